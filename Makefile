@@ -1,0 +1,46 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`.
+# Each builds its own virtual environment on first use; later runs start at once.
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo "$$p" && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench format clean
+
+help: ## list the commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 found. Install one, or run: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
+	@echo "Setting up $(VENV) with $(PYTHON) (first run only, a minute or two) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(READY)
+
+demo: $(READY) ## retain a few months of conversation and compare recall with vector search
+	@$(BIN)/hindsight-memory demo
+
+test: $(READY) ## lint, types and every test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/pytest
+
+check: $(READY) ## lint, format, types and the fast tests, in under a minute
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/pytest -m "not slow"
+
+bench: $(READY) ## measure speed and quality, and write docs/benchmarks.md
+	@$(BIN)/python -m hindsight_integrations.benchmark
+
+format: $(READY) ## fix what the linter can fix
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean: ## remove the virtual environment and caches
+	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,1 @@
+"""From text to stored memories: chunk, extract, resolve, link, store."""

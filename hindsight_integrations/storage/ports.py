@@ -1,0 +1,525 @@
+"""What the engine asks of its stores, and the typed requests it asks with.
+
+Two ports. The graph store is the source of truth: banks, documents, memories, entities, links,
+history, and the vectors themselves. The vector index is derived from it and can be rebuilt at
+any time. No query text crosses a port, and no implementation is named here.
+
+A store's ids are unique within a bank. Everything a store returns is in a defined order, with
+ties broken by id, so that two stores give equal answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.model import (
+    Bank,
+    BankStats,
+    Change,
+    Chunk,
+    Document,
+    Entity,
+    Link,
+    Memory,
+    MemoryType,
+    MetadataValue,
+    Page,
+    Source,
+    TimeSpan,
+)
+
+Vector: TypeAlias = NDArray[np.float32]
+"""Shape (dimension,), unit length."""
+
+TagsMatch: TypeAlias = Literal["any", "all"]
+Operator: TypeAlias = Literal["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One test on a metadata field.
+
+    A missing field passes `$ne` and `$nin` and fails all others. Numbers compare with numbers,
+    text with text, booleans only for equality; values of different kinds are never equal.
+    """
+
+    field: str
+    operator: Operator
+    value: MetadataValue | tuple[MetadataValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """Which memories of a bank a search may return; every part must hold.
+
+    Attributes:
+        now: memories whose `expires_at` is at or before it are left out.
+        types: any of these.
+        tags: with `tags_match` "any", at least one; with "all", each.
+        where: metadata conditions.
+        scope: exactly this scope.
+        document_id: stated in this document, first or again.
+        entity_id: mentions this entity.
+        window: a time it names overlaps the window; for a memory that names none, the moment
+            it was first said lies inside.
+        as_of: known then: said at or before, and not invalidated by then.
+        include_invalid: also those invalidated (`as_of` is then not looked at for them).
+    """
+
+    now: datetime
+    types: frozenset[MemoryType] | None = None
+    tags: tuple[str, ...] = ()
+    tags_match: TagsMatch = "any"
+    where: tuple[Condition, ...] = ()
+    scope: str | None = None
+    document_id: str | None = None
+    entity_id: str | None = None
+    window: TimeSpan | None = None
+    as_of: datetime | None = None
+    include_invalid: bool = False
+
+    @property
+    def is_selective(self) -> bool:
+        """Whether it asks for more than valid memories of some types."""
+        return bool(
+            self.tags
+            or self.where
+            or self.scope is not None
+            or self.document_id is not None
+            or self.entity_id is not None
+            or self.window
+            or self.as_of
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderStamp:
+    """Which embedder made a bank's vectors."""
+
+    id: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBank:
+    """A bank as stored. `key` names this incarnation: never used again after a deletion."""
+
+    bank: Bank
+    key: str
+    embedder: EmbedderStamp
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """A memory with what the searches need of it.
+
+    Attributes:
+        lexemes: terms for BM25, of the enriched text.
+        vector: embedding of the enriched text.
+        interaction: compressed token vectors for late interaction, if the encoder gives any.
+        fingerprint: hash of the normalised text, for finding duplicates.
+        entity_ids: entities mentioned, aligned with `memory.entities`.
+    """
+
+    memory: Memory
+    lexemes: tuple[str, ...]
+    vector: Vector
+    fingerprint: str
+    interaction: bytes | None = None
+    entity_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """One transaction on one bank: all of it is stored, or nothing.
+
+    Applied in this order: removals, documents, chunks, entities, new memories, replaced
+    memories, added sources, links, history. A memory whose last source goes with a removed
+    chunk or document goes too. An entity whose normalised name (or alias) the bank already has
+    is taken for that one: its id is an alias for the stored id throughout the change set.
+    Links to memories that do not exist (any more) are passed over.
+    """
+
+    bank_id: str
+    remove_documents: tuple[str, ...] = ()
+    remove_chunks: tuple[str, ...] = ()
+    remove_memories: tuple[str, ...] = ()
+    documents: tuple[Document, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    memories: tuple[MemoryRecord, ...] = ()
+    replaced: tuple[MemoryRecord, ...] = ()
+    sources: tuple[tuple[str, Source], ...] = ()
+    links: tuple[Link, ...] = ()
+    history: tuple[Change, ...] = ()
+
+
+class TimeKind(StrEnum):
+    """Whether a time was named in a memory's text, or is when the memory was said."""
+
+    OCCURRED = "occurred"
+    MENTIONED = "mentioned"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeHit:
+    """A memory with the one of its times that lies nearest the middle of the window."""
+
+    memory_id: str
+    span: TimeSpan
+    kind: TimeKind
+
+
+@dataclass(frozen=True, slots=True)
+class TextHit:
+    """A memory that holds at least one of the terms searched, with all its lexemes."""
+
+    memory_id: str
+    lexemes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LexemeStats:
+    """What BM25 needs to know of a bank: memories, mean lexemes a memory, memories a lexeme."""
+
+    documents: int
+    mean_length: float
+    frequency: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """`memory_id` mentions `entity_id`, which `degree` memories of the bank mention in all."""
+
+    entity_id: str
+    memory_id: str
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A memory `offset` places after (before, if negative) another in the same document."""
+
+    memory_id: str
+    neighbour_id: str
+    offset: int
+
+
+class VectorOperation(StrEnum):
+    """What the vector index still has to do."""
+
+    UPSERT = "upsert"
+    DELETE = "delete"
+    DROP = "drop"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingVector:
+    """A vector index entry that lags behind the graph. `DROP` is of a whole bank key."""
+
+    ticket: int
+    bank_key: str
+    operation: VectorOperation
+    memory_id: str = ""
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMerge:
+    """Make `source_id` an alias of `target_id`, with all its names and mentions."""
+
+    source_id: str
+    target_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySplit:
+    """Give `memory_ids` of `entity_id` to the new `entity`, with the aliases it carries."""
+
+    entity_id: str
+    entity: Entity
+    memory_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityNames:
+    """Set the canonical name and the aliases of `entity_id`."""
+
+    entity_id: str
+    name: str
+    aliases: tuple[str, ...]
+
+
+EntityEdit: TypeAlias = EntityMerge | EntitySplit | EntityNames
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFault:
+    """Something `GraphStore.check` found wrong, and whether and how it was put right."""
+
+    table: str
+    problem: str
+    count: int
+    repaired: bool
+
+
+class GraphStore(Protocol):
+    """The source of truth.
+
+    Every method is safe to call from several threads. A method that names a bank which does not
+    exist raises `BankNotFoundError`. What the database raises comes out as `StoreError`.
+    """
+
+    # Banks
+
+    def create_bank(self, bank: Bank, embedder: EmbedderStamp) -> StoredBank:
+        """Store a new bank. Raises `BankExistsError`."""
+        ...
+
+    def get_bank(self, bank_id: str) -> StoredBank | None:
+        """The bank, or None."""
+        ...
+
+    def list_banks(self) -> list[StoredBank]:
+        """All banks, by id."""
+        ...
+
+    def replace_bank(self, bank: Bank) -> None:
+        """Overwrite the bank of this id."""
+        ...
+
+    def delete_bank(self, bank_id: str) -> None:
+        """Make the bank invisible at once, and queue the dropping of its vectors."""
+        ...
+
+    def purge_deleted(self, limit: int = 5000) -> int:
+        """Remove up to `limit` rows of deleted banks; returns how many, 0 when none are left."""
+        ...
+
+    def bank_stats(self, bank_id: str) -> BankStats:
+        """Counts of what the bank holds."""
+        ...
+
+    # Writing
+
+    def apply(self, changes: ChangeSet) -> tuple[str, ...]:
+        """Apply a change set in one transaction, and queue the vector work it makes.
+
+        Returns:
+            The ids of the memories that went, named or for want of a source.
+        """
+        ...
+
+    def edit_entity(self, bank_id: str, edit: EntityEdit) -> None:
+        """Merge, split or rename, in one transaction. Raises `EntityNotFoundError`."""
+        ...
+
+    # Reading memories
+
+    def get_memories(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
+        """Those of the ids that exist, valid or not, in the order asked for."""
+        ...
+
+    def get_records(self, bank_id: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """The same, with vectors and lexemes."""
+        ...
+
+    def list_memories(
+        self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
+    ) -> Page[Memory]:
+        """A page in the order the memories were stored.
+
+        Raises `InvalidInputError` on a cursor that is none of this store's.
+        """
+        ...
+
+    def admitted(self, bank_id: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
+        """Those of the ids that exist and pass the filter."""
+        ...
+
+    def matching(self, bank_id: str, filter: MemoryFilter, limit: int) -> list[str] | None:
+        """All ids that pass the filter; None if there are more than `limit`."""
+        ...
+
+    def find_fingerprints(self, bank_id: str, fingerprints: Sequence[str]) -> dict[str, list[str]]:
+        """Fingerprint to the ids of the valid memories that have it."""
+        ...
+
+    def history(self, bank_id: str, memory_id: str) -> list[Change]:
+        """What was changed of a memory, oldest first; also of one that is gone."""
+        ...
+
+    # Documents
+
+    def get_document(self, bank_id: str, document_id: str) -> Document | None:
+        """The document, or None."""
+        ...
+
+    def get_chunks(self, bank_id: str, document_id: str) -> list[Chunk]:
+        """Its chunks, by position. Empty for an unknown document."""
+        ...
+
+    def chunks_by_id(self, bank_id: str, ids: Sequence[str]) -> dict[str, Chunk]:
+        """Those of the chunks that exist."""
+        ...
+
+    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
+        """Valid memories up to `distance` places from each of `ids`, by first source.
+
+        Places count the memories of a document in the order of position, then of storing.
+        """
+        ...
+
+    # Entities
+
+    def lookup_entities(self, bank_id: str, names: Sequence[str]) -> dict[str, Entity]:
+        """Normalised name (see `entity_norm`) to the entity that has it as name or alias."""
+        ...
+
+    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+        """Entities whose normalised names share trigrams or words with `name`, likeliest first."""
+        ...
+
+    def get_entities(self, bank_id: str, ids: Sequence[str]) -> dict[str, Entity]:
+        """Those of the entities that exist."""
+        ...
+
+    def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
+        """A page, most mentioned first."""
+        ...
+
+    def cooccurring(self, bank_id: str, entity_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        """For each entity, the entities mentioned beside it and in how many memories."""
+        ...
+
+    # Searching
+
+    def text_search(
+        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+    ) -> list[TextHit]:
+        """Memories that hold any of the lexemes, the likeliest `limit` by the store's BM25."""
+        ...
+
+    def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:
+        """Statistics over the bank's own memories."""
+        ...
+
+    def time_search(
+        self, bank_id: str, window: TimeSpan, filter: MemoryFilter, limit: int
+    ) -> list[TimeHit]:
+        """Memories with a time that overlaps the window, nearest to its middle first."""
+        ...
+
+    def mentions(self, bank_id: str, memory_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Memory id to the ids of the entities it mentions."""
+        ...
+
+    def postings(
+        self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
+    ) -> list[Posting]:
+        """Memories that mention the entities, the latest `per_entity` of each."""
+        ...
+
+    def links(
+        self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
+    ) -> list[Link]:
+        """Links from and to the memories, the heaviest `per_memory` of each.
+
+        Both ends are admitted by the filter.
+        """
+        ...
+
+    # Vectors
+
+    def vectors(self, bank_id: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """Those of the vectors that exist."""
+        ...
+
+    def pending_vectors(self, limit: int) -> list[PendingVector]:
+        """What the vector index still has to do, oldest first, vectors included."""
+        ...
+
+    def settle(self, tickets: Iterable[int]) -> None:
+        """Strike what the vector index has done."""
+        ...
+
+    def requeue_vectors(self, bank_id: str, ids: Sequence[str] | None = None) -> int:
+        """Queue vectors of the bank (all, or these) for the index again; returns how many."""
+        ...
+
+    def memory_ids(self, bank_id: str) -> Iterator[str]:
+        """All memory ids that have a vector, in storing order."""
+        ...
+
+    def stage_vectors(
+        self, bank_id: str, rows: Sequence[tuple[str, Vector, bytes | None]], stamp: EmbedderStamp
+    ) -> None:
+        """Put aside vectors of another embedder (memory id, vector, interaction)."""
+        ...
+
+    def adopt_staged(self, bank_id: str, stamp: EmbedderStamp) -> StoredBank:
+        """Exchange the bank's vectors for the staged ones, in one transaction.
+
+        The bank gets a new key; the old one is queued to be dropped and all vectors are queued
+        for the index. Raises `StoreError` if a memory has no staged vector.
+        """
+        ...
+
+    # The store itself
+
+    def check(self, *, repair: bool) -> list[StoreFault]:
+        """Look for rows that contradict each other, and put them right if asked to."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections; calling it twice is harmless."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """Nearest neighbours by cosine, one space a bank key.
+
+    Every method is safe to call from several threads. A key nothing was written to is an empty
+    space. What the database raises comes out as `StoreError`.
+    """
+
+    def upsert(self, bank_key: str, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Write or overwrite; `vectors` has shape (len(ids), dimension)."""
+        ...
+
+    def delete(self, bank_key: str, ids: Sequence[str]) -> None:
+        """Remove; unknown ids are passed over."""
+        ...
+
+    def query(self, bank_key: str, vector: Vector, limit: int) -> list[tuple[str, float]]:
+        """The nearest `limit` ids with their cosine, nearest first."""
+        ...
+
+    def query_many(
+        self, bank_key: str, vectors: NDArray[np.float32], limit: int
+    ) -> list[list[tuple[str, float]]]:
+        """`query` for each row."""
+        ...
+
+    def ids(self, bank_key: str) -> set[str]:
+        """All ids of a space."""
+        ...
+
+    def keys(self) -> set[str]:
+        """All bank keys that have a space."""
+        ...
+
+    def drop(self, bank_key: str) -> None:
+        """Remove a space and all in it."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections; calling it twice is harmless."""
+        ...
