@@ -1,1 +1,131 @@
-"""Long-term memory for AI agents."""
+"""Long-term memory for AI agents.
+
+    from hindsight_integrations import Hindsight
+
+    with Hindsight("./memories") as memory:
+        memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
+        print(memory.recall("alice", "Where did Alice work in spring 2021?").text)
+
+Importing the package is cheap: each name is loaded when it is first used, and models and stores
+when the first engine needs them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hindsight_integrations._version import __version__
+
+if TYPE_CHECKING:
+    from hindsight_integrations.engine import Hindsight
+    from hindsight_integrations.errors import (
+        BankExistsError,
+        BankNotFoundError,
+        ClosedError,
+        ConflictError,
+        ContentTooLargeError,
+        DocumentNotFoundError,
+        EmbedderMismatchError,
+        EmbeddingError,
+        EntityNotFoundError,
+        ExtractionError,
+        HindsightError,
+        InvalidInputError,
+        MemoryNotFoundError,
+        MissingExtraError,
+        ModelError,
+        ModelFilesError,
+        NotFoundError,
+        RerankError,
+        SchemaVersionError,
+        StoreCorruptError,
+        StoreError,
+        StoreLockedError,
+        StoreUnavailableError,
+    )
+    from hindsight_integrations.language.embed import MiniLM
+    from hindsight_integrations.model import (
+        Bank,
+        BankStats,
+        Disposition,
+        Entity,
+        Memory,
+        MemoryType,
+        Message,
+        Page,
+        Precision,
+        Source,
+        TimeSpan,
+    )
+    from hindsight_integrations.results import Arm, Recalled, RecallResult, RetainResult
+    from hindsight_integrations.retain.extract import SentenceExtractor
+    from hindsight_integrations.retain.llm_extract import LLMExtractor
+    from hindsight_integrations.retain.request import Item
+    from hindsight_integrations.settings import Settings
+
+_HOMES = {
+    "engine": ("Hindsight",),
+    "errors": (
+        "BankExistsError",
+        "BankNotFoundError",
+        "ClosedError",
+        "ConflictError",
+        "ContentTooLargeError",
+        "DocumentNotFoundError",
+        "EmbedderMismatchError",
+        "EmbeddingError",
+        "EntityNotFoundError",
+        "ExtractionError",
+        "HindsightError",
+        "InvalidInputError",
+        "MemoryNotFoundError",
+        "MissingExtraError",
+        "ModelError",
+        "ModelFilesError",
+        "NotFoundError",
+        "RerankError",
+        "SchemaVersionError",
+        "StoreCorruptError",
+        "StoreError",
+        "StoreLockedError",
+        "StoreUnavailableError",
+    ),
+    "language.embed": ("MiniLM",),
+    "model": (
+        "Bank",
+        "BankStats",
+        "Disposition",
+        "Entity",
+        "Memory",
+        "MemoryType",
+        "Message",
+        "Page",
+        "Precision",
+        "Source",
+        "TimeSpan",
+    ),
+    "results": ("Arm", "RecallResult", "Recalled", "RetainResult"),
+    "retain.extract": ("SentenceExtractor",),
+    "retain.llm_extract": ("LLMExtractor",),
+    "retain.request": ("Item",),
+    "settings": ("Settings",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "__version__",
+    *sorted(_HOME_OF),
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Generic, TypeAlias, TypeVar
 
 from hindsight_integrations.errors import InvalidInputError
@@ -39,8 +38,6 @@ MetadataValue: TypeAlias = str | int | float | bool
 Metadata: TypeAlias = Mapping[str, MetadataValue]
 
 T = TypeVar("T")
-
-_NO_METADATA: Metadata = MappingProxyType({})
 
 
 def utc_now() -> datetime:
@@ -131,7 +128,7 @@ class Message:
     text: str
     timestamp: datetime | None = None
     id: str | None = None
-    metadata: Metadata = _NO_METADATA
+    metadata: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +199,7 @@ class Memory:
     context: str | None = None
     entities: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    metadata: Metadata = _NO_METADATA
+    metadata: Metadata = field(default_factory=dict)
     confidence: float | None = None
     scope: str | None = None
     sources: tuple[Source, ...] = ()

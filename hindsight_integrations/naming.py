@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 _POSSESSIVE = re.compile(r"['’]s$")
 _NOT_WORD = re.compile(r"[^\w+#]+")
@@ -31,3 +33,40 @@ def text_fingerprint(text: str, speaker: str | None = None) -> str:
     words = " ".join(_NOT_WORD.sub(" ", folded).split()) or folded
     digest = hashlib.blake2b(f"{speaker or ''}\x1f{words}".encode(errors="replace"), digest_size=16)
     return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class WordRun:
+    """A run of successive words that may be a name.
+
+    `norm` is its normal form, `places` the numbers of its words; `is_plain_word` marks a single
+    word, written small, that is an ordinary word of English before it is anybody's name.
+    """
+
+    norm: str
+    places: tuple[int, ...]
+    is_plain_word: bool
+
+
+_WORD = re.compile(r"[\w+#]+(?:[-.@/'’][\w+#]+)*")
+
+_PLAIN_WORDS = frozenset(
+    "a an and april are art as at august be bill but by can chase did do does drew faith for "
+    "frank from grace had has have he her him his home hope how i in is it jack june june's mark "
+    "may me might mine my no not of on or our pat read rose rich she should so sue summer that "
+    "the their them they this to us was we were what when where which who whom whose why will "
+    "with would you your".split()
+)
+
+
+def word_runs(text: str, longest: int) -> Iterator[WordRun]:
+    """All runs of one to `longest` words of a text."""
+    words = [match.group() for match in _WORD.finditer(text)]
+    norms = [entity_norm(word) for word in words]
+    for start in range(len(words)):
+        for length in range(1, min(longest, len(words) - start) + 1):
+            places = tuple(range(start, start + length))
+            norm = " ".join(norms[start : start + length]).strip()
+            plain = length == 1 and words[start].islower() and norm in _PLAIN_WORDS
+            if norm:
+                yield WordRun(norm, places, plain)

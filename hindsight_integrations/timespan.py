@@ -56,6 +56,14 @@ class TimeSpan:
                 f"and end {self.end.isoformat()}"
             )
 
+    @classmethod
+    def of_day(cls, moment: datetime) -> TimeSpan:
+        """The day, in UTC, that `moment` lies in."""
+        start = as_utc(moment).replace(hour=0, minute=0, second=0, microsecond=0)
+        last = datetime.max.replace(tzinfo=UTC)
+        end = last if start.date() == last.date() else start + timedelta(days=1)
+        return cls(start, end, Precision.DAY)
+
     @property
     def duration(self) -> timedelta:
         """Length of the span."""

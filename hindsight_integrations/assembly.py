@@ -1,0 +1,122 @@
+"""Putting an engine together from what its caller gave, and from defaults for the rest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import cast
+
+from hindsight_integrations.core import Core
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.language.embed import Embedder, MiniLM, TokenEncoder, as_embedder
+from hindsight_integrations.language.encode import TextEncoder
+from hindsight_integrations.language.tokens import Tokenizer, as_tokenizer
+from hindsight_integrations.recall.rerankers import as_reranker
+from hindsight_integrations.retain.extract import SentenceExtractor
+from hindsight_integrations.retain.llm_extract import LLMExtractor
+from hindsight_integrations.retain.ports import Extractor
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.storage import ledger
+from hindsight_integrations.storage.chroma_vectors import ChromaVectors
+from hindsight_integrations.storage.folder import Folder
+from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+from hindsight_integrations.storage.sqlite import SqliteGraph
+
+IN_MEMORY = ":memory:"
+"""The path of a memory that lasts as long as its engine."""
+
+
+def assemble(
+    *,
+    path: str | os.PathLike[str] | None,
+    graph: GraphStore | None,
+    vectors: VectorIndex | str | None,
+    embedder: object | None,
+    reranker: object | None,
+    extractor: object | None,
+    llm: object | None,
+    settings: Settings,
+) -> tuple[str, Core]:
+    """Where the memory is, for its repr, and its parts.
+
+    Raises:
+        InvalidInputError: the parts given do not make a memory.
+        StoreError: a store cannot be opened.
+    """
+    if path is None and (graph is None or vectors is None):
+        raise InvalidInputError(
+            "nowhere to keep memories: give a folder, as in Hindsight('./memories'), or call "
+            "Hindsight.in_memory()"
+        )
+    encoder = _encoder(embedder)
+    tokenizer = as_tokenizer("cl100k_base")
+    chosen = _extractor(extractor, llm, settings, tokenizer)
+    order = None if reranker is None or reranker == "local" else as_reranker(reranker)
+    with ExitStack() as opened:
+        where, store, index = _stores(path, graph, vectors, settings, opened)
+        core = Core(
+            graph=store,
+            index=index,
+            encoder=encoder,
+            extractor=chosen,
+            tokenizer=tokenizer,
+            settings=settings,
+            reranker=order,
+            reranking=reranker is not None,
+            release=opened.pop_all().close,
+        )
+    core.flush()
+    while store.purge_deleted():  # left by a deletion that was interrupted
+        continue
+    return where, core
+
+
+def _stores(
+    path: str | os.PathLike[str] | None,
+    graph: GraphStore | None,
+    vectors: VectorIndex | str | None,
+    settings: Settings,
+    opened: ExitStack,
+) -> tuple[str, GraphStore, VectorIndex]:
+    """The stores; what is opened on the way is closed again if a later step fails."""
+    where = "in memory" if path == IN_MEMORY else repr(os.fspath(path)) if path else "given stores"
+    given = ChromaVectors.at_server(vectors) if isinstance(vectors, str) else vectors
+    if path is None or path == IN_MEMORY:
+        store = graph or SqliteGraph(None)
+        index = given or ChromaVectors.in_memory()
+    else:
+        folder = opened.enter_context(Folder.open(Path(path)))
+        store = graph or SqliteGraph(folder.graph_path, durable=settings.durable)
+        opened.callback(store.close)
+        index = given or ledger.open_index(folder, store)
+    return where, store, index
+
+
+def _encoder(embedder: object | None) -> TextEncoder:
+    """With another embedder, the bundled model still reads the tokens for late interaction."""
+    if embedder is None:
+        model = MiniLM()
+        return TextEncoder(model, model)
+    foreign: Embedder = as_embedder(embedder)
+    tokens: TokenEncoder = embedder if isinstance(embedder, TokenEncoder) else MiniLM()
+    return TextEncoder(foreign, tokens)
+
+
+def _extractor(
+    extractor: object | None, llm: object | None, settings: Settings, tokenizer: Tokenizer
+) -> Extractor:
+    if extractor is not None:
+        if not callable(getattr(extractor, "extract", None)) or not hasattr(extractor, "id"):
+            raise InvalidInputError(
+                f"extractor is a {type(extractor).__name__}; give an object with an `id` and an "
+                "`extract(passages, known)` method, or a chat model as llm="
+            )
+        return cast(Extractor, extractor)
+    if llm is not None:
+        return LLMExtractor(llm, hemisphere=settings.hemisphere)
+    count: Callable[[str], int] = tokenizer.count
+    return SentenceExtractor(
+        fact_tokens=settings.fact_tokens, count=count, hemisphere=settings.hemisphere
+    )

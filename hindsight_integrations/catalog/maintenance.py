@@ -1,0 +1,169 @@
+"""`memory.maintenance`: look after the stores: doctor, reindex, purge, health."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from hindsight_integrations import checks
+from hindsight_integrations.asynchronous import twin
+from hindsight_integrations.core import Core
+from hindsight_integrations.errors import BankNotFoundError, HindsightError
+from hindsight_integrations.model import utc_now
+from hindsight_integrations.retain.enrich import indexed_text
+from hindsight_integrations.storage import ledger
+from hindsight_integrations.storage.ports import ChangeSet, MemoryFilter, StoreFault
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+"""A moment at which nothing has expired yet."""
+
+PROBE = 1
+"""Pending vectors asked for to see whether there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartHealth:
+    """Whether a part answers, and what it said."""
+
+    part: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of each part of an engine."""
+
+    parts: tuple[PartHealth, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every part answers."""
+        return all(part.ok for part in self.parts)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What `doctor` found, and what it put right."""
+
+    findings: tuple[StoreFault, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong any more."""
+        return all(finding.repaired for finding in self.findings)
+
+
+class Maintenance:
+    """Upkeep of the stores."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def health(self) -> Health:
+        """Whether each part answers, and how far the vector index is behind."""
+        self._core.check_open()
+        return Health(
+            (
+                _probe("graph", lambda: f"{len(self._core.graph.list_banks())} banks"),
+                _probe("vectors", lambda: f"{len(self._core.index.keys())} spaces"),
+                self._in_step(),
+            )
+        )
+
+    def doctor(self, *, repair: bool = True) -> Diagnosis:
+        """Compare the two stores with each other and with themselves, and repair them.
+
+        Whatever the vector index lacks is written to it again from the graph, what it should
+        not have is removed, rows that contradict each other are put right. Vectors that the
+        graph itself has lost are made again by the embedder.
+
+        Args:
+            repair: False to look only.
+        """
+        self._core.check_open()
+        findings = ledger.examine(self._core.graph, self._core.index, repair=repair)
+        return Diagnosis(tuple(findings))
+
+    def reindex(self, bank_id: str, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Make all vectors of a bank anew with this engine's embedder; returns how many.
+
+        New vectors are put aside until the last one is made, then exchanged for the old in one
+        transaction: interrupted, the bank is as it was.
+
+        Args:
+            bank_id: which bank.
+            progress: called with (done, total).
+        """
+        core = self._core
+        core.check_open()
+        stored = core.graph.get_bank(checks.bank_id(bank_id))
+        if stored is None:
+            raise BankNotFoundError(f"there is no bank {bank_id!r}")
+        with core.lock(stored.key):
+            ids = list(core.graph.memory_ids(bank_id))
+            for start in range(0, len(ids), core.settings.batch_size):
+                some = ids[start : start + core.settings.batch_size]
+                memories = core.graph.get_memories(bank_id, some)
+                texts = [
+                    indexed_text(
+                        memory.text,
+                        speaker=memory.speaker,
+                        title=memory.context,
+                        said_at=memory.mentioned_at,
+                    )
+                    for memory in memories.values()
+                ]
+                encoded = core.encoder.encode(texts)
+                rows = [
+                    (memory_id, code.vector, code.interaction)
+                    for memory_id, code in zip(memories, encoded, strict=True)
+                ]
+                core.graph.stage_vectors(bank_id, rows, core.stamp)
+                if progress is not None:
+                    progress(start + len(some), len(ids))
+            core.graph.adopt_staged(bank_id, core.stamp)
+        core.flush()
+        return len(ids)
+
+    def purge(self, bank_id: str) -> int:
+        """Delete what has expired for good; returns how many memories went."""
+        core = self._core
+        bank = core.bank(checks.bank_id(bank_id))
+        now = utc_now()
+        with core.lock(bank.key):
+            expired: list[str] = []
+            cursor: str | None = None
+            everything = MemoryFilter(now=_EARLIEST, include_invalid=True)
+            while True:
+                page = core.graph.list_memories(bank_id, everything, limit=1000, cursor=cursor)
+                expired += [m.id for m in page.items if m.expires_at and m.expires_at <= now]
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            gone = core.graph.apply(ChangeSet(bank_id, remove_memories=tuple(expired)))
+        core.flush()
+        return len(gone)
+
+    def _in_step(self) -> PartHealth:
+        if self._core.lag is not None:
+            return PartHealth("in step", False, str(self._core.lag))
+        waiting = bool(self._core.graph.pending_vectors(PROBE))
+        detail = "vectors are waiting to be written" if waiting else "nothing is waiting"
+        return PartHealth("in step", not waiting, detail)
+
+    ahealth = twin(health)
+    adoctor = twin(doctor)
+    areindex = twin(reindex)
+    apurge = twin(purge)
+
+
+def _probe(part: str, ask: Callable[[], str]) -> PartHealth:
+    try:
+        return PartHealth(part, True, ask())
+    except HindsightError as error:
+        return PartHealth(part, False, str(error))

@@ -1,0 +1,202 @@
+"""`memory.memories`: read, correct and withdraw single memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+
+from hindsight_integrations import checks
+from hindsight_integrations.asynchronous import twin
+from hindsight_integrations.catalog.entities import find_entity
+from hindsight_integrations.core import Core
+from hindsight_integrations.errors import (
+    DocumentNotFoundError,
+    InvalidInputError,
+    MemoryNotFoundError,
+)
+from hindsight_integrations.model import Change, Memory, MemoryType, Page, utc_now
+from hindsight_integrations.retain.amend import amended
+from hindsight_integrations.storage.ports import ChangeSet, MemoryFilter, MemoryRecord
+
+MAX_PAGE = 1000
+"""Most memories of a page."""
+
+
+class Memories:
+    """The memories of a bank, one by one."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def get(self, bank_id: str, memory_id: str) -> Memory:
+        """A memory, also an invalidated one.
+
+        Raises:
+            BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
+        """
+        return self._record(bank_id, memory_id).memory
+
+    def list(
+        self,
+        bank_id: str,
+        *,
+        types: Iterable[MemoryType | str] | None = None,
+        tags: Sequence[str] = (),
+        entity: str | None = None,
+        document_id: str | None = None,
+        include_invalid: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page[Memory]:
+        """Memories in the order they were stored, a page at a time.
+
+        Args:
+            bank_id: which bank.
+            types: only these types.
+            tags: only with any of these tags.
+            entity: only those that mention this entity, by name or id.
+            document_id: only those stated in this document.
+            include_invalid: also those that were invalidated.
+            limit: memories of a page, at most 1000.
+            cursor: `next_cursor` of the page before.
+        """
+        self._core.bank(checks.bank_id(bank_id))
+        if checks.positive("limit", limit) > MAX_PAGE:
+            raise InvalidInputError(f"limit is {limit}; give at most {MAX_PAGE}")
+        filter = MemoryFilter(
+            now=utc_now(),
+            types=None if types is None else checks.memory_types(types),
+            tags=checks.tags(tags),
+            entity_id=None if entity is None else find_entity(self._core, bank_id, entity).id,
+            document_id=None if document_id is None else checks.label("document_id", document_id),
+            include_invalid=include_invalid,
+        )
+        return self._core.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
+
+    def update(
+        self,
+        bank_id: str,
+        memory_id: str,
+        *,
+        text: str | None = None,
+        type: MemoryType | str | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, object] | None = None,
+        confidence: float | None = None,
+        reason: str | None = None,
+    ) -> Memory:
+        """Correct a memory. What it was is kept in its history, with the reason.
+
+        A new text is read anew: its times and entities, its terms and its vector.
+        """
+        record = self._record(bank_id, memory_id)
+        old = record.memory
+        wanted = replace(
+            old,
+            text=old.text
+            if text is None
+            else checks.content(text, self._core.settings.max_content_chars),
+            type=old.type if type is None else checks.memory_type(type),
+            tags=old.tags if tags is None else checks.tags(tags),
+            metadata=old.metadata if metadata is None else checks.metadata(metadata),
+            confidence=old.confidence if confidence is None else checks.confidence(confidence),
+        )
+        return self._replace(bank_id, record, wanted, "update", reason)
+
+    def invalidate(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
+        """Hold a memory to be wrong from now on: kept, never recalled, until `restore`."""
+        record = self._record(bank_id, memory_id)
+        wanted = replace(
+            record.memory,
+            invalidated_at=record.memory.invalidated_at or utc_now(),
+            invalidated_because=reason,
+        )
+        return self._replace(bank_id, record, wanted, "invalidate", reason)
+
+    def restore(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
+        """Take an invalidation back."""
+        record = self._record(bank_id, memory_id)
+        wanted = replace(record.memory, invalidated_at=None, invalidated_because=None)
+        return self._replace(bank_id, record, wanted, "restore", reason)
+
+    def history(self, bank_id: str, memory_id: str) -> list[Change]:  # type: ignore[valid-type]
+        """What was changed of a memory, oldest first; also of one that was deleted."""
+        self._core.bank(checks.bank_id(bank_id))
+        return self._core.graph.history(bank_id, checks.label("memory_id", memory_id))
+
+    def _forget(
+        self, bank_id: str, ids: str | Sequence[str], document_id: str | None
+    ) -> tuple[str, ...]:
+        core = self._core
+        bank = core.bank(checks.bank_id(bank_id))
+        wanted = [ids] if isinstance(ids, str) else [*ids]
+        wanted = [checks.label("a memory id", memory_id) for memory_id in wanted]
+        if not wanted and document_id is None:
+            raise InvalidInputError("nothing to forget was named; give ids, or a document_id")
+        with core.lock(bank.key):
+            known = core.graph.get_memories(bank_id, wanted)
+            if missing := [memory_id for memory_id in wanted if memory_id not in known]:
+                raise MemoryNotFoundError(
+                    f"bank {bank_id!r} has no memory {missing[0]!r}; nothing was deleted"
+                )
+            if document_id is not None and not core.graph.get_document(bank_id, document_id):
+                raise DocumentNotFoundError(
+                    f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
+                )
+            documents = () if document_id is None else (document_id,)
+            gone = core.graph.apply(
+                ChangeSet(bank_id, remove_memories=tuple(wanted), remove_documents=documents)
+            )
+        core.flush()
+        return gone
+
+    def _record(self, bank_id: str, memory_id: str) -> MemoryRecord:
+        self._core.bank(checks.bank_id(bank_id))
+        found = self._core.graph.get_records(bank_id, [checks.label("memory_id", memory_id)])
+        if memory_id not in found:
+            raise MemoryNotFoundError(f"bank {bank_id!r} has no memory {memory_id!r}")
+        return found[memory_id]
+
+    def _replace(
+        self, bank_id: str, record: MemoryRecord, wanted: Memory, action: str, reason: str | None
+    ) -> Memory:
+        core = self._core
+        old = record.memory
+        now = utc_now()
+        with core.lock(core.bank(bank_id).key):
+            changed = amended(core.retaining, bank_id, record, replace(wanted, updated_at=now))
+            core.graph.apply(
+                ChangeSet(
+                    bank_id,
+                    entities=changed.created,
+                    replaced=(changed.record,),
+                    history=tuple(
+                        Change(old.id, action, name, _shown(before), _shown(after), now, reason)
+                        for name, before, after in _differences(old, changed.record.memory)
+                    ),
+                )
+            )
+        core.flush()
+        return changed.record.memory
+
+    aget = twin(get)
+    alist = twin(list)
+    aupdate = twin(update)
+    ainvalidate = twin(invalidate)
+    arestore = twin(restore)
+    ahistory = twin(history)
+
+
+def _differences(old: Memory, new: Memory) -> Iterable[tuple[str, object, object]]:
+    for field in fields(Memory):
+        before, after = getattr(old, field.name), getattr(new, field.name)
+        if before != after and field.name != "updated_at":
+            yield field.name, before, after
+
+
+def _shown(value: object) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return str(dict(value)) if isinstance(value, Mapping) else str(value)

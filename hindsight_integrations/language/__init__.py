@@ -1,0 +1,1 @@
+"""Text to numbers and structure: embeddings, token vectors, lexemes, tokens, times, names."""

@@ -1,0 +1,393 @@
+"""Text to vectors: the bundled MiniLM, and any embedder a user brings.
+
+What a foreign embedder returns is checked before it can reach a store: a wrong shape, a NaN or
+a zero vector is an error that names the text, never a row that no search can find.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.errors import EmbeddingError, HindsightError, InvalidInputError
+from hindsight_integrations.language.model_files import find_model_files
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+Vector: TypeAlias = NDArray[np.float32]
+"""Shape (dimension,), unit length."""
+
+Vectors: TypeAlias = NDArray[np.float32]
+"""Shape (n, dimension), rows of unit length."""
+
+Progress: TypeAlias = Callable[[int], object]
+"""Called after each batch with the number of texts it held."""
+
+# The model was trained on 256 tokens; what lies beyond them is not read.
+_MAX_TOKENS = 256
+# Characters that 256 tokens hardly ever exceed: spares the tokenizer a megabyte it would cut.
+_MAX_CHARS = 16_384
+# Measured on two cores, texts sorted by length: 8 to 16 a batch are fastest.
+_BATCH = 16
+_MAX_THREADS = 8
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Sentence and token vectors of some texts, from one pass through the model.
+
+    Attributes:
+        vectors: one row a text.
+        token_vectors: for each text (tokens, dimension), unit rows, [CLS] and [SEP] left out.
+        token_ids: for each text (tokens,), the vocabulary's numbers of the same tokens.
+    """
+
+    vectors: Vectors
+    token_vectors: tuple[NDArray[np.float32], ...]
+    token_ids: tuple[NDArray[np.int32], ...]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product is their similarity.
+
+    A class may also have `embed_query(text)`, if it treats questions differently.
+    """
+
+    @property
+    def id(self) -> str:
+        """Model and precision: vectors of two embedders mix only if their ids are equal."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector a text, in order."""
+        ...
+
+
+@runtime_checkable
+class TokenEncoder(Protocol):
+    """Also gives the vectors of the single tokens, which late interaction compares."""
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Sentence and token vectors of each text, in order."""
+        ...
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 in fp32 on the CPU: 384 dimensions, the first 256 tokens of a text.
+
+    Loads at first use (0.3 s), and may be used by several threads at once.
+
+    Args:
+        model_dir: folder of the model's files; by default they are searched for (see
+            `model_files.find_model_files`).
+        threads: CPU threads of a batch; by default those this process may run on, at most 8.
+    """
+
+    id = "all-MiniLM-L6-v2/fp32"
+    dimension = 384
+
+    def __init__(
+        self, model_dir: str | os.PathLike[str] | None = None, threads: int | None = None
+    ) -> None:
+        if threads is not None and threads < 1:
+            raise InvalidInputError(f"threads is {threads!r}; give a number from 1, or None")
+        self._model_dir = model_dir
+        self._threads = threads or _available_threads()
+        self._loading = Lock()
+        self._loaded: tuple[Tokenizer, InferenceSession] | None = None
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        """One unit vector a text, in order; an empty text has one too.
+
+        Raises:
+            ModelFilesError: the model's files are missing or altered.
+            EmbeddingError: the model failed.
+        """
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        for batch in self._batches(texts, progress):
+            vectors[batch.rows] = batch.sentence_vectors()
+        return vectors
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> Encoded:
+        """Sentence and token vectors of each text, in order.
+
+        Token vectors take 1.5 KB a token, some 46 KB a conversation turn: encode thousands of
+        texts in slices, and compress each slice (`interaction.compress`).
+
+        Raises:
+            ModelFilesError: the model's files are missing or altered.
+            EmbeddingError: the model failed.
+        """
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        tokens: dict[int, tuple[NDArray[np.float32], NDArray[np.int32]]] = {}
+        for batch in self._batches(texts, progress):
+            vectors[batch.rows] = batch.sentence_vectors()
+            tokens.update(zip(batch.rows, batch.tokens(), strict=True))
+        in_order = [tokens[row] for row in range(len(texts))]
+        return Encoded(vectors, tuple(v for v, _ in in_order), tuple(i for _, i in in_order))
+
+    def _batches(self, texts: Sequence[str], progress: Progress | None) -> Iterator[_Batch]:
+        """Texts of like length together, so that little of a batch is padding."""
+        if not texts:
+            return
+        tokenizer, session = self._model()
+        encodings = tokenizer.encode_batch_fast([well_formed(text[:_MAX_CHARS]) for text in texts])
+        token_ids = [encoding.ids for encoding in encodings]
+        by_length = sorted(range(len(texts)), key=lambda row: len(token_ids[row]))
+        for start in range(0, len(texts), _BATCH):
+            rows = by_length[start : start + _BATCH]
+            yield _run(session, rows, [token_ids[row] for row in rows])
+            if progress is not None:
+                progress(len(rows))
+
+    def _model(self) -> tuple[Tokenizer, InferenceSession]:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = _load(self._model_dir, self._threads)
+            return self._loaded
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Last hidden states (texts, length, dimension) of some texts, padded to one length."""
+
+    rows: list[int]
+    token_ids: list[list[int]]
+    states: NDArray[np.float32]
+
+    def sentence_vectors(self) -> Vectors:
+        """The mean over all of a text's tokens, as the model was trained."""
+        lengths = np.array([len(ids) for ids in self.token_ids])
+        mask = np.arange(self.states.shape[1]) < lengths[:, None]
+        return unit_rows(np.einsum("btd,bt->bd", self.states, mask.astype(np.float32)))
+
+    def tokens(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
+        """Of each text, vectors and ids of what stands between [CLS] and [SEP]."""
+        for ids, states in zip(self.token_ids, self.states, strict=True):
+            inner = slice(1, len(ids) - 1)
+            yield unit_rows(states[inner]), np.array(ids[inner], np.int32)
+
+
+def _run(session: InferenceSession, rows: list[int], token_ids: list[list[int]]) -> _Batch:
+    shape = len(rows), max(map(len, token_ids))
+    padded, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for row, ids in enumerate(token_ids):
+        padded[row, : len(ids)] = ids
+        mask[row, : len(ids)] = 1
+    inputs = {"input_ids": padded, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
+    try:
+        states = session.run(None, inputs)[0]
+    except Exception as error:
+        raise EmbeddingError(f"ONNX Runtime could not run all-MiniLM-L6-v2: {error}") from error
+    return _Batch(rows, token_ids, states)
+
+
+def _load(
+    model_dir: str | os.PathLike[str] | None, threads: int
+) -> tuple[Tokenizer, InferenceSession]:
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    files = find_model_files(model_dir)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Idle workers that spin take the cores from the rest of a recall.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        session = onnxruntime.InferenceSession(
+            str(files.model), options, providers=["CPUExecutionProvider"]
+        )
+        tokenizer = Tokenizer.from_file(str(files.tokenizer))
+    except Exception as error:
+        raise EmbeddingError(f"{files.model.parent} could not be loaded: {error}") from error
+    # The files come with a shorter truncation, and padding to a fixed length.
+    tokenizer.enable_truncation(_MAX_TOKENS)
+    tokenizer.no_padding()
+    return tokenizer, session
+
+
+def _available_threads() -> int:
+    """Cores this process may use: fewer than the machine has, in a container."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return min(cores, _MAX_THREADS)
+
+
+def well_formed(text: str) -> str:
+    """The text with halves of surrogate pairs joined, and a lone half made U+FFFD.
+
+    Tokenizers and HTTP clients refuse surrogates, which broken JSON escapes bring in.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Each row scaled to unit length; none may be zero."""
+    scaled: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return scaled
+
+
+def query_vector(embedder: Embedder, text: str) -> Vector:
+    """The vector to search with, by `embed_query` where the embedder has one.
+
+    Raises:
+        EmbeddingError: the embedder failed.
+    """
+    embed_query: Callable[[str], Vector] | None = getattr(embedder, "embed_query", None)
+    vector: Vector = embedder.embed([text])[0] if embed_query is None else embed_query(text)
+    return vector
+
+
+def checked(vectors: object, n: int, dimension: int, name: str) -> Vectors:
+    """What an embedder returned, as `n` unit vectors of `dimension`.
+
+    Args:
+        vectors: the return value: a matrix, or a sequence of sequences of numbers.
+        n: texts that were given.
+        dimension: numbers a vector must have.
+        name: the embedder's, for messages.
+
+    Raises:
+        EmbeddingError: it is anything else; names the first text at fault by its index.
+    """
+    rows = _rows(vectors, n, name)
+    for index, row in enumerate(rows):
+        if row.shape != (dimension,):
+            raise EmbeddingError(
+                f"{name} returned an array of shape {row.shape} for text {index} of {n}; expected "
+                f"{dimension} numbers, as for all texts of a bank"
+            )
+    matrix = np.stack(rows) if rows else np.zeros((0, dimension))
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))
+    if len(bad):
+        fault = "only zeros" if norms[bad[0], 0] == 0 else "NaN or infinite numbers"
+        raise EmbeddingError(f"{name} returned {fault} for text {bad[0]} of {n}")
+    unit: Vectors = (matrix / norms).astype(np.float32)
+    return unit
+
+
+def _rows(vectors: object, n: int, name: str) -> list[NDArray[np.float64]]:
+    if not isinstance(vectors, Iterable):
+        raise EmbeddingError(
+            f"{name} returned {type(vectors).__name__}; expected a vector for each of {n} texts"
+        )
+    try:
+        rows = [np.asarray(row, dtype=np.float64) for row in vectors]
+    except (TypeError, ValueError) as error:
+        raise EmbeddingError(f"{name} returned what are no vectors of numbers: {error}") from error
+    if len(rows) != n:
+        raise EmbeddingError(f"{name} returned {len(rows)} vectors for {n} texts")
+    return rows
+
+
+# Methods of the frameworks' embedders: for texts, and for a question where they tell it apart.
+_FOREIGN_METHODS = (
+    ("embed_documents", "embed_query"),  # LangChain
+    ("get_text_embedding_batch", "get_query_embedding"),  # LlamaIndex
+    ("encode_document", "encode_query"),  # sentence-transformers from 5.0
+    ("encode", None),  # sentence-transformers
+)
+_NAME_ATTRIBUTES = ("model_name", "model", "model_id", "deployment", "name_or_path")
+_PROBE = "How many numbers are in this vector?"
+
+
+def as_embedder(embedder: object) -> Embedder:
+    """Any embedder as one of ours, with its output checked.
+
+    Taken are: our own protocol; LangChain's `Embeddings`; LlamaIndex's `BaseEmbedding`;
+    whatever has `encode` like sentence-transformers; and a function from a list of texts to
+    their vectors. The id of one that has none is its class, its model's name and its dimension,
+    which is found by embedding a short text now. One that is also a `TokenEncoder` is returned
+    as it is.
+
+    Raises:
+        InvalidInputError: it is none of these.
+        EmbeddingError: it failed on the short text.
+    """
+    if isinstance(embedder, Embedder) and not isinstance(embedder, type):
+        if isinstance(embedder, TokenEncoder):
+            return embedder
+        query = getattr(embedder, "embed_query", None)
+        return _Checked(embedder.id, embedder.dimension, embedder.embed, query)
+    embed_texts, embed_query = _foreign_methods(embedder)
+    name = _foreign_name(embedder)
+    probe = _rows(_called(name, embed_texts, [_PROBE]), 1, name)
+    dimension = checked(probe, 1, probe[0].size, name).shape[1]
+    return _Checked(f"{name}/{dimension}", dimension, embed_texts, embed_query)
+
+
+def _foreign_methods(
+    embedder: object,
+) -> tuple[Callable[[list[str]], object], Callable[[str], object] | None]:
+    if not isinstance(embedder, type):
+        for texts, query in _FOREIGN_METHODS:
+            if callable(embed_texts := getattr(embedder, texts, None)):
+                return embed_texts, getattr(embedder, query, None) if query else None
+        if callable(embedder):
+            return embedder, None
+    raise InvalidInputError(
+        f"{embedder!r} is no embedder; give an instance with id, dimension and embed(texts), a "
+        "LangChain or LlamaIndex embedding, or a function from a list of texts to vectors"
+    )
+
+
+def _foreign_name(embedder: object) -> str:
+    names = (getattr(embedder, attribute, None) for attribute in _NAME_ATTRIBUTES)
+    model = next((name for name in names if isinstance(name, str) and name), None)
+    kind = getattr(embedder, "__name__", type(embedder).__name__)
+    return f"{kind}/{model}" if model else kind
+
+
+def _called(name: str, method: Callable[[_T], object], argument: _T) -> object:
+    try:
+        return method(argument)
+    except HindsightError:
+        raise
+    except Exception as error:
+        raise EmbeddingError(f"{name} raised {type(error).__name__}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A foreign embedder, each of whose answers is checked."""
+
+    id: str
+    dimension: int
+    embed_texts: Callable[[list[str]], object]
+    embed_question: Callable[[str], object] | None
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        raw = _called(self.id, self.embed_texts, [well_formed(text) for text in texts])
+        return checked(raw, len(texts), self.dimension, self.id)
+
+    def embed_query(self, text: str) -> Vector:
+        if self.embed_question is None:
+            raw: object = self.embed([text])
+        else:
+            raw = [_called(self.id, self.embed_question, well_formed(text))]
+        vector: Vector = checked(raw, 1, self.dimension, self.id)[0]
+        return vector

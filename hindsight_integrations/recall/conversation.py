@@ -1,0 +1,91 @@
+"""Signals that a conversation gives: the turns around a turn, its session, who said it.
+
+All functions are pure and take the pool's arrays, aligned with its records. Outside a
+conversation (nobody speaks) they are zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.language.lexemes import bm25
+from hindsight_integrations.naming import entity_norm
+from hindsight_integrations.recall.pool import OFFSETS, Pool
+from hindsight_integrations.recall.standard import standardise
+
+Scores = NDArray[np.float64]
+
+NEAR = {-1: (0.6, 0.8), 1: (0.4, 0.3)}
+"""Weight of the BM25 and of the cosine of the turn before and after: an answer follows what it
+answers more often than it precedes it. Fitted on the development set of the bench."""
+
+BEST_OF_SESSION = 3
+"""Turns whose mean cosine stands for their session."""
+
+
+def in_conversation(pool: Pool) -> NDArray[np.bool_]:
+    """Whether each memory was said by somebody."""
+    return np.array([record.memory.speaker is not None for record in pool.records])
+
+
+def surroundings(pool: Pool, lexical: Scores, dense: Scores) -> tuple[Scores, Scores]:
+    """What the turns one away, and two away, have in common with the question."""
+    near, far = np.zeros(len(pool)), np.zeros(len(pool))
+    for column, offset in enumerate(OFFSETS):
+        neighbour = pool.around[:, column]
+        there = neighbour >= 0
+        if offset in NEAR:
+            by_terms, by_meaning = NEAR[offset]
+            near[there] += (
+                by_terms * lexical[neighbour[there]] + by_meaning * dense[neighbour[there]]
+            )
+        else:
+            far[there] += lexical[neighbour[there]] + dense[neighbour[there]]
+    speaking = in_conversation(pool)
+    return near * speaking, far * speaking
+
+
+def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
+    """How well the whole session of each turn fits the question: its BM25 and best cosines."""
+    speaking = in_conversation(pool)
+    keys = [(r.memory.bank_id, r.memory.document_id) for r in pool.records]
+    numbers = {key: n for n, key in enumerate(dict.fromkeys(keys))}
+    of = np.array([numbers[key] for key in keys], dtype=np.intp)
+    if not speaking.any() or len(numbers) < 2:
+        return np.zeros(len(pool))
+    terms: list[list[str]] = [[] for _ in numbers]
+    best: list[list[float]] = [[] for _ in numbers]
+    for i, record in enumerate(pool.records):
+        terms[of[i]] += record.lexemes
+        best[of[i]].append(float(dense[i]))
+    mean_length = sum(map(len, terms)) / len(terms)
+    by_terms = bm25(lexemes, terms, pool.stats.frequency, pool.stats.documents, mean_length)
+    by_meaning = np.array(
+        [np.mean(sorted(values, reverse=True)[:BEST_OF_SESSION]) for values in best]
+    )
+    together = standardise(by_terms) + standardise(by_meaning)
+    return np.asarray(together[of] * speaking)
+
+
+def speaker_named(pool: Pool, question: str) -> Scores:
+    """1 for what was said by the one speaker whom the question names, else 0.
+
+    A question that names two speakers, or none, says nothing about who spoke.
+    """
+    words = f" {entity_norm(question)} "
+    speakers = [entity_norm(record.memory.speaker or "") for record in pool.records]
+    named = {s for s in set(speakers) if s and (f" {s} " in words or f" {s.split()[0]} " in words)}
+    if len(named) != 1:
+        return np.zeros(len(pool))
+    return np.array([float(speaker in named) for speaker in speakers])
+
+
+def asks(pool: Pool) -> Scores:
+    """1 for a turn that ends in a question, which seldom holds an answer."""
+    return np.array(
+        [
+            float(r.memory.speaker is not None and r.memory.text.rstrip().endswith(("?", "？")))
+            for r in pool.records
+        ]
+    )

@@ -1,0 +1,69 @@
+"""Times told by events: "before Alice joined Google" asks for the time before a memory's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hindsight_integrations.language.interaction import token_coverage
+from hindsight_integrations.language.time import EventAnchor, anchor_window
+from hindsight_integrations.model import Memory, Precision, TimeSpan
+from hindsight_integrations.recall import meaning, pathway
+from hindsight_integrations.recall.fuse import reciprocal_rank_fusion
+from hindsight_integrations.recall.ports import BankSearch, Question
+from hindsight_integrations.results import Window
+from hindsight_integrations.storage.ports import MemoryRecord
+
+CANDIDATES = 15
+"""Memories looked at as the event."""
+
+LEAST_COVERAGE = 0.6
+"""How much of the event's words the memory must hold, 0 to 1: a guess would be worse than none."""
+
+
+def resolve(
+    request: BankSearch, anchor: EventAnchor, read: Callable[[str], Question]
+) -> Window | None:
+    """The window an anchor asks for, from the memory that tells the event; None if none does.
+
+    Args:
+        request: the question and the bank.
+        anchor: the event's words, and how the window lies to it.
+        read: turns a text into a `Question`.
+    """
+    event = read(anchor.event)
+    search = BankSearch(
+        request.graph, request.index, request.bank, event, request.filter, request.depth
+    )
+    fused = reciprocal_rank_fusion(
+        [hit.memory_id for hit in arm(search)] for arm in (meaning.search, pathway.search)
+    )
+    records = list(request.graph.get_records(request.bank_id, list(fused)[:CANDIDATES]).values())
+    told = _best(event, records)
+    if told is None:
+        return None
+    span = anchor_window(anchor, happened(told), request.question.asked_at)
+    return Window(f"{anchor.text}: “{_shortened(told.text)}”", span)
+
+
+def happened(memory: Memory) -> TimeSpan:
+    """When what a memory tells took place: the most exact time it names, or when it was said."""
+    dated = [span for span in memory.occurred if span.precision is not Precision.RANGE]
+    if dated:
+        return min(dated, key=lambda span: (span.duration, span.start))
+    return TimeSpan.of_day(memory.mentioned_at)
+
+
+def _best(event: Question, records: list[MemoryRecord]) -> Memory | None:
+    if not records:
+        return None
+    if event.tokens is None:
+        best = max(records, key=lambda r: (float(r.vector @ event.vector), r.memory.id))
+        return best.memory if float(best.vector @ event.vector) >= LEAST_COVERAGE else None
+    coverage, importance = token_coverage(event.tokens, [r.interaction or b"" for r in records])
+    scores = coverage @ importance
+    place = int(scores.argmax())
+    return records[place].memory if scores[place] >= LEAST_COVERAGE else None
+
+
+def _shortened(text: str, longest: int = 60) -> str:
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"

@@ -1,0 +1,44 @@
+"""The pathway arm: exact terms, ranked by BM25 with the bank's own statistics.
+
+The store finds candidates; the scoring is here, so that every store ranks alike.
+"""
+
+from __future__ import annotations
+
+from hindsight_integrations.language.lexemes import bm25, idf
+from hindsight_integrations.recall.ports import ArmHit, BankSearch
+
+CANDIDATES = 2
+"""Candidates asked of the store for each hit wanted, since its own BM25 may count other banks."""
+
+NAMED_TERMS = 4
+"""Terms that a reason lists at most."""
+
+
+def search(request: BankSearch) -> list[ArmHit]:
+    """Memories that share terms with the question, best BM25 first."""
+    lexemes = request.question.lexemes
+    if not lexemes:
+        return []
+    found = request.graph.text_search(
+        request.bank_id, lexemes, request.filter, request.depth.hits * CANDIDATES
+    )
+    if not found:
+        return []
+    stats = request.graph.lexeme_stats(request.bank_id, lexemes)
+    scores = bm25(
+        lexemes,
+        [hit.lexemes for hit in found],
+        stats.frequency,
+        stats.documents,
+        stats.mean_length,
+    )
+    by_rarity = sorted(
+        set(lexemes), key=lambda term: (-idf(stats.frequency.get(term, 0), stats.documents), term)
+    )
+    hits = []
+    for hit, score in zip(found, scores.tolist(), strict=True):
+        shared = [term for term in by_rarity if term in hit.lexemes][:NAMED_TERMS]
+        hits.append(ArmHit(hit.memory_id, score, f"terms: {', '.join(shared)}"))
+    hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
+    return hits[: request.depth.hits]

@@ -1,0 +1,259 @@
+"""One recall, from request to result.
+
+read the question -> four arms in parallel, a bank at a time -> fuse into a pool -> rank -> pack
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, TimeoutError
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hindsight_integrations.errors import StoreUnavailableError
+from hindsight_integrations.language.encode import TextEncoder
+from hindsight_integrations.language.lexemes import lexemes
+from hindsight_integrations.language.time import QueryTimes, parse_query
+from hindsight_integrations.language.tokens import Tokenizer
+from hindsight_integrations.model import Entity
+from hindsight_integrations.recall import entity, events, meaning, pathway, render, temporal
+from hindsight_integrations.recall.names import named_entities
+from hindsight_integrations.recall.notes import entity_notes, source_chunks
+from hindsight_integrations.recall.pack import pack
+from hindsight_integrations.recall.pool import Pool, gather, join
+from hindsight_integrations.recall.ports import DEPTHS, ArmHit, BankSearch, Question, Reranker
+from hindsight_integrations.recall.rank import (
+    DEFAULT_WEIGHTS,
+    Ranking,
+    Weights,
+    rank,
+    rank_fused,
+    rerank,
+)
+from hindsight_integrations.recall.request import RecallRequest
+from hindsight_integrations.results import Arm, Failure, Recalled, RecallResult, Window
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.storage.ports import GraphStore, StoredBank, VectorIndex
+
+
+@dataclass(frozen=True, slots=True)
+class RecallParts:
+    """What a recall works with.
+
+    `reranker` takes the place of the built-in order for the head; `reranking` off leaves the
+    order of the fusion.
+    """
+
+    graph: GraphStore
+    index: VectorIndex
+    encoder: TextEncoder
+    tokenizer: Tokenizer
+    executor: Executor
+    settings: Settings
+    reranker: Reranker | None = None
+    reranking: bool = True
+    weights: Weights = DEFAULT_WEIGHTS
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Seconds spent by stage; a stage that runs once a bank adds up."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timing(self, stage: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - started
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What one bank gave."""
+
+    pool: Pool
+    named: tuple[str, ...]
+    windows: tuple[Window, ...]
+    failures: tuple[Failure, ...]
+
+
+def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallRequest) -> RecallResult:
+    """The memories of these banks that answer the request.
+
+    Raises:
+        EmbeddingError: the question could not be embedded.
+        StoreUnavailableError: every arm failed.
+    """
+    clock = _Clock()
+    started = time.perf_counter()
+    with clock.timing("read"):
+        question, times = read_question(parts, request)
+    answers = [_ask(parts, bank, request, question, times, clock) for bank in banks]
+    windows = tuple(dict.fromkeys(w for answer in answers for w in answer.windows))
+    question = replace(question, windows=windows)
+    pool = join([answer.pool for answer in answers])
+    with clock.timing("rank"):
+        ranking = _rank(parts, pool, question, request)
+    with clock.timing("pack"):
+        ranked = _results(pool, ranking, request.min_score)
+        packed = pack(ranked, request.max_tokens, parts.tokenizer.count, parts.tokenizer.truncate)
+        chunks = source_chunks(parts.graph, packed.memories, request.chunk_tokens, parts.tokenizer)
+        notes = entity_notes(parts.graph, packed.memories, request.entity_tokens, parts.tokenizer)
+    failures = [failure for answer in answers for failure in answer.failures]
+    return RecallResult(
+        bank_ids=request.bank_ids,
+        query=request.query,
+        memories=packed.memories,
+        text=packed.text,
+        tokens=packed.tokens,
+        max_tokens=request.max_tokens,
+        truncated=packed.truncated,
+        windows=windows,
+        entities_named=tuple(dict.fromkeys(n for answer in answers for n in answer.named)),
+        chunks=chunks,
+        entity_notes=notes,
+        left_out=packed.left_out,
+        considered=len(pool),
+        failures=(*failures, *ranking.failures),
+        timings={**clock.seconds, "total": time.perf_counter() - started},
+        query_time=request.asked_at,
+    )
+
+
+def read_question(parts: RecallParts, request: RecallRequest) -> tuple[Question, QueryTimes]:
+    """Embed the question, take its terms, and find the times it speaks of."""
+    times = parse_query(request.query, request.asked_at, hemisphere=parts.settings.hemisphere)
+    question = _read(parts, request.query, request)
+    windows = tuple(Window(found.text, found.span) for found in times.windows)
+    return replace(question, windows=windows), times
+
+
+def _read(parts: RecallParts, text: str, request: RecallRequest) -> Question:
+    vector, tokens = parts.encoder.question(text)
+    return Question(text, request.asked_at, vector, tokens, tuple(lexemes(text)))
+
+
+def _ask(
+    parts: RecallParts,
+    bank: StoredBank,
+    request: RecallRequest,
+    question: Question,
+    times: QueryTimes,
+    clock: _Clock,
+) -> _Answer:
+    """Run the arms on one bank and gather what they found."""
+    depth = DEPTHS[request.budget]
+    search = BankSearch(parts.graph, parts.index, bank, question, request.filter, depth)
+    failures: list[Failure] = []
+    named = named_entities(parts.graph, bank.bank.id, request.query)
+    if times.anchors and Arm.TEMPORAL in request.arms:
+        with clock.timing("events"):
+            found = [
+                events.resolve(search, anchor, lambda text: _read(parts, text, request))
+                for anchor in times.anchors
+            ]
+        windows = (*question.windows, *(window for window in found if window))
+        search = replace(search, question=replace(question, windows=windows))
+    with clock.timing("arms"):
+        rankings = _run_arms(parts, search, request, named, failures, clock)
+    with clock.timing("pool"):
+        pool = gather(search, rankings, [e.id for e in named], parts.settings.rrf_k)
+    return _Answer(pool, tuple(e.name for e in named), search.question.windows, tuple(failures))
+
+
+def _run_arms(
+    parts: RecallParts,
+    search: BankSearch,
+    request: RecallRequest,
+    named: Sequence[Entity],
+    failures: list[Failure],
+    clock: _Clock,
+) -> Mapping[Arm, Sequence[ArmHit]]:
+    """All arms asked for, at once; the entity arm starts from what the meaning arm found."""
+
+    def timed(arm: Arm, run: Callable[[], list[ArmHit]]) -> list[ArmHit]:
+        with clock.timing(f"arm {arm}"):
+            return run()
+
+    runs: dict[Arm, Callable[[], list[ArmHit]]] = {
+        Arm.MEANING: lambda: meaning.search(search),
+        Arm.PATHWAY: lambda: pathway.search(search),
+        Arm.TEMPORAL: lambda: temporal.search(search),
+    }
+    if not search.question.windows:
+        del runs[Arm.TEMPORAL]
+    waiting: dict[Arm, Future[list[ArmHit]]] = {
+        arm: parts.executor.submit(timed, arm, run)
+        for arm, run in runs.items()
+        if arm in request.arms
+    }
+    rankings: dict[Arm, Sequence[ArmHit]] = {}
+
+    def collect(arm: Arm, future: Future[list[ArmHit]]) -> None:
+        try:
+            rankings[arm] = future.result(timeout=parts.settings.arm_timeout)
+        except TimeoutError:
+            late = StoreUnavailableError(f"no answer in {parts.settings.arm_timeout:g} s")
+            failures.append(Failure(f"arm {arm}", late))
+        except Exception as error:  # noqa: BLE001 - reported in the result; the others answer
+            failures.append(Failure(f"arm {arm}", error))
+
+    if Arm.MEANING in waiting:
+        collect(Arm.MEANING, waiting.pop(Arm.MEANING))
+    if Arm.ENTITY in request.arms:
+        similar = rankings.get(Arm.MEANING, ())
+        waiting[Arm.ENTITY] = parts.executor.submit(
+            timed, Arm.ENTITY, lambda: entity.search(search, named, similar)
+        )
+    for arm, future in waiting.items():
+        collect(arm, future)
+    if failures and not rankings:
+        raise StoreUnavailableError(
+            f"every arm of recall failed on bank {search.bank_id!r}: "
+            + "; ".join(map(str, failures))
+        ) from failures[0].error
+    return rankings
+
+
+def _rank(parts: RecallParts, pool: Pool, question: Question, request: RecallRequest) -> Ranking:
+    if not len(pool):
+        return Ranking.empty()
+    if not parts.reranking:
+        return rank_fused(pool, question)
+    head = min(DEPTHS[request.budget].head, parts.settings.rerank_candidates)
+    ranking = rank(pool, question, head, parts.weights)
+    if parts.reranker is not None:
+        ranking = rerank(ranking, pool, question, head, parts.reranker)
+    return ranking
+
+
+def _results(pool: Pool, ranking: Ranking, min_score: float | None) -> Iterator[Recalled]:
+    """The pool in order, without near repetitions and what falls short of `min_score`."""
+    seen: set[tuple[str, str]] = set()
+    place = 0
+    for i in ranking.order.tolist():
+        record = pool.records[i]
+        memory = record.memory
+        said = (memory.bank_id, record.fingerprint)
+        if said in seen or (min_score is not None and ranking.relevance[i] < min_score):
+            continue
+        seen.add(said)
+        place += 1
+        yield Recalled(
+            memory=memory,
+            rank=place,
+            score=float(np.round(ranking.relevance[i], 6)),
+            total=float(ranking.total[i]),
+            fused=float(pool.fused[i]),
+            text=render.line(memory),
+            tokens=0,
+            arms=pool.arms[i],
+            signals=ranking.signals(i),
+        )

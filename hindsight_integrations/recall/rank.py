@@ -1,0 +1,316 @@
+"""The order of the pool: a weighted sum of standardised signals, each of which can be named.
+
+Late interaction leads, for the head of the list; embedding and BM25 hold the tail; time,
+conversation and entities add what words alone cannot know. Any other reranker takes the place
+of the sum for the head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.errors import RerankError
+from hindsight_integrations.language.interaction import (
+    TokenMatrix,
+    token_coverage,
+    token_frequency,
+)
+from hindsight_integrations.language.lexemes import bm25
+from hindsight_integrations.recall import boosts, bridges, conversation
+from hindsight_integrations.recall.pool import Pool
+from hindsight_integrations.recall.ports import Question, Reranker
+from hindsight_integrations.recall.standard import Scores, over_max, standardise
+from hindsight_integrations.recall.temporal import date_match
+from hindsight_integrations.results import Failure, Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What one standard deviation (or, for those from 0 to 1, the whole) of a signal counts.
+
+    Found on the development sets of the bench: docs/benchmarks.md has what each one gives.
+    """
+
+    interaction: float = 1.5
+    """Late interaction: each term of the question finds its nearest in the memory."""
+    meaning: float = 0.7
+    """Cosine of the embeddings."""
+    terms: float = 0.4
+    """BM25."""
+    date: float = 3.0
+    """Fit of the memory's times to the window asked for, 0 to 1."""
+    neighbours: float = 0.6
+    """What the turns before and after have in common with the question."""
+    further: float = 0.4
+    """The same of those two away."""
+    session: float = 0.5
+    """What the whole session has in common with the question."""
+    speaker: float = 1.5
+    """Said by the one person named in the question, 0 or 1."""
+    asks: float = -0.8
+    """Ends in a question itself, 0 or 1."""
+    pagerank: float = 0.5
+    """Rank that flows from the best hits over shared entities."""
+    bridge: float = 3.0
+    """Shares a rare entity with one of the best hits, 0 to 1."""
+    residual: float = 0.3
+    """Late interaction with what of the question the best hits do not cover yet."""
+
+
+DEFAULT_WEIGHTS = Weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The pool in order.
+
+    Attributes:
+        order: positions in the pool, best first.
+        total: what the order was made by.
+        relevance: how well each memory fits by itself, 0 to 1.
+        names: names of the signals.
+        values: raw signals; shape (memories, signals).
+        contributions: what each added to the total; same shape.
+        failures: what was left out because it failed.
+    """
+
+    order: NDArray[np.intp]
+    total: Scores
+    relevance: Scores
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
+    contributions: NDArray[np.float64]
+    failures: tuple[Failure, ...] = ()
+
+    @classmethod
+    def empty(cls) -> Ranking:
+        """The ranking of an empty pool."""
+        none = np.zeros(0)
+        table = np.zeros((0, 0))
+        return cls(np.zeros(0, dtype=np.intp), none, none, (), table, table)
+
+    def signals(self, position: int) -> tuple[Signal, ...]:
+        """The signals of one memory, largest contribution first."""
+        rows = zip(self.names, self.values[position], self.contributions[position], strict=True)
+        named = [Signal(n, float(v), float(c)) for n, v, c in rows if v or c]
+        return tuple(sorted(named, key=lambda signal: (-abs(signal.contribution), signal.name)))
+
+
+class _Sheet:
+    """Signals as they come in, and their running total."""
+
+    def __init__(self, size: int) -> None:
+        self.total: Scores = np.zeros(size)
+        self.rows: dict[str, tuple[Scores, Scores]] = {}
+
+    def add(self, name: str, value: Scores, contribution: Scores) -> None:
+        self.rows[name] = (value, contribution)
+        self.total = self.total + contribution
+
+    def ranking(self, relevance: Scores) -> Ranking:
+        return Ranking(
+            order=np.argsort(-self.total, kind="stable"),
+            total=self.total,
+            relevance=relevance,
+            names=tuple(self.rows),
+            values=np.stack([value for value, _ in self.rows.values()], axis=1),
+            contributions=np.stack([added for _, added in self.rows.values()], axis=1),
+        )
+
+
+def rank(pool: Pool, question: Question, head: int, weights: Weights) -> Ranking:
+    """Order the pool by the weighted sum of all signals."""
+    sheet = _Sheet(len(pool))
+    dense = _cosines(pool, question)
+    lexical = _bm25(pool, question)
+    sheet.add("meaning", dense, weights.meaning * standardise(dense))
+    sheet.add("terms", lexical, weights.terms * standardise(lexical))
+    fit = date_fit(pool, question)
+    sheet.add("date", fit, weights.date * fit)
+    _add_conversation(sheet, pool, question, dense, lexical, weights)
+
+    relevance = np.clip(dense, 0.0, 1.0)
+    if question.tokens is not None and len(question.tokens.ids):
+        first = np.argsort(-sheet.total, kind="stable")[:head]
+        coverage, importance = _coverage(pool, question.tokens, first)
+        interaction = coverage @ importance
+        spread_out = _extrapolate(interaction, first, dense, lexical)
+        relevance = np.clip((dense + spread_out) / 2, 0.0, 1.0)
+        sheet.add("interaction", spread_out, weights.interaction * standardise(spread_out))
+        _add_bridges(sheet, pool, weights, first, coverage, importance)
+    else:
+        _add_bridges(sheet, pool, weights, None, None, None)
+    _add_boosts(sheet, pool, question, fit)
+    return sheet.ranking(relevance)
+
+
+def rank_fused(pool: Pool, question: Question) -> Ranking:
+    """Order the pool by reciprocal rank fusion alone, and the boosts."""
+    sheet = _Sheet(len(pool))
+    sheet.add("fusion", pool.fused, np.log(pool.fused + 1e-6))
+    _add_boosts(sheet, pool, question, date_fit(pool, question))
+    return sheet.ranking(np.clip(_cosines(pool, question), 0.0, 1.0))
+
+
+def rerank(
+    ranking: Ranking, pool: Pool, question: Question, head: int, reranker: Reranker
+) -> Ranking:
+    """Put the head of a ranking in another reranker's order; the rest stays behind it.
+
+    A reranker that fails leaves the ranking as it was, and the failure in it.
+    """
+    first = ranking.order[:head]
+    if not len(first):
+        return ranking
+    try:
+        scores = np.asarray(
+            reranker.score(question.text, [pool.records[i].memory for i in first]), dtype=np.float64
+        )
+        if scores.shape != (len(first),) or not np.isfinite(scores).all():
+            raise RerankError(
+                f"reranker {reranker.id!r} returned scores of shape {scores.shape} "
+                f"for {len(first)} memories, or some that are not finite; "
+                "return one finite number a memory"
+            )
+    except Exception as error:  # noqa: BLE001 - a reranker is foreign code; recall goes on without
+        failure = Failure("reranker", error)
+        return replace(ranking, failures=(*ranking.failures, failure))
+    place = np.empty(len(first))
+    place[np.argsort(-scores, kind="stable")] = np.arange(len(first))
+    lead = float(ranking.total.max()) - float(ranking.total.min()) + 1.0
+    added = np.zeros(len(pool))
+    added[first] = lead * (2.0 - place / len(first)) + ranking.total.max() - ranking.total[first]
+    value = np.zeros(len(pool))
+    value[first] = scores
+    total = ranking.total + added
+    return replace(
+        ranking,
+        order=np.argsort(-total, kind="stable"),
+        total=total,
+        names=(*ranking.names, f"reranker {reranker.id}"),
+        values=np.column_stack([ranking.values, value]),
+        contributions=np.column_stack([ranking.contributions, added]),
+    )
+
+
+def date_fit(pool: Pool, question: Question) -> Scores:
+    """The best fit of each memory to any window of the question; 0 if it names no time."""
+    return np.array(
+        [
+            max(
+                (
+                    date_match(w.span, r.memory.occurred, r.memory.mentioned_at)
+                    for w in question.windows
+                ),
+                default=0.0,
+            )
+            for r in pool.records
+        ]
+    )
+
+
+def _cosines(pool: Pool, question: Question) -> Scores:
+    vectors = np.stack([record.vector for record in pool.records])
+    return (vectors @ question.vector).astype(np.float64)
+
+
+def _bm25(pool: Pool, question: Question) -> Scores:
+    stats = pool.stats
+    return np.asarray(
+        bm25(
+            question.lexemes,
+            [record.lexemes for record in pool.records],
+            stats.frequency,
+            stats.documents,
+            stats.mean_length,
+        ),
+        dtype=np.float64,
+    )
+
+
+def _add_conversation(
+    sheet: _Sheet, pool: Pool, question: Question, dense: Scores, lexical: Scores, weights: Weights
+) -> None:
+    if not conversation.in_conversation(pool).any():
+        return
+    near, far = conversation.surroundings(pool, over_max(lexical), np.clip(dense, 0.0, None))
+    sheet.add("neighbours", near, weights.neighbours * near)
+    sheet.add("further", far, weights.further * far)
+    session = conversation.session(pool, question.lexemes, dense)
+    sheet.add("session", session, weights.session * standardise(session))
+    speaker = conversation.speaker_named(pool, question.text)
+    sheet.add("speaker", speaker, weights.speaker * speaker)
+    asks = conversation.asks(pool)
+    sheet.add("asks", asks, weights.asks * asks)
+
+
+def _add_bridges(
+    sheet: _Sheet,
+    pool: Pool,
+    weights: Weights,
+    first: NDArray[np.intp] | None,
+    coverage: NDArray[np.float64] | None,
+    importance: NDArray[np.float64] | None,
+) -> None:
+    graph = bridges.entity_graph(pool)
+    strength = graph.strength
+    if not strength:
+        return
+    so_far = sheet.total
+    flow = bridges.personalised_pagerank(graph, so_far)
+    sheet.add(
+        "pagerank", flow, strength * weights.pagerank * standardise(np.log(over_max(flow) + 1e-3))
+    )
+    bridge = bridges.bridged(graph, so_far)
+    sheet.add("bridge", bridge, strength * weights.bridge * bridge)
+    if first is None or coverage is None or importance is None:
+        return
+    best = np.argsort(-so_far[first], kind="stable")[: bridges.SOURCES]
+    missing = importance * np.clip(1.0 - coverage[best].max(axis=0), 0.0, None)
+    residual = np.zeros(len(pool))
+    if missing.sum() > 0:
+        residual[first] = standardise(coverage @ (missing / missing.sum()))
+    sheet.add("residual", residual, strength * weights.residual * residual)
+
+
+def _add_boosts(sheet: _Sheet, pool: Pool, question: Question, fit: Scores) -> None:
+    memories = [record.memory for record in pool.records]
+    recency = np.array([boosts.recency_boost(m.mentioned_at, question.asked_at) for m in memories])
+    sheet.add("recency boost", recency, np.log(recency))
+    proof = np.array([boosts.proof_boost(m.proof_count) for m in memories])
+    sheet.add("proof boost", proof, np.log(proof))
+    if question.windows:
+        temporal = np.array([boosts.temporal_boost(f) for f in fit])
+        sheet.add("temporal boost", temporal, np.log(temporal))
+
+
+def _coverage(
+    pool: Pool, tokens: TokenMatrix, first: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How well the head covers each token of the question, and what share each token has in it.
+
+    Shares are by inverse document frequency in the pool, and sum to 1.
+    """
+    documents = [record.interaction or b"" for record in pool.records]
+    coverage = token_coverage(tokens, [documents[i] for i in first])
+    holding = token_frequency(tokens.ids, documents)
+    rarity = np.log1p((len(documents) - holding + 0.5) / (holding + 0.5))
+    return coverage.astype(np.float64), rarity / rarity.sum()
+
+
+def _extrapolate(
+    head_scores: Scores, first: NDArray[np.intp], dense: Scores, lexical: Scores
+) -> Scores:
+    """Late interaction of the whole pool.
+
+    As scored for the head; for the rest, what the cheap scores predict by least squares over
+    the head.
+    """
+    cheap = np.column_stack([np.ones(len(dense)), dense, lexical])
+    coefficients, *_ = np.linalg.lstsq(cheap[first], head_scores, rcond=None)
+    spread_out = np.asarray(cheap @ coefficients, dtype=np.float64)
+    spread_out[first] = head_scores
+    return spread_out

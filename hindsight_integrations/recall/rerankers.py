@@ -1,0 +1,123 @@
+"""Other people's rerankers, made to fit the port.
+
+Told apart by what they can do; no framework is imported before one of its objects is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.errors import InvalidInputError, RerankError
+from hindsight_integrations.model import Memory
+from hindsight_integrations.recall.ports import Reranker
+from hindsight_integrations.recall.render import line
+
+Scores = NDArray[np.float64]
+
+
+@runtime_checkable
+class _Compressor(Protocol):
+    def compress_documents(self, documents: Sequence[object], query: str) -> Sequence[object]: ...
+
+
+@runtime_checkable
+class _Postprocessor(Protocol):
+    def postprocess_nodes(
+        self, nodes: Sequence[object], query_str: str | None = None
+    ) -> Sequence[object]: ...
+
+
+@runtime_checkable
+class _CrossEncoder(Protocol):
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Adapted:
+    """A reranker of another make: its name, and how to ask it."""
+
+    id: str
+    ask: Callable[[str, Sequence[str]], Scores]
+
+    def score(self, query: str, memories: Sequence[Memory]) -> Scores:
+        return self.ask(query, [line(memory) for memory in memories])
+
+
+def as_reranker(reranker: object) -> Reranker:
+    """Any reranker as one of ours.
+
+    Takes our protocol, a sentence-transformers CrossEncoder (`predict`), a LangChain document
+    compressor, a LlamaIndex node postprocessor, or a function of (query, texts) to scores.
+
+    Raises:
+        InvalidInputError: it is none of these.
+    """
+    name = type(reranker).__name__
+    if callable(getattr(reranker, "score", None)) and hasattr(reranker, "id"):
+        return reranker  # type: ignore[return-value]
+    if isinstance(reranker, _Compressor):
+        return _Adapted(name, _by_compressor(reranker))
+    if isinstance(reranker, _Postprocessor):
+        return _Adapted(name, _by_postprocessor(reranker))
+    if isinstance(reranker, _CrossEncoder):
+        return _Adapted(name, _by_cross_encoder(reranker))
+    if callable(reranker):
+        return _Adapted(getattr(reranker, "__name__", name), _by_function(reranker))
+    raise InvalidInputError(
+        f"reranker is a {name}; give 'local', None, a function of (query, texts) to scores, a "
+        "LangChain document compressor, a LlamaIndex postprocessor or a CrossEncoder"
+    )
+
+
+def _by_function(function: Callable[..., object]) -> Callable[[str, Sequence[str]], Scores]:
+    return lambda query, texts: np.asarray(function(query, texts), dtype=np.float64)
+
+
+def _by_cross_encoder(model: _CrossEncoder) -> Callable[[str, Sequence[str]], Scores]:
+    return lambda query, texts: np.asarray(
+        model.predict([(query, text) for text in texts]), dtype=np.float64
+    )
+
+
+def _by_compressor(compressor: _Compressor) -> Callable[[str, Sequence[str]], Scores]:
+    def ask(query: str, texts: Sequence[str]) -> Scores:
+        from langchain_core.documents import Document
+
+        given = [Document(page_content=t, metadata={"place": i}) for i, t in enumerate(texts)]
+        kept = compressor.compress_documents(given, query)
+        return _from_order([getattr(document, "metadata", {}) for document in kept], len(texts))
+
+    return ask
+
+
+def _by_postprocessor(postprocessor: _Postprocessor) -> Callable[[str, Sequence[str]], Scores]:
+    def ask(query: str, texts: Sequence[str]) -> Scores:
+        from llama_index.core.schema import NodeWithScore, TextNode
+
+        given = [
+            NodeWithScore(node=TextNode(text=text, metadata={"place": place}), score=1.0)
+            for place, text in enumerate(texts)
+        ]
+        kept = postprocessor.postprocess_nodes(given, query_str=query)
+        metadata = [getattr(getattr(node, "node", None), "metadata", {}) for node in kept]
+        return _from_order(metadata, len(texts))
+
+    return ask
+
+
+def _from_order(metadata: Sequence[Mapping[str, object]], size: int) -> Scores:
+    """Scores that put the texts in the order given; what was dropped comes last, as it was."""
+    if not metadata:
+        raise RerankError("the reranker returned nothing")
+    scores = -np.arange(size, dtype=np.float64) - size
+    for rank, fields in enumerate(metadata):
+        place = fields.get("place")
+        if not isinstance(place, int) or not 0 <= place < size:
+            raise RerankError("the reranker returned a document that it was not given")
+        scores[place] = float(size - rank)
+    return scores

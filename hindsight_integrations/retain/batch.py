@@ -1,0 +1,129 @@
+"""Many items, in batches: each batch is one transaction, and a failing item fails alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+
+from hindsight_integrations.errors import HindsightError, InvalidInputError
+from hindsight_integrations.results import Failed, RetainResult
+from hindsight_integrations.retain.draft import RetainParts
+from hindsight_integrations.retain.pipeline import retain
+from hindsight_integrations.retain.request import Item, Submission, text_submission
+from hindsight_integrations.storage.ports import StoredBank
+
+Progress = Callable[[int, int | None], None]
+
+_ITEM_FIELDS = frozenset(field.name for field in fields(Item))
+
+
+def retain_many(
+    parts: RetainParts,
+    bank: StoredBank,
+    items: Iterable[Item | Mapping[str, object] | str],
+    progress: bool | Progress | None,
+) -> RetainResult:
+    """Store the items; those that fail are reported, the others are stored."""
+    if isinstance(items, str | Mapping | Item):
+        raise InvalidInputError("items is a single item; give a list of them, or call retain")
+    total = len(items) if isinstance(items, Sequence) else None
+    results: list[RetainResult] = []
+    failed: list[Failed] = []
+    done = 0
+    with _reporting(progress, total) as report:
+        for group in _groups(items, parts, failed):
+            results.append(_store(parts, bank, group, failed))
+            done = group[-1][0] + 1
+            report(done, total)
+    return RetainResult(
+        bank_id=bank.bank.id,
+        stored=tuple(memory for result in results for memory in result.stored),
+        skipped=tuple(skip for result in results for skip in result.skipped),
+        removed=tuple(memory_id for result in results for memory_id in result.removed),
+        failed=tuple(sorted(failed, key=lambda failure: failure.index)),
+        document_ids=tuple(d for result in results for d in result.document_ids),
+    )
+
+
+def _groups(
+    items: Iterable[Item | Mapping[str, object] | str],
+    parts: RetainParts,
+    failed: list[Failed],
+) -> Iterator[list[tuple[int, Submission]]]:
+    """Batches in which no two items are of the same document."""
+    group: list[tuple[int, Submission]] = []
+    documents: set[str] = set()
+    for index, item in enumerate(items):
+        try:
+            submission = text_submission(_item(item, index), parts.settings.max_content_chars)
+        except HindsightError as error:
+            failed.append(Failed(index, error))
+            continue
+        if len(group) >= parts.settings.batch_size or submission.document_id in documents:
+            yield group
+            group, documents = [], set()
+        group.append((index, submission))
+        documents.add(submission.document_id)
+    if group:
+        yield group
+
+
+def _store(
+    parts: RetainParts,
+    bank: StoredBank,
+    group: Sequence[tuple[int, Submission]],
+    failed: list[Failed],
+) -> RetainResult:
+    """A batch; if it fails, its halves, down to the item that is at fault."""
+    try:
+        return retain(parts, bank, [submission for _, submission in group])
+    except HindsightError as error:
+        if len(group) == 1:
+            failed.append(Failed(group[0][0], error))
+            return RetainResult(bank.bank.id)
+    middle = len(group) // 2
+    first = _store(parts, bank, group[:middle], failed)
+    second = _store(parts, bank, group[middle:], failed)
+    return RetainResult(
+        bank.bank.id,
+        stored=first.stored + second.stored,
+        skipped=first.skipped + second.skipped,
+        removed=first.removed + second.removed,
+        document_ids=first.document_ids + second.document_ids,
+    )
+
+
+def _item(given: Item | Mapping[str, object] | str, index: int) -> Item:
+    if isinstance(given, Item):
+        return given
+    if isinstance(given, str):
+        return Item(given)
+    if isinstance(given, Mapping):
+        if unknown := sorted(set(given) - _ITEM_FIELDS):
+            raise InvalidInputError(
+                f"items[{index}] has the unknown fields {unknown}; "
+                f"the fields are {sorted(_ITEM_FIELDS)}"
+            )
+        if "content" not in given:
+            raise InvalidInputError(f"items[{index}] has no 'content'; give the text to retain")
+        return Item(**given)  # type: ignore[arg-type]
+    raise InvalidInputError(
+        f"items[{index}] is a {type(given).__name__}; give a text, an Item or a mapping"
+    )
+
+
+@contextmanager
+def _reporting(progress: bool | Progress | None, total: int | None) -> Iterator[Progress]:
+    """A progress bar, the caller's function, or nothing."""
+    if callable(progress):
+        yield progress
+    elif progress:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        columns = ("[progress.description]{task.description}", BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, TimeRemainingColumn()) as bar:
+            task = bar.add_task("Retaining", total=total)
+            yield lambda done, of: bar.update(task, completed=done, total=of)
+    else:
+        yield lambda done, of: None

@@ -1,0 +1,302 @@
+"""The one place that meets Chroma's library: its clients, and the errors it raises.
+
+Clients are put together from Chroma's `System`, not made by its constructors, because of what
+those do in 1.5.9: all in-memory clients of a process share their data; a start that fails leaves
+the path unusable for the rest of the process; and no more indexes stay loaded than a fifth of
+the process's limit of open files, beyond which vectors not yet on disk vanish from searches.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from hindsight_integrations.errors import (
+    EmbedderMismatchError,
+    HindsightError,
+    InvalidInputError,
+    StoreCorruptError,
+    StoreError,
+    StoreUnavailableError,
+)
+
+if TYPE_CHECKING:
+    from chromadb.api import ServerAPI
+    from chromadb.api.collection_configuration import CreateCollectionConfiguration
+    from chromadb.api.models.Collection import Collection
+    from chromadb.config import Settings
+    from chromadb.types import Collection as CollectionModel
+
+CHROMA_ERRORS: Mapping[str, type[StoreError]] = {
+    "AuthorizationError": StoreUnavailableError,
+    "BatchSizeExceededError": StoreError,
+    "ChromaAuthError": StoreUnavailableError,
+    "ChromaError": StoreError,
+    "DuplicateIDError": StoreError,
+    "IDAlreadyExistsError": StoreError,
+    "InternalError": StoreCorruptError,
+    "InvalidArgumentError": StoreError,
+    "InvalidDimensionException": EmbedderMismatchError,
+    "InvalidHTTPVersion": StoreUnavailableError,
+    "InvalidUUIDError": StoreError,
+    "NotFoundError": StoreError,
+    "PanicException": StoreCorruptError,
+    "QuotaError": StoreUnavailableError,
+    "RateLimitError": StoreUnavailableError,
+    "UniqueConstraintError": StoreError,
+    "VersionMismatchError": StoreUnavailableError,
+}
+"""What each error of Chroma means to us, by the name of its class."""
+
+_NOT_CORRUPT = (
+    "database is locked",
+    "disk i/o error",
+    "disk is full",
+    "no space left",
+    "permission denied",
+    "read-only",
+    "readonly",
+    "too many open files",
+    "unable to open database file",
+)
+"""In the text of an `InternalError`: the machine is at fault, not what the files hold."""
+
+_ADVICE: Mapping[type[StoreError], str] = {
+    StoreUnavailableError: "check that it can be reached and written, and that its disk has room",
+    StoreCorruptError: "close the store and open it again: a damaged index is rebuilt",
+    EmbedderMismatchError: "reindex the bank with the embedder in use",
+    StoreError: "the request was refused; nothing of it was stored",
+}
+
+_HNSW: CreateCollectionConfiguration = {
+    # 200 candidates looked at in a search gave a recall@10 of 0.99 at 100,000 vectors;
+    # Chroma's own default gave 0.58.
+    "hnsw": {"space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}
+}
+
+_LOADED_INDEXES = 1_000_000
+"""More indexes than a process can hold, so that none is ever put out of memory."""
+
+_FILES_AN_INDEX = 5
+_FILES_BESIDE = 200
+
+
+def store_error(error: BaseException, where: str) -> StoreError | None:
+    """What `error`, raised by Chroma's library, is in our terms; None if it is none of Chroma's.
+
+    Interrupts, exits and the lack of memory are not Chroma's.
+    """
+    kind = _kind(error)
+    if kind is None:
+        return None
+    text = str(error) or type(error).__name__
+    return kind(f"the vector index at {where} failed: {text}; {_ADVICE[kind]}")
+
+
+def _kind(error: BaseException) -> type[StoreError] | None:
+    by_name = (CHROMA_ERRORS.get(cls.__name__) for cls in type(error).__mro__)
+    kind = next((found for found in by_name if found), None)
+    if kind is StoreCorruptError and any(sign in str(error).lower() for sign in _NOT_CORRUPT):
+        return StoreUnavailableError
+    if kind or not isinstance(error, Exception) or isinstance(error, MemoryError):
+        return kind
+    if isinstance(error, ValueError | TypeError):  # Chroma's checks of arguments
+        return StoreError
+    return StoreUnavailableError  # the network's and the system's errors
+
+
+@contextmanager
+def chroma_errors(where: str) -> Iterator[None]:
+    """Turn what Chroma raises inside the block into our errors, which pass unchanged."""
+    try:
+        yield
+    except HindsightError:
+        raise
+    except BaseException as error:
+        mapped = store_error(error, where)
+        if mapped is None:
+            raise
+        raise mapped from error
+
+
+class ChromaClient:
+    """The collections of one Chroma whose names start with `namespace`.
+
+    Methods raise Chroma's errors as they are; see `chroma_errors`. `close` lets go of Chroma's
+    threads, files and connections.
+    """
+
+    def __init__(
+        self,
+        api: ServerAPI,
+        where: str,
+        *,
+        close: Callable[[], None],
+        namespace: str = "hindsight",
+        tenant: str = "default_tenant",
+        database: str = "default_database",
+    ) -> None:
+        self.where = where
+        self.namespace = namespace
+        self.close = close
+        self._api = api
+        self._scope = {"tenant": tenant, "database": database}
+        self._batch_size: int | None = None
+
+    @classmethod
+    def embedded(cls, folder: Path | None) -> ChromaClient:
+        """Chroma in this process, its files in `folder`, or in memory if it is None."""
+        where = "memory" if folder is None else str(folder)
+        with chroma_errors(where):
+            from chromadb.api.rust import RustBindingsAPI
+            from chromadb.config import System
+
+            system = System(
+                _settings(is_persistent=folder is not None, persist_directory=str(folder or ""))
+            )
+            api = system.instance(RustBindingsAPI)
+            api.hnsw_cache_size = _LOADED_INDEXES
+            system.start()
+        return cls(api, where, close=system.stop)
+
+    @classmethod
+    def remote(
+        cls,
+        url: str,
+        *,
+        token: str | None,
+        verify: bool | str,
+        namespace: str,
+        tenant: str,
+        database: str,
+    ) -> ChromaClient:
+        """A Chroma server. Raises `InvalidInputError` on a URL that names none."""
+        where = _server_url(url)
+        bearer = {"Authorization": f"Bearer {token}", "x-chroma-token": token} if token else None
+        with chroma_errors(where):
+            from chromadb.api.fastapi import FastAPI
+            from chromadb.config import System
+
+            system = System(
+                _settings(
+                    chroma_api_impl="chromadb.api.fastapi.FastAPI",
+                    chroma_server_host=where,
+                    chroma_server_http_port=8000,  # asked for, and not used beside a whole URL
+                    chroma_server_headers=bearer,
+                    chroma_server_ssl_verify=verify,
+                )
+            )
+            api = system.instance(FastAPI)
+            system.start()
+            api.heartbeat()
+        return cls(
+            api,
+            where,
+            close=api._session.close,
+            namespace=namespace,
+            tenant=tenant,
+            database=database,
+        )
+
+    def __repr__(self) -> str:
+        return f"ChromaClient({self.where!r})"
+
+    @property
+    def batch_size(self) -> int:
+        """Records that one call may carry."""
+        if self._batch_size is None:
+            self._batch_size = self._api.get_max_batch_size()
+        return self._batch_size
+
+    def collections(self) -> list[Collection]:
+        """Those of the namespace, by name."""
+        models = self._api.list_collections(**self._scope)
+        ours = [model for model in models if model.name.startswith(f"{self.namespace}-")]
+        _allow_open_files(len(ours))
+        return [self._collection(model) for model in sorted(ours, key=lambda model: model.name)]
+
+    def find(self, name: str) -> Collection | None:
+        """The collection `<namespace>-<name>`, or None."""
+        from chromadb.errors import NotFoundError
+
+        try:
+            return self._collection(
+                self._api.get_collection(f"{self.namespace}-{name}", **self._scope)
+            )
+        except NotFoundError:
+            return None
+
+    def create(self, name: str, metadata: Mapping[str, str | int | bool]) -> Collection:
+        """The collection `<namespace>-<name>`, made if there is none."""
+        _allow_open_files(self._api.count_collections(**self._scope) + 1)
+        model = self._api.create_collection(
+            f"{self.namespace}-{name}",
+            configuration=_HNSW,
+            metadata=dict(metadata),
+            get_or_create=True,
+            **self._scope,
+        )
+        return self._collection(model)
+
+    def drop(self, collection: Collection) -> None:
+        """Delete it, if it is still there."""
+        from chromadb.errors import NotFoundError
+
+        try:
+            self._api.delete_collection(collection.name, **self._scope)
+        except NotFoundError:
+            return
+
+    def _collection(self, model: CollectionModel) -> Collection:
+        from chromadb.api.models.Collection import Collection
+
+        return Collection(client=self._api, model=model, embedding_function=None)
+
+
+def _settings(**given: object) -> Settings:
+    from chromadb.config import Settings
+
+    # An application's own .env file may hold names that Chroma would take for settings.
+    return Settings(_env_file=None, anonymized_telemetry=False, **given)
+
+
+def _server_url(url: str) -> str:
+    """`url` with its port, and without a final slash."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 8000)
+    except ValueError:
+        port = 0
+    if parts.username or parts.password:
+        raise InvalidInputError(
+            "the URL of the Chroma server holds credentials; give them as token=... instead"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port:
+        raise InvalidInputError(
+            f"vectors={url!r} is no Chroma server; give a URL such as 'http://localhost:8000'"
+        )
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+
+def _allow_open_files(indexes: int) -> None:
+    """Raise the process's limit of open files if `indexes` loaded ones need more.
+
+    Up to what the system lets a process raise by itself; the runtimes of Go and Java do the same
+    when they start. The usual limits, 1,024 on Linux and 256 on macOS, do for some hundred or
+    none at all.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = indexes * _FILES_AN_INDEX + _FILES_BESIDE
+    if hard != resource.RLIM_INFINITY:
+        needed = min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

@@ -1,0 +1,382 @@
+"""The vector index in Chroma: one space a bank key, placed by its size.
+
+A space of a thousand vectors has a collection of its own; smaller ones share collections of a
+few thousand. A collection costs 3 MB of memory and four open files however little it holds, and
+of hundreds of them 1.5.9 lost vectors. In a shared one a `where` on the bank key finds what is
+the bank's, which costs some milliseconds and no more.
+
+Chroma itself holds the placement: a collection's metadata names the keys that live in it, from
+before the first vector is written until after the last is gone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.errors import ClosedError, StoreCorruptError, StoreError
+from hindsight_integrations.storage.chroma_client import ChromaClient, chroma_errors
+from hindsight_integrations.storage.chroma_files import (
+    holds_index,
+    mark_closed,
+    remove_leftovers,
+    remove_mark,
+)
+from hindsight_integrations.storage.ports import Vector
+
+if TYPE_CHECKING:
+    from chromadb.api.models.Collection import Collection
+    from chromadb.api.types import Where
+
+T = TypeVar("T")
+
+OWN_FROM = 1_000
+"""Vectors from which a space has a collection of its own."""
+
+SHARED_UP_TO = 5_000
+"""Vectors that share a collection: a `where` in it takes 4 ms, in one of 10,000 it takes 9."""
+
+SHARED_KEYS = 250
+"""Spaces that share a collection; each is a row of its metadata."""
+
+_KEY = "bank:"
+_DIMENSION = "dimension"
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """The vectors of one bank key: a whole collection, or its share of one."""
+
+    key: str
+    collection: Collection
+    batch: int
+
+    @property
+    def is_shared(self) -> bool:
+        return _is_shared(self.collection)
+
+    @property
+    def _prefix(self) -> str:
+        """What makes ids unique in a shared collection."""
+        return f"{self.key}/" if self.is_shared else ""
+
+    @property
+    def _where(self) -> Where | None:
+        return {_KEY: self.key} if self.is_shared else None
+
+    def upsert(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        for start in range(0, len(ids), self.batch):
+            part = [self._prefix + name for name in ids[start : start + self.batch]]
+            self.collection.upsert(
+                ids=part,
+                embeddings=vectors[start : start + self.batch],
+                metadatas=[{_KEY: self.key}] * len(part) if self.is_shared else None,
+            )
+
+    def delete(self, ids: Sequence[str]) -> None:
+        for start in range(0, len(ids), self.batch):
+            self.collection.delete(
+                ids=[self._prefix + name for name in ids[start : start + self.batch]]
+            )
+
+    def ids(self) -> list[str]:
+        found = self.collection.get(where=self._where, include=[])
+        return [name[len(self._prefix) :] for name in found["ids"]]
+
+    def rows(self) -> tuple[list[str], NDArray[np.float32]]:
+        found = self.collection.get(where=self._where, include=["embeddings"])
+        names = [name[len(self._prefix) :] for name in found["ids"]]
+        return names, np.asarray(found["embeddings"], dtype=np.float32)
+
+    def query(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
+        found = self.collection.query(
+            query_embeddings=vectors, n_results=limit, where=self._where, include=["distances"]
+        )
+        return [
+            _by_cosine([name[len(self._prefix) :] for name in names], distances)
+            for names, distances in zip(found["ids"], found["distances"] or [], strict=True)
+        ]
+
+
+class ChromaVectors:
+    """A `VectorIndex` in Chroma: in a folder, in memory, or at a server.
+
+    Chroma is imported when the first one is made. What it raises comes out as
+    `StoreUnavailableError` (out of reach, full, forbidden), `StoreCorruptError` (its files
+    cannot be read), `EmbedderMismatchError` (another dimension), or plain `StoreError`.
+    """
+
+    def __init__(
+        self, client: ChromaClient, *, own_from: int = OWN_FROM, folder: Path | None = None
+    ) -> None:
+        self._client = client
+        self._own_from = own_from
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._spaces: dict[str, _Space] = {}
+        self._shared: list[Collection] = []
+        self._intact = True
+        self._closed = False
+        try:
+            with self._errors():
+                self._load()
+        except StoreError:
+            client.close()
+            raise
+
+    @classmethod
+    def in_folder(cls, path: Path | str) -> ChromaVectors:
+        """The index in `path`, which is made if need be. One process at a time may have it open.
+
+        Chroma may end the whole process on damaged files: see `open_vectors`.
+        """
+        folder = Path(path).absolute()
+        with chroma_errors(str(folder)):
+            folder.mkdir(parents=True, exist_ok=True)
+            remove_mark(folder)
+        return cls(ChromaClient.embedded(folder), folder=folder)
+
+    @classmethod
+    def in_memory(cls) -> ChromaVectors:
+        """An empty index that no other shares, gone when closed."""
+        return cls(ChromaClient.embedded(None))
+
+    @classmethod
+    def at_server(
+        cls,
+        url: str,
+        *,
+        token: str | None = None,
+        verify: bool | str = True,
+        namespace: str = "hindsight",
+        tenant: str = "default_tenant",
+        database: str = "default_database",
+    ) -> ChromaVectors:
+        """The index of a Chroma server, which several processes may use at once.
+
+        Every space has a collection of its own there, so that its place follows from its key.
+
+        Args:
+            url: `http://host:port` or `https://host:port`; without a port 8000 and 443.
+            token: sent as bearer token and as Chroma Cloud's.
+            verify: whether to check the server's certificate, or a file of authorities to trust.
+            namespace: start of the names of all collections; stores that share a server and
+                not their memories need one each.
+            tenant: Chroma's tenant.
+            database: Chroma's database.
+
+        Raises:
+            InvalidInputError: the URL names no server, or holds credentials.
+            StoreUnavailableError: the server does not answer.
+        """
+        client = ChromaClient.remote(
+            url,
+            token=token,
+            verify=verify,
+            namespace=namespace,
+            tenant=tenant,
+            database=database,
+        )
+        return cls(client, own_from=0)
+
+    def __repr__(self) -> str:
+        return f"ChromaVectors({self._client.where!r})"
+
+    def upsert(self, bank_key: str, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Write or overwrite; `vectors` has shape (len(ids), dimension)."""
+        with self._errors(), self._lock:
+            if not ids:
+                return
+            if not self._on(bank_key, lambda space: _done(space.upsert(ids, vectors))):
+                space = self._place(bank_key, len(ids), vectors.shape[1])
+                space.upsert(ids, vectors)
+                self._spaces[bank_key] = space
+            self._relieve(self._spaces[bank_key], vectors.shape[1])
+
+    def delete(self, bank_key: str, ids: Sequence[str]) -> None:
+        """Remove; unknown ids are passed over."""
+        with self._errors(), self._lock:
+            self._on(bank_key, lambda space: space.delete(ids))
+
+    def query(self, bank_key: str, vector: Vector, limit: int) -> list[tuple[str, float]]:
+        """The nearest `limit` ids with their cosine, nearest first, ties by id."""
+        return self.query_many(bank_key, vector[np.newaxis, :], limit)[0]
+
+    def query_many(
+        self, bank_key: str, vectors: NDArray[np.float32], limit: int
+    ) -> list[list[tuple[str, float]]]:
+        """`query` for each row."""
+        with self._errors():
+            found = None
+            if limit > 0 and len(vectors):
+                found = self._on(bank_key, lambda space: space.query(vectors, limit))
+            return [[] for _ in vectors] if found is None else found
+
+    def ids(self, bank_key: str) -> set[str]:
+        """All ids of a space."""
+        with self._errors():
+            return set(self._on(bank_key, lambda space: space.ids()) or ())
+
+    def keys(self) -> set[str]:
+        """All bank keys that have a space."""
+        with self._errors():
+            return {key for found in self._client.collections() for key in _keys(found)}
+
+    def drop(self, bank_key: str) -> None:
+        """Remove a space and all in it."""
+        with self._errors(), self._lock:
+            space = self._find(bank_key)
+            if space is None:
+                return
+            if space.is_shared:
+                space.delete(space.ids())
+                self._label(space.collection, self._members(space.collection) - {bank_key})
+            else:
+                self._client.drop(space.collection)
+            self._spaces.pop(bank_key, None)
+
+    def close(self) -> None:
+        """Let go of files and connections; calling it twice is harmless."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            with chroma_errors(self._client.where):
+                self._client.close()
+                if self._folder and self._intact and holds_index(self._folder):
+                    remove_leftovers(self._folder)
+                    mark_closed(self._folder)
+
+    # Where a space is
+
+    def _load(self) -> None:
+        """Learn the placement, and end the moves that were cut short.
+
+        Such a space is in two places: either what it leaves is still whole, or what it goes to
+        is. Both together are all of it, and doing the move again is harmless.
+        """
+        cut_short = []
+        for collection in self._client.collections():  # by name: own ones, then shared ones
+            if _is_shared(collection):
+                self._shared.append(collection)
+            for key in _keys(collection):
+                space = self._space(key, collection)
+                if self._spaces.setdefault(key, space) is not space:
+                    cut_short.append(space)
+        for space in cut_short:
+            self._move(space, self._spaces[space.key])
+
+    def _find(self, key: str) -> _Space | None:
+        """Its space; one of its own may have been made by another user of the server."""
+        space = self._spaces.get(key)
+        if space is None and (own := self._client.find(_own_name(key))):
+            space = self._spaces[key] = self._space(key, own)
+        return space
+
+    def _on(self, key: str, do: Callable[[_Space], T]) -> T | None:
+        """What `do` makes of the space, or None if there is none.
+
+        Done again if the space moved or vanished meanwhile: a move takes vectors from the old
+        place only after it has pointed to the new one.
+        """
+        from chromadb.errors import NotFoundError
+
+        while space := self._find(key):
+            try:
+                done = do(space)
+            except NotFoundError:
+                if self._spaces.get(key) is space:
+                    del self._spaces[key]
+                continue
+            if self._spaces.get(key) is space:
+                return done
+        return None
+
+    def _place(self, key: str, count: int, dimension: int) -> _Space:
+        """A place for `count` vectors, labelled with the key and not yet pointed to."""
+        if count >= self._own_from:
+            own = self._client.create(_own_name(key), {_KEY + key: True})
+            return self._space(key, own)
+        for shared in reversed(self._shared):
+            members = self._members(shared)
+            if (
+                shared.metadata[_DIMENSION] == dimension
+                and len(members) < SHARED_KEYS
+                and shared.count() + count <= SHARED_UP_TO // 2  # they will grow
+            ):
+                break
+        else:
+            members = set()
+            name = f"shared-{len(self._shared) + 1:04}"
+            shared = self._client.create(name, {_DIMENSION: dimension})
+            self._shared.append(shared)
+        self._label(shared, members | {key})
+        return self._space(key, shared)
+
+    def _relieve(self, space: _Space, dimension: int) -> None:
+        """Move a space that has grown too big to share, or whose collection is too full."""
+        if not space.is_shared:
+            return
+        held, beside = len(space.ids()), space.collection.count()
+        if held >= self._own_from or (beside > SHARED_UP_TO and beside > held):
+            self._move(space, self._place(space.key, held, dimension))
+
+    def _move(self, space: _Space, place: _Space) -> None:
+        names, vectors = space.rows()
+        place.upsert(names, vectors)
+        self._spaces[space.key] = place
+        space.delete(names)
+        self._label(space.collection, self._members(space.collection))
+
+    def _members(self, shared: Collection) -> set[str]:
+        return {key for key, space in self._spaces.items() if space.collection.id == shared.id}
+
+    def _label(self, shared: Collection, keys: set[str]) -> None:
+        dimension = shared.metadata[_DIMENSION]
+        shared.modify(metadata={_DIMENSION: dimension} | {_KEY + key: True for key in sorted(keys)})
+
+    def _space(self, key: str, collection: Collection) -> _Space:
+        return _Space(key, collection, self._client.batch_size)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        if self._closed:
+            raise ClosedError(f"the vector index at {self._client.where} was used after close()")
+        try:
+            with chroma_errors(self._client.where):
+                yield
+        except StoreCorruptError:
+            self._intact = False
+            raise
+
+
+def _own_name(key: str) -> str:
+    return f"own-{blake2b(key.encode(), digest_size=16).hexdigest()}"
+
+
+def _is_shared(collection: Collection) -> bool:
+    return _DIMENSION in (collection.metadata or {})
+
+
+def _keys(collection: Collection) -> list[str]:
+    metadata = collection.metadata or {}
+    return [label.removeprefix(_KEY) for label in metadata if label.startswith(_KEY)]
+
+
+def _by_cosine(names: Sequence[str], distances: Sequence[float]) -> list[tuple[str, float]]:
+    hits = (
+        (name, min(1.0, max(-1.0, 1.0 - far))) for name, far in zip(names, distances, strict=True)
+    )
+    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+
+
+def _done(_: None) -> bool:
+    return True

@@ -1,0 +1,191 @@
+"""Values to columns and back: moments, vectors, banks and memories."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from hindsight_integrations.errors import EmbedderMismatchError, InvalidInputError
+from hindsight_integrations.model import (
+    Bank,
+    Disposition,
+    Memory,
+    MemoryType,
+    Metadata,
+    Precision,
+    Source,
+    TimeSpan,
+)
+from hindsight_integrations.storage.ports import EmbedderStamp, MemoryRecord, StoredBank, Vector
+from hindsight_integrations.storage.sqlite.keys import Row, SqlValue, vector_key
+from hindsight_integrations.timespan import as_utc
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+LAST_MOMENT = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+"""Microseconds since 1970 of the last moment a datetime can hold."""
+
+BANK_COLUMNS = (
+    "id, name, mission, background, skepticism, literalism, empathy, directives, "
+    "created_at, updated_at, embedder, dimension"
+)
+MEMORY_COLUMNS = (
+    "id, type, mentioned_at, expires_at, invalidated_at, scope, occurred, confidence, created_at, "
+    "updated_at, fingerprint, speaker, tags, metadata, invalidated_because, context, text"
+)
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970 in UTC; exact for the years 1 to 9999."""
+    return (as_utc(moment) - _EPOCH) // _MICROSECOND
+
+
+def micros_or_none(moment: datetime | None) -> int | None:
+    """The same, of a moment that may be absent."""
+    return None if moment is None else micros(moment)
+
+
+def moment(value: int) -> datetime:
+    """The moment that `micros` was given."""
+    return _EPOCH + value * _MICROSECOND
+
+
+def moment_or_none(value: int | None) -> datetime | None:
+    """The same, of a moment that may be absent."""
+    return None if value is None else moment(value)
+
+
+def vector_bytes(vector: Vector, dimension: int) -> bytes:
+    """Little-endian float32. Raises `EmbedderMismatchError` on another shape."""
+    if vector.shape != (dimension,):
+        raise EmbedderMismatchError(
+            f"a vector has shape {vector.shape}, but the bank's embedder makes ({dimension},); "
+            "use that embedder, or embed the bank anew"
+        )
+    return vector.astype("<f4", copy=False).tobytes()
+
+
+def vector_of(data: bytes) -> Vector:
+    """The vector that `vector_bytes` was given; read-only."""
+    return np.frombuffer(data, dtype="<f4")
+
+
+def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
+    """`BANK_COLUMNS` without the embedder."""
+    traits = bank.disposition
+    return (
+        bank.id,
+        bank.name,
+        bank.mission,
+        bank.background,
+        traits.skepticism,
+        traits.literalism,
+        traits.empathy,
+        _json(bank.directives),
+        micros(bank.created_at),
+        micros(bank.updated_at),
+    )
+
+
+def stored_bank(row: Row) -> StoredBank:
+    """Of a row of `no, revision` and `BANK_COLUMNS`."""
+    no, revision, id_, name, mission, background, *traits, directives, created, updated = row[:12]
+    bank = Bank(
+        id=id_,
+        name=name,
+        mission=mission,
+        background=background,
+        disposition=Disposition(*traits),
+        directives=tuple(json.loads(directives)),
+        created_at=moment(created),
+        updated_at=moment(updated),
+    )
+    return StoredBank(bank, vector_key(no, revision), EmbedderStamp(*row[12:]))
+
+
+def memory_row(record: MemoryRecord) -> tuple[SqlValue, ...]:
+    """`MEMORY_COLUMNS` of a record."""
+    memory = record.memory
+    spans = [(micros(s.start), micros(s.end), s.precision.value) for s in memory.occurred]
+    return (
+        memory.id,
+        memory.type.value,
+        micros(memory.mentioned_at),
+        micros_or_none(memory.expires_at),
+        micros_or_none(memory.invalidated_at),
+        memory.scope,
+        _json(spans),
+        memory.confidence,
+        micros(memory.created_at),
+        micros(memory.updated_at),
+        record.fingerprint,
+        memory.speaker,
+        _json(memory.tags),
+        _metadata_json(memory.metadata),
+        memory.invalidated_because,
+        memory.context,
+        memory.text,
+    )
+
+
+def memory_of(
+    row: Row, *, bank_id: str, sources: Sequence[Source], entities: Sequence[str]
+) -> Memory:
+    """The memory of a row of `MEMORY_COLUMNS`."""
+    return Memory(
+        id=row[0],
+        bank_id=bank_id,
+        type=MemoryType(row[1]),
+        mentioned_at=moment(row[2]),
+        expires_at=moment_or_none(row[3]),
+        invalidated_at=moment_or_none(row[4]),
+        scope=row[5],
+        occurred=tuple(
+            TimeSpan(moment(start), moment(end), Precision(precision))
+            for start, end, precision in json.loads(row[6])
+        ),
+        confidence=row[7],
+        created_at=moment(row[8]),
+        updated_at=moment(row[9]),
+        speaker=row[11],
+        tags=tuple(json.loads(row[12])),
+        metadata=json.loads(row[13]),
+        invalidated_because=row[14],
+        context=row[15],
+        text=row[16],
+        entities=tuple(entities),
+        sources=tuple(sources),
+    )
+
+
+def source_row(source: Source) -> tuple[SqlValue, ...]:
+    """`document_id, chunk_id, position, mentioned_at, reference`."""
+    return (
+        source.document_id,
+        source.chunk_id,
+        source.position,
+        micros(source.mentioned_at),
+        source.reference,
+    )
+
+
+def source_of(row: Row) -> Source:
+    """The source that `source_row` was given."""
+    document_id, chunk_id, position, mentioned_at, reference = row
+    return Source(document_id, chunk_id, position, moment(mentioned_at), reference)
+
+
+def _json(value: Sequence[object]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _metadata_json(metadata: Metadata) -> str:
+    try:
+        return json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"metadata {dict(metadata)!r} holds a number that is not finite; leave it out"
+        ) from error

@@ -1,0 +1,172 @@
+"""Connections to one SQLite file: one writer, any number of readers, errors in our own terms.
+
+A write takes the process's lock, then a lock file (so that no two processes checkpoint at once),
+then `BEGIN IMMEDIATE`. A read borrows a connection of its own and sees one state of the file
+throughout. A store in memory has a single connection, which reads and writes take in turn.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from hindsight_integrations.errors import (
+    ClosedError,
+    InvalidInputError,
+    StoreCorruptError,
+    StoreError,
+    StoreLockedError,
+    StoreUnavailableError,
+)
+from hindsight_integrations.storage.sqlite.schema import migrate
+
+BUSY_SECONDS = 30.0
+"""How long a write waits for another process's before it gives up."""
+
+_KINDS: dict[int, tuple[type[StoreError], str]] = {
+    sqlite3.SQLITE_BUSY: (StoreLockedError, "another process is writing to it; try again"),
+    sqlite3.SQLITE_LOCKED: (StoreLockedError, "another connection is using it; try again"),
+    sqlite3.SQLITE_FULL: (StoreUnavailableError, "the disk is full; free some space"),
+    sqlite3.SQLITE_READONLY: (
+        StoreUnavailableError,
+        "it is read-only; allow writing to its folder",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (StoreUnavailableError, "it cannot be opened; check path and rights"),
+    sqlite3.SQLITE_PERM: (StoreUnavailableError, "access is denied; check its rights"),
+    sqlite3.SQLITE_IOERR: (StoreUnavailableError, "reading or writing failed; check the disk"),
+    sqlite3.SQLITE_CORRUPT: (StoreCorruptError, "it is damaged; restore a backup"),
+    sqlite3.SQLITE_NOTADB: (StoreCorruptError, "it is no database; restore a backup"),
+}
+
+
+def store_error(error: sqlite3.Error, name: str) -> StoreError:
+    """Our error for SQLite's, by its primary result code; `name` says which store it was."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    kind, advice = _KINDS.get(code, (StoreError, "run the doctor, and report this if it recurs"))
+    return kind(f"the memory store {name}: {error}; {advice}")
+
+
+class Connections:
+    """The connections to one file, or to one database in memory if `path` is None.
+
+    Raises:
+        SchemaVersionError: the file was written by a newer release.
+        StoreError: it cannot be opened, read or written.
+    """
+
+    def __init__(self, path: Path | None, *, durable: bool = False) -> None:
+        self._path = path
+        self._name = "in memory" if path is None else str(path)
+        self._lock = threading.Lock()
+        self._pool_lock = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        with self._errors():
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._file_lock = FileLock(f"{path}.lock", timeout=BUSY_SECONDS) if path else None
+            self._writer = self._connect()
+            try:
+                with self._file_lock or nullcontext():
+                    self._writer.execute("PRAGMA journal_mode = WAL")
+                self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                with self.write() as cursor:
+                    migrate(cursor)
+            except BaseException:
+                self._writer.close()
+                raise
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Cursor]:
+        """A cursor that sees one committed state until the block ends."""
+        with self._errors(), self._reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection.cursor()
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Cursor]:
+        """A cursor in a transaction that is committed if the block ends well, else undone."""
+        with self._errors(), self._lock, self._file_lock or nullcontext():
+            self._check_open()
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer.cursor()
+                self._writer.execute("COMMIT")
+            finally:
+                self._writer.rollback()
+
+    def close(self) -> None:
+        """Close all connections; reads in progress end first and close their own."""
+        with self._errors(), self._lock, self._pool_lock:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+            self._writer.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            ":memory:" if self._path is None else self._path,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        connection.execute("PRAGMA cache_size = -32000")  # KiB
+        connection.execute("PRAGMA temp_store = MEMORY")
+        return connection
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        if self._path is None:
+            with self._lock:
+                self._check_open()
+                yield self._writer
+            return
+        with self._pool_lock:
+            self._check_open()
+            connection = self._idle.pop() if self._idle else self._connect()
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            yield connection
+        finally:
+            with self._pool_lock:
+                if self._closed:
+                    connection.close()
+                else:
+                    self._idle.append(connection)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedError(f"the memory store {self._name} was closed; open it anew")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise store_error(error, self._name) from error
+        except Timeout as error:
+            raise StoreLockedError(
+                f"the memory store {self._name}: another process has been writing to it for "
+                f"{BUSY_SECONDS:g} s; try again, or end that process"
+            ) from error
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"a text holds half a character (a lone surrogate): {error}; replace it first"
+            ) from error
+        except OverflowError as error:
+            raise InvalidInputError(
+                f"a number is too large to store: {error}; give at most 64 bits"
+            ) from error
+        except OSError as error:
+            raise StoreUnavailableError(
+                f"the memory store {self._name} cannot be opened: {error}; check path and rights"
+            ) from error

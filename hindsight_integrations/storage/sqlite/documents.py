@@ -1,0 +1,192 @@
+"""Documents, their chunks, and the sources that tie memories to them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from hindsight_integrations.model import Chunk, Document, Source
+from hindsight_integrations.storage.ports import Neighbour
+from hindsight_integrations.storage.sqlite.codec import micros, moment, source_row
+from hindsight_integrations.storage.sqlite.keys import (
+    BankRange,
+    key_list,
+    memory_keys,
+    new_keys,
+    select_in,
+)
+
+_SOURCE = "document_id, chunk_id, position, mentioned_at, reference"
+
+
+def store_documents(cursor: sqlite3.Cursor, bank: BankRange, documents: Sequence[Document]) -> None:
+    """Store documents, or overwrite those of the same id."""
+    cursor.executemany(
+        "INSERT INTO documents (key, bank, id, fingerprint, created_at, updated_at) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (bank, id) DO UPDATE SET "
+        "fingerprint = excluded.fingerprint, created_at = excluded.created_at, "
+        "updated_at = excluded.updated_at",
+        [
+            (
+                key,
+                bank.no,
+                each.id,
+                each.fingerprint,
+                micros(each.created_at),
+                micros(each.updated_at),
+            )
+            for key, each in zip(new_keys(cursor, bank, len(documents)), documents, strict=True)
+        ],
+    )
+
+
+def store_chunks(cursor: sqlite3.Cursor, bank: BankRange, chunks: Sequence[Chunk]) -> None:
+    """Store chunks, or overwrite those of the same id."""
+    cursor.executemany(
+        "INSERT INTO chunks (key, bank, id, document_id, position, fingerprint, text) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (bank, id) DO UPDATE SET "
+        "document_id = excluded.document_id, position = excluded.position, "
+        "fingerprint = excluded.fingerprint, text = excluded.text",
+        [
+            (key, bank.no, each.id, each.document_id, each.position, each.fingerprint, each.text)
+            for key, each in zip(new_keys(cursor, bank, len(chunks)), chunks, strict=True)
+        ],
+    )
+
+
+def remove_documents(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> list[int]:
+    """Remove documents with their chunks and sources; returns the memories left without any."""
+    orphans = _remove_sources(cursor, bank, "document_id", ids)
+    for table, column in (("chunks", "document_id"), ("documents", "id")):
+        cursor.executemany(
+            f"DELETE FROM {table} WHERE bank = ? AND {column} = ?", [(bank.no, id) for id in ids]
+        )
+    return orphans
+
+
+def remove_chunks(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> list[int]:
+    """Remove chunks and what they are sources of; returns the memories left without any."""
+    orphans = _remove_sources(cursor, bank, "chunk_id", ids)
+    cursor.executemany(
+        "DELETE FROM chunks WHERE bank = ? AND id = ?", [(bank.no, id) for id in ids]
+    )
+    return orphans
+
+
+def add_sources(
+    cursor: sqlite3.Cursor, bank: BankRange, sources: Mapping[int, Sequence[Source]]
+) -> None:
+    """Append sources to memories; one that a memory has already is not stored again."""
+    had: dict[int, list[tuple[object, ...]]] = {key: [] for key in sources}
+    for key, *row in cursor.execute(
+        f"SELECT unit, {_SOURCE} FROM sources "
+        "WHERE unit IN (SELECT value FROM json_each(?)) ORDER BY unit, ordinal",
+        (key_list(sources),),
+    ):
+        had[key].append(tuple(row))
+    rows = []
+    for key, given in sources.items():
+        ordinal = len(had[key])
+        for row in dict.fromkeys(map(source_row, given)):
+            if row not in had[key]:
+                rows.append((key, ordinal, bank.no, *row))
+                ordinal += 1
+    cursor.executemany(
+        f"INSERT INTO sources (unit, ordinal, bank, {_SOURCE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        rows,
+    )
+
+
+def get_document(cursor: sqlite3.Cursor, bank: BankRange, document_id: str) -> Document | None:
+    """The document, or None."""
+    row = cursor.execute(
+        "SELECT id, fingerprint, created_at, updated_at, (SELECT count(*) FROM chunks c "
+        "WHERE c.bank = d.bank AND c.document_id = d.id) "
+        "FROM documents d WHERE bank = ? AND id = ?",
+        (bank.no, document_id),
+    ).fetchone()
+    if row is None:
+        return None
+    return Document(row[0], bank.id, row[1], moment(row[2]), moment(row[3]), chunk_count=row[4])
+
+
+def get_chunks(cursor: sqlite3.Cursor, bank: BankRange, document_id: str) -> list[Chunk]:
+    """Its chunks, by position, then id."""
+    rows = cursor.execute(
+        "SELECT id, document_id, position, text, fingerprint FROM chunks "
+        "WHERE bank = ? AND document_id = ? ORDER BY position, id",
+        (bank.no, document_id),
+    )
+    return [Chunk(*row) for row in rows]
+
+
+def chunks_by_id(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> dict[str, Chunk]:
+    """Those of the chunks that exist, in the order asked for."""
+    rows = select_in(
+        cursor,
+        "SELECT id, document_id, position, text, fingerprint FROM chunks "
+        "WHERE bank = ? AND id IN (*)",
+        (bank.no,),
+        ids,
+    )
+    found = {row[0]: Chunk(*row) for row in rows}
+    return {id: found[id] for id in ids if id in found}
+
+
+def neighbours(
+    cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str], distance: int
+) -> list[Neighbour]:
+    """Valid memories up to `distance` places away in the document of the first source.
+
+    Only valid memories have a place. In the order asked for, then by place.
+    """
+    found: list[Neighbour] = []
+    for id, key in memory_keys(cursor, bank, ids).items():
+        first_source = cursor.execute(
+            "SELECT s.document_id, s.position FROM sources s JOIN memories m ON m.key = s.unit "
+            "WHERE s.unit = ? AND s.ordinal = 0 AND m.invalidated_at IS NULL",
+            (key,),
+        ).fetchone()
+        document_id, position = first_source or (None, 0)
+        if document_id is None:
+            continue
+        for sign, comparison, order in ((-1, "<", "DESC"), (1, ">", "ASC")):
+            rows = cursor.execute(
+                "SELECT m.id FROM sources s CROSS JOIN memories m ON m.key = s.unit "
+                f"WHERE s.bank = ? AND s.document_id = ? AND s.ordinal = 0 "
+                f"AND (s.position, s.unit) {comparison} (?, ?) AND m.invalidated_at IS NULL "
+                f"ORDER BY s.position {order}, s.unit {order} LIMIT ?",
+                (bank.no, document_id, position, key, max(distance, 0)),
+            ).fetchall()
+            side = [Neighbour(id, row[0], sign * n) for n, row in enumerate(rows, start=1)]
+            found += reversed(side) if sign < 0 else side
+    return found
+
+
+def _remove_sources(
+    cursor: sqlite3.Cursor, bank: BankRange, column: str, ids: Sequence[str]
+) -> list[int]:
+    rows = select_in(
+        cursor, f"SELECT unit FROM sources WHERE bank = ? AND {column} IN (*)", (bank.no,), ids
+    )
+    cursor.executemany(
+        f"DELETE FROM sources WHERE bank = ? AND {column} = ?", [(bank.no, id) for id in ids]
+    )
+    left: dict[int, list[int]] = {key: [] for (key,) in sorted(rows)}
+    for key, ordinal in cursor.execute(
+        "SELECT unit, ordinal FROM sources WHERE unit IN (SELECT value FROM json_each(?)) "
+        "ORDER BY unit, ordinal",
+        (key_list(left),),
+    ):
+        left[key].append(ordinal)
+    # The first source is the one numbered 0, so those that stay move up.
+    cursor.executemany(
+        "UPDATE sources SET ordinal = ? WHERE unit = ? AND ordinal = ?",
+        [
+            (new, key, old)
+            for key, ordinals in left.items()
+            for new, old in enumerate(ordinals)
+            if new != old
+        ],
+    )
+    return [key for key, ordinals in left.items() if not ordinals]

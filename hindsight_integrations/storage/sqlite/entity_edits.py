@@ -1,0 +1,119 @@
+"""What a user puts right about entities: two that are one, one that is two, a wrong name."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Mapping
+
+from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
+from hindsight_integrations.storage.ports import EntityEdit, EntityMerge, EntityNames, EntitySplit
+from hindsight_integrations.storage.sqlite import entities, mentions
+from hindsight_integrations.storage.sqlite.keys import (
+    BankRange,
+    entity_keys,
+    memory_keys,
+)
+
+
+def edit(cursor: sqlite3.Cursor, bank: BankRange, change: EntityEdit) -> None:
+    """Merge, split or rename.
+
+    Raises:
+        EntityNotFoundError: an entity it names does not exist.
+        ConflictError: a name, or the id of a new entity, is another entity's.
+        InvalidInputError: an entity is to be merged with itself.
+    """
+    if isinstance(change, EntityMerge):
+        _merge(cursor, bank, change)
+    elif isinstance(change, EntitySplit):
+        _split(cursor, bank, change)
+    else:
+        _rename(cursor, bank, change)
+
+
+def _merge(cursor: sqlite3.Cursor, bank: BankRange, change: EntityMerge) -> None:
+    source = _key(cursor, bank, change.source_id)
+    target = _key(cursor, bank, change.target_id)
+    if source == target:
+        raise InvalidInputError(f"entity {change.source_id!r} cannot be merged with itself")
+    names = _names(cursor, target) | _names(cursor, source)
+    moved = _mentions(cursor, source)
+    mentions.remove(cursor, moved)
+    mentions.add(
+        cursor,
+        {
+            unit: list(dict.fromkeys(target if each == source else each for each in mentioned))
+            for unit, mentioned in moved.items()
+        },
+    )
+    _set_names(cursor, bank, source, {})
+    _set_names(cursor, bank, target, names)
+    mentions.settle(cursor, (source, target))
+
+
+def _split(cursor: sqlite3.Cursor, bank: BankRange, change: EntitySplit) -> None:
+    old = _key(cursor, bank, change.entity_id)
+    if entity_keys(cursor, bank, [change.entity.id]):
+        raise ConflictError(f"an entity {change.entity.id!r} exists already; choose another id")
+    taken = entities.by_norm((change.entity.name, *change.entity.aliases))
+    left = {n: name for n, name in _names(cursor, old).items() if n not in taken}
+    if not left:
+        raise ConflictError(
+            f"entity {change.entity_id!r} would be left without a name; give it another first"
+        )
+    _set_names(cursor, bank, old, left)
+    new = entities.insert(cursor, bank, change.entity)
+    _set_names(cursor, bank, new, taken)
+    chosen = set(memory_keys(cursor, bank, change.memory_ids).values())
+    moved = {u: m for u, m in _mentions(cursor, old).items() if u in chosen}
+    bereft = mentions.remove(cursor, moved)
+    mentions.add(
+        cursor,
+        {unit: [new if each == old else each for each in m] for unit, m in moved.items()},
+    )
+    mentions.settle(cursor, bereft)
+
+
+def _rename(cursor: sqlite3.Cursor, bank: BankRange, change: EntityNames) -> None:
+    entity = _key(cursor, bank, change.entity_id)
+    _set_names(cursor, bank, entity, entities.by_norm((change.name, *change.aliases)))
+
+
+def _key(cursor: sqlite3.Cursor, bank: BankRange, entity_id: str) -> int:
+    keys = entity_keys(cursor, bank, [entity_id])
+    if entity_id not in keys:
+        raise EntityNotFoundError(f"bank {bank.id!r} has no entity {entity_id!r}; look it up again")
+    return keys[entity_id]
+
+
+def _names(cursor: sqlite3.Cursor, entity: int) -> dict[str, str]:
+    return dict(
+        cursor.execute("SELECT norm, name FROM names WHERE entity = ? ORDER BY ordinal", (entity,))
+    )
+
+
+def _set_names(
+    cursor: sqlite3.Cursor, bank: BankRange, entity: int, names: Mapping[str, str]
+) -> None:
+    """Give an entity these names and no others; it stays from now on if it has aliases."""
+    entities.remove_names(cursor, (entity,))
+    if taken := entities.owners_of(cursor, bank, names):
+        norm = next(iter(taken))
+        raise ConflictError(
+            f"the name {names[norm]!r} is another entity's; choose another, or merge the two"
+        )
+    entities.add_names(cursor, bank, entity, names)
+    cursor.execute("UPDATE entities SET edited = ? WHERE key = ?", (len(names) > 1, entity))
+
+
+def _mentions(cursor: sqlite3.Cursor, entity: int) -> dict[int, list[int]]:
+    """Key of each memory that mentions the entity to all it mentions, in order."""
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for unit, mentioned in cursor.execute(
+        "SELECT unit, entity FROM mentions "
+        "WHERE unit IN (SELECT unit FROM mentions WHERE entity = ?) ORDER BY unit, ordinal",
+        (entity,),
+    ):
+        found[unit].append(mentioned)
+    return found

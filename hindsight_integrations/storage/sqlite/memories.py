@@ -1,0 +1,233 @@
+"""Reading memories: by id, by filter, page by page."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.model import Change, Memory, Page, Source
+from hindsight_integrations.storage.ports import MemoryFilter, MemoryRecord
+from hindsight_integrations.storage.sqlite import lexemes
+from hindsight_integrations.storage.sqlite.codec import (
+    MEMORY_COLUMNS,
+    memory_of,
+    moment,
+    source_of,
+    vector_of,
+)
+from hindsight_integrations.storage.sqlite.filters import condition, shortlist
+from hindsight_integrations.storage.sqlite.keys import (
+    BankRange,
+    Row,
+    key_list,
+    memory_keys,
+    select_in,
+)
+
+_FINGERPRINT = MEMORY_COLUMNS.split(", ").index("fingerprint")
+
+
+def get_memories(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> dict[str, Memory]:
+    """Those of the ids that exist, in the order asked for."""
+    keys = memory_keys(cursor, bank, ids)
+    found = _memories(cursor, bank, _rows(cursor, keys.values()))
+    return {id: found[key] for id, key in keys.items()}
+
+
+def get_records(
+    cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]
+) -> dict[str, MemoryRecord]:
+    """The same, with vectors and lexemes; a memory whose vector was lost is left out."""
+    keys = memory_keys(cursor, bank, ids)
+    rows = _rows(cursor, keys.values())
+    found = _memories(cursor, bank, rows)
+    terms = lexemes.read(cursor, keys.values())
+    mentioned = _mentioned(cursor, keys.values())
+    vectors = {
+        key: (vector, interaction)
+        for key, vector, interaction in cursor.execute(
+            "SELECT unit, vector, interaction FROM vectors "
+            "WHERE unit IN (SELECT value FROM json_each(?))",
+            (key_list(keys.values()),),
+        )
+    }
+    return {
+        id: MemoryRecord(
+            memory=found[key],
+            lexemes=terms.get(key, ()),
+            vector=vector_of(vectors[key][0]),
+            fingerprint=rows[key][_FINGERPRINT],
+            interaction=vectors[key][1],
+            entity_ids=tuple(entity_id for entity_id, _ in mentioned[key]),
+        )
+        for id, key in keys.items()
+        if key in vectors
+    }
+
+
+def list_memories(
+    cursor: sqlite3.Cursor,
+    bank: BankRange,
+    filter: MemoryFilter,
+    *,
+    limit: int,
+    page_cursor: str | None,
+) -> Page[Memory]:
+    """A page in storing order. Raises `InvalidInputError` on a cursor that is none of ours."""
+    low, _ = bank.bounds
+    after = low + (0 if page_cursor is None else _sequence(page_cursor))
+    (total,) = cursor.execute(*_select("count(*)", bank, filter)).fetchone()
+    sql, params = _select("m.key", bank, filter)
+    size = max(limit, 0)
+    keys = [
+        key
+        for (key,) in cursor.execute(
+            f"{sql} AND m.key > ? ORDER BY m.key LIMIT ?", (*params, after, size + 1)
+        )
+    ]
+    shown = keys[:size]
+    found = _memories(cursor, bank, _rows(cursor, shown))
+    more = shown and len(keys) > size
+    return Page([found[key] for key in shown], total, f"m{shown[-1] - low}" if more else None)
+
+
+def admitted(
+    cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str], filter: MemoryFilter
+) -> set[str]:
+    """Those of the ids that exist and pass the filter."""
+    test = condition(bank, filter)
+    sql = f"SELECT m.id FROM memories m WHERE {test.text} AND m.id IN (*)"
+    return {id for (id,) in select_in(cursor, sql, test.params, ids)}
+
+
+def admitted_keys(
+    cursor: sqlite3.Cursor, bank: BankRange, keys: Iterable[int], filter: MemoryFilter
+) -> dict[int, str]:
+    """Key to id, of those of the keys that exist and pass the filter."""
+    test = condition(bank, filter)
+    return dict(
+        cursor.execute(
+            "SELECT m.key, m.id FROM memories m "
+            f"WHERE m.key IN (SELECT value FROM json_each(?)) AND {test.text}",
+            (key_list(keys), *test.params),
+        )
+    )
+
+
+def matching_keys(
+    cursor: sqlite3.Cursor, bank: BankRange, filter: MemoryFilter, limit: int
+) -> dict[int, str] | None:
+    """Key to id, of all that pass the filter, in storing order; None if more than `limit`."""
+    sql, params = _select("m.key, m.id", bank, filter)
+    found = cursor.execute(f"{sql} ORDER BY m.key LIMIT ?", (*params, limit + 1)).fetchall()
+    return None if len(found) > limit else dict(found)
+
+
+def find_fingerprints(
+    cursor: sqlite3.Cursor, bank: BankRange, fingerprints: Sequence[str]
+) -> dict[str, list[str]]:
+    """Fingerprint to the ids of the valid memories that have it, in storing order."""
+    rows = select_in(
+        cursor,
+        "SELECT fingerprint, id, key FROM memories "
+        "WHERE bank = ? AND invalidated_at IS NULL AND fingerprint IN (*)",
+        (bank.no,),
+        fingerprints,
+    )
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for fingerprint, id, _ in sorted(rows, key=lambda row: row[2]):
+        found[fingerprint].append(id)
+    return {fingerprint: found[fingerprint] for fingerprint in fingerprints if fingerprint in found}
+
+
+def history(cursor: sqlite3.Cursor, bank: BankRange, memory_id: str) -> list[Change]:
+    """What was changed of a memory, oldest first."""
+    rows = cursor.execute(
+        "SELECT memory_id, action, field, old, new, at, reason FROM history "
+        "WHERE bank = ? AND memory_id = ? ORDER BY key",
+        (bank.no, memory_id),
+    )
+    return [
+        Change(memory_id, action, field, old, new, moment(at), reason)
+        for memory_id, action, field, old, new, at, reason in rows
+    ]
+
+
+def mentions(
+    cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Memory id to the ids of the entities it mentions, in the order of its text."""
+    keys = memory_keys(cursor, bank, ids)
+    mentioned = _mentioned(cursor, keys.values())
+    return {id: tuple(entity for entity, _ in mentioned[key]) for id, key in keys.items()}
+
+
+def _sequence(page_cursor: str) -> int:
+    digits = page_cursor.removeprefix("m")
+    if page_cursor[:1] != "m" or not (digits.isascii() and digits.isdecimal()) or len(digits) > 13:
+        raise InvalidInputError(
+            f"{page_cursor!r} is no cursor of this list; give one that it returned, or none"
+        )
+    return int(digits)
+
+
+def _select(columns: str, bank: BankRange, filter: MemoryFilter) -> tuple[str, tuple[object, ...]]:
+    test, narrow = condition(bank, filter), shortlist(bank, filter)
+    if narrow is None:
+        return (
+            f"SELECT {columns} FROM memories m WHERE m.key BETWEEN ? AND ? AND {test.text}",
+            (*bank.bounds, *test.params),
+        )
+    return (
+        f"SELECT {columns} FROM memories m WHERE m.key IN ({narrow.text}) AND {test.text}",
+        (*narrow.params, *test.params),
+    )
+
+
+def _rows(cursor: sqlite3.Cursor, keys: Iterable[int]) -> dict[int, Row]:
+    sql = (
+        f"SELECT key, {MEMORY_COLUMNS} FROM memories WHERE key IN (SELECT value FROM json_each(?))"
+    )
+    return {key: row for key, *row in cursor.execute(sql, (key_list(keys),))}
+
+
+def _memories(cursor: sqlite3.Cursor, bank: BankRange, rows: dict[int, Row]) -> dict[int, Memory]:
+    sources = _sources(cursor, rows)
+    mentioned = _mentioned(cursor, rows)
+    return {
+        key: memory_of(
+            row,
+            bank_id=bank.id,
+            sources=sources[key],
+            entities=[name for _, name in mentioned[key]],
+        )
+        for key, row in rows.items()
+    }
+
+
+def _sources(cursor: sqlite3.Cursor, keys: Iterable[int]) -> defaultdict[int, list[Source]]:
+    found: defaultdict[int, list[Source]] = defaultdict(list)
+    for key, *row in cursor.execute(
+        "SELECT unit, document_id, chunk_id, position, mentioned_at, reference FROM sources "
+        "WHERE unit IN (SELECT value FROM json_each(?)) ORDER BY unit, ordinal",
+        (key_list(keys),),
+    ):
+        found[key].append(source_of(row))
+    return found
+
+
+def _mentioned(
+    cursor: sqlite3.Cursor, keys: Iterable[int]
+) -> defaultdict[int, list[tuple[str, str]]]:
+    """Memory key to the (id, canonical name) of each entity, in the order of the text."""
+    found: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+    for key, entity_id, name in cursor.execute(
+        "SELECT x.unit, e.id, n.name FROM mentions x JOIN entities e ON e.key = x.entity "
+        "JOIN names n ON n.entity = x.entity AND n.ordinal = 0 "
+        "WHERE x.unit IN (SELECT value FROM json_each(?)) ORDER BY x.unit, x.ordinal",
+        (key_list(keys),),
+    ):
+        found[key].append((entity_id, name))
+    return found

@@ -1,0 +1,196 @@
+"""Applying a change set: what the engine retains, replaces and forgets, in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+
+from hindsight_integrations.errors import ConflictError, InvalidInputError, MemoryNotFoundError
+from hindsight_integrations.model import Change, Source
+from hindsight_integrations.storage.ports import ChangeSet, MemoryRecord
+from hindsight_integrations.storage.sqlite import (
+    documents,
+    entities,
+    lexemes,
+    links,
+    mentions,
+    vectors,
+)
+from hindsight_integrations.storage.sqlite.codec import MEMORY_COLUMNS, memory_row, micros
+from hindsight_integrations.storage.sqlite.derived import DERIVED
+from hindsight_integrations.storage.sqlite.keys import (
+    BankRange,
+    find_bank,
+    key_list,
+    memory_keys,
+    new_keys,
+)
+
+
+def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
+    """Apply a change set inside the caller's transaction; returns the ids of memories that went.
+
+    Raises:
+        ConflictError: a new memory's id is taken.
+        MemoryNotFoundError: a memory to replace, or to add a source to, does not exist.
+        EntityNotFoundError: a memory mentions an entity that neither the bank nor the change
+            set has.
+    """
+    bank = find_bank(cursor, changes.bank_id)
+    gone, bereft = _removals(cursor, bank, changes)
+    documents.store_documents(cursor, bank, changes.documents)
+    documents.store_chunks(cursor, bank, changes.chunks)
+    records = (*changes.memories, *changes.replaced)
+    mentioned = [id for record in records for id in record.entity_ids]
+    entity_keys = entities.resolve(cursor, bank, changes.entities, mentioned)
+    _add(cursor, bank, changes.memories, entity_keys)
+    bereft |= _replace(cursor, bank, changes.replaced, entity_keys)
+    _add_sources(cursor, bank, changes.sources)
+    links.add(cursor, bank, changes.links)
+    _add_history(cursor, bank, changes.history)
+    mentions.settle(cursor, bereft)
+    return gone
+
+
+def _removals(
+    cursor: sqlite3.Cursor, bank: BankRange, changes: ChangeSet
+) -> tuple[tuple[str, ...], set[int]]:
+    """Ids of the memories that went, and the entities to settle."""
+    named = memory_keys(cursor, bank, changes.remove_memories)
+    bereft = _remove(cursor, bank, named)
+    orphans = documents.remove_documents(cursor, bank, changes.remove_documents)
+    orphans += documents.remove_chunks(cursor, bank, changes.remove_chunks)
+    unsourced = dict(
+        cursor.execute(
+            "SELECT id, key FROM memories WHERE key IN (SELECT value FROM json_each(?)) "
+            "ORDER BY key",
+            (key_list(orphans),),
+        )
+    )
+    bereft |= _remove(cursor, bank, unsourced)
+    return (*named, *unsourced), bereft
+
+
+def _remove(cursor: sqlite3.Cursor, bank: BankRange, gone: dict[str, int]) -> set[int]:
+    keys = (key_list(gone.values()),)
+    bereft = _strip(cursor, bank, gone.values())
+    for column in ("source", "target"):
+        cursor.execute(
+            f"DELETE FROM links WHERE {column} IN (SELECT value FROM json_each(?))", keys
+        )
+    vectors.remove(cursor, bank, gone)
+    cursor.execute("DELETE FROM memories WHERE key IN (SELECT value FROM json_each(?))", keys)
+    return bereft
+
+
+def _add(
+    cursor: sqlite3.Cursor,
+    bank: BankRange,
+    records: Sequence[MemoryRecord],
+    entity_keys: Mapping[str, int],
+) -> None:
+    ids = [record.memory.id for record in records]
+    if taken := list(memory_keys(cursor, bank, ids)):
+        raise ConflictError(f"memory {taken[0]!r} exists already in bank {bank.id!r}; replace it")
+    if len(set(ids)) < len(ids):
+        raise ConflictError(f"a change set for bank {bank.id!r} holds a new memory twice")
+    keyed = dict(zip(new_keys(cursor, bank, len(records)), records, strict=True))
+    rows = [(key, bank.no, *memory_row(record)) for key, record in keyed.items()]
+    cursor.executemany(
+        f"INSERT INTO memories (key, bank, {MEMORY_COLUMNS}) "
+        f"VALUES ({', '.join('?' * (2 + len(MEMORY_COLUMNS.split())))})",
+        rows,
+    )
+    _furnish(cursor, bank, keyed, entity_keys)
+
+
+def _replace(
+    cursor: sqlite3.Cursor,
+    bank: BankRange,
+    records: Sequence[MemoryRecord],
+    entity_keys: Mapping[str, int],
+) -> set[int]:
+    keys = _existing(cursor, bank, [record.memory.id for record in records])
+    keyed = {keys[record.memory.id]: record for record in records}
+    bereft = _strip(cursor, bank, keyed)
+    assignments = ", ".join(f"{column} = ?" for column in MEMORY_COLUMNS.split(", "))
+    cursor.executemany(
+        f"UPDATE memories SET {assignments} WHERE key = ?",
+        [(*memory_row(record), key) for key, record in keyed.items()],
+    )
+    vectors.unstage(cursor, keyed)
+    _furnish(cursor, bank, keyed, entity_keys)
+    return bereft
+
+
+def _furnish(
+    cursor: sqlite3.Cursor,
+    bank: BankRange,
+    keyed: Mapping[int, MemoryRecord],
+    entity_keys: Mapping[str, int],
+) -> None:
+    """Store all that belongs to memories besides their own rows."""
+    for table in DERIVED:
+        table.insert(cursor, bank.no, {key: record.memory for key, record in keyed.items()})
+    documents.add_sources(cursor, bank, {k: record.memory.sources for k, record in keyed.items()})
+    mentions.add(cursor, {key: _mentioned(record, entity_keys) for key, record in keyed.items()})
+    lexemes.add(
+        cursor,
+        bank,
+        [(k, r.memory.invalidated_at is None, r.lexemes) for k, r in keyed.items()],
+    )
+    vectors.store(
+        cursor, bank, [(k, r.memory.id, r.vector, r.interaction) for k, r in keyed.items()]
+    )
+
+
+def _strip(cursor: sqlite3.Cursor, bank: BankRange, keys: Iterable[int]) -> set[int]:
+    """Undo `_furnish`, save for the vectors; returns the entities to settle."""
+    chosen = list(keys)
+    bereft = mentions.remove(cursor, chosen)
+    lexemes.remove(cursor, bank, chosen)
+    for table in ("sources", *(table.name for table in DERIVED)):
+        cursor.execute(
+            f"DELETE FROM {table} WHERE unit IN (SELECT value FROM json_each(?))",
+            (key_list(chosen),),
+        )
+    return bereft
+
+
+def _mentioned(record: MemoryRecord, entity_keys: Mapping[str, int]) -> list[int]:
+    if len(record.entity_ids) != len(record.memory.entities):
+        raise InvalidInputError(
+            f"memory {record.memory.id!r} names {len(record.memory.entities)} entities but gives "
+            f"{len(record.entity_ids)} ids; give one id a name"
+        )
+    return list(dict.fromkeys(entity_keys[id] for id in record.entity_ids))
+
+
+def _existing(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> dict[str, int]:
+    keys = memory_keys(cursor, bank, ids)
+    if missing := [id for id in ids if id not in keys]:
+        raise MemoryNotFoundError(
+            f"bank {bank.id!r} has no memory {missing[0]!r}; it was deleted, or never stored"
+        )
+    return keys
+
+
+def _add_sources(
+    cursor: sqlite3.Cursor, bank: BankRange, sources: Sequence[tuple[str, Source]]
+) -> None:
+    keys = _existing(cursor, bank, [id for id, _ in sources])
+    grouped: dict[int, list[Source]] = {key: [] for key in keys.values()}
+    for id, source in sources:
+        grouped[keys[id]].append(source)
+    documents.add_sources(cursor, bank, grouped)
+
+
+def _add_history(cursor: sqlite3.Cursor, bank: BankRange, history: Sequence[Change]) -> None:
+    cursor.executemany(
+        "INSERT INTO history (key, bank, memory_id, action, field, old, new, at, reason) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (key, bank.no, c.memory_id, c.action, c.field, c.old, c.new, micros(c.at), c.reason)
+            for key, c in zip(new_keys(cursor, bank, len(history)), history, strict=True)
+        ],
+    )

@@ -1,0 +1,225 @@
+"""Bad input: handled as a user would expect, or refused by an error that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hindsight_integrations import (
+    ContentTooLargeError,
+    EmbeddingError,
+    Hindsight,
+    InvalidInputError,
+    Settings,
+)
+
+Call = Callable[[Hindsight], Any]
+
+
+def only_text(memory: Hindsight) -> str:
+    items = memory.memories.list("b").items
+    assert len(items) == 1
+    return items[0].text
+
+
+REFUSED: dict[str, tuple[Call, str]] = {
+    "empty content": (lambda m: m.retain("b", ""), "blank"),
+    "blank content": (lambda m: m.retain("b", " \n\t\u200b"), "blank"),
+    "content that is not text": (lambda m: m.retain("b", 7), "int; give text"),
+    "content of nothing": (lambda m: m.retain("b", None), "NoneType; give text"),
+    "5 MB of text": (lambda m: m.retain("b", "word " * 1_000_000), "retain it in parts"),
+    "confidence 1.2": (lambda m: m.retain("b", "x", confidence=1.2), "0 (doubtful) to 1"),
+    "confidence NaN": (lambda m: m.retain("b", "x", confidence=float("nan")), "0 (doubtful)"),
+    "an unknown type": (lambda m: m.retain("b", "x", type="rumour"), "choose from world"),
+    "a timestamp as text": (lambda m: m.retain("b", "x", timestamp="today"), "give a datetime"),
+    "an unknown update mode": (lambda m: m.retain("b", "x", update_mode="merge"), "'append'"),
+    "nested metadata": (lambda m: m.retain("b", "x", metadata={"a": {"b": 1}}), "flatten"),
+    "metadata of None": (lambda m: m.retain("b", "x", metadata={"a": None}), "instead of None"),
+    "metadata of 10,000 keys": (
+        lambda m: m.retain("b", "x", metadata={f"k{n}": n for n in range(10_000)}),
+        "at most 200",
+    ),
+    "metadata NaN": (lambda m: m.retain("b", "x", metadata={"a": float("nan")}), "finite"),
+    "metadata beyond 64 bits": (lambda m: m.retain("b", "x", metadata={"a": 2**70}), "as text"),
+    "tags as one text": (lambda m: m.retain("b", "x", tags="red"), "give a list"),
+    "a blank tag": (lambda m: m.retain("b", "x", tags=[" "]), "a tag is blank"),
+    "a blank bank id": (lambda m: m.retain(" ", "x"), "bank_id is blank"),
+    "a bank id with a NUL": (lambda m: m.retain("a\0b", "x"), "control characters"),
+    "a bank id with a line break": (lambda m: m.retain("a\nb", "x"), "control characters"),
+    "a bank id of 257 characters": (lambda m: m.retain("a" * 257, "x"), "at most 256"),
+    "a bank id that is a number": (lambda m: m.retain(3, "x"), "int; give text"),
+    "one message instead of a list": (
+        lambda m: m.retain_messages("b", {"role": "user", "content": "x"}),
+        "a list of messages",
+    ),
+    "a message without a speaker": (lambda m: m.retain_messages("b", [{"text": "x"}]), "speaker"),
+    "a message with a broken time": (
+        lambda m: m.retain_messages("b", [{"role": "u", "content": "x", "time": "noon"}]),
+        "ISO 8601",
+    ),
+    "one item instead of a list": (lambda m: m.retain_many("b", "text"), "single item"),
+    "a blank query": (lambda m: m.recall("full", "  "), "query is blank"),
+    "a query of 1 MB": (lambda m: m.recall("full", "x" * 1_000_000), "at most 20,000"),
+    "budget huge": (lambda m: m.recall("full", "x", budget="huge"), "'low', 'mid' or 'high'"),
+    "max_tokens 0": (lambda m: m.recall("full", "x", max_tokens=0), "at least 1"),
+    "max_tokens -5": (lambda m: m.recall("full", "x", max_tokens=-5), "at least 1"),
+    "max_tokens 2.5": (lambda m: m.recall("full", "x", max_tokens=2.5), "whole number"),
+    "max_tokens True": (lambda m: m.recall("full", "x", max_tokens=True), "whole number"),
+    "chunk_tokens -1": (lambda m: m.recall("full", "x", chunk_tokens=-1), "at least 0"),
+    "min_score 3": (lambda m: m.recall("full", "x", min_score=3), "from 0 to 1"),
+    "an unknown arm": (lambda m: m.recall("full", "x", arms=["magic"]), "entity, meaning"),
+    "no arm": (lambda m: m.recall("full", "x", arms=[]), "arms is empty"),
+    "no type": (lambda m: m.recall("full", "x", types=[]), "types is empty"),
+    "no bank": (lambda m: m.recall([], "x"), "no bank was named"),
+    "an unknown operator": (
+        lambda m: m.recall("full", "x", where={"a": {"$regex": "."}}),
+        "operators are $eq",
+    ),
+    "a window that ends before it starts": (
+        lambda m: m.recall("full", "x", window=(datetime(2025, 2, 1), datetime(2025, 1, 1))),
+        "ends after it starts",
+    ),
+    "a window of one moment": (lambda m: m.recall("full", "x", window=datetime.now()), "pair"),
+    "nothing to forget": (lambda m: m.forget("full"), "give ids"),
+    "a page of a million": (lambda m: m.memories.list("full", limit=10**6), "at most 1000"),
+    "a made-up cursor": (lambda m: m.memories.list("full", cursor="x'; --"), "cursor"),
+    "a setting out of range": (lambda m: Settings(batch_size=0), "batch_size"),
+    "a setting of the wrong kind": (
+        lambda m: Settings.from_env({"HINDSIGHT_RRF_K": "sixty"}),
+        "HINDSIGHT_RRF_K",
+    ),
+    "nowhere to keep memories": (lambda m: Hindsight(), "give a folder"),
+    "an extractor that is none": (lambda m: Hindsight.in_memory(extractor=3), "extract"),
+    "a reranker that is none": (lambda m: Hindsight.in_memory(reranker=3), "reranker"),
+    "an embedder that is none": (lambda m: Hindsight.in_memory(embedder=3), "embed"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_with_what_to_do_and_nothing_touched(memory: Hindsight, name: str) -> None:
+    memory.retain("full", "Something is in here.")
+    call, advice = REFUSED[name]
+    with pytest.raises(InvalidInputError) as refusal:
+        call(memory)
+    assert advice in str(refusal.value)
+    assert len(str(refusal.value)) < 500
+    assert [bank.id for bank in memory.banks.list()] == ["full"]
+    assert memory.banks.stats("full").memories == 1
+
+
+def test_too_much_text_has_an_error_of_its_own(memory: Hindsight) -> None:
+    with pytest.raises(ContentTooLargeError, match=r"5,000,000 characters.*max_content_chars"):
+        memory.retain("b", "word " * 1_000_000)
+
+
+STORED: dict[str, tuple[str, str]] = {
+    "a lone surrogate": ("A broken \ud83d emoji.", "A broken \ufffd emoji."),
+    "a surrogate pair": ("A split \ud83d\ude00 emoji.", "A split 😀 emoji."),
+    "NUL bytes": ("Zero\0 bytes.", "Zero bytes."),
+    "emoji alone": ("👩‍👩‍👧‍👦🎉", "👩‍👩‍👧‍👦🎉"),
+    "right-to-left text": ("انتقلت ليلى إلى القاهرة في مايو.", "انتقلت ليلى إلى القاهرة في مايو."),
+    "Hebrew": ("הפגישה היא בחדר 101.", "הפגישה היא בחדר 101."),
+    "Chinese": ("会议在上海举行。", "会议在上海举行。"),
+    "Thai": ("ประชุมที่กรุงเทพ", "ประชุมที่กรุงเทพ"),
+    "combining marks": ("Zalgo t̷̢̧e̵x̶t̴ here.", "Zalgo t̷̢̧e̵x̶t̴ here."),
+    "SQL": ("Robert'); DROP TABLE units;--", "Robert'); DROP TABLE units;--"),
+    "FTS syntax": ('"a" OR b NEAR(c) * ^ -d', '"a" OR b NEAR(c) * ^ -d'),
+    "one character": ("x", "x"),
+    "one symbol": ("!", "!"),
+    "one word of 3,000 characters": ("a" * 3000, "a" * 3000),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_unusual_text_is_stored_and_recalled(memory: Hindsight, name: str) -> None:
+    given, expected = STORED[name]
+    memory.retain("b", given)
+    kept = " ".join(m.text for m in memory.memories.list("b").items)
+    assert kept.replace(" ", "") == expected.replace(" ", "")
+    result = memory.recall("b", given)
+    assert result.memories
+    assert result.failures == ()
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime(1, 1, 1, tzinfo=UTC),
+        datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+        datetime(2024, 5, 1, 12, 0),
+    ],
+)
+def test_any_moment_is_kept(memory: Hindsight, moment: datetime) -> None:
+    memory.retain("b", "It happened yesterday, in spring.", timestamp=moment)
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    assert memory.memories.list("b").items[0].mentioned_at == aware
+    result = memory.recall("b", "What happened yesterday?", query_time=moment)
+    assert result.failures == ()
+    assert result.memories
+
+
+@pytest.mark.parametrize(
+    "bank_id",
+    [
+        "a/b\\c",
+        "it's",
+        '"quoted"',
+        "x'; DROP TABLE banks;--",
+        "MATCH (n) DETACH DELETE n",
+        "🐝 é",
+        "..",
+    ],
+)
+def test_any_printable_bank_id_works(memory: Hindsight, bank_id: str) -> None:
+    memory.retain(bank_id, "Bees live here.")
+    assert [b.id for b in memory.banks.list()] == [bank_id]
+    assert memory.recall(bank_id, "Who lives here?").memories[0].memory.text == "Bees live here."
+    memory.banks.delete(bank_id)
+    assert memory.banks.list() == []
+
+
+def nan(texts: Sequence[str]) -> np.ndarray:
+    return np.full((len(texts), 8), np.nan)
+
+
+class Fickle:
+    """An embedder that is sound until `fault` is set."""
+
+    id = "fickle"
+    dimension = 8
+    fault: Callable[[Sequence[str]], object] | None = None
+
+    def embed(self, texts: Sequence[str]) -> object:
+        if self.fault is not None:
+            return self.fault(texts)
+        rng = np.random.default_rng(0)
+        return rng.normal(size=(len(texts), 8)).astype(np.float32)
+
+
+def wrong_dimension(texts: Sequence[str]) -> np.ndarray:
+    return np.ones((len(texts), 5), dtype=np.float32)
+
+
+def raises(texts: Sequence[str]) -> object:
+    raise ConnectionError("the embedding service is away")
+
+
+@pytest.mark.parametrize("fault", [nan, wrong_dimension, raises])
+def test_an_embedder_that_fails_leaves_nothing_half_stored(
+    fault: Callable[[Sequence[str]], object],
+) -> None:
+    embedder = Fickle()
+    with Hindsight.in_memory(embedder=embedder) as memory:
+        memory.retain("b", "This one is fine.")
+        embedder.fault = fault
+        with pytest.raises(EmbeddingError, match="fickle"):
+            memory.retain("b", "This one is not.", document_id="d")
+        embedder.fault = None
+        assert only_text(memory) == "This one is fine."
+        assert memory.maintenance.doctor(repair=False).findings == ()
+        memory.retain("b", "This one is not.", document_id="d")
+        assert memory.banks.stats("b").memories == 2

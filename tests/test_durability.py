@@ -1,0 +1,218 @@
+"""The two stores stay one: kills, second processes, lost folders, other embedders."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hindsight_integrations import (
+    EmbedderMismatchError,
+    Hindsight,
+    SchemaVersionError,
+    StoreLockedError,
+)
+
+WRITER = """
+import json, sys
+from datetime import datetime, UTC, timedelta
+from hindsight_integrations import Hindsight
+
+folder, first = sys.argv[1], int(sys.argv[2])
+start = datetime(2024, 1, 1, tzinfo=UTC)
+with Hindsight(folder) as memory:
+    print("ready", flush=True)
+    for n in range(first, first + 10_000):
+        pages = "\\n\\n".join(f"Page {p} of log {n}: Kestrel{n} met Osprey{n}." for p in range(3))
+        memory.retain("b", pages, document_id=f"log-{n}", timestamp=start + timedelta(hours=n))
+        print(n, flush=True)
+"""
+
+
+def write_and_kill(folder: Path, first: int, delay: float) -> list[int]:
+    """Start a process that retains documents, kill it, and tell which it acknowledged."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder), str(first)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    acknowledged = [int(line) for line in process.stdout.read().split("\n")[:-1]]
+    process.wait()
+    process.stdout.close()
+    return acknowledged
+
+
+@pytest.mark.slow
+def test_nothing_acknowledged_is_lost_when_the_process_is_killed(folder: Path) -> None:
+    chance = random.Random(7)
+    acknowledged: list[int] = []
+    for _ in range(20):
+        first = acknowledged[-1] + 2 if acknowledged else 0
+        acknowledged += write_and_kill(folder, first, chance.uniform(0.02, 0.7))
+    assert len(acknowledged) >= 20
+    with Hindsight(folder) as memory:
+        graph, index = memory._core.graph, memory._core.index
+        for n in range(acknowledged[-1] + 2):
+            held = memory.memories.list("b", document_id=f"log-{n}").total
+            assert held in (0, 1), "half a document is visible"
+        stored = set(graph.memory_ids("b"))
+        assert index.ids(memory._core.bank("b").key) == stored
+        for n in chance.sample(acknowledged, 12) + acknowledged[-3:]:
+            for arms in (["meaning"], ["pathway"], ["entity"]):
+                found = memory.recall("b", f"Kestrel{n} met Osprey{n}", arms=arms)
+                assert f"log-{n}" in [m.memory.document_id for m in found], (n, arms)
+            hour = memory.memories.list("b", document_id=f"log-{n}").items[0].mentioned_at
+            day = f"What happened on {hour.day} {hour:%B} {hour.year}?"
+            found = memory.recall("b", day, arms=["temporal"], max_tokens=20_000)
+            assert f"log-{n}" in [m.memory.document_id for m in found]
+        assert memory.maintenance.doctor().findings == ()
+
+
+def test_a_second_process_is_told_the_way_out(folder: Path) -> None:
+    code = f"from hindsight_integrations import Hindsight; Hindsight({str(folder)!r})"
+    with Hindsight(folder) as memory:
+        memory.retain("b", "Mine.")
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode != 0
+    assert "StoreLockedError" in run.stderr
+    assert str(os.getpid()) in run.stderr
+    assert "chroma run" in run.stderr
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_same_process_cannot_open_a_folder_twice(folder: Path) -> None:
+    with Hindsight(folder), pytest.raises(StoreLockedError):
+        Hindsight(folder)
+    Hindsight(folder).close()
+
+
+def filled(folder: Path, count: int = 12) -> list[str]:
+    with Hindsight(folder) as memory:
+        for n in range(count):
+            memory.retain("b", f"Boat {n} is moored at pier {n * 7}.", document_id=f"d{n}")
+        return [m.id for m in memory.memories.list("b").items]
+
+
+def test_a_lost_chroma_folder_is_made_again(folder: Path) -> None:
+    ids = filled(folder)
+    shutil.rmtree(folder / "chroma")
+    with Hindsight(folder) as memory:
+        diagnosis = memory.maintenance.doctor()
+        assert diagnosis.healthy
+        found = memory.recall("b", "Where is boat 3 moored?", arms=["meaning"])
+        assert "Boat 3 is moored at pier 21." in [m.memory.text for m in found]
+        assert memory._core.index.ids(memory._core.bank("b").key) == set(ids)
+
+
+def test_doctor_puts_back_what_the_index_lost_and_takes_out_what_it_should_not_have(
+    memory: Hindsight,
+) -> None:
+    stored = [memory.retain("b", f"Boat {n} is blue.").ids[0] for n in range(5)]
+    key = memory._core.bank("b").key
+    memory._core.index.delete(key, stored[:2])
+    memory._core.index.upsert(key, ["ghost"], np.ones((1, 384), dtype=np.float32))
+    looked = memory.maintenance.doctor(repair=False)
+    assert not looked.healthy
+    assert sum(finding.count for finding in looked.findings) == 3
+    memory.maintenance.doctor()
+    assert memory._core.index.ids(key) == set(stored)
+    assert memory.maintenance.doctor().findings == ()
+
+
+def test_doctor_repairs_tables_that_lost_rows(folder: Path) -> None:
+    filled(folder)
+    with sqlite3.connect(folder / "memory.sqlite3") as database:
+        tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+        for table in ("times", "eu", "lexeme_df"):
+            matching = [name for name in tables if name == table]
+            for name in matching:
+                database.execute(f"DELETE FROM {name}")
+        emptied = [t for t in ("times", "eu", "lexeme_df") if t in tables]
+    database.close()
+    assert emptied
+    with Hindsight(folder) as memory:
+        diagnosis = memory.maintenance.doctor()
+        assert diagnosis.findings
+        assert diagnosis.healthy
+        assert memory.maintenance.doctor().findings == ()
+        for arms in (["pathway"], ["entity"], ["meaning"]):
+            found = memory.recall("b", "Boat 3", arms=arms)
+            assert "Boat 3 is moored at pier 21." in [m.memory.text for m in found], arms
+
+
+class Letters:
+    """An embedder of another make: counts letters."""
+
+    id = "letters/1"
+    dimension = 26
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        rows = [[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in texts]
+        return np.array(rows, dtype=np.float32)
+
+
+def test_another_embedder_is_refused_until_the_bank_is_reindexed(folder: Path) -> None:
+    ids = filled(folder)
+    with Hindsight(folder, embedder=Letters()) as memory:
+        with pytest.raises(EmbedderMismatchError, match=r"MiniLM.*letters/1.*reindex"):
+            memory.recall("b", "boats")
+        with pytest.raises(EmbedderMismatchError):
+            memory.retain("b", "Another boat.")
+        seen: list[tuple[int, int]] = []
+        assert memory.maintenance.reindex("b", progress=lambda *at: seen.append(at)) == len(ids)
+        assert seen[-1] == (len(ids), len(ids))
+        assert len(memory.recall("b", "Where is boat 3 moored?", arms=["meaning"])) == len(ids)
+        memory.retain("b", "Another boat.")
+        assert memory.maintenance.doctor().findings == ()
+    with Hindsight(folder) as memory, pytest.raises(EmbedderMismatchError):
+        memory.recall("b", "boats")
+
+
+def test_an_interrupted_reindex_leaves_the_bank_as_it_was(folder: Path) -> None:
+    ids = filled(folder)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with Hindsight(folder, embedder=Letters()) as memory, pytest.raises(KeyboardInterrupt):
+        memory.maintenance.reindex("b", progress=stop)
+    with Hindsight(folder) as memory:
+        assert len(memory.recall("b", "Where is boat 3 moored?")) == len(ids)
+
+
+def test_a_folder_of_a_newer_release_is_refused(folder: Path) -> None:
+    filled(folder, 1)
+    with sqlite3.connect(folder / "memory.sqlite3") as database:
+        database.execute("PRAGMA user_version = 9999")
+    database.close()
+    with pytest.raises(SchemaVersionError, match="9999"):
+        Hindsight(folder)
+
+
+def test_an_expired_memory_is_purged(memory: Hindsight) -> None:
+    from datetime import UTC, datetime
+
+    memory.retain("b", "Old.", expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+    memory.retain("b", "New.")
+    assert memory.maintenance.purge("b") == 1
+    assert [m.text for m in memory.memories.list("b").items] == ["New."]
+
+
+def test_health_tells_each_part(memory: Hindsight) -> None:
+    health = memory.health()
+    assert health
+    assert {part.part for part in health.parts} == {"graph", "vectors", "in step"}
+    assert json.dumps([part.detail for part in health.parts])

@@ -1,0 +1,62 @@
+"""The package's face: what it exports, and what importing it costs."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import hindsight_integrations
+from hindsight_integrations import errors
+
+
+def test_every_exported_name_can_be_imported() -> None:
+    for name in hindsight_integrations.__all__:
+        assert getattr(hindsight_integrations, name) is not None
+
+
+def test_exported_names_are_sorted_and_unique() -> None:
+    names = hindsight_integrations.__all__[1:]
+    assert names == sorted(set(names))
+
+
+def test_every_error_is_exported() -> None:
+    raised = {
+        name
+        for name, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.HindsightError)
+    }
+    assert raised <= set(hindsight_integrations.__all__)
+
+
+def test_the_error_tree_in_the_docstring_is_the_tree_of_classes() -> None:
+    drawn = errors.__doc__ or ""
+    for name, kind in inspect.getmembers(errors, inspect.isclass):
+        assert issubclass(kind, errors.HindsightError)
+        line = next(line for line in drawn.splitlines() if f" {name}" in f" {line.strip('│├└─ ')}")
+        depth = (len(line) - len(line.lstrip("│├└─ "))) // 4
+        assert depth == len([k for k in kind.__mro__ if k in vars(errors).values()]) - 1, name
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="Nonsense"):
+        _ = hindsight_integrations.Nonsense
+
+
+def test_importing_the_package_loads_no_framework_and_no_model() -> None:
+    heavy = "langchain_core llama_index chromadb spacy onnxruntime tiktoken numpy rich typer"
+    code = (
+        "import sys, hindsight_integrations;"
+        f"print([m for m in {heavy.split()!r} if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_static_and_lazy_exports_agree() -> None:
+    source = inspect.getsource(hindsight_integrations)
+    static = source[source.index("if TYPE_CHECKING:") : source.index("_HOMES")]
+    for name in hindsight_integrations.__all__[1:]:
+        assert static.count(name) >= 1, name

@@ -1,0 +1,331 @@
+"""Recall through the engine: each arm, filters, budgets, degradation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from hindsight_integrations import Arm, Hindsight, Message, TimeSpan
+from hindsight_integrations.errors import StoreUnavailableError
+from hindsight_integrations.recall import entity, meaning, pathway, temporal
+
+NOW = datetime(2025, 6, 20, 9, tzinfo=UTC)
+
+FACTS = [
+    ("Alice works on Project Heron.", datetime(2025, 3, 3, 10, tzinfo=UTC)),
+    ("Project Heron is led by Zofia Lindqvist.", datetime(2025, 4, 10, 10, tzinfo=UTC)),
+    ("Invoice INV-20417 is for the radar repair.", datetime(2025, 1, 10, 10, tzinfo=UTC)),
+    ("Invoice INV-20471 is for new ropes.", datetime(2025, 1, 11, 10, tzinfo=UTC)),
+    ("The booking site went down during the storm.", datetime(2025, 4, 12, 10, tzinfo=UTC)),
+    ("The booking site was slow for an hour.", datetime(2024, 11, 15, 10, tzinfo=UTC)),
+    ("Jonas prefers window seats on trains.", datetime(2024, 10, 20, 10, tzinfo=UTC)),
+    ("Alice joined Quillhaven.", datetime(2025, 2, 3, 10, tzinfo=UTC)),
+    ("The review took place in Room 101.", datetime(2025, 1, 6, 10, tzinfo=UTC)),
+    ("The review took place in Room 102.", datetime(2025, 3, 6, 10, tzinfo=UTC)),
+]
+
+
+@pytest.fixture
+def bank(memory: Hindsight) -> Hindsight:
+    for text, said in FACTS:
+        memory.retain("b", text, timestamp=said)
+    return memory
+
+
+def recalled(memory: Hindsight, query: str, **options: object) -> list[str]:
+    result = memory.recall("b", query, query_time=NOW, **options)  # type: ignore[arg-type]
+    assert result.failures == ()
+    return [item.memory.text for item in result]
+
+
+# The arms
+
+
+def test_meaning_finds_a_paraphrase(bank: Hindsight) -> None:
+    best = recalled(bank, "Where does he like to sit when travelling by rail?", arms=["meaning"])
+    assert best[0] == "Jonas prefers window seats on trains."
+
+
+def test_pathway_finds_an_exact_identifier(bank: Hindsight) -> None:
+    assert recalled(bank, "INV-20417", arms=["pathway"]) == [
+        "Invoice INV-20417 is for the radar repair."
+    ]
+
+
+def test_pathway_finds_chinese_without_blanks(memory: Hindsight) -> None:
+    memory.retain("b", "我们在上海开会讨论预算。")
+    memory.retain("b", "他昨天买了一条鱼。")
+    assert recalled(memory, "上海预算", arms=["pathway"]) == ["我们在上海开会讨论预算。"]
+
+
+def test_entity_follows_a_chain_and_tells_the_path(bank: Hindsight) -> None:
+    result = bank.recall("b", "Alice", arms=["entity"], query_time=NOW)
+    by_text = {item.memory.text: item for item in result}
+    led = by_text["Project Heron is led by Zofia Lindqvist."]
+    assert "Project Heron" in led.arms[0].reason
+    assert led.arms[0].reason.startswith("path: ")
+
+
+def test_temporal_finds_the_window_of_the_question(bank: Hindsight) -> None:
+    found = recalled(bank, "What happened to the booking site last spring?", arms=["temporal"])
+    assert found[0] == "The booking site went down during the storm."
+    assert "The booking site was slow for an hour." not in found
+
+
+def test_an_event_in_the_bank_anchors_the_window(bank: Hindsight) -> None:
+    query = "Which room was the review in before Alice joined Quillhaven?"
+    result = bank.recall("b", query, query_time=NOW)
+    assert result.memories[0].memory.text == "The review took place in Room 101."
+    assert result.windows[0].span.end.date() == datetime(2025, 2, 3).date()
+
+
+def test_no_time_in_the_question_means_no_temporal_arm(bank: Hindsight) -> None:
+    result = bank.recall("b", "Which invoice is for ropes?", query_time=NOW)
+    assert result.windows == ()
+    assert not any(score.arm is Arm.TEMPORAL for item in result for score in item.arms)
+
+
+def test_a_disabled_arm_does_not_run(bank: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> list[object]:
+        raise AssertionError("this arm was disabled")
+
+    monkeypatch.setattr(entity, "search", refuse)
+    monkeypatch.setattr(pathway, "search", refuse)
+    assert recalled(bank, "trains", arms=["meaning"])
+
+
+# Filters
+
+
+@pytest.fixture
+def filed(memory: Hindsight) -> Hindsight:
+    rows = [
+        ("red", "The red boat needs paint.", "world", ["boat"], {"length": 7}, "north"),
+        ("blue", "The blue boat needs paint.", "opinion", ["boat", "old"], {"length": 9}, "south"),
+        ("shed", "The shed needs paint.", "world", ["house"], {}, None),
+    ]
+    for document, text, kind, tags, metadata, scope in rows:
+        memory.retain(
+            "b", text, document_id=document, type=kind, tags=tags, metadata=metadata, scope=scope,
+            timestamp=datetime(2025, 5, len(text) % 28 + 1, tzinfo=UTC),
+        )  # fmt: skip
+    return memory
+
+
+@pytest.mark.parametrize("arm", [None, *Arm])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"types": ["opinion"]}, {"blue"}),
+        ({"tags": ["old", "house"]}, {"blue", "shed"}),
+        ({"tags": ["old", "boat"], "tags_match": "all"}, {"blue"}),
+        ({"where": {"length": 7}}, {"red"}),
+        ({"where": {"length": {"$gt": 7, "$lt": 10}}}, {"blue"}),
+        ({"where": {"length": {"$ne": 7}}}, {"blue", "shed"}),
+        ({"where": {"length": {"$in": [7, 9]}}}, {"red", "blue"}),
+        ({"scope": "north"}, {"red"}),
+    ],
+)
+def test_every_filter_reaches_every_arm(
+    filed: Hindsight, arm: Arm | None, options: dict[str, object], expected: set[str]
+) -> None:
+    result = filed.recall(
+        "b",
+        "What needed paint in May 2025, boat or shed?",
+        arms=None if arm is None else [arm],
+        query_time=NOW,
+        **options,  # type: ignore[arg-type]
+    )
+    found = {item.memory.document_id for item in result}
+    assert found <= expected
+    assert arm is Arm.ENTITY or found == expected
+
+
+def test_a_window_limits_to_its_time(bank: Hindsight) -> None:
+    window = (datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 2, 1, tzinfo=UTC))
+    found = recalled(bank, "review or invoice", window=window)
+    assert sorted(found) == sorted(t for t, at in FACTS if window[0] <= at < window[1])
+    assert found == recalled(bank, "review or invoice", window=TimeSpan(*window))
+
+
+def test_as_of_shows_what_was_known_then(bank: Hindsight) -> None:
+    found = recalled(bank, "Which room is the review in?", as_of=datetime(2025, 2, 1, tzinfo=UTC))
+    assert "The review took place in Room 101." in found
+    assert "The review took place in Room 102." not in found
+
+
+def test_what_has_expired_is_passed_over(memory: Hindsight) -> None:
+    memory.retain("b", "The old password is swordfish.", expires_at=NOW - timedelta(days=900))
+    memory.retain("b", "The password is tuna.")
+    assert recalled(memory, "password") == ["The password is tuna."]
+
+
+def test_what_is_invalidated_is_not_recalled_until_restored(bank: Hindsight) -> None:
+    wrong = next(m for m in bank.memories.list("b").items if "Room 101" in m.text)
+    bank.memories.invalidate("b", wrong.id, reason="it was cancelled")
+    assert wrong.text not in recalled(bank, "Which room was the review in?")
+    bank.memories.restore("b", wrong.id)
+    assert wrong.text in recalled(bank, "Which room was the review in?")
+    actions = [change.action for change in bank.memories.history("b", wrong.id)]
+    assert set(actions) == {"invalidate", "restore"}
+
+
+def test_a_correction_is_found_by_its_new_words_and_keeps_the_old(bank: Hindsight) -> None:
+    wrong = next(m for m in bank.memories.list("b").items if "window seats" in m.text)
+    bank.memories.update("b", wrong.id, text="Jonas prefers aisle seats.", reason="he said so")
+    assert recalled(bank, "aisle", arms=["pathway"]) == ["Jonas prefers aisle seats."]
+    assert recalled(bank, "window seats", arms=["pathway"]) == ["Jonas prefers aisle seats."]
+    change = next(c for c in bank.memories.history("b", wrong.id) if c.field == "text")
+    assert (change.old, change.new, change.reason) == (
+        "Jonas prefers window seats on trains.", "Jonas prefers aisle seats.", "he said so"
+    )  # fmt: skip
+
+
+# Budgets
+
+
+@pytest.mark.parametrize("max_tokens", [1, 10, 25, 60, 1000])
+def test_the_text_stays_within_the_budget(bank: Hindsight, max_tokens: int) -> None:
+    result = bank.recall("b", "booking site review", max_tokens=max_tokens, query_time=NOW)
+    counted = bank._core.tokenizer.count(result.text)
+    assert counted == result.tokens <= max_tokens
+    assert result.memories
+
+
+def test_chunks_and_entities_have_budgets_of_their_own(bank: Hindsight) -> None:
+    plain = bank.recall("b", "Alice", query_time=NOW)
+    more = bank.recall("b", "Alice", query_time=NOW, chunk_tokens=60, entity_tokens=60)
+    assert [m.id for m in more] == [m.id for m in plain]
+    assert more.text == plain.text
+    assert more.chunks
+    assert sum(bank._core.tokenizer.count(c.text) for c in more.chunks) <= 60
+    assert any("Alice" in note.text for note in more.entity_notes)
+    assert not plain.chunks
+    assert not plain.entity_notes
+
+
+def test_min_score_lets_an_agent_abstain(bank: Hindsight) -> None:
+    everything = bank.recall("b", "How do I bake sourdough bread?", query_time=NOW)
+    assert everything.memories
+    cut = max(item.score for item in everything) + 0.01
+    nothing = bank.recall(
+        "b", "How do I bake sourdough bread?", query_time=NOW, min_score=min(cut, 1.0)
+    )
+    assert not nothing
+    assert nothing.text == ""
+
+
+def test_an_empty_bank_gives_an_empty_result(memory: Hindsight) -> None:
+    memory.banks.create("b")
+    result = memory.recall("b", "anything at all in 2023?")
+    assert not result
+    assert (result.text, result.tokens, result.failures) == ("", 0, ())
+
+
+# Degradation
+
+
+@pytest.mark.parametrize("broken", [meaning, pathway, entity, temporal])
+def test_a_broken_arm_is_reported_and_the_others_answer(
+    bank: Hindsight, monkeypatch: pytest.MonkeyPatch, broken: object
+) -> None:
+    def fail(*_: object) -> list[object]:
+        raise StoreUnavailableError("the disk is on fire")
+
+    monkeypatch.setattr(broken, "search", fail)
+    result = bank.recall("b", "What happened to the booking site last spring?", query_time=NOW)
+    name = broken.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
+    assert [str(f) for f in result.failures] == [
+        f"arm {name}: StoreUnavailableError: the disk is on fire"
+    ]
+    assert result.memories[0].memory.text == "The booking site went down during the storm."
+    assert "on fire" in str(result.explain())
+
+
+def test_if_every_arm_fails_the_error_says_so(
+    bank: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> list[object]:
+        raise StoreUnavailableError("gone")
+
+    for arm in (meaning, pathway, entity, temporal):
+        monkeypatch.setattr(arm, "search", fail)
+    with pytest.raises(StoreUnavailableError, match="every arm"):
+        bank.recall("b", "anything")
+
+
+def longest_first(query: str, texts: Sequence[str]) -> list[float]:
+    return [float(len(text)) for text in texts]
+
+
+def not_a_number(query: str, texts: Sequence[str]) -> list[float]:
+    return [float("nan")] * len(texts)
+
+
+def too_few(query: str, texts: Sequence[str]) -> list[float]:
+    return [1.0]
+
+
+def raising(query: str, texts: Sequence[str]) -> list[float]:
+    raise RuntimeError("no GPU")
+
+
+def filled(**options: object) -> Hindsight:
+    memory = Hindsight.in_memory(**options)
+    for text, said in FACTS:
+        memory.retain("b", text, timestamp=said)
+    return memory
+
+
+def test_another_reranker_decides_the_order() -> None:
+    with filled(reranker=longest_first) as memory:
+        found = recalled(memory, "the review of the booking site")
+        lengths = [len(text) for text in found]
+        assert lengths == sorted(lengths, reverse=True)
+
+
+@pytest.mark.parametrize("reranker", [not_a_number, too_few, raising])
+def test_a_broken_reranker_leaves_the_order_and_is_reported(reranker: object) -> None:
+    with filled() as memory, filled(reranker=reranker) as broken:
+        query = "What happened to the booking site?"
+        result = broken.recall("b", query, query_time=NOW)
+        assert [item.memory.text for item in result] == recalled(memory, query)
+        assert [failure.part for failure in result.failures] == ["reranker"]
+
+
+def test_without_reranking_the_fusion_decides() -> None:
+    with filled(reranker=None) as memory:
+        result = memory.recall("b", "INV-20417", query_time=NOW)
+        assert result.memories[0].memory.text == "Invoice INV-20417 is for the radar repair."
+        fused = [item.fused for item in result]
+        assert np.argmax(fused) == 0
+
+
+# Order
+
+
+def test_recall_is_deterministic(bank: Hindsight) -> None:
+    runs = [recalled(bank, "What happened to the booking site last spring?") for _ in range(3)]
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_a_speaker_named_in_the_question_counts(memory: Hindsight) -> None:
+    said = [("Maya", "My cat is called Miso."), ("Jonas", "My cat is called Pesto.")]
+    messages = [
+        Message(who, what, NOW + timedelta(minutes=n)) for n, (who, what) in enumerate(said)
+    ]
+    memory.retain_messages("b", messages)
+    assert recalled(memory, "What is Jonas's cat called?")[0] == "My cat is called Pesto."
+
+
+def test_every_result_says_why(bank: Hindsight) -> None:
+    result = bank.recall("b", "What happened to the booking site last spring?", query_time=NOW)
+    for item in result:
+        assert item.arms or any(signal.name == "neighbours" for signal in item.signals)
+        assert item.total == pytest.approx(sum(s.contribution for s in item.signals))
+        assert 0.0 <= item.score <= 1.0
+    assert result.timings is not None
+    assert result.timings["total"] > 0
