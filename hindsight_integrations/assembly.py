@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +12,7 @@ from hindsight_integrations.core import Core
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.language.embed import Embedder, MiniLM, TokenEncoder, as_embedder
 from hindsight_integrations.language.encode import TextEncoder
+from hindsight_integrations.language.pipeline import Pipeline
 from hindsight_integrations.language.tokens import Tokenizer, as_tokenizer
 from hindsight_integrations.recall.rerankers import as_reranker
 from hindsight_integrations.retain.extract import SentenceExtractor
@@ -97,10 +98,10 @@ def _stores(
 def _encoder(embedder: object | None) -> TextEncoder:
     """With another embedder, the bundled model still reads the tokens for late interaction."""
     if embedder is None:
-        model = MiniLM()
+        model = _bundled_model()
         return TextEncoder(model, model)
     foreign: Embedder = as_embedder(embedder)
-    tokens: TokenEncoder = embedder if isinstance(embedder, TokenEncoder) else MiniLM()
+    tokens: TokenEncoder = embedder if isinstance(embedder, TokenEncoder) else _bundled_model()
     return TextEncoder(foreign, tokens)
 
 
@@ -115,8 +116,26 @@ def _extractor(
             )
         return cast(Extractor, extractor)
     if llm is not None:
-        return LLMExtractor(llm, hemisphere=settings.hemisphere)
-    count: Callable[[str], int] = tokenizer.count
+        return LLMExtractor(
+            llm,
+            fact_tokens=settings.fact_tokens,
+            hemisphere=settings.hemisphere,
+            tokenizer=tokenizer,
+        )
     return SentenceExtractor(
-        fact_tokens=settings.fact_tokens, count=count, hemisphere=settings.hemisphere
+        count=tokenizer.count,
+        fact_tokens=settings.fact_tokens,
+        pipeline=_bundled_pipeline(),
+        hemisphere=settings.hemisphere,
     )
+
+
+@cache
+def _bundled_model() -> MiniLM:
+    """One for all engines of the process: it takes 100 MB."""
+    return MiniLM()
+
+
+@cache
+def _bundled_pipeline() -> Pipeline:
+    return Pipeline()

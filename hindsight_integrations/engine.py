@@ -189,6 +189,7 @@ class Hindsight:
         """
         started = time.perf_counter()
         checks.bank_id(bank_id)
+        batch.check_many(items)
         bank = self._core.bank_or_new(bank_id)
         result = batch.retain_many(self._core.retaining, bank, items, progress)
         return replace(result, seconds=time.perf_counter() - started)

@@ -35,6 +35,14 @@ def as_utc(moment: datetime) -> datetime:
         return moment.replace(tzinfo=UTC)
 
 
+def _shifted(moment: datetime, by: timedelta) -> datetime:
+    try:
+        return as_utc(moment) + by
+    except OverflowError:
+        edge = datetime.max if by > timedelta() else datetime.min
+        return edge.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class TimeSpan:
     """A half-open interval `[start, end)` in UTC.
@@ -63,6 +71,11 @@ class TimeSpan:
         last = datetime.max.replace(tzinfo=UTC)
         end = last if start.date() == last.date() else start + timedelta(days=1)
         return cls(start, end, Precision.DAY)
+
+    @classmethod
+    def around(cls, first: datetime, last: datetime, reach: timedelta) -> TimeSpan:
+        """From `reach` before `first` to `reach` after `last`, as far as the calendar goes."""
+        return cls(_shifted(first, -reach), _shifted(last, reach))
 
     @property
     def duration(self) -> timedelta:

@@ -61,7 +61,7 @@ REFUSED: dict[str, tuple[Call, str]] = {
         lambda m: m.retain_messages("b", [{"role": "u", "content": "x", "time": "noon"}]),
         "ISO 8601",
     ),
-    "one item instead of a list": (lambda m: m.retain_many("b", "text"), "single item"),
+    "one item instead of a list": (lambda m: m.retain_many("b", "text"), "give a list of items"),
     "a blank query": (lambda m: m.recall("full", "  "), "query is blank"),
     "a query of 1 MB": (lambda m: m.recall("full", "x" * 1_000_000), "at most 20,000"),
     "budget huge": (lambda m: m.recall("full", "x", budget="huge"), "'low', 'mid' or 'high'"),

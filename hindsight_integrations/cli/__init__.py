@@ -15,6 +15,6 @@ With `--json`, stdout carries one JSON document and nothing else: the result, or
 terminal.
 """
 
-from hindsight_integrations.cli.app import app, main
+from hindsight_integrations.cli.commands import app, main
 
 __all__ = ["app", "main"]

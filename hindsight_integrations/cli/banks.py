@@ -17,7 +17,7 @@ from hindsight_integrations.cli.options import (
 from hindsight_integrations.cli.screen import Screen
 from hindsight_integrations.model import Disposition
 
-app = typer.Typer(no_args_is_help=True, help="Make, look at, change and delete banks.")
+app: typer.Typer = typer.Typer(no_args_is_help=True, help="Make, look at, change and delete banks.")
 
 BankArgument = Annotated[str, typer.Argument(metavar="BANK", help="Id of the bank.")]
 Name = Annotated[str | None, typer.Option(help="For people to read.")]

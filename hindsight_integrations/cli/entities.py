@@ -17,7 +17,9 @@ from hindsight_integrations.cli.options import (
 )
 from hindsight_integrations.cli.screen import Screen
 
-app = typer.Typer(no_args_is_help=True, help="The people, places and things a bank knows.")
+app: typer.Typer = typer.Typer(
+    no_args_is_help=True, help="The people, places and things a bank knows."
+)
 
 EntityArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, alias or id.")]
 

@@ -20,7 +20,7 @@ def evaluate(
     ],
     tokens: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="Token budget; repeatable.  [default: 1024, 2048, 4096]"),
+        typer.Option(min=1, help="Token budget; repeatable. (default 1024, 2048, 4096)"),
     ] = None,
     budget: Annotated[Literal["low", "mid", "high"], typer.Option(help="How far to look.")] = "mid",
     baseline: Annotated[

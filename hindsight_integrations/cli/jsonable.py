@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 def jsonable(value: object) -> Json:

@@ -18,7 +18,9 @@ from hindsight_integrations.cli.options import (
 from hindsight_integrations.cli.screen import Screen
 from hindsight_integrations.model import MemoryType
 
-app = typer.Typer(no_args_is_help=True, help="Look at, correct and forget single memories.")
+app: typer.Typer = typer.Typer(
+    no_args_is_help=True, help="Look at, correct and forget single memories."
+)
 
 MemoryArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the memory.")]
 Reason = Annotated[str | None, typer.Option(help="Why; kept in its history.")]

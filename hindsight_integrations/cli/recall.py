@@ -39,7 +39,7 @@ def recall(
         bool, typer.Option("--prompt", help="Write the text for a prompt, and nothing else.")
     ] = False,
     max_tokens: Annotated[
-        int | None, typer.Option(help="Token budget of that text.  [default: 4096]")
+        int | None, typer.Option(help="Token budget of that text. (default 4096)")
     ] = None,
     budget: Annotated[Literal["low", "mid", "high"], typer.Option(help="How far to look.")] = "mid",
     type: Annotated[
@@ -57,9 +57,7 @@ def recall(
     scope: Annotated[str | None, typer.Option(help="Only this partition of the bank.")] = None,
     since: Annotated[MomentOption, moment("Only from then on; needs --until.")] = None,
     until: Annotated[MomentOption, moment("Only before then; needs --since.")] = None,
-    query_time: Annotated[
-        MomentOption, moment("When it is asked: 'last week' counts from it.")
-    ] = None,
+    query_time: Annotated[MomentOption, moment("When it is asked; now by default.")] = None,
     as_of: Annotated[MomentOption, moment("Only what was known then.")] = None,
     min_score: Annotated[
         float | None, typer.Option(min=0, max=1, help="Leave out what scores less.")

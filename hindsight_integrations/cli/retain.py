@@ -118,7 +118,9 @@ def retain(
         }
         given = {name: value for name, value in shared.items() if value not in (None, [], {})}
         with opened(path, create=True) as memory, screen.progress("Retaining") as report:
-            result = memory.retain_many(bank, [given | item for item in items], progress=report)
+            result = memory.retain_many(
+                bank, [{**given, **item} for item in items], progress=report
+            )
         if len(items) == len(result.failed) == 1:
             raise result.failed[0].error
     screen.show(result, tables.retained(result))

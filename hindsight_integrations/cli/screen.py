@@ -35,9 +35,17 @@ class Screen:
 
     def show(self, data: object, human: RenderableType) -> None:
         """The result: `data` for a machine, `human` for a person."""
+        self.data(data)
+        self.draw(human)
+
+    def data(self, data: object) -> None:
+        """For a machine."""
         if self.as_json:
             typer.echo(json.dumps(jsonable(data), ensure_ascii=False, indent=2))
-        else:
+
+    def draw(self, human: RenderableType) -> None:
+        """For a person."""
+        if not self.as_json:
             self._out.print(human)
 
     def warn(self, text: str) -> None:

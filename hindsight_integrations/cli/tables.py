@@ -45,9 +45,8 @@ def retained(result: RetainResult) -> RenderableType:
     table.add_column(ratio=1)
     for memory in result.stored[:SHOWN]:
         table.add_row("+", Group(Text(memory.text), Text(_findings(memory), style="dim")))
-    if more := len(result.stored) - SHOWN:
-        if more > 0:
-            table.add_row("", Text(f"and {more:,} more", style="dim"))
+    if (more := len(result.stored) - SHOWN) > 0:
+        table.add_row("", Text(f"and {more:,} more", style="dim"))
     return Group(head, table) if result.stored else head
 
 
@@ -122,8 +121,8 @@ def memory(found: Memory) -> RenderableType:
             "scope": found.scope,
             "sources": "\n".join(sources),
             "expires": found.expires_at and f"{found.expires_at:%Y-%m-%d %H:%M} UTC",
-            "invalid": found.invalidated_at
-            and f"since {day_text(found.invalidated_at)}: {found.invalidated_because or 'no reason'}",
+            "invalid since": found.invalidated_at and day_text(found.invalidated_at),
+            "because": found.invalidated_because,
         }
     )
 

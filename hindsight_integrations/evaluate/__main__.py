@@ -9,41 +9,42 @@ from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.errors import HindsightError
-from hindsight_integrations.evaluate import baselines, run
+from hindsight_integrations.evaluate.baselines import BASELINES
 from hindsight_integrations.evaluate.dataset import load_dataset
 from hindsight_integrations.evaluate.report import Evaluation, comparison
+from hindsight_integrations.evaluate.run import BUDGETS, Progress, evaluate, evaluate_baseline
 from hindsight_integrations.evaluate.sections import write_section
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Evaluate as the command line says; returns the exit code, 2 for bad input."""
-    parser = _parser()
-    given = parser.parse_args(arguments)
-    if given.section and not given.markdown:
-        parser.error("--section needs --markdown, the page to write it to")
-    console = Console()
+    given = _parser().parse_args(arguments)
     try:
-        dataset = load_dataset(given.file)
-        asked = _Asked(given.tokens, given.limit, given.every)
-        with _progress() as progress:
-            found = [
-                run.evaluate(dataset, path=given.keep, budget=given.budget, progress=progress, **x)
-            ]
+        found = _evaluations(given)
+        if given.markdown:
+            write_section(given.markdown, given.section or found[0].dataset, _section(found))
     except HindsightError as error:
-        Console(stderr=True).print(f"[red]{error}[/red]", highlight=False)
+        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
         return 2
-    for evaluation in found:
-        console.print(evaluation)
     if given.rows:
         given.rows.write_text(found[0].to_json(), encoding="utf-8")
-    if given.markdown:
-        write_section(given.markdown, given.section or dataset.name.lower(), _section(found))
+    Console().print(*found, sep="\n")
     return 0
+
+
+def _evaluations(given: argparse.Namespace) -> list[Evaluation]:
+    """Of this package, and of the baselines if they are asked for."""
+    dataset = load_dataset(given.file)
+    asked = {"max_tokens": given.tokens, "limit_questions": given.limit, "every": given.every}
+    with _progress() as progress:
+        ours = evaluate(dataset, path=given.keep, budget=given.budget, progress=progress, **asked)
+        names = BASELINES if given.baselines else ()
+        return [ours, *(evaluate_baseline(dataset, n, progress=progress, **asked) for n in names)]
 
 
 def _section(found: Sequence[Evaluation]) -> str:
@@ -57,12 +58,12 @@ def _section(found: Sequence[Evaluation]) -> str:
 
 
 @contextmanager
-def _progress() -> Iterator[run.Progress]:
-    bar = Progress(
+def _progress() -> Iterator[Progress]:
+    bar = bars.Progress(
         "{task.description}",
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
@@ -81,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=Path, metavar="JSON", help="write a row for each question")
     parser.add_argument("--baselines", action="store_true", help="also plain Chroma and BM25")
     parser.add_argument("--budget", default="mid", help="how far to look: low, mid or high")
-    parser.add_argument("--tokens", type=int, nargs="+", default=run.BUDGETS, metavar="N")
+    parser.add_argument("--tokens", type=int, nargs="+", default=BUDGETS, metavar="N")
     parser.add_argument("--every", type=int, default=1, metavar="K", help="ask every K-th question")
     parser.add_argument("--limit", type=int, metavar="N", help="ask at most N of each bank")
     parser.add_argument("--markdown", type=Path, metavar="PAGE", help="write the tables there")

@@ -10,14 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from hindsight_integrations.errors import InvalidInputError, MissingExtraError
 from hindsight_integrations.evaluate.dataset import DataBank, DataItem, DataQuestion
 from hindsight_integrations.evaluate.metrics import Hit
 from hindsight_integrations.evaluate.systems import Answer, Remembered
 from hindsight_integrations.language import tokens
-from hindsight_integrations.language.embed import MiniLM, Vectors
+from hindsight_integrations.language.embed import Embedder, MiniLM, Vectors
+
+if TYPE_CHECKING:
+    from chromadb.api.client import Client
 
 DEPTH = 150
 """Items of an answer: more than any of the usual token budgets holds."""
@@ -50,16 +53,16 @@ class ChromaSearch:
     """
 
     def __init__(
-        self, texts: Sequence[str], embedder: MiniLM, vectors: Vectors | None = None
+        self, texts: Sequence[str], embedder: Embedder, vectors: Vectors | None = None
     ) -> None:
         import chromadb
         from chromadb.config import Settings
 
         self._embedder = embedder
         self._folder = TemporaryDirectory(prefix="plain-chroma-")
-        self._client = chromadb.PersistentClient(
-            Path(self._folder.name), settings=Settings(anonymized_telemetry=False)
-        )
+        settings = Settings(anonymized_telemetry=False)
+        client = chromadb.PersistentClient(Path(self._folder.name), settings=settings)
+        self._client = cast("Client", client)  # what it returns; the annotation says less
         self._texts = self._client.create_collection(
             "texts", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
         )
@@ -146,7 +149,6 @@ class Baseline:
             Hit((item.id,), line, tokens.count(line) + LINE_BREAK)
             for item, line in zip(bank.items, lines, strict=True)
         ]
-        report(len(lines))
         return Remembered(len(lines), seconds)
 
     def answer(self, bank: DataBank, question: DataQuestion, max_tokens: int) -> Answer:

@@ -1,6 +1,6 @@
 """A user's own test data: banks of items, and questions with the items that answer them.
 
-The file is JSON; docs/evaluate.md describes the fields. Whatever is wrong with it is refused
+The file is JSON; docs/benchmarks.md describes the fields. Whatever is wrong with it is refused
 with the bank, the item or question, and the field it stands in.
 """
 

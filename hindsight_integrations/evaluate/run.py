@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from tempfile import TemporaryDirectory
 
 from hindsight_integrations import checks
@@ -104,11 +105,14 @@ def measure(
     items, questions = sum(len(b.items) for b in dataset.banks), sum(map(len, asked))
     rows: list[QuestionRow] = []
     made: list[Remembered] = []
-    done = 0
-    for bank, chosen in zip(dataset.banks, asked, strict=True):
-        before = done
-        made.append(system.remember(bank, lambda n, before=before: report("retain", before + n, items)))
-        done += len(bank.items)
+    starts = accumulate((len(bank.items) for bank in dataset.banks), initial=0)
+    for bank, chosen, start in zip(dataset.banks, asked, starts, strict=False):
+
+        def remembering(done: int, start: int = start) -> None:
+            report("retain", start + done, items)
+
+        made.append(system.remember(bank, remembering))
+        remembering(len(bank.items))
         for row in _rows(system, bank, chosen, budgets):
             rows.append(row)
             report("recall", len(rows), questions)

@@ -341,7 +341,7 @@ def as_embedder(embedder: object) -> Embedder:
 def _foreign_methods(
     embedder: object,
 ) -> tuple[Callable[[list[str]], object], Callable[[str], object] | None]:
-    if not isinstance(embedder, type):
+    if not isinstance(embedder, type | str):  # a str has a method `encode` as well
         for texts, query in _FOREIGN_METHODS:
             if callable(embed_texts := getattr(embedder, texts, None)):
                 return embed_texts, getattr(embedder, query, None) if query else None

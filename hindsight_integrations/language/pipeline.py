@@ -36,7 +36,7 @@ _BATCH = 64
 _MAX_CHARS = 50_000
 """Longer texts are annotated up to here."""
 _UNREADABLE = re.compile(r"[\ud800-\udfff]+|\S{200,}")
-"""Lone surrogates, which break the model's hashing, and runs on which its tokenizer is quadratic."""
+"""Lone surrogates, which its hashing refuses, and runs that its tokenizer is quadratic in."""
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN_LETTER = re.compile(r"[A-Za-zÀ-ɏḀ-ỿ]")
 

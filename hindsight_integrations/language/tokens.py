@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from operator import index
 from typing import TYPE_CHECKING, Protocol, SupportsIndex, runtime_checkable
 
@@ -107,20 +107,20 @@ def as_tokenizer(tokenizer: object = None) -> Tokenizer:
         return CountingTokenizer(count)
     if isinstance(tokenizer, str):
         tokenizer = _named(tokenizer)
-    if isinstance(tokenizer, Tokenizer) and not isinstance(tokenizer, type):
-        return tokenizer
-    for method in ("encode_ordinary", "encode"):
-        if callable(encode := getattr(tokenizer, method, None)):
-            return CountingTokenizer(lambda text: _size(encode(text)))
-    if callable(tokenizer):
-        return CountingTokenizer(lambda text: _size(tokenizer(text)))
+    if not isinstance(tokenizer, type):
+        if isinstance(tokenizer, Tokenizer):
+            return tokenizer
+        for method in ("encode_ordinary", "encode", "__call__"):
+            if callable(encode := getattr(tokenizer, method, None)):
+                return CountingTokenizer(partial(_counted, encode))
     raise InvalidInputError(
         f"{tokenizer!r} is no tokenizer; give the name of a tiktoken encoding, an object with "
         "encode(text), or a function that counts the tokens of a text"
     )
 
 
-def _size(tokens: object) -> int:
+def _counted(encode: Callable[[str], object], text: str) -> int:
+    tokens = encode(text)
     if isinstance(tokens, Sized):
         return len(tokens)
     if isinstance(tokens, SupportsIndex):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hindsight_integrations.language.interaction import token_coverage
+from hindsight_integrations.language.interaction import maxsim, token_shares
 from hindsight_integrations.language.time import EventAnchor, anchor_window
 from hindsight_integrations.model import Memory, Precision, TimeSpan
 from hindsight_integrations.recall import meaning, pathway
@@ -59,8 +59,8 @@ def _best(event: Question, records: list[MemoryRecord]) -> Memory | None:
     if event.tokens is None:
         best = max(records, key=lambda r: (float(r.vector @ event.vector), r.memory.id))
         return best.memory if float(best.vector @ event.vector) >= LEAST_COVERAGE else None
-    coverage, importance = token_coverage(event.tokens, [r.interaction or b"" for r in records])
-    scores = coverage @ importance
+    stored = [record.interaction or b"" for record in records]
+    scores = maxsim(event.tokens, stored, token_shares(event.tokens, stored))
     place = int(scores.argmax())
     return records[place].memory if scores[place] >= LEAST_COVERAGE else None
 

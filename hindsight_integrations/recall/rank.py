@@ -13,11 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.errors import RerankError
-from hindsight_integrations.language.interaction import (
-    TokenMatrix,
-    token_coverage,
-    token_frequency,
-)
+from hindsight_integrations.language.interaction import token_coverage, token_shares
 from hindsight_integrations.language.lexemes import bm25
 from hindsight_integrations.recall import boosts, bridges, conversation
 from hindsight_integrations.recall.pool import Pool
@@ -135,7 +131,9 @@ def rank(pool: Pool, question: Question, head: int, weights: Weights) -> Ranking
     relevance = np.clip(dense, 0.0, 1.0)
     if question.tokens is not None and len(question.tokens.ids):
         first = np.argsort(-sheet.total, kind="stable")[:head]
-        coverage, importance = _coverage(pool, question.tokens, first)
+        stored = [record.interaction or b"" for record in pool.records]
+        importance = token_shares(question.tokens, stored)
+        coverage = token_coverage(question.tokens, [stored[i] for i in first])
         interaction = coverage @ importance
         spread_out = _extrapolate(interaction, first, dense, lexical)
         relevance = np.clip((dense + spread_out) / 2, 0.0, 1.0)
@@ -252,7 +250,7 @@ def _add_bridges(
     pool: Pool,
     weights: Weights,
     first: NDArray[np.intp] | None,
-    coverage: NDArray[np.float64] | None,
+    coverage: NDArray[np.float32] | None,
     importance: NDArray[np.float64] | None,
 ) -> None:
     graph = bridges.entity_graph(pool)
@@ -285,20 +283,6 @@ def _add_boosts(sheet: _Sheet, pool: Pool, question: Question, fit: Scores) -> N
     if question.windows:
         temporal = np.array([boosts.temporal_boost(f) for f in fit])
         sheet.add("temporal boost", temporal, np.log(temporal))
-
-
-def _coverage(
-    pool: Pool, tokens: TokenMatrix, first: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How well the head covers each token of the question, and what share each token has in it.
-
-    Shares are by inverse document frequency in the pool, and sum to 1.
-    """
-    documents = [record.interaction or b"" for record in pool.records]
-    coverage = token_coverage(tokens, [documents[i] for i in first])
-    holding = token_frequency(tokens.ids, documents)
-    rarity = np.log1p((len(documents) - holding + 0.5) / (holding + 0.5))
-    return coverage.astype(np.float64), rarity / rarity.sum()
 
 
 def _extrapolate(

@@ -18,6 +18,14 @@ Progress = Callable[[int, int | None], None]
 _ITEM_FIELDS = frozenset(field.name for field in fields(Item))
 
 
+def check_many(items: object) -> None:
+    """Raise `InvalidInputError` if `items` is a single item, or nothing to go through."""
+    if isinstance(items, str | Mapping | Item) or not isinstance(items, Iterable):
+        raise InvalidInputError(
+            f"items is a single {type(items).__name__}; give a list of items, or call retain"
+        )
+
+
 def retain_many(
     parts: RetainParts,
     bank: StoredBank,
@@ -25,8 +33,6 @@ def retain_many(
     progress: bool | Progress | None,
 ) -> RetainResult:
     """Store the items; those that fail are reported, the others are stored."""
-    if isinstance(items, str | Mapping | Item):
-        raise InvalidInputError("items is a single item; give a list of them, or call retain")
     total = len(items) if isinstance(items, Sequence) else None
     results: list[RetainResult] = []
     failed: list[Failed] = []

@@ -28,6 +28,7 @@ from pydantic import (
 from hindsight_integrations.errors import ExtractionError, InvalidInputError, ModelError
 from hindsight_integrations.language.llm import ModelUsage, as_model
 from hindsight_integrations.language.time import find_times
+from hindsight_integrations.language.tokens import as_tokenizer
 from hindsight_integrations.model import Entity, MemoryType, Precision, TimeSpan
 from hindsight_integrations.naming import entity_norm, text_fingerprint
 from hindsight_integrations.prompts import EXTRACT_FACTS, Rendered, as_data
@@ -36,8 +37,6 @@ from hindsight_integrations.settings import Hemisphere
 
 _WORKERS = 4
 """Passages that are read at the same time."""
-_TOKEN_CHARS = 4
-"""Characters of a token of English, roughly."""
 _GRAM = 8
 """Characters of the pieces whose repetition shows that a model goes round in circles."""
 _FEWEST_GRAMS = 24
@@ -128,9 +127,11 @@ class LLMExtractor:
         max_facts: facts a passage, at most; those beyond are left out.
         names: what the bank's own agent is called as a speaker; what it did is an experience.
         hemisphere: where "last spring" was, in a fact that the model gave no date for.
+        tokenizer: counts the tokens; what `as_tokenizer` takes.
 
     Raises:
-        InvalidInputError: the model cannot be asked, or a number is not positive.
+        InvalidInputError: the model cannot be asked, the tokenizer cannot count, or a number is
+            not positive.
     """
 
     def __init__(
@@ -141,13 +142,15 @@ class LLMExtractor:
         max_facts: int = 12,
         names: Sequence[str] = ("assistant",),
         hemisphere: Hemisphere = "north",
+        tokenizer: object = None,
     ) -> None:
         if fact_tokens < 1 or max_facts < 1:
             raise InvalidInputError(
                 f"fact_tokens is {fact_tokens} and max_facts {max_facts}; give 1 or more"
             )
         self._model = as_model(model)
-        self._longest_fact = fact_tokens * _TOKEN_CHARS
+        self._tokenizer = as_tokenizer(tokenizer)
+        self._fact_tokens = fact_tokens
         self._max_facts = max_facts
         self._names = tuple(names)
         self._hemisphere: Hemisphere = hemisphere
@@ -228,7 +231,7 @@ class LLMExtractor:
         ]
 
     def _fact(self, draft: FactDraft, source: _Source, causes: set[int]) -> Fact:
-        text = _cut(_tidy(draft.text), self._longest_fact)
+        text = self._tokenizer.truncate(_tidy(draft.text), self._fact_tokens)
         confident = draft.confidence is not None and 0.0 <= draft.confidence <= 1.0
         return Fact(
             text=text,
@@ -295,13 +298,6 @@ def _is_statement(text: str) -> bool:
     grams = [folded[i : i + _GRAM] for i in range(len(folded) - _GRAM + 1)]
     repeats = len(grams) >= _FEWEST_GRAMS and 2 * len(set(grams)) < len(grams)
     return any(c.isalnum() for c in folded) and not repeats
-
-
-def _cut(text: str, longest: int) -> str:
-    if len(text) <= longest:
-        return text
-    head = text[: longest - 1]
-    return f"{head.rpartition(' ')[0] or head}…"
 
 
 def _iso_span(text: str, zone: tzinfo | None) -> TimeSpan | None:

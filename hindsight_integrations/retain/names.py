@@ -37,6 +37,9 @@ _KINDS = {
 }
 """OntoNotes labels of names; the others are of dates and quantities."""
 
+_NEVER_COMPOUND = frozenset({"person", "place", "group"})
+"""Kinds whose names hold no "and", comma or possessive: these part two names."""
+
 _ORDINARY = lexicon.FUNCTION_WORDS | lexicon.OPENERS
 _AROUND_NAMES = _ORDINARY | lexicon.DETERMINERS
 _NEVER_ALONE = _AROUND_NAMES | lexicon.CALENDAR | lexicon.TITLES
@@ -119,13 +122,12 @@ def _marked(
             last += 1
         if not any(proper[index:last]) and not _is_lower_name(words[index:last], kind):
             continue
-        for segment in _segments(text, words[index:last]):
-            if kind in ("person", "place", "group"):
-                parts = [list(part) for is_and, part in groupby(segment, _is_and) if not is_and]
-            else:
-                parts = [segment]
-            for part in parts:
-                yield from _name(text, part, kind)
+        if kind in _NEVER_COMPOUND:
+            for segment in _segments(text, words[index:last]):
+                for is_and, part in groupby(segment, lambda word: word.lower == "and"):
+                    yield from () if is_and else _name(text, list(part), kind)
+        elif "\n" not in text[name.start : name.end]:
+            yield from _name(text, words[index:last], kind)
 
 
 def _capitalised(text: str, words: Sequence[Word], proper: Sequence[bool]) -> Iterator[NameSpan]:
@@ -178,9 +180,7 @@ def _name(text: str, words: Sequence[Word], kind: str) -> Iterator[NameSpan]:
         start += 1
     while start < end and words[end - 1].lower in _AROUND_NAMES and not _is_acronym(words[end - 1]):
         end -= 1
-    titled = (
-        end - start > 1 and words[start].lower in lexicon.TITLES and words[start + 1].is_capital
-    )
+    titled = end - start > 1 and words[start].lower in lexicon.HONORIFICS
     if titled and end - start > 2:
         start += 1
     name = words[start:end]
@@ -197,6 +197,8 @@ def _name(text: str, words: Sequence[Word], kind: str) -> Iterator[NameSpan]:
 def _merely_precedes(word: Word) -> bool:
     if word.is_capital:
         return word.lower in _AROUND_NAMES and not _is_acronym(word)
+    if word.lower in lexicon.NUMBERED:
+        return True
     return word.lower not in lexicon.NAME_LINKS and not word.is_tagged_proper
 
 
@@ -218,10 +220,6 @@ def _is_lower_name(words: Sequence[Word], kind: str) -> bool:
 
 def _is_acronym(word: Word) -> bool:
     return word.text in ("US", "WHO")
-
-
-def _is_and(word: Word) -> bool:
-    return word.lower == "and"
 
 
 def _kind(before: str, words: Sequence[Word], kind: str) -> str:

@@ -143,15 +143,29 @@ for _formal, _shorts in _SHORT_FORMS.items():
     for _short in _shorts.split():
         _FORMAL[_short] = _FORMAL.get(_short, frozenset()) | {_formal}
 
+_SHARED_LETTERS = 3
+
 
 def formal_names(word: str) -> frozenset[str]:
-    """The given names that `word`, lower-cased, is short for, itself included."""
-    return _FORMAL.get(word, frozenset()) | {word}
+    """The given names that a lower-cased word is short for."""
+    return _FORMAL.get(word, frozenset())
+
+
+def short_forms(word: str) -> tuple[str, ...]:
+    """What somebody with this lower-cased given name may be called."""
+    return tuple(_SHORT_FORMS.get(word, "").split())
 
 
 def same_given_name(one: str, other: str) -> bool:
-    """Whether two lower-cased names can be called by each other: "bob" and "robert"."""
-    return not formal_names(one).isdisjoint(formal_names(other))
+    """Whether two lower-cased names may be the same person's.
+
+    One is short for the other ("bob", "robert"), or both for the same name and alike besides
+    ("kate", "katie"): a Bob is hardly ever called Rob as well.
+    """
+    if one in formal_names(other) or other in formal_names(one):
+        return True
+    alike = one[:_SHARED_LETTERS] == other[:_SHARED_LETTERS]
+    return alike and not formal_names(one).isdisjoint(formal_names(other))
 
 
 def is_given_name(word: str) -> bool:

@@ -35,6 +35,7 @@ from hindsight_integrations.retain.request import Stamp, Submission, digest
 from hindsight_integrations.retain.resolve import Resolver
 from hindsight_integrations.storage.ports import (
     ChangeSet,
+    EntityNames,
     GraphStore,
     MemoryFilter,
     MemoryRecord,
@@ -82,6 +83,7 @@ def _store(
     resolution = Resolver(parts.graph, bank_id, parts.settings.entity_match).resolve(
         [[*_given(s.stamp), *s.fact.mentions] for s in flat],
         [s.source.mentioned_at for s in flat],
+        [s.fact.text for s in flat],
     )
     entities = dict(resolution.names)
     records = [
@@ -103,6 +105,7 @@ def _store(
             documents=tuple(_document(bank_id, draft, now) for draft in drafts),
             chunks=tuple(c for draft in drafts for c in new_chunks(draft)),
             entities=tuple(e for e in resolution.created if e.id in mentioned),
+            names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.learnt),
             memories=folded.records,
             sources=folded.sources,
             links=tuple(links),
@@ -242,17 +245,10 @@ def _around(
     if not moments or not parts.settings.temporal_links:
         return []
     reach = timedelta(hours=parts.settings.temporal_link_hours)
-    window = _widened(min(moments), max(moments), reach)
+    window = TimeSpan.around(min(moments), max(moments), reach)
     filter = MemoryFilter(now=utc_now())
     hits = parts.graph.time_search(bank_id, window, filter, 10 * parts.settings.temporal_links)
     return [(hit.memory_id, hit.span.start) for hit in hits]
-
-
-def _widened(first: datetime, last: datetime, reach: timedelta) -> TimeSpan:
-    try:
-        return TimeSpan(first - reach, last + reach)
-    except OverflowError:  # the first or last days of the calendar
-        return TimeSpan(first, last + timedelta(microseconds=1))
 
 
 def _document(bank_id: str, draft: Draft, now: datetime) -> Document:

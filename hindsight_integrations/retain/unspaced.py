@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from hindsight_integrations.retain.spans import NameSpan
 
-_HONORIFICS = (
-    "先生|女士|小姐|老师|老師|教授|医生|醫生|经理|經理|さん|さま|様|くん|ちゃん|씨|님"
-)
+_HONORIFICS = "先生|女士|小姐|老师|老師|教授|医生|醫生|经理|經理|さん|さま|様|くん|ちゃん|씨|님"
 _PERSON = re.compile(
     rf"(?:(?<![\u4e00-\u9fff])[\u4e00-\u9fff]{{1,4}}?|[ァ-ヴー]{{2,10}}|[가-힣]{{2,4}}?)"
     rf"(?=\s?(?:{_HONORIFICS}))"

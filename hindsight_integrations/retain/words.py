@@ -116,8 +116,8 @@ def proper_nouns(words: Sequence[Word]) -> list[bool]:
                 return True
         elif not word.opens or word.is_tagged_proper or word.lower in inside:
             return True
-        elif not word.tag and after is not None and after.is_capital and not after.opens:
-            return True
+        elif after is not None and after.is_capital and not (word.tag or after.opens):
+            return True  # without a model, two capitals in a row
         return is_given_name(word.lower) and word.lower not in lexicon.ALSO_WORDS
 
     around = zip([None, *words], words, [*words[1:], None], strict=False)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
 from hindsight_integrations.errors import (
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from chromadb.api import ServerAPI
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.api.models.Collection import Collection
-    from chromadb.config import Settings
     from chromadb.types import Collection as CollectionModel
 
 CHROMA_ERRORS: Mapping[str, type[StoreError]] = {
@@ -123,6 +122,11 @@ def chroma_errors(where: str) -> Iterator[None]:
         raise mapped from error
 
 
+class _Scope(TypedDict):
+    tenant: str
+    database: str
+
+
 class ChromaClient:
     """The collections of one Chroma whose names start with `namespace`.
 
@@ -136,6 +140,7 @@ class ChromaClient:
         where: str,
         *,
         close: Callable[[], None],
+        local: bool = False,
         namespace: str = "hindsight",
         tenant: str = "default_tenant",
         database: str = "default_database",
@@ -144,7 +149,8 @@ class ChromaClient:
         self.namespace = namespace
         self.close = close
         self._api = api
-        self._scope = {"tenant": tenant, "database": database}
+        self._local = local
+        self._scope: _Scope = {"tenant": tenant, "database": database}
         self._batch_size: int | None = None
 
     @classmethod
@@ -153,15 +159,19 @@ class ChromaClient:
         where = "memory" if folder is None else str(folder)
         with chroma_errors(where):
             from chromadb.api.rust import RustBindingsAPI
-            from chromadb.config import System
+            from chromadb.config import Settings, System
 
             system = System(
-                _settings(is_persistent=folder is not None, persist_directory=str(folder or ""))
+                Settings(
+                    anonymized_telemetry=False,
+                    is_persistent=folder is not None,
+                    persist_directory=str(folder or ""),
+                )
             )
             api = system.instance(RustBindingsAPI)
             api.hnsw_cache_size = _LOADED_INDEXES
             system.start()
-        return cls(api, where, close=system.stop)
+        return cls(api, where, close=system.stop, local=True)
 
     @classmethod
     def remote(
@@ -179,10 +189,11 @@ class ChromaClient:
         bearer = {"Authorization": f"Bearer {token}", "x-chroma-token": token} if token else None
         with chroma_errors(where):
             from chromadb.api.fastapi import FastAPI
-            from chromadb.config import System
+            from chromadb.config import Settings, System
 
             system = System(
-                _settings(
+                Settings(
+                    anonymized_telemetry=False,
                     chroma_api_impl="chromadb.api.fastapi.FastAPI",
                     chroma_server_host=where,
                     chroma_server_http_port=8000,  # asked for, and not used beside a whole URL
@@ -216,7 +227,8 @@ class ChromaClient:
         """Those of the namespace, by name."""
         models = self._api.list_collections(**self._scope)
         ours = [model for model in models if model.name.startswith(f"{self.namespace}-")]
-        _allow_open_files(len(ours))
+        if self._local:
+            _allow_open_files(len(ours))
         return [self._collection(model) for model in sorted(ours, key=lambda model: model.name)]
 
     def find(self, name: str) -> Collection | None:
@@ -232,7 +244,8 @@ class ChromaClient:
 
     def create(self, name: str, metadata: Mapping[str, str | int | bool]) -> Collection:
         """The collection `<namespace>-<name>`, made if there is none."""
-        _allow_open_files(self._api.count_collections(**self._scope) + 1)
+        if self._local:
+            _allow_open_files(self._api.count_collections(**self._scope) + 1)
         model = self._api.create_collection(
             f"{self.namespace}-{name}",
             configuration=_HNSW,
@@ -255,13 +268,6 @@ class ChromaClient:
         from chromadb.api.models.Collection import Collection
 
         return Collection(client=self._api, model=model, embedding_function=None)
-
-
-def _settings(**given: object) -> Settings:
-    from chromadb.config import Settings
-
-    # An application's own .env file may hold names that Chroma would take for settings.
-    return Settings(_env_file=None, anonymized_telemetry=False, **given)
 
 
 def _server_url(url: str) -> str:

@@ -72,7 +72,7 @@ class _Space:
     def _where(self) -> Where | None:
         return {_KEY: self.key} if self.is_shared else None
 
-    def upsert(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def upsert(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> int:
         for start in range(0, len(ids), self.batch):
             part = [self._prefix + name for name in ids[start : start + self.batch]]
             self.collection.upsert(
@@ -80,6 +80,7 @@ class _Space:
                 embeddings=vectors[start : start + self.batch],
                 metadatas=[{_KEY: self.key}] * len(part) if self.is_shared else None,
             )
+        return len(ids)
 
     def delete(self, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), self.batch):
@@ -136,7 +137,7 @@ class ChromaVectors:
     def in_folder(cls, path: Path | str) -> ChromaVectors:
         """The index in `path`, which is made if need be. One process at a time may have it open.
 
-        Chroma may end the whole process on damaged files: see `open_vectors`.
+        Chroma may end the whole process on damaged files: see `ledger.open_index`.
         """
         folder = Path(path).absolute()
         with chroma_errors(str(folder)):
@@ -163,6 +164,8 @@ class ChromaVectors:
         """The index of a Chroma server, which several processes may use at once.
 
         Every space has a collection of its own there, so that its place follows from its key.
+        The server needs four open files for each: from some 200 banks on, start it with a higher
+        `ulimit -n`.
 
         Args:
             url: `http://host:port` or `https://host:port`; without a port 8000 and 443.
@@ -195,7 +198,7 @@ class ChromaVectors:
         with self._errors(), self._lock:
             if not ids:
                 return
-            if not self._on(bank_key, lambda space: _done(space.upsert(ids, vectors))):
+            if not self._on(bank_key, lambda space: space.upsert(ids, vectors)):
                 space = self._place(bank_key, len(ids), vectors.shape[1])
                 space.upsert(ids, vectors)
                 self._spaces[bank_key] = space
@@ -273,6 +276,9 @@ class ChromaVectors:
                     cut_short.append(space)
         for space in cut_short:
             self._move(space, self._spaces[space.key])
+        if not self._own_from:  # at a server, of a folder that was embedded before
+            for space in [space for space in self._spaces.values() if space.is_shared]:
+                self._move(space, self._place(space.key, len(space.ids()), 0))
 
     def _find(self, key: str) -> _Space | None:
         """Its space; one of its own may have been made by another user of the server."""
@@ -376,7 +382,3 @@ def _by_cosine(names: Sequence[str], distances: Sequence[float]) -> list[tuple[s
         (name, min(1.0, max(-1.0, 1.0 - far))) for name, far in zip(names, distances, strict=True)
     )
     return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
-
-
-def _done(_: None) -> bool:
-    return True

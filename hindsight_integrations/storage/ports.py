@@ -137,11 +137,20 @@ class MemoryRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class EntityNames:
+    """Set the canonical name and the aliases of `entity_id`."""
+
+    entity_id: str
+    name: str
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeSet:
     """One transaction on one bank: all of it is stored, or nothing.
 
-    Applied in this order: removals, documents, chunks, entities, new memories, replaced
-    memories, added sources, links, history. A memory whose last source goes with a removed
+    Applied in this order: removals, documents, chunks, new entities, new names of known ones,
+    new memories, replaced memories, added sources, links, history. A memory whose last source goes with a removed
     chunk or document goes too. An entity whose normalised name (or alias) the bank already has
     is taken for that one: its id is an alias for the stored id throughout the change set.
     Links to memories that do not exist (any more) are passed over.
@@ -154,6 +163,7 @@ class ChangeSet:
     documents: tuple[Document, ...] = ()
     chunks: tuple[Chunk, ...] = ()
     entities: tuple[Entity, ...] = ()
+    names: tuple[EntityNames, ...] = ()
     memories: tuple[MemoryRecord, ...] = ()
     replaced: tuple[MemoryRecord, ...] = ()
     sources: tuple[tuple[str, Source], ...] = ()
@@ -246,15 +256,6 @@ class EntitySplit:
     entity_id: str
     entity: Entity
     memory_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class EntityNames:
-    """Set the canonical name and the aliases of `entity_id`."""
-
-    entity_id: str
-    name: str
-    aliases: tuple[str, ...]
 
 
 EntityEdit: TypeAlias = EntityMerge | EntitySplit | EntityNames

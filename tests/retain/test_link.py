@@ -115,6 +115,12 @@ def test_the_most_similar_are_linked_with_ties_by_id() -> None:
     assert [link.target_id for link in links if link.source_id == "new"] == ["a", "b", "c"]
 
 
+def test_an_index_that_knows_the_new_memories_already_adds_no_links_to_them() -> None:
+    nearest = [[("a", 1.0), ("b", 0.8)], [("b", 1.0), ("a", 0.8)]]
+    links = semantic_links(["a", "b"], unit([[1, 0], [0.8, 0.6]]), nearest)
+    assert triples(links) == [("b", "a", 0.8)]
+
+
 def test_a_cosine_above_one_by_rounding_is_a_weight_of_one() -> None:
     links = semantic_links(["a"], unit([[1, 0]]), [[("old", 1.0000001)]])
     assert links[0].weight == 1.0

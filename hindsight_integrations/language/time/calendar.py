@@ -8,7 +8,7 @@ of the reference. Ends beyond the year 9999 are clamped, starts outside the cale
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count, islice
@@ -123,6 +123,12 @@ class Recurring:
         """The earliest that begins at or after `moment`."""
         return self._first(self._forward(moment), lambda span: span.start >= moment)
 
+    def nearest(self, moment: datetime) -> TimeSpan:
+        """The one that begins least far from `moment`, before or after."""
+        middle = self._number(moment)
+        near = self._existing(range(middle - _LONGEST_GAP, middle + _LONGEST_GAP + 1))
+        return min(near, key=lambda span: abs(span.start - moment))
+
     def current(self, moment: datetime) -> TimeSpan:
         """The one around `moment`, or else that of the same year, month or week."""
         around = self.past(moment)
@@ -153,14 +159,17 @@ class Recurring:
         return islice(count(self._number(moment) - 1), _LONGEST_GAP + 2)
 
     def _first(self, numbers: Iterable[int], wanted: Callable[[TimeSpan], bool]) -> TimeSpan:
-        for number in numbers:
-            try:
-                span = self.occurrence(number)
-            except (ValueError, OverflowError):
-                continue  # no 29 February this year, or beyond the calendar
+        for span in self._existing(numbers):
             if wanted(span):
                 return span
         raise ValueError("it does not occur near that time")
+
+    def _existing(self, numbers: Iterable[int]) -> Iterator[TimeSpan]:
+        for number in numbers:
+            try:
+                yield self.occurrence(number)
+            except (ValueError, OverflowError):
+                continue  # no 29 February this year, or beyond the calendar
 
 
 When = TimeSpan | Recurring

@@ -86,14 +86,17 @@ class Scene:
     def settle(self, when: When, start: int, end: int) -> TimeSpan:
         """Which occurrence is meant by the expression at these offsets.
 
-        The sentence's tense decides, else `prefer`. Something weekly is never the one of now:
-        who means today says so.
+        The sentence's tense decides, else `prefer`; but a day of the year is the nearest one then.
+        Something weekly is never the one of now: who means today says so.
         """
         if isinstance(when, TimeSpan):
             return when
+        tense = self.language.tense(self.sentence(start, end))
         weekly = when.cycle is Precision.WEEK
-        if self.speaks_of_future(start, end):
+        if (tense or self.prefer) == "future":
             return (when.ahead if weekly else when.coming)(self.reference)
+        if tense is None and when.cycle is Precision.YEAR and when.precision is Precision.DAY:
+            return when.nearest(self.reference)
         return (when.over if weekly else when.past)(self.reference)
 
     def speaks_of_future(self, start: int, end: int) -> bool:
@@ -163,6 +166,10 @@ class Match:
         """Which occurrence is meant here."""
         return self.scene.settle(when, self.start, self.end)
 
+    def span(self) -> TimeSpan:
+        """The last time named, settled."""
+        return self.settle(self.whens()[-1])
+
     def sentence(self) -> str:
         """The sentence around it."""
         return self.scene.sentence(self.start, self.end)
@@ -216,7 +223,7 @@ class Grammar:
 
     def reduce(self, tokens: list[Token], scene: Scene) -> list[Token]:
         """The tokens with each run that a rule can read made one token of time."""
-        kinds = "".join(token.kind for token in tokens)
+        kinds = "".join([token.kind for token in tokens])
         reduced: list[Token] = []
         done = at = 0
         while found := self._any.search(kinds, at):

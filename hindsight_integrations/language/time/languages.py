@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from hindsight_integrations.language.time.words import (
     ENGLISH,
+    ENGLISH_PAST,
     FIRST_VALUE,
     FRENCH,
     GERMAN,
@@ -32,14 +33,23 @@ class Entry(NamedTuple):
 Lexicon = dict[str, list[Entry]]
 
 _TELLING = frozenset(
-    {Kind.MONTH, Kind.WEEKDAY, Kind.SEASON, Kind.QUARTER, Kind.HOLIDAY, Kind.UNIT, Kind.UNITS}
-    | {Kind.DAY_WORD, Kind.PART_OF_DAY, Kind.DAY_PART, Kind.DECADE}
+    {Kind.MONTH, Kind.WEEKDAY, Kind.WEEKDAYS, Kind.SEASON, Kind.QUARTER, Kind.HOLIDAY}
+    | {Kind.UNIT, Kind.UNITS, Kind.DAY_WORD, Kind.PART_OF_DAY, Kind.DAY_PART, Kind.DECADE}
 )
 """A text without a digit holds a time only if it has one of these words."""
 
 _LEADING = frozenset(
     {Kind.IN, Kind.FROM, Kind.OF, Kind.BETWEEN, Kind.SINCE, Kind.UNTIL, Kind.BORN, Kind.EDGE}
-    | {Kind.BEFORE, Kind.AFTER, Kind.EARLIER, Kind.LATER, Kind.DURING, Kind.AROUND, Kind.ON}
+    | {
+        Kind.BEFORE,
+        Kind.AFTER,
+        Kind.EARLIER,
+        Kind.LATER,
+        Kind.DURING,
+        Kind.AROUND,
+        Kind.ON,
+        Kind.THE,
+    }
 )
 """Words that make a time of a number after them."""
 
@@ -101,8 +111,6 @@ def _language(
         lexicon, key = (exact, spelling) if spelling != first else (folded, first.casefold())
         lexicon.setdefault(key, []).append(entry)
         words.setdefault(entry.kind, set()).add(max((spelling, *entry.rest), key=len).casefold())
-    for entries in (*exact.values(), *folded.values()):
-        entries.sort(key=lambda entry: -len(entry.rest))
 
     def of(kinds: frozenset[Kind]) -> frozenset[str]:
         return frozenset().union(*(words.get(kind, ()) for kind in kinds))
@@ -127,21 +135,21 @@ LANGUAGES = (
         ENGLISH,
         future=(
             r"will|^\W*Will|shall|won['’]t|gonna|(?:going|plan|plans|planning|planned) (?:to|for)"
-            r"|[Ll]et['’]s|scheduled|upcoming|due|deadline|looking forward|[Ss]ee you|remind|should|must"
-            r"|(?:am|is|are|['’](?:m|re|s)) (?:(?:\w+ )?\w+ing|on|at|in|this)"
-            r"|\w+['’]ll"
+            r"|[Ll]et['’]s|scheduled|upcoming|due|deadline|looking forward|[Ss]ee you|remind"
+            r"|(?:am|is|are|['’](?:m|re|s)) (?:(?:\w+ )?\w+ing|on|at|in|from|this|off|back|away)"
+            r"|\w+['’]ll|should|must|[Cc]an|[Cc]ould|may|might|[Ii]f|(?:needs?|wants?|ha(?:ve|s)|hope) to"
+            r"|(?:come|start|begin|open|arrive|return|leave|end|launche?)s?|fl(?:y|ies)"
         ),
-        past=(
-            r"\w{2,}ed|was|were|did|didn['’]t|had|been|got|made|wrote|read|ran|built|took|went|lost"
-            r"|won|came|learnt|found|sold|spent|ate|met|saw|left|gave|told|said|bought|began|felt"
-            r"|thought|knew|did|paid|flew|drove|broke|became|chose|grew|held|kept|swam|sent|set"
-        ),
+        past=r"\w{2,}ed|" + "|".join(ENGLISH_PAST),
     ),
     _language(
         "de",
         GERMAN,
         future=r"werden?|wirst|wird|werdet|[Ww]ill|wollen|möchten?|plan(?:e|t|en)",
-        past=r"hab(?:e|en|t)|hast|hat|hatten?|war(?:en|st)?|wurden?|ging(?:en)?|kam(?:en)?|bin|\w+te",
+        past=(
+            r"hab(?:e|en|t)|hast|hat|hatten?|war(?:en|st)?|wurden?|ging(?:en)?|kam(?:en)?|bin"
+            r"|\w+te"
+        ),
         own_words=r"ich|und|der|die|das|ist|nicht|wir|mit|ein|eine|auf|war|hat|habe",
         openers=(
             "der die das den dem ein eine mein meine dein deine sein seine ihr ihre unser unsere"
@@ -153,7 +161,7 @@ LANGUAGES = (
         SPANISH,
         future=r"voy|vas|va|vamos|van|\w+(?:ré|rás|rá|remos|rán)|quiero|quiere|pienso|planea\w*",
         past=(
-            r"\w+(?:é|ó|aste|iste|amos|imos|aron|ieron|aba|aban|ía|ían)|he|has|ha|hemos|han|fue"
+            r"\w+(?:é|ó|aste|iste|aron|ieron|aba|aban|ía|ían)|he|has|ha|hemos|han|fue"
             r"|fui|hice|hizo|estuv[eo]|tuv[eo]|dije|dijo|vi|vio"
         ),
         own_words=r"el|los|las|una|que|y|con|por|para|es|fue|mi|su|del|se",

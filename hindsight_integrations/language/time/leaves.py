@@ -23,7 +23,11 @@ _DAY_STARTS = ((6, 12), (12, 18), (18, 24), (18, 30))
 _LONGEST_ABBREVIATION = len("Sept")
 
 _HEAT = re.compile(r"\b(?:temperatures?|degrees|heat|humidity)\b")
+"""Beside these words "the 90s" are degrees."""
+
 _INTRODUCING = frozenset({"", "the", "these", "in", "over", "for", "during", "within"})
+"""After these words "last two weeks" is a time; batteries last two weeks, too."""
+
 _IDIOMS = re.compile(r"\b(?:can|could|able|takes?|within|once|twice|times|usually|always|every)\b")
 """Beside these words "in two weeks" is how long something takes."""
 
@@ -59,11 +63,12 @@ def _numeric_date(match: Match) -> When:
 def _days_of_month(match: Match) -> When | None:
     """7-9 May, "entre el 7 y el 9 de mayo", May 7 to 9."""
     first, last = match.all(Kind.NUMBER, Kind.ORDINAL)
-    if last.value <= first.value:
-        return None
-    calendar.yearly_day(match.value(Kind.MONTH), last.value)
     number = last.value - first.value + 1
-    return calendar.yearly_day(match.value(Kind.MONTH), first.value, number)
+    if number < 2:
+        return None
+    month = match.value(Kind.MONTH)
+    calendar.yearly_day(month, last.value)  # raises if the month has no such day
+    return calendar.yearly_day(month, first.value, number)
 
 
 @LEAVES.rule(
@@ -119,8 +124,8 @@ def _ranked_quarter(match: Match) -> When | None:
 
 @LEAVES.rule("[RANK ORDINAL] UNIT", "NUMBER DOT UNIT")
 def _century(match: Match) -> When | None:
-    """The 19th century."""
-    if match.unit() is not Precision.CENTURY:
+    """The 19th century; not 20th Century Fox."""
+    if match.unit() is not Precision.CENTURY or match.scene.word_after(match.end).istitle():
         return None
     return _whole(Precision.CENTURY, 100 * (match.value(Kind.RANK, Kind.ORDINAL, Kind.NUMBER) - 1))
 
@@ -186,7 +191,7 @@ def _year_of_era(match: Match) -> When:
     return calendar.year(match.value(Kind.NUMBER, Kind.YEAR))
 
 
-@LEAVES.rule("ON THE ORDINAL END", only="en")
+@LEAVES.rule("ON THE ORDINAL (?=$|[STOP DOT COMMA CLOSE TO AND AT IN FOR])", only="en")
 def _day_of_this_month(match: Match) -> When:
     """On the 15th."""
     return calendar.monthly_day(match.value(Kind.ORDINAL))
@@ -298,12 +303,12 @@ def _latest(match: Match, unit: Precision, number: int) -> TimeSpan:
 
 @LEAVES.rule("QUANTITY ANY_UNIT AGO", "AGO_BEFORE QUANTITY ANY_UNIT")
 @LEAVES.rule("EARLIER QUANTITY ANY_UNIT", only="de")
-def _ago(match: Match) -> When:
+def _ago(match: Match) -> When | None:
     """Two weeks ago, "vor zwei Wochen", "hace dos semanas", "il y a deux semaines".
 
     The calendar unit that lies so many units back, as TimeML reads it: a day, week, month, year.
     """
-    return _away(match, -1)
+    return None if match.scene.word_before(match.start).casefold() == "half" else _away(match, -1)
 
 
 @LEAVES.rule("[NUMBER COUNT] WEEKDAYS AGO")

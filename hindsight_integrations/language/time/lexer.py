@@ -20,10 +20,10 @@ _SHAPES = re.compile(
             | [0-9]{1,2}(?P<mark>[./-])[0-9]{1,2}(?P=mark)[0-9]{4}
             | [0-9]{1,2}/[0-9]{1,2}/[0-9]{2} ) (?! \w | [./:-][0-9] )
   | (?P<CLOCK> (?: [01]?[0-9] | 2[0-3] ) : [0-5][0-9] (?: :[0-5][0-9] )?
-               (?: \s? (?i: [ap]m\b | [ap]\.m\. ) )?
+               (?: \s? (?i: [ap]m\b | [ap]\.m\. | uhr\b ) )?
              | (?: [01]?[0-9] | 2[0-3] ) (?: h | \s Uhr\s ) [0-5][0-9] ) (?! [\w:] )
   | (?P<OCLOCK> [01]?[0-9] \s? (?i: [ap]m\b | [ap]\.m\. | o['’]clock\b )
-              | (?: [01]?[0-9] | 2[0-3] ) (?: h\b | \s? Uhr\b ) )
+              | (?: [01]?[0-9] | 2[0-3] ) \s? (?: h | Uhr )\b )
   | (?P<DECADE> ['’]? (?:[12][0-9])? [0-9]0 (?:s|er|ern)\b )
   | (?P<ORDINAL> [0-9]{1,2} (?: st|nd|rd|th|er|º|ª )\b )
   | (?P<SHORT_YEAR> (?<!\w) ['’][0-9]{2} (?![\w'’]) )
@@ -32,7 +32,7 @@ _SHAPES = re.compile(
   | (?P<NUMBER> [0-9]{1,4} (?!\w) )
   | (?P<COMMA> , )
   | (?P<DOT> \. )
-  | (?P<DASH> [-–—‐‑−] )
+  | (?P<DASH> --? | [–—‐‑−/] )
   | (?P<OPEN> \( )
   | (?P<CLOSE> \) )
   | (?P<STOP> [?!;:] | \n\s*\n )
@@ -41,6 +41,7 @@ _SHAPES = re.compile(
     re.VERBOSE,
 )
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
+_DOUBTFUL = frozenset({Kind.YEAR, Kind.DATE})
 _ERAS_BEFORE = frozenset({"bc", "bce", "v", "av"})
 """The first words of "BC", "v. Chr.", "av. J.-C.": years that the calendar does not have."""
 
@@ -75,15 +76,17 @@ def pieces(text: str) -> list[Piece]:
     """The text cut into words, numbers and marks; apostrophes and white space part them."""
     found: list[Piece] = []
     for match in _SHAPES.finditer(text):
-        shape = match.lastgroup or ""
         spelled = match[0]
-        if shape == "WORD":
+        if match.lastgroup == "WORD":
             token = Token(Kind.UNKNOWN, match.start(), match.end())
             found.append(Piece(token, spelled, fold(spelled)))
         else:
-            kind, value = _measure(shape, spelled)
-            found.append(Piece(Token(kind, *match.span(), value), spelled, spelled))
-    return [_in_company(found, position) for position in range(len(found))]
+            kind, value = _measure(match.lastgroup or "", spelled)
+            found.append(Piece(Token(kind, match.start(), match.end(), value), spelled, spelled))
+    return [
+        _in_company(found, position) if piece.token.kind in _DOUBTFUL else piece
+        for position, piece in enumerate(found)
+    ]
 
 
 def read(language: Language, parts: list[Piece]) -> list[Token]:
@@ -92,26 +95,24 @@ def read(language: Language, parts: list[Piece]) -> list[Token]:
     position = 0
     while position < len(parts):
         token, spelled, folded = parts[position]
-        entry = _entry(language, parts, position, spelled, folded)
-        if entry is None:
-            tokens.append(token)
-            position += 1
-        else:
-            position += 1 + len(entry.rest)
-            end = parts[position - 1].token.end
-            tokens.append(Token(entry.kind, token.start, end, entry.value))
+        position += 1
+        if folded in language.folded or spelled in language.exact:
+            entries = [*language.exact.get(spelled, []), *language.folded.get(folded, [])]
+            fitting = (entry for entry in entries if _continues(entry, parts, position))
+            entry = max(fitting, key=lambda entry: len(entry.rest), default=None)
+            if entry is not None:
+                position += len(entry.rest)
+                end = parts[position - 1].token.end
+                token = Token(entry.kind, token.start, end, entry.value)
+        tokens.append(token)
     return tokens
 
 
-def _entry(
-    language: Language, parts: list[Piece], position: int, spelled: str, folded: str
-) -> Entry | None:
-    for entries in (language.exact.get(spelled), language.folded.get(folded)):
-        for entry in entries or ():
-            after = parts[position + 1 : position + 1 + len(entry.rest)]
-            if tuple(piece.folded for piece in after) == entry.rest:
-                return entry
-    return None
+def _continues(entry: Entry, parts: list[Piece], position: int) -> bool:
+    """Whether the rest of the phrase stands from `position` on."""
+    rest = entry.rest
+    following = parts[position : position + len(rest)] if rest else []
+    return rest == tuple(piece.folded for piece in following)
 
 
 def _measure(shape: str, spelled: str) -> tuple[Kind, int]:
@@ -146,13 +147,10 @@ def _full_year(number: int) -> int:
 def _in_company(parts: list[Piece], position: int) -> Piece:
     """The piece, or a plain number where its neighbours show that it is no year."""
     piece = parts[position]
-    kind = piece.token.kind
-    if kind not in (Kind.YEAR, Kind.DATE):
-        return piece
     before = parts[position - 1].folded if position else ""
     after = parts[position + 1].folded if position + 1 < len(parts) else ""
     if before in LABELS or after in _ERAS_BEFORE:
         return piece._replace(token=piece.token._replace(kind=Kind.UNKNOWN))
-    if kind is Kind.YEAR and after in COUNTED:
+    if piece.token.kind is Kind.YEAR and after in COUNTED:
         return piece._replace(token=piece.token._replace(kind=Kind.NUMBER))
     return piece

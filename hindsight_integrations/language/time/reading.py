@@ -13,12 +13,12 @@ from hindsight_integrations.language.time.grammar import Scene
 from hindsight_integrations.language.time.languages import LANGUAGES, Language
 from hindsight_integrations.language.time.leaves import LEAVES
 from hindsight_integrations.language.time.lexer import Token, fold, pieces, read
-from hindsight_integrations.language.time.phrases import CONTAINERS, DETAILS
+from hindsight_integrations.language.time.phrases import CONTAINERS, DETAILS, NAMED_DAYS
 from hindsight_integrations.language.time.relations import RELATIONS
 from hindsight_integrations.language.time.words import EVERY
-from hindsight_integrations.timespan import TimeSpan
+from hindsight_integrations.timespan import Precision, TimeSpan
 
-_PASSES = (LEAVES, CONTAINERS, DETAILS, RELATIONS)
+_PASSES = (LEAVES, CONTAINERS, NAMED_DAYS, DETAILS, RELATIONS)
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"[0-9]")
 
@@ -56,11 +56,11 @@ def find_times(
         text: any text.
         reference: when it was said; its zone is the one the text's days are in (naive is UTC).
         hemisphere: whose seasons "spring" and the others are.
-        prefer: what "on Monday" or "in March" mean when the sentence's tense does not tell.
+        prefer: what "on Monday" or "in March" mean when the sentence's tense does not tell; a
+            date without its year is the nearest then, if not "future".
     """
-    scenes = readings(text, reference, hemisphere, prefer)
-    found = expressions(scenes)
-    return tuple(e for e in found if e.span.start != EARLIEST and e.span.end != LATEST)
+    found = expressions(readings(text, reference, hemisphere, prefer))
+    return tuple(expression for expression in found if not _is_open(expression.span))
 
 
 def readings(
@@ -144,6 +144,11 @@ def _habit(token: Token, scene: Scene) -> bool:
     """Whether it is every occurrence that is meant: "every Monday"."""
     recurs = isinstance(token.when, Recurring)
     return recurs and scene.word_before(token.start).casefold() in EVERY
+
+
+def _is_open(span: TimeSpan) -> bool:
+    reaches_far = span.start == EARLIEST or span.end == LATEST
+    return reaches_far and span.precision is Precision.RANGE
 
 
 def _placed(span: TimeSpan, scene: Scene) -> TimeSpan:

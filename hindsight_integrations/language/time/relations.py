@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from hindsight_integrations.language.time import calendar
 from hindsight_integrations.language.time.calendar import EARLIEST, LATEST, Recurring, When
-from hindsight_integrations.language.time.grammar import WHEN_KINDS, Grammar, Match
+from hindsight_integrations.language.time.grammar import Grammar, Match
 from hindsight_integrations.language.time.words import CHANGES, Kind, word_set
 from hindsight_integrations.timespan import Precision, TimeSpan
 
@@ -17,35 +17,36 @@ _RECENT = range(1900, 2100)
 
 _NOT_THE_DAY = word_set(
     """
-    all the a one black good ash cyber easter palm holy fat shrove
+    all the a one first second third fourth last black good ash cyber easter palm holy fat shrove
     ruby man
     """
 )
 """Before a weekday, these make it a name or any of its kind: "Black Friday", "the Monday"."""
 
 
-@RELATIONS.rule("[FROM SINCE OF IN BETWEEN]? ARTICLE WHEN [TO UNTIL DASH AND] ARTICLE WHEN")
+@RELATIONS.rule(
+    "[FROM SINCE OF IN] ARTICLE WHEN [TO UNTIL DASH] ARTICLE WHEN",
+    "BETWEEN ARTICLE WHEN AND ARTICLE WHEN",
+    "(?<=OPEN)WHEN DASH WHEN",
+    "TIME [TO UNTIL DASH] ARTICLE TIME",
+    "(IN MONTH AND|MONTH [TO UNTIL DASH]) TIME",
+)
 def _range(match: Match) -> When | None:
     """From 2004 to 2005, between May and July 2021, (2 November 1932 - 21 October 1987)."""
-    opened = match.tokens[0].kind in (Kind.FROM, Kind.SINCE, Kind.OF, Kind.IN, Kind.BETWEEN)
-    ends = match.all(*WHEN_KINDS)
-    two_months = [token.kind for token in ends] == [Kind.MONTH, Kind.TIME]
-    if match.has(Kind.AND) and not (match.has(Kind.BETWEEN) or (opened and two_months)):
-        return None
     if match.scene.word_before(match.start).casefold() in CHANGES:
         return None
-    bare = [token for token in ends if token.kind is not Kind.TIME]
-    if not opened and not _parenthesised(match):
-        years = all(token.kind is Kind.YEAR and token.value in _RECENT for token in bare)
-        if not years and not two_months:
-            return None
+    last_words = match.scene.text[match.tokens[-1].start : match.end]
+    if match.has(Kind.DASH) and not any(character.isdigit() for character in last_words):
+        return None  # a dash between clauses: "we met last Friday - next week we go on"
     first, last = match.whens()
     return _between(match, first, last)
 
 
-def _parenthesised(match: Match) -> bool:
-    text = match.scene.text
-    return text[: match.start].rstrip()[-1:] == "("
+@RELATIONS.rule("YEAR [TO UNTIL DASH] YEAR", "TIME [TO UNTIL DASH] YEAR", "YEAR [TO DASH] TIME")
+def _range_of_years(match: Match) -> When | None:
+    """2004 to 2005, with no word before."""
+    likely = all(token.value in _RECENT for token in match.all(Kind.YEAR))
+    return _range(match) if likely else None
 
 
 def _between(match: Match, first: When, last: When) -> TimeSpan:
@@ -66,17 +67,56 @@ def _between(match: Match, first: When, last: When) -> TimeSpan:
 
 
 @RELATIONS.rule("[FROM SINCE]? WHEN [TO UNTIL DASH] NOW", "SINCE ARTICLE WHEN")
-def _since(match: Match) -> When:
+def _since(match: Match) -> When | None:
     """Since March, "seit 2019", 2019 to present: up to the reference."""
     (when,) = match.whens()
     start = (when.past(match.now) if isinstance(when, Recurring) else when).start
-    return TimeSpan(start, match.now if match.now > start else LATEST, Precision.RANGE)
+    end = match.now if match.now > start else LATEST
+    return None if _named_for_a_month(match) else TimeSpan(start, end, Precision.RANGE)
 
 
-@RELATIONS.rule("QUANTITY ANY_UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
+@RELATIONS.rule("[BEFORE EARLIER] ARTICLE WHEN")
+def _before(match: Match) -> When | None:
+    """Before 2020: all time up to it."""
+    if _named_for_a_month(match):
+        return None
+    return TimeSpan(EARLIEST, match.span().start, Precision.RANGE)
+
+
+@RELATIONS.rule("[AFTER LATER] ARTICLE WHEN")
+def _after(match: Match) -> When | None:
+    """After May 2021: all time from its end."""
+    if _named_for_a_month(match):
+        return None
+    return TimeSpan(match.span().end, LATEST, Precision.RANGE)
+
+
+@RELATIONS.rule("UNTIL ARTICLE WHEN")
+def _until(match: Match) -> When | None:
+    """Until Friday: from the reference if that is to come, else from the start of time."""
+    (when,) = match.whens()
+    if isinstance(when, Recurring) and match.tense() != "past":
+        when = when.coming(match.now)
+    end = match.settle(when).end
+    start = match.now if end > match.now else EARLIEST
+    return None if _named_for_a_month(match) else TimeSpan(start, end, Precision.RANGE)
+
+
+def _named_for_a_month(match: Match) -> bool:
+    """Whether a month is somebody's name: "before June joined the team"."""
+    if match.tokens[-1].kind is not Kind.MONTH or match.scene.language.code != "en":
+        return False
+    following = match.scene.word_after(match.end)
+    return following in ("is", "has") or match.scene.language.past.match(following) is not None
+
+
+@RELATIONS.rule("[NUMBER COUNT ONE] ANY_UNIT [BEFORE AFTER EARLIER LATER FROM] ARTICLE WHEN")
 def _at_distance(match: Match) -> When:
-    """Two weeks before 7 May: the same length of time, so much earlier."""
-    span = match.settle(match.whens()[0])
+    """Two weeks before 7 May: the same length of time, so much earlier; a week from Monday."""
+    (when,) = match.whens()
+    if match.has(Kind.FROM) and isinstance(when, Recurring):
+        when = when.ahead(match.now)
+    span = match.settle(when)
     number = match.all(Kind.NUMBER, Kind.COUNT, Kind.ONE)[0]
     distance = 1 if number.kind is Kind.ONE else number.value
     sign = -1 if match.has(Kind.BEFORE, Kind.EARLIER) else 1
@@ -89,40 +129,17 @@ def _at_distance(match: Match) -> When:
 @RELATIONS.rule("THE UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
 def _next_to(match: Match) -> When:
     """The week after 7 May: that long, from its end; the day before: up to its start."""
-    span = match.settle(match.whens()[0])
-    unit = match.unit()
+    span, unit = match.span(), match.unit()
     precision = Precision.DAY if unit is Precision.DAY else Precision.RANGE
     if match.has(Kind.BEFORE, Kind.EARLIER):
         return TimeSpan(calendar.shift(span.start, unit, -1), span.start, precision)
     return TimeSpan(span.end, calendar.shift(span.end, unit, 1), precision)
 
 
-@RELATIONS.rule("[BEFORE EARLIER] ARTICLE WHEN")
-def _before(match: Match) -> When:
-    """Before 2020: all time up to it."""
-    return TimeSpan(EARLIEST, match.settle(match.whens()[0]).start, Precision.RANGE)
-
-
-@RELATIONS.rule("[AFTER LATER] ARTICLE WHEN")
-def _after(match: Match) -> When:
-    """After May 2021: all time from its end."""
-    return TimeSpan(match.settle(match.whens()[0]).end, LATEST, Precision.RANGE)
-
-
-@RELATIONS.rule("UNTIL ARTICLE WHEN")
-def _until(match: Match) -> When:
-    """Until Friday: from the reference if that is to come, else from the start of time."""
-    (when,) = match.whens()
-    if isinstance(when, Recurring) and match.tense() != "past":
-        when = when.coming(match.now)
-    end = match.settle(when).end
-    return TimeSpan(match.now if end > match.now else EARLIEST, end, Precision.RANGE)
-
-
 @RELATIONS.rule("AROUND ARTICLE WHEN")
 def _around(match: Match) -> When:
     """Around 2019: as much again on each side."""
-    return widened(match.settle(match.whens()[0]), timedelta(0))
+    return widened(match.span(), timedelta(0))
 
 
 def widened(span: TimeSpan, least: timedelta) -> TimeSpan:
@@ -134,6 +151,7 @@ def widened(span: TimeSpan, least: timedelta) -> TimeSpan:
 
 
 @RELATIONS.rule("[IN DURING FROM BY] YEAR", "BORN [IN COMMA]? YEAR", "(?<=IN YEAR AND)YEAR")
+@RELATIONS.rule("YEAR BORN", only="de")
 def _year(match: Match) -> When | None:
     """In 2023, born 1932, in 2019 and 2020."""
     amount = match.has(Kind.FROM) and match.scene.word_before(match.start).casefold() in CHANGES
@@ -154,14 +172,14 @@ def _month(match: Match) -> When | None:
 
 @RELATIONS.rule("[IN FOR] THE SEASON END", "[DURING OVER] THE SEASON")
 @RELATIONS.rule("IN SEASON", only="de es fr")
-@RELATIONS.rule("[IN AT ON OVER FOR DURING] THE? HOLIDAY")
+@RELATIONS.rule("[IN AT ON TO OVER FOR DURING] THE? HOLIDAY")
 @RELATIONS.rule("[ON BY FOR] WEEKDAY", "[AT OVER ON FOR DURING] THE WEEKDAY")
 def _in_context(match: Match) -> When | None:
     """During the summer, "im Sommer", at Christmas, on Monday, over the weekend."""
     return match.whens()[0]
 
 
-@RELATIONS.rule("WEEKDAY", only="en fr")
+@RELATIONS.rule("WEEKDAY (?!THE ORDINAL)", only="en fr")
 def _bare_weekday(match: Match) -> When | None:
     """Monday, as in "see you Monday": the full name, no habit, no part of a name."""
     scene = match.scene

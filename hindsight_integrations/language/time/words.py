@@ -132,6 +132,7 @@ ENGLISH: Table = {
     ),
     Kind.DAY_PART: "morning | afternoon | evening | night",
     Kind.PART_OF_DAY: "tonight=3",
+    Kind.OCLOCK: "noon=720, midday=720",
     Kind.DECADE: (
         "twenties=20, thirties=30, forties=40, fifties=50, sixties=60, seventies=70,"
         " eighties=80, nineties=90"
@@ -150,7 +151,7 @@ ENGLISH: Table = {
     Kind.EDGE: ("early, beginning of, start of | mid, middle of | late, end of"),
     Kind.ERA: "!AD, !CE",
     Kind.OWN: "my, your, his, her, its, our, their",
-    Kind.IN: "in",
+    Kind.IN: "in, as of",
     Kind.ON: "on",
     Kind.AT: "at",
     Kind.OVER: "over",
@@ -194,6 +195,8 @@ GERMAN: Table = {
         " | jahren | jahrzehnte, jahrzehnten | jahrhunderte, jahrhunderten"
     ),
     Kind.DAY_WORD: "vorgestern=-2, gestern=-1, heute=0, !morgen=1, übermorgen=2",
+    Kind.OCLOCK: "mittags=720",
+    Kind.PART_OF_DAY: "morgen früh=10, heute früh=0, gestern früh=-10",
     Kind.DAY_PART: "!Morgen, vormittag | nachmittag | abend | nacht",
     Kind.COUNT: (
         "| zwei | drei | vier | fünf | sechs | sieben | acht | neun | zehn | elf | zwölf,"
@@ -215,7 +218,7 @@ GERMAN: Table = {
     Kind.EDGE: "anfang | mitte | ende",
     Kind.IN: "in, im",
     Kind.ON: "am",
-    Kind.AT: "um",
+    Kind.AT: "um, zu, an",
     Kind.OVER: "über",
     Kind.OF: "des, von",
     Kind.THE: "der, die, das, den, dem, zum, zur",
@@ -253,6 +256,7 @@ SPANISH: Table = {
     Kind.DAY_PART: (
         "por la mañana, en la mañana, de la mañana | por la tarde | por la noche, noche=3"
     ),
+    Kind.OCLOCK: "mediodía=720",
     Kind.PART_OF_DAY: "anoche=-7, esta mañana=0, esta tarde=1, esta noche=3",
     Kind.UNKNOWN: "la mañana",
     Kind.COUNT: (
@@ -307,6 +311,7 @@ FRENCH: Table = {
         "minutes | heures | jours | semaines ||| trimestres | ans, années | décennies | siècles"
     ),
     Kind.DAY_WORD: ("avant - hier=-2, hier=-1, aujourd hui=0, demain=1, après - demain=2"),
+    Kind.OCLOCK: "midi=720",
     Kind.UNKNOWN: "mardi gras",
     Kind.DAY_PART: "matin | après - midi | soir | nuit",
     Kind.COUNT: (
@@ -322,7 +327,7 @@ FRENCH: Table = {
     ),
     Kind.AGO_BEFORE: "il y a, y a",
     Kind.HENCE_BEFORE: "dans",
-    Kind.EDGE: "début | mi | fin",
+    Kind.EDGE: "début | mi, milieu | fin",
     Kind.IN: "en, au",
     Kind.ON: "le",
     Kind.OF: "de, d, du, des",
@@ -339,6 +344,17 @@ FRENCH: Table = {
     Kind.BORN: "né, née, mort, morte, fondé, fondée",
     Kind.NOW: "maintenant",
 }
+
+ENGLISH_PAST = word_set(
+    """
+    was were did didn had been became began bought broke brought built came caught chose dealt drank
+    drew drove ate fell felt fed flew forgot fought found gave got grew held heard hung hid kept
+    knew laid led left lent lost made meant met paid ran rang read rode rose said sang sat saw sent
+    sold shook shot slept spent spoke stole stood struck swam swept taught threw thought told took
+    tore understood went wept woke won wore wrote
+    """
+)
+"""Irregular pasts; of the regular ones the ending tells."""
 
 COUNTED = word_set(
     """
@@ -371,7 +387,7 @@ EVERY = word_set("every each any most some jeden jede jedes cada chaque")
 CHANGES = word_set(
     """
     rose grew went increased increase dropped fell jumped climbed raised cut reduced improved
-    scaled shrank decreased soared
+    scaled shrank decreased soared moved shifted rescheduled postponed
     """
 )
-"""What goes from one amount to another: "rose from 1500 to 2000" names no years."""
+"""What goes from one value to another: "rose from 1500 to 2000" names no range of years."""

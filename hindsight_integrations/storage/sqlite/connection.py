@@ -28,6 +28,10 @@ from hindsight_integrations.storage.sqlite.schema import migrate
 BUSY_SECONDS = 30.0
 """How long a write waits for another process's before it gives up."""
 
+_WAL_PAGES = 4000
+"""Pages of 4 KiB the write-ahead log grows to before it is copied into the file: a change set of
+100 memories writes about 700, and each copying waits for the disk."""
+
 _KINDS: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_BUSY: (StoreLockedError, "another process is writing to it; try again"),
     sqlite3.SQLITE_LOCKED: (StoreLockedError, "another connection is using it; try again"),
@@ -74,6 +78,7 @@ class Connections:
             try:
                 with self._file_lock or nullcontext():
                     self._writer.execute("PRAGMA journal_mode = WAL")
+                self._writer.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
                 self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                 with self.write() as cursor:
                     migrate(cursor)

@@ -85,8 +85,6 @@ def add_names(
     cursor: sqlite3.Cursor, bank: BankRange, entity: int, names: Mapping[str, str]
 ) -> None:
     """Give an entity more names: normalised name to spelling. Its first becomes canonical."""
-    if not names:
-        return
     keys = new_keys(cursor, bank, len(names))
     cursor.executemany(
         "INSERT INTO names (key, bank, norm, name, entity, ordinal) VALUES (?1, ?2, ?3, ?4, ?5, "
@@ -199,7 +197,7 @@ def read(cursor: sqlite3.Cursor, bank: BankRange, keys: Iterable[int]) -> dict[i
         key: Entity(
             id=id,
             bank_id=bank.id,
-            name=names[key][0],
+            name=names[key][0] if names[key] else id,
             kind=kind,
             aliases=tuple(names[key][1:]),
             mention_count=count,

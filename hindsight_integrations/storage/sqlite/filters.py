@@ -32,7 +32,7 @@ class Sql:
 
 
 def condition(bank: BankRange, filter: MemoryFilter) -> Sql:
-    """What must hold of the row `m` of `memories` for the filter to admit it."""
+    """What must hold of a row `m` of the bank's `memories` for the filter to admit it."""
     parts = list(_parts(bank, filter))
     return Sql(
         " AND ".join(part.text for part in parts),
@@ -85,7 +85,6 @@ def metadata_value(value: MetadataValue) -> tuple[str, SqlValue]:
 
 
 def _parts(bank: BankRange, filter: MemoryFilter) -> Iterator[Sql]:
-    yield Sql("m.bank = ?", (bank.no,))
     yield Sql("(m.expires_at IS NULL OR m.expires_at > ?)", (micros(filter.now),))
     yield from _validity(filter)
     if filter.types is not None:

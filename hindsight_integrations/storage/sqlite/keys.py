@@ -62,6 +62,8 @@ def find_bank(cursor: sqlite3.Cursor, bank_id: str) -> BankRange:
 
 def new_keys(cursor: sqlite3.Cursor, bank: BankRange, count: int) -> range:
     """`count` keys that this bank never had before."""
+    if not count:
+        return range(0)
     (last,) = cursor.execute(
         "UPDATE banks SET last_sequence = last_sequence + ? WHERE no = ? RETURNING last_sequence",
         (count, bank.no),

@@ -7,6 +7,7 @@ of valid ones nothing.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,9 @@ _BLANKS_BACK = {private: code for code, private in _BLANKS.items()}
 """White space and control characters would split a lexeme; they are kept as private characters."""
 
 
+_PREFIX = re.compile(r"[0-9]+[:!]")
+
+
 def index_term(bank: BankRange, sign: str, lexeme: str) -> str:
     """A lexeme as it stands in the index."""
     return f"{bank.no}{sign}{lexeme.translate(_BLANKS)}"
@@ -29,10 +33,13 @@ def index_term(bank: BankRange, sign: str, lexeme: str) -> str:
 
 def lexemes_of(terms: str) -> tuple[str, ...]:
     """The lexemes of a row of the index."""
-    if not terms:
+    prefix = _PREFIX.match(terms)
+    if prefix is None:
         return ()
-    prefix = next(n for n, c in enumerate(terms) if not c.isdigit()) + 1
-    return tuple(term[prefix:].translate(_BLANKS_BACK) for term in terms.split(" "))
+    bare = terms[prefix.end() :].replace(f" {prefix.group()}", " ").split(" ")
+    if terms.isascii():
+        return tuple(bare)
+    return tuple(lexeme.translate(_BLANKS_BACK) for lexeme in bare)
 
 
 def add(

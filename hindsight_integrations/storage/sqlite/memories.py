@@ -98,8 +98,8 @@ def admitted(
 ) -> set[str]:
     """Those of the ids that exist and pass the filter."""
     test = condition(bank, filter)
-    sql = f"SELECT m.id FROM memories m WHERE {test.text} AND m.id IN (*)"
-    return {id for (id,) in select_in(cursor, sql, test.params, ids)}
+    sql = f"SELECT m.id FROM memories m WHERE {test.text} AND m.bank = ? AND m.id IN (*)"
+    return {id for (id,) in select_in(cursor, sql, (*test.params, bank.no), ids)}
 
 
 def admitted_keys(
@@ -190,7 +190,7 @@ def _rows(cursor: sqlite3.Cursor, keys: Iterable[int]) -> dict[int, Row]:
     sql = (
         f"SELECT key, {MEMORY_COLUMNS} FROM memories WHERE key IN (SELECT value FROM json_each(?))"
     )
-    return {key: row for key, *row in cursor.execute(sql, (key_list(keys),))}
+    return {row[0]: row[1:] for row in cursor.execute(sql, (key_list(keys),))}
 
 
 def _memories(cursor: sqlite3.Cursor, bank: BankRange, rows: dict[int, Row]) -> dict[int, Memory]:
@@ -209,12 +209,12 @@ def _memories(cursor: sqlite3.Cursor, bank: BankRange, rows: dict[int, Row]) -> 
 
 def _sources(cursor: sqlite3.Cursor, keys: Iterable[int]) -> defaultdict[int, list[Source]]:
     found: defaultdict[int, list[Source]] = defaultdict(list)
-    for key, *row in cursor.execute(
+    for row in cursor.execute(
         "SELECT unit, document_id, chunk_id, position, mentioned_at, reference FROM sources "
         "WHERE unit IN (SELECT value FROM json_each(?)) ORDER BY unit, ordinal",
         (key_list(keys),),
     ):
-        found[key].append(source_of(row))
+        found[row[0]].append(source_of(row[1:]))
     return found
 
 
@@ -224,8 +224,9 @@ def _mentioned(
     """Memory key to the (id, canonical name) of each entity, in the order of the text."""
     found: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
     for key, entity_id, name in cursor.execute(
-        "SELECT x.unit, e.id, n.name FROM mentions x JOIN entities e ON e.key = x.entity "
-        "JOIN names n ON n.entity = x.entity AND n.ordinal = 0 "
+        "SELECT x.unit, e.id, ifnull(n.name, e.id) FROM mentions x "
+        "JOIN entities e ON e.key = x.entity "
+        "LEFT JOIN names n ON n.entity = x.entity AND n.ordinal = 0 "
         "WHERE x.unit IN (SELECT value FROM json_each(?)) ORDER BY x.unit, x.ordinal",
         (key_list(keys),),
     ):

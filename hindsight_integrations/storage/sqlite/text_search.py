@@ -9,7 +9,7 @@ import heapq
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from hindsight_integrations.storage.ports import LexemeStats, MemoryFilter, TextHit
@@ -24,7 +24,7 @@ _POSTINGS_READ = 20_000
 """Postings read for one search, rarest lexeme first: about 10 ms. A lexeme that would exceed them
 is left out if rarer ones found enough; otherwise its latest memories are read."""
 
-_SCORED = 2_000
+_SCORED = 1_000
 """Memories scored at a time: about 10 ms."""
 
 
@@ -37,20 +37,21 @@ def text_search(
 ) -> list[TextHit]:
     """Memories that hold any of the lexemes, the likeliest `limit` by BM25, ties by id.
 
-    Exact while no more than 2,000 memories hold a lexeme or pass a selective filter. Beyond that
-    only the 2,000 with the greatest sum of inverse document frequencies are scored.
+    Exact while no more than 1,000 memories hold a lexeme or pass a selective filter. Beyond that
+    those with the greatest sum of inverse document frequencies are scored, 1,000 at a time until
+    there are enough.
     """
     stats = index.stats(cursor, bank, list(dict.fromkeys(lexemes)))
     weights = {lexeme: _idf(stats, lexeme) for lexeme in stats.frequency}
     few = matching_keys(cursor, bank, filter, _SCORED) if filter.is_selective else None
     if few is not None:
-        ranked = _scored(cursor, few, weights, stats)
+        ranked = list(_scored(cursor, few, weights, stats.mean_length))
     else:
         ranked = []
         candidates = iter(_candidates(cursor, bank, stats, weights, filter, limit))
         while len(ranked) < limit and (batch := list(islice(candidates, _SCORED))):
             ids = admitted_keys(cursor, bank, batch, filter)
-            ranked += _scored(cursor, ids, weights, stats)
+            ranked += _scored(cursor, ids, weights, stats.mean_length)
     best = heapq.nsmallest(max(limit, 0), ranked)
     return [TextHit(memory_id, terms) for _, memory_id, terms in best]
 
@@ -59,9 +60,9 @@ def bm25(terms: Sequence[str], weights: Mapping[str, float], mean_length: float)
     """Sum over lexemes of idf * tf (k1 + 1) / (tf + k1 (1 - b + b * length / mean length))."""
     norm = K1 * (1 - B + B * len(terms) / (mean_length or 1.0))
     score = 0.0
-    for lexeme in weights.keys() & set(terms):
-        frequency = terms.count(lexeme)
-        score += weights[lexeme] * frequency * (K1 + 1) / (frequency + norm)
+    for lexeme, weight in weights.items():
+        if frequency := terms.count(lexeme):
+            score += weight * frequency * (K1 + 1) / (frequency + norm)
     return score
 
 
@@ -71,17 +72,12 @@ def _idf(stats: LexemeStats, lexeme: str) -> float:
 
 
 def _scored(
-    cursor: sqlite3.Cursor,
-    ids: Mapping[int, str],
-    weights: Mapping[str, float],
-    stats: LexemeStats,
-) -> list[tuple[float, str, tuple[str, ...]]]:
+    cursor: sqlite3.Cursor, ids: Mapping[int, str], weights: Mapping[str, float], mean: float
+) -> Iterator[tuple[float, str, tuple[str, ...]]]:
     """(-score, id, lexemes) of those that hold a lexeme."""
-    return [
-        (-bm25(terms, weights, stats.mean_length), ids[key], terms)
-        for key, terms in index.read(cursor, ids).items()
-        if not weights.keys().isdisjoint(terms)
-    ]
+    for key, terms in index.read(cursor, ids).items():
+        if not weights.keys().isdisjoint(terms):
+            yield -bm25(terms, weights, mean), ids[key], terms
 
 
 def _candidates(

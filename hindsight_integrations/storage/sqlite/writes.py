@@ -11,6 +11,7 @@ from hindsight_integrations.storage.ports import ChangeSet, MemoryRecord
 from hindsight_integrations.storage.sqlite import (
     documents,
     entities,
+    entity_edits,
     lexemes,
     links,
     mentions,
@@ -43,12 +44,15 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     records = (*changes.memories, *changes.replaced)
     mentioned = [id for record in records for id in record.entity_ids]
     entity_keys = entities.resolve(cursor, bank, changes.entities, mentioned)
+    for named in changes.names:
+        entity_edits.edit(cursor, bank, named)
     _add(cursor, bank, changes.memories, entity_keys)
     bereft |= _replace(cursor, bank, changes.replaced, entity_keys)
     _add_sources(cursor, bank, changes.sources)
     links.add(cursor, bank, changes.links)
     _add_history(cursor, bank, changes.history)
-    mentions.settle(cursor, bereft)
+    if bereft:
+        mentions.settle(cursor, bereft)
     return gone
 
 
@@ -56,6 +60,8 @@ def _removals(
     cursor: sqlite3.Cursor, bank: BankRange, changes: ChangeSet
 ) -> tuple[tuple[str, ...], set[int]]:
     """Ids of the memories that went, and the entities to settle."""
+    if not (changes.remove_memories or changes.remove_documents or changes.remove_chunks):
+        return (), set()
     named = memory_keys(cursor, bank, changes.remove_memories)
     bereft = _remove(cursor, bank, named)
     orphans = documents.remove_documents(cursor, bank, changes.remove_documents)
@@ -90,6 +96,8 @@ def _add(
     entity_keys: Mapping[str, int],
 ) -> None:
     ids = [record.memory.id for record in records]
+    if not records:
+        return
     if taken := list(memory_keys(cursor, bank, ids)):
         raise ConflictError(f"memory {taken[0]!r} exists already in bank {bank.id!r}; replace it")
     if len(set(ids)) < len(ids):
@@ -110,6 +118,8 @@ def _replace(
     records: Sequence[MemoryRecord],
     entity_keys: Mapping[str, int],
 ) -> set[int]:
+    if not records:
+        return set()
     keys = _existing(cursor, bank, [record.memory.id for record in records])
     keyed = {keys[record.memory.id]: record for record in records}
     bereft = _strip(cursor, bank, keyed)

@@ -42,7 +42,7 @@ class _Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from error
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="hindsight-memory",
     cls=_Commands,
     no_args_is_help=True,

@@ -1,0 +1,68 @@
+"""What the figures were measured on: a time without a machine says nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+from hindsight_integrations._version import __version__
+
+_LIBRARIES = ("chromadb", "numpy", "onnxruntime", "spacy")
+_IMPORT = (
+    "import time; started = time.perf_counter(); from hindsight_integrations import Hindsight; "
+    "print(time.perf_counter() - started)"
+)
+
+
+def description() -> str:
+    """Processor, cores, versions and date, in a sentence or two."""
+    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+    return (
+        f"{processor()}, {cores()} cores, {platform.system()} {platform.machine()}; Python "
+        f"{platform.python_version()}, hindsight-integrations {__version__}, {libraries}; "
+        f"{date.today():%d %B %Y}."
+    )
+
+
+def processor() -> str:
+    """The processor's name, as the system gives it."""
+    info = Path("/proc/cpuinfo")
+    if info.exists() and (model := re.search(r"model name\s*:\s*(.+)", info.read_text())):
+        return model.group(1).strip()
+    return platform.processor() or "unknown processor"
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+
+
+def peak_memory() -> int:
+    """Most memory this process has had in use, in bytes."""
+    status = Path("/proc/self/status")
+    if status.exists() and (peak := re.search(r"VmHWM:\s*(\d+) kB", status.read_text())):
+        return int(peak.group(1)) * 1024
+    import resource
+
+    peak_units = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak_units if sys.platform == "darwin" else peak_units * 1024
+
+
+def disk_usage(folder: Path) -> int:
+    """Bytes of the files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def import_seconds(times: int = 5) -> float:
+    """What `from hindsight_integrations import Hindsight` takes in a new process, the median."""
+    return median(
+        float(subprocess.check_output([sys.executable, "-c", _IMPORT])) for _ in range(times)
+    )

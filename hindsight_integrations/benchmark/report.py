@@ -1,0 +1,83 @@
+"""The figures as a section of docs/benchmarks.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hindsight_integrations.benchmark.recalling import FUSED, PLAIN_LIMIT, RERANKED, RecallFigures
+from hindsight_integrations.benchmark.retaining import REAL, Bank, RetainFigures
+
+_MEGABYTE = 1_000_000
+
+
+def markdown(
+    machine: str,
+    command: str,
+    import_seconds: float,
+    retain: RetainFigures,
+    banks: Mapping[Bank, RecallFigures],
+) -> str:
+    """Tables for retaining and recalling, under what they were measured on."""
+    parts = [
+        f"`{command}` on {machine}",
+        f"`from hindsight_integrations import Hindsight` takes {1000 * import_seconds:.0f} ms.",
+        "**Retaining**, embedded, models loaded:",
+        _table(["", "turns/s"], [[name, f"{rate:.0f}"] for name, rate in retain.rates.items()]),
+        f"A single message takes {retain.single} ms (p50 / p95).",
+        "**Recalling** from one bank of generated conversation, 4,096 tokens, milliseconds "
+        "(p50 / p95), the embedding of the question included:",
+        _table(["memories", *(f"{f.memories:,}" for f in banks.values())], list(_recall(banks))),
+        _ratios(banks),
+        *_notes(banks),
+    ]
+    return "\n\n".join(parts)
+
+
+def _recall(banks: Mapping[Bank, RecallFigures]) -> Sequence[Sequence[str]]:
+    figures = list(banks.values())
+    rows = [
+        [name, *(str(found.latencies[name]) for found in figures)] for name in figures[0].latencies
+    ]
+    rows += [[name, *(str(found.plain[name]) for found in figures)] for name in figures[0].plain]
+    rows += [
+        ["first answer of a new process, s", *(f"{f.first_answer:.1f}" for f in figures)],
+        ["peak memory of the process, MB", *(f"{f.memory / _MEGABYTE:,.0f}" for f in figures)],
+        ["disk, MB", *(f"{f.disk / _MEGABYTE:,.0f}" for f in figures)],
+        ["filled at, turns/s", *(f"{bank.rate:.0f}" for bank in banks)],
+    ]
+    return rows
+
+
+def _ratios(banks: Mapping[Bank, RecallFigures]) -> str:
+    """How many times the plain searches' time a recall takes."""
+    figures = list(banks.values())
+    rows = [
+        [
+            f"{recall} : {plain}",
+            *(f"{f.latencies[recall].p50 / f.plain[plain].p50:.1f}" for f in figures),
+        ]
+        for recall in (RERANKED, FUSED)
+        for plain in figures[0].plain
+    ]
+    head = ["ratio of the p50s", *(f"{found.memories:,}" for found in figures)]
+    return _table(head, rows)
+
+
+def _notes(banks: Mapping[Bank, RecallFigures]) -> list[str]:
+    notes = [
+        f"Plain Chroma is a collection of the same texts with the same embedder and Chroma's own "
+        f"settings, asked for {PLAIN_LIMIT} texts; BM25 keeps its index in memory. The temporal "
+        "arm is timed on questions that name a time, the others on a mix."
+    ]
+    if any(not bank.real for bank in banks):
+        notes.append(
+            f"Vectors of banks of more than {REAL:,} memories are mixed from those of real "
+            "sentences, since only their number and spread matter here; all else about these "
+            "banks was retained as usual, and their rate is that without the embedder."
+        )
+    return notes
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

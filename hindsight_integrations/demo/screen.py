@@ -1,0 +1,162 @@
+"""The demo, drawn: what was retained, each question side by side, the tally.
+
+Marks and weight carry the meaning, colours only repeat it. Made for 100 columns, fine at 80.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from hindsight_integrations.demo.compare import Answer, Comparison, Hit, K, Retained
+from hindsight_integrations.demo.story import Story, StoryQuestion
+from hindsight_integrations.explain import day_text, span_text
+
+FOUND, MISSING = "✓", "✗"
+
+_GOOD, _BAD = "bold green", "bold red"
+
+_PYTHON = (
+    "from hindsight_integrations import Hindsight",
+    'memory = Hindsight("./memories"); memory.retain("me", "I moved to Lisbon last week.")',
+    'print(memory.recall("me", "Where do I live?").explain())',
+)
+"""To go on with."""
+
+
+def opening(story: Story) -> RenderableType:
+    """Whom the story is about."""
+    first, last = story.messages[0].time, story.messages[-1].time
+    *others, final = story.speakers
+    text = Text.assemble(
+        (f"{len(story.messages)} messages", "bold"),
+        f" between {', '.join(others)} and {final}, "
+        f"from {day_text(first)} to {day_text(last)}. Jobs change, a launch slips twice, "
+        "people who never meet share a project. Each question goes to plain vector search and "
+        f"to recall: same messages, same embedder, first {K} answers each.",
+    )
+    return Panel(text, title="hindsight-memory demo", title_align="left", border_style="cyan")
+
+
+def retained(done: Retained, messages: int) -> RenderableType:
+    """What remembering the story took."""
+    stats = done.stats
+    links = sum(stats.links.values())
+    line = Text.assemble(
+        (f"{FOUND} ", _GOOD),
+        (f"{stats.memories} memories", "bold"),
+        f", {stats.entities} entities, {links:,} links in {stats.documents} conversations",
+    )
+    speed = f" retained in {done.seconds:.1f} s, {messages / done.seconds:.0f} messages a second"
+    line.append(speed if done.new else " were here already: nothing to do", style="dim")
+    return Padding(line, (0, 1))
+
+
+def comparison(found: Comparison, number: int, total: int) -> RenderableType:
+    """A question, and what both searches show for it."""
+    question = found.question
+    title = Text.assemble((f" {number} of {total} ", "bold cyan"), (f"{question.kind} ", "dim"))
+    columns = Table.grid(expand=True, padding=(0, 2))
+    columns.add_column(ratio=1)
+    columns.add_column(ratio=1)
+    columns.add_row(_head("plain vector search", found.plain), _head("recall", found.recall))
+    columns.add_row(_hits(found.plain, question), _hits(found.recall, question))
+    return Group(
+        Rule(title, align="left", style="cyan", characters="─"),
+        Text(f" {question.question}", style="bold"),
+        *_understood(found),
+        Padding(columns, (1, 1, 0, 1)),
+        *_reasons(found),
+        Text(),
+    )
+
+
+def tally(comparisons: Sequence[Comparison], retained: Retained, seconds: float) -> RenderableType:
+    """What each search found, question by question and in all, and where to go from here."""
+    asked = [c for c in comparisons if c.question.evidence]
+    table = Table(box=box.SIMPLE_HEAD, expand=True, show_footer=True, pad_edge=False)
+    table.add_column("question", footer="all the evidence found", ratio=1, no_wrap=True)
+    for name, answers in (
+        ("plain", [c.plain for c in asked]),
+        ("recall", [c.recall for c in asked]),
+    ):
+        complete = sum(answer.complete for answer in answers)
+        table.add_column(name, footer=f"{complete} of {len(asked)}", justify="right", width=12)
+    for found in asked:
+        text = Text(found.question.question, overflow="ellipsis")
+        table.add_row(text, _score(found.plain), _score(found.recall))
+    mean = sum(c.recall.seconds for c in comparisons) / max(1, len(comparisons))
+    summary = Text.assemble(
+        (f"{seconds:.1f} s in all", "bold"),
+        f", {mean * 1000:.0f} ms a recall. No LLM, no server, nothing left this machine.",
+    )
+    code = "\n".join(_PYTHON)
+    ahead = Panel(Text(code), title="go on in Python", title_align="left", border_style="green")
+    return Group(Rule(style="cyan"), *([table] if asked else []), Padding(summary, (0, 1)), ahead)
+
+
+def _head(name: str, answer: Answer) -> Text:
+    text = Text(name, style="bold underline")
+    if answer.places:
+        style = _GOOD if answer.complete else _BAD
+        mark = FOUND if answer.complete else MISSING
+        text.append_text(Text(f"  {mark} {answer.found} of {len(answer.places)}", style))
+    return text
+
+
+def _hits(answer: Answer, question: StoryQuestion) -> RenderableType:
+    """One line for each message; evidence in full."""
+    lines = Table.grid(padding=(0, 1), expand=True)
+    lines.add_column(width=1)
+    lines.add_column(ratio=1)
+    for hit in answer.hits:
+        lines.add_row(*_hit(hit))
+    for message_id, place in zip(question.evidence, answer.places, strict=True):
+        if place is None or place > K:
+            where = f"ranks {place}" if place else "is nowhere"
+            lines.add_row(Text(MISSING, _BAD), Text(f"{message_id} {where}", _BAD))
+    return lines
+
+
+def _hit(hit: Hit) -> tuple[RenderableType, RenderableType]:
+    if not hit.is_evidence:
+        return "", Text(hit.message.line, "dim", no_wrap=True, overflow="ellipsis")
+    return Text(FOUND, _GOOD), Text(hit.message.line)
+
+
+def _understood(found: Comparison) -> Iterator[RenderableType]:
+    """The times and names that recall saw in the question."""
+    seen = [f"“{w.text}” = {span_text(w.span)}" for w in found.result.windows]
+    if names := found.result.entities_named:
+        seen.append(f"knows {', '.join(names)}")
+    if seen:
+        yield Text(f" {'; '.join(seen)}", style="dim")
+
+
+def _reasons(found: Comparison) -> Iterator[RenderableType]:
+    """Why plain search fails where it does, and what brought up each piece of evidence."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column()
+    if found.question.answer:
+        grid.add_row("answer", Text(found.question.answer, "bold"))
+    for hit in found.recall.hits:
+        if hit.is_evidence:
+            grid.add_row("how", Text(f"{hit.message.id}: {hit.why}"))
+    if not found.plain.complete:
+        grid.add_row("plain", Text(found.question.why))
+    for failure in found.result.failures:
+        grid.add_row(Text("FAILED", _BAD), Text(str(failure), _BAD))
+    yield Padding(grid, (1, 1, 0, 1))
+
+
+def _score(answer: Answer) -> Text:
+    mark, style = (FOUND, _GOOD) if answer.complete else (MISSING, _BAD)
+    return Text(f"{mark} {answer.found} of {len(answer.places)}", style)

@@ -1,0 +1,71 @@
+"""Other names that a text says outright: "Twitter is now called X", "Robert, nicknamed Bobby"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from hindsight_integrations.retain.compare import acronym, parse
+
+_NEW_THEN_OLD = re.compile(
+    r"""
+    \W* (?: (?:which|who) \s )?
+    (?: (?:(?:was|were) \s)? (?:formerly|previously|originally|once)
+        (?:\s (?:known \s as|called|named))?
+      | used \s to \s be (?:\s (?:known \s as|called|named))?
+      | is \s the \s new \s name \s (?:of|for)
+      | (?:is \s|was \s)? short \s for
+      | née | né | born | f/?k/?a | früher | ehemals | anciennement | antes )
+    \s (?:the \s)? \W*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_OLD_THEN_NEW = re.compile(
+    r"""
+    \W* (?: (?:which|who|that) \s )?
+    (?: (?:is|are) \s (?:now|nowadays|currently) (?:\s (?:called|named|known \s as))?
+      | (?:(?:is|was|has \s been|had \s been|got|have|has|had) \s)?
+        (?:(?:now|since|just|recently) \s)? (?:renamed|rebranded)
+        (?:\s (?:itself|themselves|himself|herself))? (?:\s (?:to|as))?
+      | (?:(?:has|have|had) \s)? changed \s (?:its|their|his|her) \s name \s to
+      | (?:(?:is|was) \s)? (?:also|better) \s known \s as
+      | goes \s by | a\.?k\.?a\.? | alias | nicknamed
+      | (?:(?:but|and) \s)? (?:everyone|everybody|we|they|people|friends|i)
+        \s calls? \s (?:him|her|them|it)
+      | heißt \s (?:jetzt|nun) | s['’]appelle \s désormais | ahora \s se \s llama )
+    \s (?:the \s)? \W*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_RENAMING = re.compile(r"\b(?:re-?nam|rebrand)(?:ed|es|ing|e)?\s(?:the\s)?\W*\Z", re.IGNORECASE)
+_INTO = re.compile(r"\W* (?:to|as|into) (?:the )?\W*")
+_BRACKET = re.compile(r" \(\W?")
+
+
+def aliases_stated(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of a new and an old name of the same thing, as the text says it.
+
+    Args:
+        text: a statement.
+        names: the names it mentions; only neighbouring ones are paired.
+    """
+    places = sorted(
+        {(match.start(), match.end()) for name in names if (match := _find(text, name))}
+    )
+    stated: list[tuple[str, str]] = []
+    for (start, end), (next_start, next_end) in pairwise(places):
+        first, second, gap = text[start:end], text[next_start:next_end], text[end:next_start]
+        if _NEW_THEN_OLD.fullmatch(gap):
+            stated.append((first, second))
+        elif _OLD_THEN_NEW.fullmatch(gap) or (
+            _INTO.fullmatch(gap) and _RENAMING.search(text, 0, start)
+        ):
+            stated.append((second, first))
+        elif _BRACKET.fullmatch(gap) and acronym(parse(first).norm) == parse(second).norm:
+            stated.append((second, first))
+    return stated
+
+
+def _find(text: str, name: str) -> re.Match[str] | None:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) if name else None

@@ -1,0 +1,251 @@
+"""Whether two names can be one thing's, and how alike they are.
+
+Strict, since a wrong merge is hard to undo and a missed one is a click. Names are compared word by word; a part of a word is never enough, so "Al" is not "Alice" and
+"Tigran" is not "Iran".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from rapidfuzz.distance import OSA
+
+from hindsight_integrations.naming import entity_norm
+from hindsight_integrations.retain import lexicon
+from hindsight_integrations.retain.nicknames import same_given_name
+
+
+class Relation(StrEnum):
+    """How a name that may be another's relates to it."""
+
+    SAME = "same"
+    """Equal, but for titles, company suffixes and spaces."""
+    SHORTER = "shorter"
+    """A person by a part of the full name, an initial or a nickname."""
+    FULLER = "fuller"
+    """A person by more of the name than was known."""
+    ACRONYM = "acronym"
+    """The initials of all words, or what they stand for."""
+    VARIANT = "variant"
+    """Spelled a little differently."""
+    STATED = "stated"
+    """The text says that they are the same."""
+
+
+class Gate(StrEnum):
+    """Why two names are not one thing's."""
+
+    WORDS = "a word of one has no match in the other"
+    NUMBERS = "their numbers differ"
+    KINDS = "they are of different kinds"
+    TITLES = "one is a man's title, the other a woman's"
+    TOGETHER = "the same statement mentions both"
+    SCORE = "the score is below the threshold"
+    AMBIGUOUS = "another fits as well"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A relation that holds between two names, with their similarity from 0 to 1."""
+
+    relation: Relation
+    similarity: float
+
+
+SAME = Match(Relation.SAME, 1.0)
+SHORT_FORM = 0.9
+"""Similarity of a part of a name: two such names are as often two persons' as one's."""
+SURNAME_ALONE = 0.8
+INITIAL = 0.8
+NICKNAME = 0.9
+
+_COMPANY_SUFFIXES = frozenset(
+    {"inc", "incorporated", "corp", "corporation", "company", "co", "ltd", "limited", "llc", "llp"}
+    | {"plc", "gmbh", "ag", "kg", "se", "sa", "sarl", "srl", "spa", "bv", "nv", "oy", "ab", "pty"}
+)
+_GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv", "junior", "senior"})
+_SPELLED_OUT = {
+    "st": "saint",
+    "mt": "mount",
+    "ft": "fort",
+    "univ": "university",
+    "dept": "department",
+}
+_IGNORED = frozenset({"the", "and"})
+_NOT_IN_ACRONYM = frozenset(
+    {"of", "the", "and", "for", "in", "de", "du", "des", "la", "der", "und"}
+)
+_MEN = frozenset(
+    "mr sir lord king prince uncle father brother grandpa herr monsieur señor signor tío onkel".split()
+)
+_WOMEN = frozenset(
+    "mrs ms miss lady dame madam queen princess aunt auntie sister grandma granny frau fräulein "
+    "madame mme mademoiselle mlle señora señorita signora tante tía".split()
+)
+_NEVER_PERSONS = frozenset({"place", "event", "work", "product"})
+_SHORTEST_MISSPELT = 5
+_LONG_WORD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name as it is compared.
+
+    Attributes:
+        norm: its normal form.
+        words: words of the normal form, without titles, company suffixes, "the" and "and".
+        numbers: words with a digit in them, and "Jr.", "III": these must agree.
+        title: the title it began with, if any.
+        is_address: it is an e-mail address, which is no form of any other name.
+    """
+
+    norm: str
+    words: tuple[str, ...]
+    numbers: frozenset[str]
+    title: str
+    is_address: bool
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has more than one word."""
+        return len(self.words) > 1
+
+
+@lru_cache(maxsize=16384)
+def parse(name: str) -> Name:
+    """Take a name apart for comparing."""
+    norm = entity_norm(name)
+    words = [_SPELLED_OUT.get(word, word) for word in norm.split()]
+    title = words[0] if len(words) > 1 and words[0] in _PLAIN_TITLES else ""
+    core = words[1:] if title else words
+    core = [word for word in core if word not in _IGNORED] or core
+    while len(core) > 1 and core[-1] in _COMPANY_SUFFIXES:
+        core.pop()
+    numbers = frozenset(
+        word for word in core if word in _GENERATIONS or any(map(str.isdigit, word))
+    )
+    return Name(norm, tuple(core), numbers, title, "@" in name.strip()[1:])
+
+
+_PLAIN_TITLES = frozenset(entity_norm(title) for title in lexicon.TITLES)
+
+
+@lru_cache(maxsize=65536)
+def compare(one: str, one_kind: str, other: str, other_kind: str) -> Match | Gate:
+    """How name `one` relates to name `other`, or the gate that keeps them apart.
+
+    A kind of "concept" is no more than a guess, and agrees with any.
+    """
+    a, b = parse(one), parse(other)
+    if a.norm == b.norm:
+        return SAME
+    if a.is_address or b.is_address:
+        return Gate.WORDS
+    if a.numbers != b.numbers:
+        return Gate.NUMBERS
+    kinds = {one_kind, other_kind}
+    if "person" in kinds and kinds & _NEVER_PERSONS:
+        return Gate.KINDS
+    if {a.title, b.title} & _MEN and {a.title, b.title} & _WOMEN:
+        return Gate.TITLES
+    if "".join(a.words) == "".join(b.words):
+        return SAME
+    if "person" in kinds and not a.numbers:
+        return _compare_persons(a, b)
+    if acronym := _compare_acronym(a, b):
+        return acronym
+    if len(a.words) != len(b.words):
+        return Gate.WORDS
+    return _variant([_word(x, y) for x, y in zip(a.words, b.words, strict=True)])
+
+
+def _compare_persons(a: Name, b: Name) -> Match | Gate:
+    if len(a.words) > len(b.words):
+        match = _compare_persons(b, a)
+        if isinstance(match, Match) and match.relation is Relation.SHORTER:
+            return Match(Relation.FULLER, match.similarity)
+        return match
+    if not a.is_full:
+        return _compare_single(a, b)
+    first, last = _given(a.words[0], b.words[0]), _word(a.words[-1], b.words[-1], initial=True)
+    if last == 0.0 and a.words[-1] in b.words[1:]:
+        last = SHORT_FORM  # two surnames, the second left out
+    middle = [
+        max((_word(word, other, initial=True) for other in b.words[1:-1]), default=0.0)
+        for word in a.words[1:-1]
+    ]
+    if min(first, last, *middle, 1.0) == 0.0:
+        return Gate.WORDS
+    similarity = (first + last) / 2
+    if _is_misspelt(a.words[0], b.words[0]) or _is_misspelt(a.words[-1], b.words[-1]):
+        return Match(Relation.VARIANT, similarity)
+    return Match(Relation.SHORTER, similarity)
+
+
+def _compare_single(a: Name, b: Name) -> Match | Gate:
+    """A single word against a name of one or more."""
+    word = a.words[0]
+    first = _given(word, b.words[0]) if len(word) > 1 and not a.title else 0.0
+    if first == 1.0:
+        return Match(Relation.SHORTER, SHORT_FORM)
+    if b.is_full and word == b.words[-1]:
+        return Match(Relation.SHORTER, SHORT_FORM if a.title else SURNAME_ALONE)
+    if first == 0.0:
+        return Gate.WORDS
+    if _is_misspelt(word, b.words[0]):
+        return Gate.WORDS if b.is_full else Match(Relation.VARIANT, first)
+    return Match(Relation.SHORTER, first * (SHORT_FORM if b.is_full else 1.0))
+
+
+def _given(one: str, other: str) -> float:
+    """Similarity of two given names: equal, an initial, a nickname, a slip of spelling."""
+    if one != other and same_given_name(one, other):
+        return NICKNAME
+    return _word(one, other, initial=True)
+
+
+def _word(one: str, other: str, *, initial: bool = False) -> float:
+    """Similarity of two words, 0 if they are different ones."""
+    if one == other:
+        return 1.0
+    if initial and 1 in (len(one), len(other)):
+        return INITIAL if one[0] == other[0] else 0.0
+    if _is_misspelt(one, other):
+        return 1.0 - OSA.distance(one, other) / max(len(one), len(other))
+    return 0.0
+
+
+def _is_misspelt(one: str, other: str) -> bool:
+    """Whether two words differ by a slip or two.
+
+    Not at their ends, where inflection and gender are: "Daniel" is not "Daniela".
+    """
+    shorter = min(len(one), len(other))
+    if one == other or shorter < _SHORTEST_MISSPELT or one[0] != other[0]:
+        return False
+    if one[: shorter - 1] == other[: shorter - 1]:
+        return False
+    most = 1 if shorter < _LONG_WORD else 2
+    return OSA.distance(one, other, score_cutoff=most) <= most
+
+
+def _variant(similarities: list[float]) -> Match | Gate:
+    if min(similarities) == 0.0:
+        return Gate.WORDS
+    return Match(Relation.VARIANT, sum(similarities) / len(similarities))
+
+
+def _compare_acronym(a: Name, b: Name) -> Match | None:
+    short, long = sorted((a, b), key=lambda name: len(name.words))
+    initials = acronym(long.norm)
+    if short.is_full or len(initials) < 2 or short.words[0] != initials:
+        return None
+    return Match(Relation.ACRONYM, SHORT_FORM if len(initials) > 2 else INITIAL)
+
+
+def acronym(norm: str) -> str:
+    """The initials of the words of a normalised name; "" for a single word."""
+    words = [word for word in norm.split() if word not in _NOT_IN_ACRONYM]
+    return "".join(word[0] for word in words) if len(words) > 1 else ""

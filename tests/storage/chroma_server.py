@@ -1,0 +1,33 @@
+"""A real Chroma server for tests."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def serve(folder: Path, port: int) -> subprocess.Popen[bytes]:
+    chroma = Path(sys.executable).with_name("chroma")
+    server = subprocess.Popen(
+        [str(chroma), "run", "--path", str(folder), "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    for _ in range(300):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return server
+    server.kill()
+    raise AssertionError("chroma run did not come up")

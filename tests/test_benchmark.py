@@ -1,0 +1,73 @@
+"""The benchmark: what it feeds, and that a run writes its section and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.benchmark.__main__ import main
+from hindsight_integrations.benchmark.corpus import questions, sessions
+from hindsight_integrations.benchmark.encoder import MixingEncoder
+from hindsight_integrations.benchmark.machine import disk_usage, import_seconds, peak_memory
+from hindsight_integrations.benchmark.timing import timed
+from hindsight_integrations.language.embed import MiniLM
+
+
+def test_the_corpus_is_the_same_for_the_same_seed() -> None:
+    assert list(sessions(60)) == list(sessions(60))
+    assert list(sessions(60)) != list(sessions(60, seed=9))
+    assert questions(8) == questions(8)
+
+
+def test_the_corpus_has_the_turns_asked_for_in_order_of_time() -> None:
+    turns = [message for session in sessions(500) for message in session.messages]
+    moments = [message.timestamp for message in turns if message.timestamp]
+    assert len(moments) == 500
+    assert moments == sorted(moments)
+    assert len({message.text for message in turns}) > 490
+    assert not [m.text for m in turns if "{" in m.text or "}" in m.text]
+
+
+def test_mixed_vectors_are_unit_deterministic_and_spread() -> None:
+    encoder = MixingEncoder.of(["Ana left Porto.", "The pump broke.", "Figs are ripe in August."])
+    texts = [f"turn {number}" for number in range(40)]
+    vectors = encoder.embed(texts)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert np.array_equal(vectors, encoder.embed(texts))
+    cosines = (vectors @ vectors.T)[~np.eye(len(texts), dtype=bool)]
+    assert cosines.max() < 0.97  # no two would be taken for the same statement
+    encoded = encoder.encode(texts)
+    assert np.array_equal(encoded.vectors, vectors)
+    assert all(
+        rows.shape == (len(ids), MiniLM.dimension)
+        for rows, ids in zip(encoded.token_vectors, encoded.token_ids, strict=True)
+    )
+
+
+def test_percentiles_are_of_the_work_alone() -> None:
+    latency = timed(lambda number: sum(range(number)), [10] * 50)
+    assert 0 < latency.p50 <= latency.p95 < 10
+
+
+def test_machine_figures_are_in_bytes_and_seconds(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a").write_bytes(b"12345")
+    assert disk_usage(tmp_path) == 5
+    assert peak_memory() > 20_000_000
+    assert 0 < import_seconds(times=1) < 30
+
+
+@pytest.mark.slow
+def test_a_run_writes_its_section_and_keeps_the_rest(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Mine\n\n<!-- speed:start -->\nold\n<!-- speed:end -->\n\nend\n")
+    assert main(["--quick", "--sizes", "60", "--page", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Mine\n\n<!-- speed:start -->\n")
+    assert text.endswith("<!-- speed:end -->\n\nend\n")
+    assert "old" not in text
+    rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
+    assert {"all arms, reranked", "meaning alone", "plain Chroma", "disk, MB"} <= set(rows)
+    assert rows["memories"] == "| memories | 60 |"

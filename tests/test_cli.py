@@ -1,0 +1,468 @@
+"""The command line keeps its promises to scripts: JSON alone on stdout, exit codes, no traces."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from hindsight_integrations import Hindsight
+from hindsight_integrations.cli import app
+from hindsight_integrations.cli.inputs import scalar
+from hindsight_integrations.cli.jsonable import jsonable
+
+COMMAND = [sys.executable, "-c", "from hindsight_integrations.cli import main; main()"]
+
+SEEDS = (
+    "Alice joined Northwind in March 2021 as a designer.",
+    "Ruth Castellane runs Project Heron.",
+    "Alice works on Project Heron.",
+)
+
+
+class Ran:
+    """What a command wrote, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ran]
+
+
+def runs_on(folder: Path) -> Run:
+    def run(*arguments: str, input: str | None = None) -> Ran:
+        environ = {"HINDSIGHT_PATH": str(folder), "COLUMNS": "100"}
+        found = CliRunner().invoke(app, list(arguments), input=input, env=environ)
+        return Ran(found.exit_code, found.stdout, found.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a few memories, only to be read."""
+    folder = tmp_path_factory.mktemp("seeded") / "store"
+    with Hindsight(folder) as memory:
+        memory.retain_many("default", SEEDS)
+        memory.banks.create("empty", name="Nobody's")
+    return folder
+
+
+@pytest.fixture
+def reading(seeded: Path) -> Run:
+    """Commands on a store with a few memories, only to be read."""
+    return runs_on(seeded)
+
+
+@pytest.fixture
+def writing(seeded: Path, tmp_path: Path) -> Run:
+    """Commands on a copy of that store."""
+    shutil.copytree(seeded, tmp_path / "store")
+    return runs_on(tmp_path / "store")
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Run:
+    """Commands on a folder that does not exist yet."""
+    return runs_on(tmp_path / "new")
+
+
+def ids(run: Run) -> list[str]:
+    return [memory["id"] for memory in run("memories", "list", "--json").json["items"]]
+
+
+# Recall
+
+
+def test_recall_draws_the_best_memory_first(reading: Run) -> None:
+    ran = reading("recall", "Where did Alice work in spring 2021?")
+    assert ran.code == 0
+    assert "Alice joined Northwind" in ran.out.splitlines()[0]
+
+
+def test_json_is_all_that_stdout_carries(reading: Run) -> None:
+    ran = reading("recall", "Where did Alice work in spring 2021?", "--json")
+    assert ran.code == 0
+    assert ran.json["memories"][0]["memory"]["text"] == SEEDS[0]
+    assert ran.err == ""
+
+
+def test_explain_shows_arms_and_signals(reading: Run) -> None:
+    ran = reading("recall", "Where did Alice work in spring 2021?", "--explain", "--top", "1")
+    assert "meaning" in ran.out
+    assert "interaction" in ran.out
+    assert "1 Mar 2021" in ran.out
+
+
+def test_prompt_writes_the_rendered_text_alone(reading: Run) -> None:
+    ran = reading("recall", "Who runs Heron?", "--prompt", "--max-tokens", "60")
+    text = reading("recall", "Who runs Heron?", "--json", "--max-tokens", "60").json["text"]
+    assert ran.out == f"{text}\n"
+
+
+def test_filters_reach_recall(reading: Run) -> None:
+    assert reading("recall", "Heron", "--type", "opinion").code == 3
+    assert reading("recall", "Heron", "--tag", "none-such").code == 3
+    assert reading("recall", "Heron", "--where", '{"year": 2024}').code == 3
+    assert reading("recall", "Heron", "--as-of", "2001-01-01").code == 3
+    only = reading("recall", "Heron", "--arm", "pathway", "--json").json
+    assert {arm["arm"] for found in only["memories"] for arm in found["arms"]} == {"pathway"}
+
+
+def test_finding_nothing_exits_with_3_and_says_so(reading: Run) -> None:
+    drawn = reading("recall", "anything", "--bank", "empty")
+    assert (drawn.code, "Nothing found" in drawn.out) == (3, True)
+    machine = reading("recall", "anything", "--bank", "empty", "--json")
+    assert (machine.code, machine.json["memories"]) == (3, [])
+
+
+# Errors
+
+
+def test_an_error_is_one_line_on_stderr(reading: Run) -> None:
+    ran = reading("recall", "anything", "--bank", "nope")
+    assert ran.code == 1
+    assert ran.out == ""
+    assert ran.err.startswith("error: there is no bank 'nope'")
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_an_error_in_json_has_type_and_message(reading: Run) -> None:
+    ran = reading("recall", "anything", "--bank", "nope", "--json")
+    assert ran.code == 1
+    assert ran.json["error"]["type"] == "BankNotFoundError"
+    assert "nope" in ran.json["error"]["message"]
+
+
+def test_reading_a_folder_that_is_not_there_leaves_none_behind(tmp_path: Path) -> None:
+    ran = runs_on(tmp_path / "new")("banks", "list")
+    assert ran.code == 1
+    assert "retain something first" in ran.err
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["recall"],
+        ["recall", "x", "--as-of", "soon"],
+        ["recall", "x", "--budget", "huge"],
+        ["recall", "x", "--min-score", "2"],
+        ["recall", "x", "--where", "year=2024"],
+        ["recall", "x", "--since", "2024-01-01"],
+        ["retain"],
+        ["retain", "x", "--jsonl", "-"],
+        ["retain", "x", "--session", "s"],
+        ["retain", "x", "--meta", "nothing"],
+        ["retain", "--folder", "/no/such/folder"],
+        ["banks", "create", "x", "--empathy", "6"],
+        ["memories", "list", "--limit", "0"],
+        ["nonsense"],
+    ],
+)
+def test_wrong_use_exits_with_2_before_anything_is_touched(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    ran = runs_on(tmp_path / "new")(*arguments)
+    assert ran.code == 2
+    assert ran.err
+    assert not (tmp_path / "new").exists()
+
+
+# Retain
+
+
+def test_text_is_retained_with_all_that_is_said_of_it(fresh: Run) -> None:
+    ran = fresh(
+        "retain", "The launch moved.", "--timestamp", "2025-02-20", "--speaker", "Maya",
+        "--tag", "launch", "--meta", "week=8", "--meta", "room=101b", "--type", "opinion",
+        "--confidence", "0.5", "--document", "note-1", "--json",
+    )  # fmt: skip
+    assert ran.code == 0
+    (memory,) = ran.json["stored"]
+    assert memory["mentioned_at"].startswith("2025-02-20")
+    assert memory["metadata"] == {"week": 8, "room": "101b"}
+    assert (memory["speaker"], memory["tags"]) == ("Maya", ["launch"])
+    assert (memory["type"], memory["confidence"]) == ("opinion", 0.5)
+    assert memory["sources"][0]["document_id"] == "note-1"
+
+
+def test_standard_input_is_retained(fresh: Run) -> None:
+    ran = fresh("retain", "-", "--json", input="Tomek moved into Sailmaker Street.")
+    assert ran.json["stored"][0]["text"] == "Tomek moved into Sailmaker Street."
+
+
+def test_a_folder_is_retained_by_relative_path_and_once(fresh: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    (notes / "deep").mkdir(parents=True)
+    (notes / ".hidden").mkdir()
+    (notes / "deep" / "a.md").write_text("Alice joined Northwind.", encoding="utf-8")
+    (notes / "b.TXT").write_text("Ruth runs Heron.", encoding="utf-8")
+    (notes / "blank.txt").write_text(" \n", encoding="utf-8")
+    (notes / "c.py").write_text("code = 1", encoding="utf-8")
+    (notes / ".hidden" / "d.md").write_text("Secret.", encoding="utf-8")
+    first = fresh("retain", "--folder", str(notes), "--json").json
+    assert sorted(first["document_ids"]) == ["b.TXT", "deep/a.md"]
+    assert len(first["stored"]) == 2
+    again = fresh("retain", "--folder", str(notes), "--json").json
+    assert again["stored"] == []
+
+
+def test_a_file_that_is_not_text_is_named_and_nothing_is_stored(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"caf\xe9")
+    ran = runs_on(tmp_path / "new")("retain", "--file", str(bad))
+    assert ran.code == 1
+    assert "bad.txt is not UTF-8 text (byte 3)" in ran.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_broken_line_is_named_and_nothing_is_stored(tmp_path: Path) -> None:
+    lines = tmp_path / "items.jsonl"
+    lines.write_text('{"content": "Fine."}\n\n{"content": \n', encoding="utf-8")
+    ran = runs_on(tmp_path / "new")("retain", "--jsonl", str(lines))
+    assert ran.code == 1
+    assert "items.jsonl, line 3 is not JSON" in ran.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_items_that_fail_are_reported_and_the_others_stored(fresh: Run) -> None:
+    lines = '{"content": "Good.", "timestamp": "2024-05-07"}\n{"content": "Bad.", "confidence": 3}'
+    ran = fresh("retain", "--jsonl", "-", "--tag", "batch", "--json", input=lines)
+    assert ran.code == 1
+    assert [memory["tags"] for memory in ran.json["stored"]] == [["batch"]]
+    (failed,) = ran.json["failed"]
+    assert (failed["index"], failed["error"]["type"]) == (1, "InvalidInputError")
+    assert "item 2 was not stored: confidence is 3" in ran.err
+
+
+def test_a_conversation_keeps_sessions_speakers_and_ids(fresh: Run) -> None:
+    turns = [
+        {"speaker": "Inês", "text": "Grey or blue?", "timestamp": "2025-04-24T11:10", "id": "m1"},
+        {"speaker": "Jonas", "text": "The blue.", "timestamp": "2025-04-24T11:11", "id": "m2"},
+        {"speaker": "Jonas", "text": "Home from Bergen.", "session": "other", "id": "m3"},
+    ]
+    lines = "\n".join(json.dumps(turn) for turn in turns)
+    ran = fresh("retain", "--jsonl", "-", "--session", "cases", "--json", input=lines)
+    stored = ran.json["stored"]
+    assert [memory["speaker"] for memory in stored] == ["Inês", "Jonas", "Jonas"]
+    assert [memory["sources"][0]["reference"] for memory in stored] == ["m1", "m2", "m3"]
+    assert [memory["sources"][0]["document_id"] for memory in stored] == ["cases", "cases", "other"]
+
+
+# Looking after a memory
+
+
+def test_banks_are_made_changed_listed_and_deleted(fresh: Run) -> None:
+    fresh(
+        "banks", "create", "ops", "--name", "Operations", "--directive", "Cite.", "--empathy", "5"
+    )
+    fresh("banks", "update", "ops", "--mission", "Remember outages.", "--skepticism", "1")
+    bank = fresh("banks", "show", "ops", "--json").json["bank"]
+    assert (bank["name"], bank["mission"]) == ("Operations", "Remember outages.")
+    assert bank["disposition"] == {"skepticism": 1, "literalism": 3, "empathy": 5}
+    assert bank["directives"] == ["Cite."]
+    assert fresh("banks", "create", "ops").code == 1
+    assert "Operations" in fresh("banks", "list").out
+    unasked = fresh("banks", "delete", "ops")
+    assert (unasked.code, "--yes" in unasked.err) == (2, True)
+    assert fresh("banks", "delete", "ops", "--yes").code == 0
+    assert fresh("banks", "list", "--json").json == []
+
+
+def test_memories_are_listed_a_page_at_a_time(reading: Run) -> None:
+    first = reading("memories", "list", "--limit", "2", "--json").json
+    rest = reading("memories", "list", "--cursor", first["next_cursor"], "--json").json
+    assert [m["text"] for m in first["items"] + rest["items"]] == list(SEEDS)
+    about = reading("memories", "list", "--entity", "Ruth Castellane", "--json").json
+    assert [m["text"] for m in about["items"]] == [SEEDS[1]]
+
+
+def test_a_memory_is_invalidated_restored_and_its_history_kept(writing: Run) -> None:
+    first, *_ = ids(writing)
+    assert writing("memories", "invalidate", first, "--reason", "She never did.").code == 0
+    assert first not in ids(writing)
+    assert "She never did." in writing("memories", "show", first).out
+    assert writing("memories", "restore", first).code == 0
+    assert first in ids(writing)
+    changes = writing("memories", "history", first, "--json").json
+    assert {change["action"] for change in changes} == {"invalidate", "restore"}
+
+
+def test_forgetting_is_for_good_and_all_or_nothing(writing: Run) -> None:
+    first, second, _ = ids(writing)
+    assert writing("memories", "forget", first, "no-such-id").code == 1
+    assert first in ids(writing)
+    assert writing("memories", "forget", first, second, "--json").json == {
+        "forgotten": [first, second]
+    }
+    assert writing("memories", "show", first).code == 1
+    assert writing("memories", "forget").code == 1
+
+
+def test_entities_are_shown_renamed_merged_and_given_aliases(writing: Run) -> None:
+    names = [e["name"] for e in writing("entities", "list", "--json").json["items"]]
+    assert {"Alice", "Northwind", "Ruth Castellane"} <= set(names)
+    assert writing("entities", "alias", "Ruth Castellane", "The Admiral").code == 0
+    shown = writing("entities", "show", "the admiral")
+    assert "Ruth Castellane" in shown.out
+    assert SEEDS[1] in shown.out
+    assert writing("entities", "rename", "Northwind", "Northwind Ltd").code == 0
+    merged = writing("entities", "merge", "Alice", "Ruth Castellane", "--json").json
+    assert "Alice" in merged["aliases"]
+    assert writing("entities", "show", "Nobody At All").code == 1
+
+
+def test_doctor_finds_nothing_wrong_with_a_sound_store(reading: Run) -> None:
+    ran = reading("doctor")
+    assert (ran.code, "Nothing is wrong" in ran.out) == (0, True)
+    assert reading("doctor", "--look", "--json").json["healthy"] is True
+
+
+def test_reindex_makes_every_vector_anew(writing: Run) -> None:
+    assert writing("reindex", "--json").json == {"bank": "default", "vectors": len(SEEDS)}
+    assert writing("recall", "Who runs Heron?").code == 0
+
+
+def test_evaluate_gives_figures_for_a_file(tmp_path: Path) -> None:
+    data = {
+        "dataset": "tiny",
+        "banks": [
+            {
+                "id": "b",
+                "items": [{"id": str(n), "text": text} for n, text in enumerate(SEEDS)],
+                "questions": [{"id": "q", "question": "Who runs Heron?", "gold": ["1"]}],
+            }
+        ],
+    }
+    file = tmp_path / "tiny.json"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    run = runs_on(tmp_path / "unused")
+    (found,) = run("evaluate", str(file), "--tokens", "512", "--json").json
+    assert found["questions"][0]["ranks"] == {"1": 1}
+    drawn = run("evaluate", str(file), "--tokens", "512")
+    assert (drawn.code, "tiny" in drawn.out) == (0, True)
+    file.write_text("{}", encoding="utf-8")
+    assert run("evaluate", str(file)).code == 1
+
+
+# The whole
+
+
+COMMANDS = [
+    ["demo"], ["retain"], ["recall"], ["doctor"], ["reindex"], ["evaluate"], ["version"],
+    *(["banks", name] for name in ("list", "show", "create", "update", "delete")),
+    *(["memories", n] for n in ("list", "show", "forget", "history", "invalidate", "restore")),
+    *(["entities", name] for name in ("list", "show", "merge", "rename", "alias")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help_and_json(command: list[str], reading: Run) -> None:
+    ran = reading(*command, "--help")
+    assert ran.code == 0
+    assert "--json" in ran.out
+
+
+def test_version_is_told(reading: Run) -> None:
+    told = reading("version", "--json").json["version"]
+    assert reading("--version").out == f"hindsight-integrations {told}\n"
+
+
+HEAVY = ("chromadb", "numpy", "onnxruntime", "spacy", "hindsight_integrations.engine")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, hindsight_integrations.cli; "
+        f"sys.exit(', '.join(name for name in {HEAVY!r} if name in sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_two_processes_share_a_memory_through_its_folder(tmp_path: Path) -> None:
+    def hindsight(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+
+    told = hindsight("retain", "Kasia works for the port authority, in Łódź.")
+    assert (told.returncode, told.stderr) == (0, "")
+    asked = hindsight("recall", "Where does Kasia work?", "--json")
+    assert asked.returncode == 0
+    assert json.loads(asked.stdout)["memories"][0]["memory"]["text"].startswith("Kasia")
+    assert (tmp_path / "hindsight-memory").is_dir()
+
+
+def test_ctrl_c_ends_cleanly_and_leaves_a_sound_store(tmp_path: Path) -> None:
+    lines = (json.dumps({"content": f"Parcel {n} went to pier {n % 7}."}) for n in range(20_000))
+    source = tmp_path / "parcels.jsonl"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    store = tmp_path / "store"
+    with subprocess.Popen(
+        [*COMMAND, "retain", "--jsonl", str(source), "--path", str(store)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        wait_for(lambda: any(path.stat().st_size > 500_000 for path in sqlite_files(store)))
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert err == "error: interrupted; what was stored before is kept\n"
+    run = runs_on(store)
+    kept = run("banks", "show", "default", "--json").json["stats"]["memories"]
+    assert 0 < kept < 20_000
+    assert run("doctor", "--json").json["findings"] == []
+
+
+def sqlite_files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.glob("*.sqlite*") if path.is_file())
+
+
+def wait_for(happened: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.05)
+
+
+# Pure functions
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_what_is_json_already_is_left_as_it_is(value: object) -> None:
+    assert jsonable(value) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("8", 8), ("-1.5", -1.5), ("true", True), ("101b", "101b"), ("null", "null"), ("", "")],
+)
+def test_metadata_from_the_command_line_is_typed(text: str, value: object) -> None:
+    assert scalar(text) == value
+    assert type(scalar(text)) is type(value)

@@ -1,0 +1,409 @@
+"""`evaluate`: the figures by hand, the data's faults by name, and the whole from end to end."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations import Hindsight, InvalidInputError
+from hindsight_integrations.evaluate import (
+    Evaluation,
+    QuestionRow,
+    comparison,
+    evaluate,
+    evaluate_baseline,
+    load_dataset,
+    parse_dataset,
+)
+from hindsight_integrations.evaluate.__main__ import main
+from hindsight_integrations.evaluate.metrics import Hit, columns, figures, gold_ranks, supports
+from hindsight_integrations.evaluate.sections import write_section
+
+TEXTS = {
+    "fox": "the red fox jumps over",
+    "lake": "a quiet lake in june",
+    "void": "nothing to see",
+}
+
+
+def hit(*ids: str, text: str | None = None, tokens: int = 10) -> Hit:
+    return Hit(ids, " ".join(TEXTS[i] for i in ids) if text is None else text, tokens)
+
+
+# Figures
+
+
+def test_figures_of_a_partial_answer_worked_by_hand() -> None:
+    found = figures({25: [hit("void"), hit("fox"), hit("lake")]}, ["fox", "lake"], TEXTS)
+    assert found["R@5"] == 1.0
+    assert found["R@25t"] == 0.5  # the lake ends at 30 tokens
+    assert found["All@25t"] == 0.0
+    assert found["MRR"] == 1 / 2
+    gain = 1 / math.log2(3) + 1 / math.log2(4)
+    assert found["nDCG@10"] == pytest.approx(gain / (1 + 1 / math.log2(3)))
+
+
+def test_a_hit_ends_inside_the_budget_to_the_token() -> None:
+    answer = [hit("void", tokens=7), hit("fox", tokens=5)]
+    found = figures({11: answer, 12: answer}, ["fox"], TEXTS)
+    assert (found["R@11t"], found["R@12t"], found["All@12t"]) == (0.0, 1.0, 1.0)
+
+
+def test_each_budget_is_judged_by_the_answer_given_for_it() -> None:
+    found = figures({20: [hit("lake")], 40: [hit("fox")]}, ["fox"], TEXTS)
+    assert (found["R@20t"], found["R@40t"], found["MRR"]) == (0.0, 1.0, 1.0)
+
+
+def test_an_id_without_its_text_does_not_count_until_a_hit_supports_it() -> None:
+    empty_claim = hit("fox", text="unrelated words")
+    assert gold_ranks([empty_claim], ["fox"], TEXTS) == {"fox": None}
+    assert gold_ranks([empty_claim, hit("void"), hit("fox")], ["fox"], TEXTS) == {"fox": 2}
+
+
+def test_half_of_the_distinct_words_are_support_enough() -> None:
+    assert supports("RED! fox, fox", "the red fox jumps")
+    assert not supports("red", "the red fox jumps")
+    assert supports("", "?!")
+
+
+def test_a_hit_that_stands_for_several_items_counts_for_each() -> None:
+    found = figures({99: [hit("fox", "lake")]}, ["fox", "lake"], TEXTS)
+    assert (found["All@99t"], found["nDCG@10"]) == (1.0, 1.0)
+
+
+def test_an_item_counts_once_however_often_it_comes_back() -> None:
+    found = figures({99: [hit("fox"), hit("fox"), hit("lake")]}, ["fox", "lake"], TEXTS)
+    assert (found["R@5"], found["nDCG@10"]) == (1.0, 1.0)
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> tuple[list[Hit], list[str], dict[str, str]]:
+    words = st.lists(st.sampled_from("red fox lake june see void".split()), max_size=4)
+    texts = {f"i{n}": " ".join(draw(words)) for n in range(draw(st.integers(1, 40)))}
+    ids = st.lists(st.sampled_from(list(texts)), max_size=3).map(tuple)
+    hits = st.builds(Hit, ids, words.map(" ".join), st.integers(1, 50))
+    gold = draw(st.lists(st.sampled_from(list(texts)), min_size=1, max_size=5, unique=True))
+    return draw(st.lists(hits, max_size=40)), gold, texts
+
+
+@given(answers())
+def test_figures_are_shares_that_grow_with_what_is_allowed(
+    case: tuple[list[Hit], list[str], dict[str, str]],
+) -> None:
+    hits, gold, texts = case
+    found = figures(dict.fromkeys((50, 200, 2000), hits), gold, texts)
+    assert tuple(sorted(found)) == tuple(sorted(columns((50, 200, 2000))))
+    assert all(0 <= value <= 1 for value in found.values())
+    assert found["R@5"] <= found["R@10"] <= found["R@20"]
+    assert found["R@50t"] <= found["R@200t"] <= found["R@2000t"]
+    assert all(found[f"All@{b}t"] == (found[f"R@{b}t"] == 1.0) for b in (50, 200, 2000))
+
+
+@given(answers())
+def test_figures_follow_from_the_ranks_of_the_gold(
+    case: tuple[list[Hit], list[str], dict[str, str]],
+) -> None:
+    hits, gold, texts = case
+    found = figures({2000: hits}, gold, texts)
+    ranks = sorted(rank for rank in gold_ranks(hits, gold, texts).values() if rank)
+    assert found["MRR"] == (1 / ranks[0] if ranks else 0)
+    for k in (5, 10, 20):
+        assert found[f"R@{k}"] == len([rank for rank in ranks if rank <= k]) / len(gold)
+    assert found["R@2000t"] == len(ranks) / len(gold)  # 40 hits of at most 50 tokens
+    ideal = sum(1 / math.log2(n + 1) for n in range(1, min(10, len(gold)) + 1))
+    gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank <= 10)
+    assert found["nDCG@10"] == pytest.approx(gain / ideal)
+
+
+# The data
+
+
+def bank(**changes: object) -> dict[str, object]:
+    content: dict[str, object] = {
+        "id": "b",
+        "items": [{"id": "i1", "text": "Ana moved to Porto."}],
+        "questions": [{"id": "q1", "question": "Where is Ana?", "gold": ["i1"]}],
+    }
+    return content | changes
+
+
+def test_optional_fields_may_be_absent_null_or_empty() -> None:
+    item = {"id": 7, "text": "Hi", "speaker": None, "ts": "", "session": 3, "extra": [1]}
+    question = {"id": "q", "question": "?", "gold": [7], "time": "2024-05-07T13:56"}
+    dataset = parse_dataset({"banks": [bank(items=[item], questions=[question])]}, name="mine")
+    found = dataset.banks[0].items[0]
+    assert dataset.name == "mine"
+    assert (found.id, found.speaker, found.ts, found.session) == ("7", None, None, "3")
+    assert dataset.banks[0].questions[0].gold == ("7",)
+    assert dataset.banks[0].questions[0].scored
+
+
+def test_questions_without_evidence_are_left_out() -> None:
+    unanswerable = {"id": "q1", "question": "Where is Bo?", "gold": []}
+    assert parse_dataset({"banks": [bank(questions=[unanswerable])]}).banks[0].questions == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ([], ["the dataset"]),
+        ({}, ["the dataset", "'banks'", "missing"]),
+        ({"banks": [3]}, ["bank number 0", "3"]),
+        ({"banks": [bank(), bank()]}, ["'banks'", "'b'", "twice"]),
+        ({"banks": [bank(id="")]}, ["bank number 0", "'id'"]),
+        ({"banks": [bank(items={})]}, ["bank 'b'", "'items'", "list"]),
+        ({"banks": [bank(items=[{"id": "i1"}])]}, ["bank 'b', item 'i1'", "'text'", "missing"]),
+        ({"banks": [bank(items=[{"id": "i1", "text": " "}])]}, ["item 'i1'", "'text'", "blank"]),
+        ({"banks": [bank(items=[{"id": "i1", "text": "x"}] * 2)]}, ["bank 'b'", "'i1'", "twice"]),
+        (
+            {"banks": [bank(items=[{"id": "i1", "text": "x", "ts": "last May"}])]},
+            ["item 'i1'", "'ts'", "last May", "ISO 8601"],
+        ),
+        (
+            {"banks": [bank(items=[{"id": "i1", "text": "x", "speaker": ["Ana"]}])]},
+            ["item 'i1'", "'speaker'", "text"],
+        ),
+        (
+            {"banks": [bank(questions=[{"id": "q1", "question": "?", "gold": ["i9"]}])]},
+            ["bank 'b', question 'q1'", "'gold'", "'i9'"],
+        ),
+        (
+            {"banks": [bank(questions=[{"id": "q1", "gold": ["i1"]}])]},
+            ["question 'q1'", "'question'", "missing"],
+        ),
+        (
+            {
+                "banks": [
+                    bank(questions=[{"id": "q", "question": "?", "gold": ["i1"], "scored": 1}])
+                ]
+            },
+            ["question 'q'", "'scored'", "true or false"],
+        ),
+    ],
+)
+def test_bad_data_is_refused_with_its_place(content: object, named: list[str]) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        parse_dataset(content)
+    assert [part for part in named if part not in str(refused.value)] == []
+
+
+def test_an_unreadable_file_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"none\.json cannot be read"):
+        load_dataset(tmp_path / "none.json")
+    broken = tmp_path / "broken.json"
+    broken.write_bytes(b'{"banks": \xff')
+    with pytest.raises(InvalidInputError, match=r"broken\.json is not JSON"):
+        load_dataset(broken)
+
+
+# Reports
+
+
+def row(category: str, *, scored: bool, value: float) -> QuestionRow:
+    return QuestionRow(
+        bank="b", id=f"{category}{value}", question="?", category=category, scored=scored,
+        ranks={"i1": 1}, figures=dict.fromkeys(columns((64,)), value), tokens=50, seconds=0.02,
+        failures=("temporal: late",) if value else (),
+    )  # fmt: skip
+
+
+REPORT = Evaluation(
+    dataset="d", system="s", budgets=(64,), items=4, memories=5, retain_seconds=2.0,
+    rows=(
+        row("list", scored=True, value=1.0),
+        row("list", scored=True, value=0.0),
+        row("trick", scored=False, value=1.0),
+    ),
+)  # fmt: skip
+
+
+def test_unscored_questions_stay_out_of_the_overall_figures() -> None:
+    assert REPORT.overall["R@5"] == 0.5
+    assert {name: mean["MRR"] for name, mean in REPORT.by_category.items()} == {
+        "list": 0.5,
+        "trick": 1.0,
+    }
+
+
+def test_the_table_tells_figures_speed_and_failures() -> None:
+    table = REPORT.table()
+    assert "| overall | 2 | 50.0 | 50.0 |" in table
+    assert "| trick | 1 | 100.0 |" in table
+    assert "4 items, 5 memories, retained at 2 items/s" in table
+    assert "20 ms (p50)" in table
+    assert "Failed 2 times: temporal: late" in table
+    assert "| s | 50.0 |" in comparison([REPORT])
+
+
+def test_the_json_holds_every_question() -> None:
+    content = json.loads(REPORT.to_json())
+    assert content["overall"]["nDCG@10"] == 0.5
+    assert [question["ranks"] for question in content["questions"]] == [{"i1": 1}] * 3
+
+
+# End to end
+
+TALK = [
+    ("Rosa", "I planted three fig trees behind the shed today."),
+    ("Emil", "Our cellar was flooded last night, the pump gave up."),
+    ("Rosa", "My sister Beatriz starts her job at the observatory on Monday."),
+    ("Emil", "I sold the old tractor to a farmer from Lugo."),
+    ("Rosa", "The greenhouse glass arrives in two weeks."),
+]
+
+GARDEN: dict[str, object] = {
+    "dataset": "garden",
+    "banks": [
+        {
+            "id": "talk/1",
+            "items": [
+                {"id": f"m{n}", "text": text, "speaker": who, "ts": f"2024-0{n}-03", "session": "s"}
+                for n, (who, text) in enumerate(TALK, start=1)
+            ],
+            "questions": [
+                {"id": "a", "question": "Who bought the tractor?", "gold": ["m4"]},
+                {"id": "b", "question": "Which trees did Rosa plant?", "gold": ["m1"]},
+                {"id": "c", "question": "Where is Beatriz?", "gold": ["m3"], "time": "2024-06-01"},
+            ],
+        },
+        {
+            "id": "notes",
+            "items": [
+                {"id": "p1", "title": "Figs", "text": "Fig wasps pollinate figs and live in them."},
+                {"id": "p2", "title": "Pumps", "text": "A sump pump keeps a cellar dry."},
+            ],
+            "questions": [{"id": "a", "question": "What pollinates figs?", "gold": ["p1"]}],
+        },
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("data") / "garden.json"
+    file.write_text(json.dumps(GARDEN), encoding="utf-8")
+    return file
+
+
+def test_messages_and_texts_are_retained_and_found_again(garden: Path, folder: Path) -> None:
+    stages: list[tuple[str, int, int]] = []
+    found = evaluate(garden, path=folder, progress=lambda *stage: stages.append(stage))
+    assert found.overall["R@5"] == found.overall["All@1024t"] == 1.0
+    assert (found.items, found.failures) == (7, {})
+    assert stages[-1] == ("recall", 4, 4)
+    assert ("retain", 7, 7) in stages
+    assert found.items_per_second is not None
+    assert 0 < found.mean_tokens <= 4096
+
+    again = evaluate(garden, path=folder, limit_questions=1)
+    assert again.items_per_second is None  # kept: nothing was retained
+    assert [(r.bank, r.id) for r in again.rows] == [("talk/1", "a"), ("notes", "a")]
+    with Hindsight(folder) as memory:
+        kept = {item.id for item in memory.banks.list()}
+    assert kept == {"evaluate/garden/talk/1", "evaluate/garden/notes"}
+
+
+def test_changed_items_are_retained_anew(folder: Path) -> None:
+    first = {"id": "p1", "text": "Figs are early."}
+    second = {"id": "p2", "text": "Quinces are late."}
+    question = {"id": "q", "question": "What is late?", "gold": ["p1"]}
+    for items in ([first], [first, second]):
+        notes = bank(items=items, questions=[question])
+        found = evaluate(parse_dataset({"banks": [notes]}), path=folder)
+        assert found.memories == len(items)
+        assert found.items_per_second is not None
+
+
+def test_the_engine_given_is_measured_and_closed(garden: Path) -> None:
+    engine = Hindsight.in_memory(reranker=None)
+    found = evaluate(garden, engine=lambda: engine, every=2, max_tokens=[512, 64])
+    assert found.budgets == (64, 512)
+    assert [r.id for r in found.rows] == ["a", "c", "a"]
+    with pytest.raises(Exception, match="closed"):
+        engine.banks.list()
+
+
+@pytest.mark.parametrize("name", ["chroma", "bm25"])
+def test_a_baseline_answers_the_same_questions(garden: Path, name: str) -> None:
+    found = evaluate_baseline(garden, name)
+    assert found.overall["R@5"] == 1.0
+    assert [r.id for r in found.rows] == ["a", "b", "c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"max_tokens": ()}, "max_tokens"),
+        ({"max_tokens": (0,)}, "max_tokens"),
+        ({"every": 0}, "every"),
+        ({"limit_questions": -1}, "limit_questions"),
+        ({"budget": "huge"}, "budget"),
+        ({"engine": Hindsight.in_memory, "path": "there"}, "engine"),
+    ],
+)
+def test_arguments_are_refused_by_name(
+    garden: Path, arguments: dict[str, object], named: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=named):
+        evaluate(garden, **arguments)  # type: ignore[arg-type]
+
+
+def test_an_unknown_baseline_names_those_there_are(garden: Path) -> None:
+    with pytest.raises(InvalidInputError, match="chroma, bm25"):
+        evaluate_baseline(garden, "lucene")
+
+
+def test_the_module_writes_rows_and_a_section(
+    garden: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, page = folder.with_name("rows.json"), folder.with_name("page.md")
+    page.write_text("# Figures\n", encoding="utf-8")
+    options = ["--keep", folder, "--rows", rows, "--markdown", page, "--baselines", "--limit", "1"]
+    assert main([str(garden), *map(str, options)]) == 0
+    assert "garden" in capsys.readouterr().out
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Figures\n\n<!-- garden:start -->")
+    assert "| hindsight |" in text
+    assert "| plain Chroma |" in text
+    assert "| BM25 |" in text
+    assert len(json.loads(rows.read_text(encoding="utf-8"))["questions"]) == 2
+
+
+def test_the_module_reports_bad_input_and_exits_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "none.json")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+# Sections of a page
+
+
+def test_a_section_is_replaced_and_the_rest_of_the_page_kept(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A\n\n<!-- one:start -->\nold\n<!-- one:end -->\n\nafter\n", encoding="utf-8")
+    write_section(page, "one", "new\n")
+    write_section(page, "two", "second")
+    assert page.read_text(encoding="utf-8") == (
+        "# A\n\n<!-- one:start -->\nnew\n<!-- one:end -->\n\nafter\n\n"
+        "<!-- two:start -->\nsecond\n<!-- two:end -->\n"
+    )
+
+
+def test_a_section_is_written_to_a_new_page(tmp_path: Path) -> None:
+    write_section(tmp_path / "new.md", "one", "text")
+    assert (tmp_path / "new.md").read_text() == "<!-- one:start -->\ntext\n<!-- one:end -->\n"
+
+
+@pytest.mark.parametrize("torn", ["<!-- one:start -->", "<!-- one:end -->\n<!-- one:start -->"])
+def test_torn_markers_are_refused(tmp_path: Path, torn: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(torn, encoding="utf-8")
+    with pytest.raises(InvalidInputError, match="give it both"):
+        write_section(page, "one", "text")
+    assert page.read_text(encoding="utf-8") == torn
