@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from functools import cache
-from pathlib import Path
 from typing import cast
 
 from hindsight_integrations.core import Core
@@ -88,7 +87,7 @@ def _stores(
         store = graph or SqliteGraph(None)
         index = given or ChromaVectors.in_memory()
     else:
-        folder = opened.enter_context(Folder.open(Path(path)))
+        folder = opened.enter_context(Folder.shared(path) if given else Folder.open(path))
         store = graph or SqliteGraph(folder.graph_path, durable=settings.durable)
         opened.callback(store.close)
         index = given or ledger.open_index(folder, store)
@@ -101,7 +100,7 @@ def _encoder(embedder: object | None) -> TextEncoder:
         model = _bundled_model()
         return TextEncoder(model, model)
     foreign: Embedder = as_embedder(embedder)
-    tokens: TokenEncoder = embedder if isinstance(embedder, TokenEncoder) else _bundled_model()
+    tokens: TokenEncoder = foreign if isinstance(foreign, TokenEncoder) else _bundled_model()
     return TextEncoder(foreign, tokens)
 
 

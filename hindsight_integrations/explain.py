@@ -17,7 +17,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hindsight_integrations.results import Arm, ArmScore, Recalled, RecallResult, Signal
+from hindsight_integrations.results import Arm, ArmScore, Recalled, RecallResult, Signal, Window
 from hindsight_integrations.timespan import TimeSpan
 
 PLAIN_WIDTH = 96
@@ -32,25 +32,31 @@ SIGNALS = 5
 BAR = 10
 """Columns of the longest bar."""
 
+SIGNALS_WIDTH = 34
+"""Columns of the signals; the arms and their reasons have the rest."""
+
 BOOST = " boost"
 """How the names of the multiplicative boosts end."""
 
-PHRASES = {
-    "interaction": "its words answer those of the question",
-    "meaning": "it means something similar",
-    "terms": "it has the question's exact words",
-    "date": "it is of the time asked for",
-    "neighbours": "the messages around it fit",
+_LAST_STEP = " → a memory"
+"""How a path through the graph ends: at the memory that is explained."""
+
+_TELLING = (Arm.TEMPORAL, Arm.PATHWAY, Arm.MEANING, Arm.ENTITY)
+"""Of two arms that ranked a memory alike, the one whose reason says more."""
+
+SURROUNDINGS = {
+    "neighbours": "the messages beside it fit",
     "further": "messages near it fit",
     "session": "its conversation fits",
-    "speaker": "the person asked about says it",
-    "asks": "it is a question itself",
+    "speaker": "said by the one asked about",
     "pagerank": "the best hits lead to it",
-    "bridge": "it shares a rare name with a best hit",
-    "residual": "it covers what the best hits lack",
-    "fusion": "several searches found it",
+    "bridge": "shares a rare name with a best hit",
+    "residual": "covers what the best hits lack",
 }
-"""The signals in plain words."""
+"""Signals that no arm tells of, in plain words."""
+
+TELLING_CONTRIBUTION = 0.5
+"""From which such a signal is worth naming."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,20 +101,23 @@ def explain(result: RecallResult, *, detailed: int = DETAILED) -> Explanation:
 
 
 def why(item: Recalled) -> str:
-    """In one line, what brought a memory up: the arm that ranked it best, and its main signal."""
+    """In one line, what brought a memory up: its best arm, and what its surroundings add."""
     parts = []
     if item.arms:
-        best = min(item.arms, key=lambda arm: (arm.rank, arm.arm))
-        parts.append(f"{best.arm} #{best.rank} ({arm_reason(best)})")
-    if lifting := [s for s in item.signals if s.contribution > 0 and not s.name.endswith(BOOST)]:
-        strongest = max(lifting, key=lambda signal: signal.contribution)
-        parts.append(PHRASES.get(strongest.name, strongest.name))
-    return "; ".join(parts) or "it is in the pool"
+        best = min(item.arms, key=lambda score: (score.rank, _TELLING.index(score.arm)))
+        parts.append(f"{best.arm} #{best.rank}: {arm_reason(best)}")
+    around = [s for s in item.signals if s.name in SURROUNDINGS]
+    strongest = max(around, key=lambda signal: signal.contribution, default=None)
+    if strongest and strongest.contribution >= TELLING_CONTRIBUTION:
+        parts.append(SURROUNDINGS[strongest.name])
+    return "; ".join(parts) or "near what the arms found"
 
 
 def arm_reason(score: ArmScore) -> str:
     """An arm's reason without the word that only repeats which arm it is."""
     _, _, reason = score.reason.partition(": ")
+    if reason.endswith(_LAST_STEP):
+        return f"{reason.removesuffix(_LAST_STEP)} → this"
     return reason or score.reason
 
 
@@ -137,6 +146,11 @@ def span_text(span: TimeSpan) -> str:
     if span.start.date() == last.date():
         return day_text(last)
     return f"{day_text(span.start)} to {day_text(last)}"
+
+
+def window_text(window: Window) -> str:
+    """What words of a question were taken for a time, and for which."""
+    return f"{window.text} = {span_text(window.span)}"
 
 
 def _console(*, width: int, record: bool = False) -> Console:
@@ -179,7 +193,7 @@ def _question(result: RecallResult) -> RenderableType:
     facts.add_row("bank", Text(", ".join(result.bank_ids)))
     if result.query_time:
         facts.add_row("asked on", day_text(result.query_time))
-    times = [Text(f"“{w.text}” = {span_text(w.span)}") for w in result.windows]
+    times = [Text(window_text(window)) for window in result.windows]
     facts.add_row("times", Group(*times) if times else Text("none named", style="dim"))
     names = ", ".join(result.entities_named)
     facts.add_row("names", Text(names) if names else Text("none that the bank knows", style="dim"))
@@ -204,8 +218,8 @@ def _detail(item: Recalled) -> RenderableType:
     )
     head.append(f"  {item.tokens} tokens  {item.id}", style="dim")
     columns = Table.grid(padding=(0, 3), expand=True)
-    columns.add_column(ratio=3)
-    columns.add_column(ratio=2)
+    columns.add_column(ratio=1)
+    columns.add_column(width=SIGNALS_WIDTH)
     columns.add_row(_arms(item.arms), _signals(item.signals))
     body = Group(Text(item.memory.text), columns)
     return Padding(Group(head, Padding(body, (0, 0, 0, 4))), (1, 0, 0, 0))

@@ -75,7 +75,7 @@ def test_the_screen_fits_and_marks_what_was_found_without_colour(
     width: int, comparisons: dict[str, Comparison]
 ) -> None:
     found = next(c for c in comparisons.values() if c.recall.complete and not c.plain.complete)
-    lines = drawn([screen.opening(STORY), screen.comparison(found, 1, 13)], width)
+    lines = drawn([screen.opening(STORY), screen.comparison(found, STORY, 1)], width)
     assert max(map(cell_len, lines)) <= width
     assert any(f"{screen.MISSING} {found.plain.found} of" in line for line in lines)
     assert any(f"{screen.FOUND} {found.recall.found} of" in line for line in lines)

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import StoreUnavailableError
-from hindsight_integrations.explain import PHRASES, PLAIN_WIDTH, explain, span_text, why
+from hindsight_integrations.explain import PLAIN_WIDTH, SURROUNDINGS, explain, span_text, why
 from hindsight_integrations.model import Memory, Precision, TimeSpan
 from hindsight_integrations.recall.rank import Weights
 from hindsight_integrations.results import (
@@ -72,7 +72,7 @@ def test_everything_that_decided_a_rank_is_shown() -> None:
     shown = str(explain(result(item(1))))
     for part in (
         "Who is Alice's boss?",
-        "“last spring” = 1 Mar 2025 to 31 May 2025",
+        "last spring = 1 Mar 2025 to 31 May 2025",
         "Alice, Quillhaven",
         "1 memory of 231 scored, 412 of 600 tokens",
         "0.71",
@@ -80,7 +80,7 @@ def test_everything_that_decided_a_rank_is_shown() -> None:
         "#43",
         "cosine 0.18",
         "#2",
-        "Alice → a memory → Heron → a memory",
+        "Alice → a memory → Heron → this",
         "+2.76",
         "-0.80",
         "recency ×1.08",
@@ -134,13 +134,13 @@ def test_any_text_is_drawn_within_the_width(text: str, name: str) -> None:
         assert cell_len(line) <= PLAIN_WIDTH
 
 
-def test_every_weighted_signal_has_plain_words() -> None:
-    assert {field.name for field in fields(Weights)} <= PHRASES.keys()
+def test_the_signals_put_into_plain_words_are_signals_of_recall() -> None:
+    assert SURROUNDINGS.keys() <= {field.name for field in fields(Weights)}
 
 
 def test_why_names_the_arm_that_ranked_it_best_and_what_lifted_it_most() -> None:
     assert why(item(1)) == (
-        "entity #2 (Alice → a memory → Heron → a memory); it shares a rare name with a best hit"
+        "entity #2: Alice → a memory → Heron → this; shares a rare name with a best hit"
     )
 
 
@@ -161,11 +161,11 @@ def test_a_span_reads_as_people_say_it(start: datetime, end: datetime, shown: st
 
 def test_a_real_recall_explains_the_path_through_the_graph() -> None:
     with Hindsight.in_memory() as memory:
-        memory.retain("team", "Alice works on Project Heron at Quillhaven.")
-        memory.retain("team", "Ruth Castellane runs Project Heron from Bergen.")
+        memory.retain("team", "Alice works at Quillhaven.")
+        memory.retain("team", "Ruth Castellane founded Quillhaven.")
         memory.retain("team", "The cat likes tuna.")
         found = memory.recall("team", "Who is Alice's boss?", arms=["entity"])
     shown = str(found.explain())
     assert "Alice" in found.entities_named
-    assert "Ruth Castellane runs Project Heron" in shown
-    assert "Alice → a memory → Project Heron → a memory" in shown
+    assert "Ruth Castellane founded Quillhaven." in shown
+    assert "Alice → a memory → Quillhaven → this" in shown

@@ -38,7 +38,7 @@ class _Commands(TyperGroup):
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             screen = Screen(ctx.meta.get(JSON_KEY, False))
-            screen.fail(error, "interrupted; what was stored before is kept")
+            screen.fail(error, "interrupted; what was stored is whole")
             raise typer.Exit(INTERRUPTED) from error
 
 
@@ -46,6 +46,7 @@ app: typer.Typer = typer.Typer(
     name="hindsight-memory",
     cls=_Commands,
     no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["--help", "-h"]},
     help="Long-term memory: retain text, recall what answers a question, see why.",
     epilog="Exit codes: 0 done, 1 failed, 2 used wrongly, 3 recall found nothing, 130 interrupted.",

@@ -45,10 +45,11 @@ def demo(
         found: list[compare.Comparison] = []
         for number, each in enumerate(asked, start=1):
             found.append(compare.compare(memory, plain, story, each))
-            output.draw(screen.comparison(found[-1], number, len(asked)))
+            output.draw(screen.comparison(found[-1], story, number))
     seconds = time.perf_counter() - started
-    output.draw(screen.tally(found, retained, seconds))
-    output.data({"retained": retained, "questions": found, "seconds": seconds})
+    output.draw(screen.tally(found, seconds))
+    answers = [{"question": c.question, "plain": c.plain, "recall": c.recall} for c in found]
+    output.data({"retained": retained, "questions": answers, "seconds": seconds})
 
 
 @contextmanager

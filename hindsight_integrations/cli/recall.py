@@ -30,7 +30,7 @@ TOP = 10
 
 
 def recall(
-    query: Annotated[str, typer.Argument(help="The question, or any text.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The question, or any text.")],
     explain: Annotated[
         bool, typer.Option("--explain", "-x", help="Show why each memory is there.")
     ] = False,

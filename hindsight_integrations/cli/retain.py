@@ -26,7 +26,9 @@ from hindsight_integrations.results import RetainResult
 
 
 def retain(
-    text: Annotated[str | None, typer.Argument(help="The text; - reads standard input.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(metavar="[TEXT]", help="The text; - reads standard input.")
+    ] = None,
     file: Annotated[
         list[Path] | None,
         typer.Option("--file", "-f", exists=True, dir_okay=False, help="A text file; repeatable."),
@@ -38,10 +40,7 @@ def retain(
     jsonl: Annotated[
         Path | None,
         typer.Option(
-            exists=True,
-            dir_okay=False,
-            allow_dash=True,
-            help="Items, one {content, timestamp, tags, ...} a line; - reads standard input.",
+            help="Items, one {content, timestamp, tags, ...} a line; - reads standard input."
         ),
     ] = None,
     conversation: Annotated[

@@ -12,8 +12,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hindsight_integrations.explain import day_text, said_by, span_text
-from hindsight_integrations.model import Bank, BankStats, Change, Entity, Memory, Page
+from hindsight_integrations.explain import day_text, said_by, span_text, window_text
+from hindsight_integrations.model import (
+    Bank,
+    BankStats,
+    Change,
+    Entity,
+    LinkKind,
+    Memory,
+    MemoryType,
+    Page,
+)
 from hindsight_integrations.results import RecallResult, RetainResult
 
 if TYPE_CHECKING:
@@ -82,7 +91,7 @@ def _summary(result: RecallResult, top: int) -> RenderableType:
     line.append(f"{count(len(result), 'memory')}, {result.tokens} of {result.max_tokens} tokens")
     line.append(f", {spent * 1000:.0f} ms")
     for window in result.windows:
-        line.append(f"; “{window.text}” = {span_text(window.span)}")
+        line.append(f"; {window_text(window)}")
     if len(result) > top:
         line.append(f"; the best {top} are shown (--top)")
     return line
@@ -94,7 +103,7 @@ def memories(page: Page[Memory]) -> RenderableType:
     for memory in page.items:
         text = Text(memory.text, style="strike dim" if memory.invalidated_at else "")
         if memory.speaker:
-            text = Text(f"{memory.speaker}: ", style="bold").append_text(text)
+            text = Text.assemble((f"{memory.speaker}: ", "bold"), text)
         table.add_row(Text(memory.id), memory.type.value, day_text(memory.mentioned_at), text)
     return _paged(table, page)
 
@@ -156,8 +165,7 @@ def banks(found: Sequence[Bank], stats: Sequence[BankStats]) -> RenderableType:
 def bank(found: Bank, held: BankStats) -> RenderableType:
     """A bank's profile and how much it holds."""
     traits = found.disposition
-    by_type = ", ".join(f"{number:,} {kind.value}" for kind, number in held.by_type.items())
-    links = ", ".join(f"{number:,} {kind.value}" for kind, number in held.links.items())
+    by_type, links = _numbers(held.by_type), _numbers(held.links)
     span = ""
     if held.first_mentioned_at and held.last_mentioned_at:
         span = f"{day_text(held.first_mentioned_at)} to {day_text(held.last_mentioned_at)}"
@@ -228,6 +236,10 @@ def diagnosis(found: Diagnosis, health: Health) -> RenderableType:
 def _findings(memory: Memory) -> str:
     when = "; ".join(map(span_text, memory.occurred))
     return "  ".join(filter(None, (memory.id, ", ".join(memory.entities), when)))
+
+
+def _numbers(held: Mapping[MemoryType, int] | Mapping[LinkKind, int]) -> str:
+    return ", ".join(f"{number:,} {kind.value}" for kind, number in held.items() if number)
 
 
 def _table(*heads: str) -> Table:

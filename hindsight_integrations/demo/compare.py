@@ -20,7 +20,7 @@ from hindsight_integrations.results import RecallResult
 
 BANK = "story"
 
-K = 5
+K = 8
 """Messages that each search may show."""
 
 
@@ -106,6 +106,7 @@ def remember(
     """Retain the story, a session at a time. Done twice, the second time costs nothing."""
     started = time.perf_counter()
     done = new = 0
+    progress(done, len(story.messages))
     for session, messages in story.sessions.items():
         turns = [Message(m.speaker, m.text, m.time, m.id) for m in messages]
         new += len(memory.retain_messages(BANK, turns, session=session).stored)

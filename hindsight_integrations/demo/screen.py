@@ -6,6 +6,7 @@ Marks and weight carry the meaning, colours only repeat it. Made for 100 columns
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -17,7 +18,7 @@ from rich.text import Text
 
 from hindsight_integrations.demo.compare import Answer, Comparison, Hit, K, Retained
 from hindsight_integrations.demo.story import Story, StoryQuestion
-from hindsight_integrations.explain import day_text, span_text
+from hindsight_integrations.explain import day_text, window_text
 
 FOUND, MISSING = "✓", "✗"
 
@@ -28,6 +29,7 @@ _PYTHON = (
     'memory = Hindsight("./memories"); memory.retain("me", "I moved to Lisbon last week.")',
     'print(memory.recall("me", "Where do I live?").explain())',
 )
+_COMMAND = 'hindsight-memory demo --question "Who has a cat?"'
 """To go on with."""
 
 
@@ -56,18 +58,18 @@ def retained(done: Retained, messages: int) -> RenderableType:
     )
     speed = f" retained in {done.seconds:.1f} s, {messages / done.seconds:.0f} messages a second"
     line.append(speed if done.new else " were here already: nothing to do", style="dim")
-    return Padding(line, (0, 1))
+    return Padding(line, (0, 1, 1, 1))
 
 
-def comparison(found: Comparison, number: int, total: int) -> RenderableType:
+def comparison(found: Comparison, story: Story, number: int) -> RenderableType:
     """A question, and what both searches show for it."""
     question = found.question
-    title = Text.assemble((f" {number} of {total} ", "bold cyan"), (f"{question.kind} ", "dim"))
+    title = Text.assemble((f" {number} ", "bold cyan"), (f"{question.kind} ", "dim"))
     columns = Table.grid(expand=True, padding=(0, 2))
     columns.add_column(ratio=1)
     columns.add_column(ratio=1)
     columns.add_row(_head("plain vector search", found.plain), _head("recall", found.recall))
-    columns.add_row(_hits(found.plain, question), _hits(found.recall, question))
+    columns.add_row(_hits(found.plain, question, story), _hits(found.recall, question, story))
     return Group(
         Rule(title, align="left", style="cyan", characters="─"),
         Text(f" {question.question}", style="bold"),
@@ -78,7 +80,7 @@ def comparison(found: Comparison, number: int, total: int) -> RenderableType:
     )
 
 
-def tally(comparisons: Sequence[Comparison], retained: Retained, seconds: float) -> RenderableType:
+def tally(comparisons: Sequence[Comparison], seconds: float) -> RenderableType:
     """What each search found, question by question and in all, and where to go from here."""
     asked = [c for c in comparisons if c.question.evidence]
     table = Table(box=box.SIMPLE_HEAD, expand=True, show_footer=True, pad_edge=False)
@@ -92,13 +94,14 @@ def tally(comparisons: Sequence[Comparison], retained: Retained, seconds: float)
     for found in asked:
         text = Text(found.question.question, overflow="ellipsis")
         table.add_row(text, _score(found.plain), _score(found.recall))
-    mean = sum(c.recall.seconds for c in comparisons) / max(1, len(comparisons))
+    typical = median(c.recall.seconds for c in comparisons)
     summary = Text.assemble(
         (f"{seconds:.1f} s in all", "bold"),
-        f", {mean * 1000:.0f} ms a recall. No LLM, no server, nothing left this machine.",
+        f", {typical * 1000:.0f} ms a recall. No LLM, no server, nothing left this machine.",
     )
-    code = "\n".join(_PYTHON)
-    ahead = Panel(Text(code), title="go on in Python", title_align="left", border_style="green")
+    summary.append(f"\nAsk your own: {_COMMAND}", style="dim")
+    code = Text("\n".join(_PYTHON))
+    ahead = Panel(code, title="go on in Python", title_align="left", border_style="green")
     return Group(Rule(style="cyan"), *([table] if asked else []), Padding(summary, (0, 1)), ahead)
 
 
@@ -111,50 +114,59 @@ def _head(name: str, answer: Answer) -> Text:
     return text
 
 
-def _hits(answer: Answer, question: StoryQuestion) -> RenderableType:
-    """One line for each message; evidence in full."""
+def _hits(answer: Answer, question: StoryQuestion, story: Story) -> RenderableType:
+    """A line for each message, evidence in full; then the evidence that is missing."""
     lines = Table.grid(padding=(0, 1), expand=True)
     lines.add_column(width=1)
+    lines.add_column(width=3, justify="right")
     lines.add_column(ratio=1)
-    for hit in answer.hits:
-        lines.add_row(*_hit(hit))
-    for message_id, place in zip(question.evidence, answer.places, strict=True):
-        if place is None or place > K:
-            where = f"ranks {place}" if place else "is nowhere"
-            lines.add_row(Text(MISSING, _BAD), Text(f"{message_id} {where}", _BAD))
+    for place, hit in enumerate(answer.hits, start=1):
+        lines.add_row(*_hit(place, hit, in_full=hit.is_evidence or not question.evidence))
+    for message_id, rank in zip(question.evidence, answer.places, strict=True):
+        if rank is None or rank > K:
+            missing = _one_line(story.message(message_id).line, "red")
+            lines.add_row(Text(MISSING, _BAD), Text(str(rank or "-"), _BAD), missing)
     return lines
 
 
-def _hit(hit: Hit) -> tuple[RenderableType, RenderableType]:
-    if not hit.is_evidence:
-        return "", Text(hit.message.line, "dim", no_wrap=True, overflow="ellipsis")
-    return Text(FOUND, _GOOD), Text(hit.message.line)
+def _hit(place: int, hit: Hit, in_full: bool) -> Sequence[RenderableType]:
+    style = _GOOD if hit.is_evidence else "dim"
+    if in_full:
+        shown: RenderableType = Group(Text(hit.message.line), Text(hit.why, "cyan"))
+    else:
+        shown = _one_line(hit.message.line, "dim")
+    return Text(FOUND if hit.is_evidence else "", style), Text(str(place), style), shown
+
+
+def _one_line(text: str, style: str) -> Text:
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
 
 
 def _understood(found: Comparison) -> Iterator[RenderableType]:
     """The times and names that recall saw in the question."""
-    seen = [f"“{w.text}” = {span_text(w.span)}" for w in found.result.windows]
+    grid = Table.grid(padding=(0, 1))
+    for window in found.result.windows:
+        grid.add_row("time", Text(window_text(window)))
     if names := found.result.entities_named:
-        seen.append(f"knows {', '.join(names)}")
-    if seen:
-        yield Text(f" {'; '.join(seen)}", style="dim")
+        grid.add_row("names", Text(", ".join(names)))
+    if grid.row_count:
+        grid.style = "dim"
+        yield Padding(grid, (0, 1))
 
 
 def _reasons(found: Comparison) -> Iterator[RenderableType]:
-    """Why plain search fails where it does, and what brought up each piece of evidence."""
+    """The answer, why plain search fails where it does, and what part of recall failed."""
     grid = Table.grid(padding=(0, 1))
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column()
     if found.question.answer:
         grid.add_row("answer", Text(found.question.answer, "bold"))
-    for hit in found.recall.hits:
-        if hit.is_evidence:
-            grid.add_row("how", Text(f"{hit.message.id}: {hit.why}"))
     if not found.plain.complete:
         grid.add_row("plain", Text(found.question.why))
     for failure in found.result.failures:
         grid.add_row(Text("FAILED", _BAD), Text(str(failure), _BAD))
-    yield Padding(grid, (1, 1, 0, 1))
+    if grid.row_count:
+        yield Padding(grid, (1, 1, 0, 1))
 
 
 def _score(answer: Answer) -> Text:

@@ -63,6 +63,10 @@ class Story:
         """Who takes part, in order of appearance."""
         return tuple(dict.fromkeys(message.speaker for message in self.messages))
 
+    def message(self, message_id: str) -> StoryMessage:
+        """The message of this id."""
+        return next(message for message in self.messages if message.id == message_id)
+
     def ask(self, question: str) -> StoryQuestion:
         """A question of the user's own, asked when the story's last one is."""
         return StoryQuestion(question, max(known.asked_at for known in self.questions))

@@ -118,7 +118,7 @@ def bm25(
     length: idf(t) * f * (k1 + 1) / (f + k1 * (1 - b + b * L / mean_length)).
 
     Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
-    2009, equation 3.15, with the IDF of `idf`.
+    2009, with the IDF of `idf`.
 
     Args:
         query: lexemes of the question.

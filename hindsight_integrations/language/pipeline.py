@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.errors import ModelFilesError
+from hindsight_integrations.errors import ExtractionError, ModelFilesError
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -102,6 +102,7 @@ class Pipeline:
 
         Raises:
             ModelFilesError: the model cannot be loaded.
+            ExtractionError: a component of the pipeline raised.
         """
         found = [Annotation(text) for text in texts]
         latin = [index for index, text in enumerate(texts) if _is_latin(text)]
@@ -112,8 +113,13 @@ class Pipeline:
                 self._language = self._model.load()
             with self._language.memory_zone():
                 docs = self._language.pipe((_readable(texts[i]) for i in latin), batch_size=_BATCH)
-                for index, doc in zip(latin, docs, strict=True):
-                    found[index] = _plain(texts[index], doc)
+                try:
+                    for index, doc in zip(latin, docs, strict=True):
+                        found[index] = _plain(texts[index], doc)
+                except Exception as error:
+                    raise ExtractionError(
+                        f"the spaCy pipeline {self.id} failed on a text: {error}"
+                    ) from error
         return found
 
 
@@ -161,8 +167,11 @@ def _load(model: str | Path) -> Language:
 
     try:
         return spacy.load(model, exclude=_UNUSED)
-    except (OSError, ValueError) as error:
-        raise ModelFilesError(f"the spaCy model {model} cannot be loaded: {error}") from error
+    except (ImportError, KeyError, OSError, ValueError) as error:
+        raise ModelFilesError(
+            f"the spaCy model {str(model)!r} cannot be loaded ({error}); install one that goes "
+            f"with spaCy {spacy.__version__}"
+        ) from error
 
 
 def _readable(text: str) -> str:

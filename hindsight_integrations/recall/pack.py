@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from hindsight_integrations.model import Chunk
+from hindsight_integrations.model import Chunk, Memory
 from hindsight_integrations.recall import render
-from hindsight_integrations.results import Recalled
 
 LINE_BREAK = 1
 """Tokens that joining two lines may add."""
@@ -15,20 +14,34 @@ LINE_BREAK = 1
 LEFT_OUT = 20
 """Memories reported at most of those that the budget left out."""
 
+MISSES = 60
+"""Memories in a row that do not fit before the budget counts as spent."""
+
+CHARACTERS_A_TOKEN = 12
+"""More than this a token of any prose has on average: a longer line need not be counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What fits: memories in order, their text, its tokens, and what was left out."""
+    """What fits.
 
-    memories: tuple[Recalled, ...]
+    Attributes:
+        taken: places in the ranking of the memories that fit, and what each takes of the budget.
+        left_out: places of those that were too long for what was left, the first few.
+        text: the memories taken, rendered.
+        tokens: of that text.
+        truncated: not even the best memory fitted; `text` is its beginning.
+    """
+
+    taken: tuple[tuple[int, int], ...]
+    left_out: tuple[int, ...]
     text: str
     tokens: int
-    truncated: bool
-    left_out: tuple[Recalled, ...]
+    truncated: bool = False
 
 
 def pack(
-    ranked: Iterable[Recalled],
+    ranked: Iterable[Memory],
     max_tokens: int,
     count: Callable[[str], int],
     truncate: Callable[[str, int], str],
@@ -38,42 +51,51 @@ def pack(
     One that does not fit is skipped, not a stop. If none fits, the best is cut to the budget.
 
     Args:
-        ranked: memories, best first.
+        ranked: memories, best first; read no further than the budget reaches.
         max_tokens: budget of the whole text, in tokens.
         count: tokens of a text.
         truncate: a text cut to so many tokens.
     """
-    taken: list[Recalled] = []
-    left_out: list[Recalled] = []
+    taken: list[tuple[int, int, Memory]] = []
+    left_out: list[int] = []
     headers: set[str] = set()
     spent = 0
-    first: Recalled | None = None
-    for item in ranked:
-        first = first or item
-        head = render.header(item.memory)
-        cost = count(item.text) + LINE_BREAK
-        if head not in headers:
-            cost += count(head) + LINE_BREAK
-        if spent + cost > max_tokens:
-            if len(left_out) < LEFT_OUT:
-                left_out.append(item)
+    best: Memory | None = None
+    for place, memory in enumerate(ranked):
+        best = best or memory
+        if taken and place - taken[-1][0] > MISSES:
+            break
+        left = max_tokens - spent
+        cost = _cost(memory, left, headers, count)
+        if cost > left:
+            left_out.append(place)
             continue
         spent += cost
-        headers.add(head)
-        taken.append(replace(item, tokens=cost))
+        headers.add(render.header(memory))
+        taken.append((place, cost, memory))
     # Joining lines can merge or split tokens: the text itself is what must fit.
-    text = render.render(item.memory for item in taken)
+    text = render.render(memory for *_, memory in taken)
     while taken and (tokens := count(text)) > max_tokens:
-        left_out.insert(0, taken.pop())
-        text = render.render(item.memory for item in taken)
+        left_out.insert(0, taken.pop()[0])
+        text = render.render(memory for *_, memory in taken)
     if taken:
-        return Packed(tuple(taken), text, tokens, False, tuple(left_out))
-    if first is None:
-        return Packed((), "", 0, False, ())
-    text = truncate(first.text, max_tokens)
-    cut = replace(first, text=text, tokens=count(text))
-    rest = tuple(item for item in left_out if item.memory.id != first.memory.id)
-    return Packed((cut,), text, cut.tokens, True, rest)
+        places = tuple((place, cost) for place, cost, _ in taken)
+        return Packed(places, tuple(left_out[:LEFT_OUT]), text, tokens)
+    if best is None:
+        return Packed((), (), "", 0)
+    text = truncate(render.line(best), max_tokens)
+    rest = tuple(place for place in left_out[: LEFT_OUT + 1] if place)
+    return Packed(((0, count(text)),), rest, text, count(text), truncated=True)
+
+
+def _cost(memory: Memory, left: int, headers: set[str], count: Callable[[str], int]) -> int:
+    """Tokens the memory takes, with its header if it opens one; or a number beyond `left`."""
+    line = render.line(memory)
+    if len(line) > left * CHARACTERS_A_TOKEN:
+        return left + 1
+    cost = count(line) + LINE_BREAK
+    head = render.header(memory)
+    return cost if head in headers else cost + count(head) + LINE_BREAK
 
 
 def fill(

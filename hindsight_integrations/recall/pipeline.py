@@ -11,8 +11,6 @@ from concurrent.futures import Executor, Future, TimeoutError
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.language.encode import TextEncoder
 from hindsight_integrations.language.lexemes import lexemes
@@ -102,15 +100,28 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
     with clock.timing("rank"):
         ranking = _rank(parts, pool, question, request)
     with clock.timing("pack"):
-        ranked = _results(pool, ranking, request.min_score)
-        packed = pack(ranked, request.max_tokens, parts.tokenizer.count, parts.tokenizer.truncate)
-        chunks = source_chunks(parts.graph, packed.memories, request.chunk_tokens, parts.tokenizer)
-        notes = entity_notes(parts.graph, packed.memories, request.entity_tokens, parts.tokenizer)
+        order = _in_order(pool, ranking, request.min_score)
+        packed = pack(
+            (pool.records[position].memory for position in order),
+            request.max_tokens,
+            parts.tokenizer.count,
+            parts.tokenizer.truncate,
+        )
+        found = tuple(
+            _recalled(pool, ranking, order[place], place, tokens) for place, tokens in packed.taken
+        )
+        if packed.truncated:
+            found = (replace(found[0], text=packed.text),)
+        left_out = tuple(
+            _recalled(pool, ranking, order[place], place, 0) for place in packed.left_out
+        )
+        chunks = source_chunks(parts.graph, found, request.chunk_tokens, parts.tokenizer)
+        notes = entity_notes(parts.graph, found, request.entity_tokens, parts.tokenizer)
     failures = [failure for answer in answers for failure in answer.failures]
     return RecallResult(
         bank_ids=request.bank_ids,
         query=request.query,
-        memories=packed.memories,
+        memories=found,
         text=packed.text,
         tokens=packed.tokens,
         max_tokens=request.max_tokens,
@@ -119,7 +130,7 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
         entities_named=tuple(dict.fromkeys(n for answer in answers for n in answer.named)),
         chunks=chunks,
         entity_notes=notes,
-        left_out=packed.left_out,
+        left_out=left_out,
         considered=len(pool),
         failures=(*failures, *ranking.failures),
         timings={**clock.seconds, "total": time.perf_counter() - started},
@@ -234,26 +245,30 @@ def _rank(parts: RecallParts, pool: Pool, question: Question, request: RecallReq
     return ranking
 
 
-def _results(pool: Pool, ranking: Ranking, min_score: float | None) -> Iterator[Recalled]:
-    """The pool in order, without near repetitions and what falls short of `min_score`."""
-    seen: set[tuple[str, str]] = set()
-    place = 0
-    for i in ranking.order.tolist():
-        record = pool.records[i]
-        memory = record.memory
-        said = (memory.bank_id, record.fingerprint)
-        if said in seen or (min_score is not None and ranking.relevance[i] < min_score):
+def _in_order(pool: Pool, ranking: Ranking, min_score: float | None) -> list[int]:
+    """Positions in the pool, best first, without repetitions and what falls short."""
+    said: set[tuple[str, str]] = set()
+    order: list[int] = []
+    for position in ranking.order.tolist():
+        record = pool.records[position]
+        key = (record.memory.bank_id, record.fingerprint)
+        if key in said or (min_score is not None and ranking.relevance[position] < min_score):
             continue
-        seen.add(said)
-        place += 1
-        yield Recalled(
-            memory=memory,
-            rank=place,
-            score=float(np.round(ranking.relevance[i], 6)),
-            total=float(ranking.total[i]),
-            fused=float(pool.fused[i]),
-            text=render.line(memory),
-            tokens=0,
-            arms=pool.arms[i],
-            signals=ranking.signals(i),
-        )
+        said.add(key)
+        order.append(position)
+    return order
+
+
+def _recalled(pool: Pool, ranking: Ranking, position: int, place: int, tokens: int) -> Recalled:
+    memory = pool.records[position].memory
+    return Recalled(
+        memory=memory,
+        rank=place + 1,
+        score=round(float(ranking.relevance[position]), 6),
+        total=float(ranking.total[position]),
+        fused=float(pool.fused[position]),
+        text=render.line(memory),
+        tokens=tokens,
+        arms=pool.arms[position],
+        signals=ranking.signals(position),
+    )

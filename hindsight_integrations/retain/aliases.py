@@ -58,11 +58,11 @@ def aliases_stated(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
         first, second, gap = text[start:end], text[next_start:next_end], text[end:next_start]
         if _NEW_THEN_OLD.fullmatch(gap):
             stated.append((first, second))
-        elif _OLD_THEN_NEW.fullmatch(gap) or (
-            _INTO.fullmatch(gap) and _RENAMING.search(text, 0, start)
+        elif (
+            _OLD_THEN_NEW.fullmatch(gap)
+            or (_INTO.fullmatch(gap) and _RENAMING.search(text, 0, start))
+            or (_BRACKET.fullmatch(gap) and acronym(parse(first).norm) == parse(second).norm)
         ):
-            stated.append((second, first))
-        elif _BRACKET.fullmatch(gap) and acronym(parse(first).norm) == parse(second).norm:
             stated.append((second, first))
     return stated
 

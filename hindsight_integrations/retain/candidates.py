@@ -126,7 +126,10 @@ def _formal_spellings(name: Name) -> list[str]:
     return [" ".join((formal, *name.words[1:])) for formal in sorted(formal_names(name.words[0]))]
 
 
-def _keys(name: Name) -> set[str]:
+def _keys(name: Name) -> list[str]:
     """What a new entity of the batch is found by: how its words begin, and its initials."""
-    words = {*name.words, *formal_names(name.words[0])}
-    return {word[:2] for word in words} | {f"={name.norm}", f"={acronym(name.norm)}"}
+    words = (*name.words, *sorted(formal_names(name.words[0])))
+    forms = (name.norm, acronym(name.norm))
+    return list(
+        dict.fromkeys([word[:2] for word in words] + [f"={form}" for form in forms if form])
+    )

@@ -1,7 +1,7 @@
 """Whether two names can be one thing's, and how alike they are.
 
-Strict, since a wrong merge is hard to undo and a missed one is a click. Names are compared word by word; a part of a word is never enough, so "Al" is not "Alice" and
-"Tigran" is not "Iran".
+Strict, since a wrong merge is hard to undo and a missed one is a click. Names are compared word
+by word; a part of a word is never enough, so "Al" is not "Alice" and "Tigran" is not "Iran".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rapidfuzz.distance import OSA
 
 from hindsight_integrations.naming import entity_norm
 from hindsight_integrations.retain import lexicon
-from hindsight_integrations.retain.nicknames import same_given_name
+from hindsight_integrations.retain.nicknames import may_be_mans, may_be_womans, same_given_name
 
 
 class Relation(StrEnum):
@@ -40,7 +40,7 @@ class Gate(StrEnum):
     WORDS = "a word of one has no match in the other"
     NUMBERS = "their numbers differ"
     KINDS = "they are of different kinds"
-    TITLES = "one is a man's title, the other a woman's"
+    TITLES = "one is called as a man, the other as a woman"
     TOGETHER = "the same statement mentions both"
     SCORE = "the score is below the threshold"
     AMBIGUOUS = "another fits as well"
@@ -78,7 +78,7 @@ _NOT_IN_ACRONYM = frozenset(
     {"of", "the", "and", "for", "in", "de", "du", "des", "la", "der", "und"}
 )
 _MEN = frozenset(
-    "mr sir lord king prince uncle father brother grandpa herr monsieur señor signor tío onkel".split()
+    "mr sir lord king prince uncle father brother grandpa herr monsieur señor signor tío".split()
 )
 _WOMEN = frozenset(
     "mrs ms miss lady dame madam queen princess aunt auntie sister grandma granny frau fräulein "
@@ -117,16 +117,24 @@ class Name:
 def parse(name: str) -> Name:
     """Take a name apart for comparing."""
     norm = entity_norm(name)
-    words = [_SPELLED_OUT.get(word, word) for word in norm.split()]
+    words = [_SPELLED_OUT.get(word, word) for word in norm.split()] or [norm]
     title = words[0] if len(words) > 1 and words[0] in _PLAIN_TITLES else ""
     core = words[1:] if title else words
     core = [word for word in core if word not in _IGNORED] or core
+    if len(core) > 1 and core[0] in lexicon.NUMBERED and _is_code(core[1:]):
+        core = core[1:]
     while len(core) > 1 and core[-1] in _COMPANY_SUFFIXES:
         core.pop()
     numbers = frozenset(
         word for word in core if word in _GENERATIONS or any(map(str.isdigit, word))
     )
     return Name(norm, tuple(core), numbers, title, "@" in name.strip()[1:])
+
+
+def _is_code(words: list[str]) -> bool:
+    """Whether they tell a thing without the noun before them: "INV-20417", not "101" or "B12"."""
+    letters = sum(character.isalpha() for word in words for character in word)
+    return letters > 1 and any(character.isdigit() for character in words[-1])
 
 
 _PLAIN_TITLES = frozenset(entity_norm(title) for title in lexicon.TITLES)
@@ -148,12 +156,17 @@ def compare(one: str, one_kind: str, other: str, other_kind: str) -> Match | Gat
     kinds = {one_kind, other_kind}
     if "person" in kinds and kinds & _NEVER_PERSONS:
         return Gate.KINDS
-    if {a.title, b.title} & _MEN and {a.title, b.title} & _WOMEN:
+    if not _titles_agree(a, b):
         return Gate.TITLES
     if "".join(a.words) == "".join(b.words):
         return SAME
     if "person" in kinds and not a.numbers:
-        return _compare_persons(a, b)
+        if len(a.words) <= len(b.words):
+            return _compare_persons(a, b, short_kind=one_kind)
+        match = _compare_persons(b, a, short_kind=other_kind)
+        if isinstance(match, Match) and match.relation is Relation.SHORTER:
+            return Match(Relation.FULLER, match.similarity)
+        return match
     if acronym := _compare_acronym(a, b):
         return acronym
     if len(a.words) != len(b.words):
@@ -161,14 +174,21 @@ def compare(one: str, one_kind: str, other: str, other_kind: str) -> Match | Gat
     return _variant([_word(x, y) for x, y in zip(a.words, b.words, strict=True)])
 
 
-def _compare_persons(a: Name, b: Name) -> Match | Gate:
-    if len(a.words) > len(b.words):
-        match = _compare_persons(b, a)
-        if isinstance(match, Match) and match.relation is Relation.SHORTER:
-            return Match(Relation.FULLER, match.similarity)
-        return match
+def _titles_agree(a: Name, b: Name) -> bool:
+    """Whether no title of one is the other sex's than the title or the given name of the other."""
+    for one, other in ((a, b), (b, a)):
+        given = other.words[0] if other.is_full else ""
+        if one.title in _MEN and (other.title in _WOMEN or not may_be_mans(given)):
+            return False
+        if one.title in _WOMEN and (other.title in _MEN or not may_be_womans(given)):
+            return False
+    return True
+
+
+def _compare_persons(a: Name, b: Name, short_kind: str) -> Match | Gate:
+    """A person's name against one of as many words or more."""
     if not a.is_full:
-        return _compare_single(a, b)
+        return _compare_single(a, b, short_kind)
     first, last = _given(a.words[0], b.words[0]), _word(a.words[-1], b.words[-1], initial=True)
     if last == 0.0 and a.words[-1] in b.words[1:]:
         last = SHORT_FORM  # two surnames, the second left out
@@ -178,19 +198,21 @@ def _compare_persons(a: Name, b: Name) -> Match | Gate:
     ]
     if min(first, last, *middle, 1.0) == 0.0:
         return Gate.WORDS
-    similarity = (first + last) / 2
+    similarity = (first + last) / 2 * (1.0 if len(a.words) == len(b.words) else SHORT_FORM)
     if _is_misspelt(a.words[0], b.words[0]) or _is_misspelt(a.words[-1], b.words[-1]):
         return Match(Relation.VARIANT, similarity)
     return Match(Relation.SHORTER, similarity)
 
 
-def _compare_single(a: Name, b: Name) -> Match | Gate:
-    """A single word against a name of one or more."""
+def _compare_single(a: Name, b: Name, kind: str) -> Match | Gate:
+    """A single word against a person's name of one or more."""
     word = a.words[0]
+    if kind != "person" and word in lexicon.ALSO_WORDS:
+        return Gate.WORDS
     first = _given(word, b.words[0]) if len(word) > 1 and not a.title else 0.0
     if first == 1.0:
         return Match(Relation.SHORTER, SHORT_FORM)
-    if b.is_full and word == b.words[-1]:
+    if b.is_full and word == b.words[-1] and kind == "person":
         return Match(Relation.SHORTER, SHORT_FORM if a.title else SURNAME_ALONE)
     if first == 0.0:
         return Gate.WORDS
@@ -220,12 +242,10 @@ def _word(one: str, other: str, *, initial: bool = False) -> float:
 def _is_misspelt(one: str, other: str) -> bool:
     """Whether two words differ by a slip or two.
 
-    Not at their ends, where inflection and gender are: "Daniel" is not "Daniela".
+    Not in their last letter, where inflection and gender are: "Daniel" is not "Daniela".
     """
     shorter = min(len(one), len(other))
-    if one == other or shorter < _SHORTEST_MISSPELT or one[0] != other[0]:
-        return False
-    if one[: shorter - 1] == other[: shorter - 1]:
+    if one == other or shorter < _SHORTEST_MISSPELT or (one[0], one[-1]) != (other[0], other[-1]):
         return False
     most = 1 if shorter < _LONG_WORD else 2
     return OSA.distance(one, other, score_cutoff=most) <= most

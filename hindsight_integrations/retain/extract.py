@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import accumulate
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.language.pipeline import Pipeline
@@ -118,21 +120,30 @@ class SentenceExtractor:
         """Where the facts of a text begin and end, white space around them left out."""
         if self._count(text) <= self._fact_tokens:
             return list(_trimmed(text, [len(text)]))
-        parts = pieces(text, self._fact_tokens, self._count)
-        total = sum(part.tokens for part in parts)
-        target = total / math.ceil(total / self._fact_tokens)
-        ends: list[int] = []
-        end = size = 0
-        for part in parts:
-            if size and (size + part.tokens / 2 > target or size + part.tokens > self._fact_tokens):
-                ends.append(end)
-                size = 0
-            size += part.tokens
-            end += len(part.text)
-        return list(_trimmed(text, [*ends, end]))
+        sentences = pieces(text, self._fact_tokens, self._count)
+        groups = _balanced([sentence.tokens for sentence in sentences], self._fact_tokens)
+        lengths = [len(sentence.text) for sentence in sentences]
+        return list(_trimmed(text, accumulate(sum(lengths[i] for i in group) for group in groups)))
 
 
-def _trimmed(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _balanced(sizes: Sequence[int], limit: int) -> list[list[int]]:
+    """Successive positions in as few groups as keep within the limit, of about equal size.
+
+    With `n` groups a position belongs to the n-th part of the total in which its middle lies.
+    """
+    total = sum(sizes)
+    middles = [end - size / 2 for size, end in zip(sizes, accumulate(sizes), strict=True)]
+    for parts in range(math.ceil(total / limit), total):
+        by_part: defaultdict[int, list[int]] = defaultdict(list)
+        for position, middle in enumerate(middles):
+            by_part[int(middle * parts / total)].append(position)
+        groups = list(by_part.values())
+        if all(len(group) == 1 or sum(sizes[i] for i in group) <= limit for group in groups):
+            return groups
+    return [[position] for position in range(len(sizes))]
+
+
+def _trimmed(text: str, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
     start = 0
     for end in ends:
         part = text[start:end]

@@ -120,8 +120,9 @@ def _marked(
         last = index
         while last < len(words) and words[last].start < name.end:
             last += 1
-        if not any(proper[index:last]) and not _is_lower_name(words[index:last], kind):
-            continue
+        if not any(proper[index:last]):
+            if any(proper) or not _is_lower_name(words[index:last], kind):
+                continue
         if kind in _NEVER_COMPOUND:
             for segment in _segments(text, words[index:last]):
                 for is_and, part in groupby(segment, lambda word: word.lower == "and"):
@@ -188,18 +189,18 @@ def _name(text: str, words: Sequence[Word], kind: str) -> Iterator[NameSpan]:
         spelled = text[name[0].start : name[-1].stem_end]
         yield NameSpan(
             name[0].start,
-            name[-1].end,
+            name[-1].stem_end,
             " ".join(spelled.split()),
             "person" if titled else _kind(text[: name[0].start], name, kind),
         )
 
 
 def _merely_precedes(word: Word) -> bool:
-    if word.is_capital:
-        return word.lower in _AROUND_NAMES and not _is_acronym(word)
-    if word.lower in lexicon.NUMBERED:
-        return True
-    return word.lower not in lexicon.NAME_LINKS and not word.is_tagged_proper
+    if not word.is_capital and word.lower in lexicon.NAME_LINKS:
+        return False
+    if word.lower in _AROUND_NAMES:
+        return not _is_acronym(word)
+    return not word.is_capital and (word.lower in lexicon.NUMBERED or not word.is_tagged_proper)
 
 
 def _is_name(words: Sequence[Word]) -> bool:
@@ -212,7 +213,7 @@ def _is_name(words: Sequence[Word]) -> bool:
 
 
 def _is_lower_name(words: Sequence[Word], kind: str) -> bool:
-    """Whether this is a person or place that the writer did not bother to capitalise."""
+    """Whether this is a person or place, in the words of one who capitalises nothing."""
     return kind in ("person", "place") and all(
         word.is_tagged_proper and word.lower not in _CAN_BE_ORDINARY for word in words
     )

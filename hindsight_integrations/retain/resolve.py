@@ -153,7 +153,6 @@ class _Batch:
         stated = aliases_stated(text, [mention.name for mention in mentions]) if text else []
         partners = {parse(one).norm: other for pair in stated for one, other in (pair, pair[::-1])}
         newer = {parse(new).norm for new, _ in stated}
-        named = {parse(mention.name).norm for mention in mentions}
         context = {owner.id for m in mentions if (owner := self._known.owner(m.name))}
         decided: dict[int, Decision] = {}
         for index in sorted(
@@ -167,7 +166,7 @@ class _Batch:
             mention = mentions[index]
             partner = partners.get(parse(mention.name).norm)
             decision = self._stated(mention, partner) or self._decide(
-                mention, moment, context, named
+                mention, moment, context, [m for m in mentions if m != mention]
             )
             decided[index] = decision
             context.add(decision.entity_id)
@@ -197,7 +196,11 @@ class _Batch:
         return Decision(mention, entity.id, entity.name, Relation.STATED)
 
     def _decide(
-        self, mention: Mention, moment: datetime, context: Collection[str], named: Collection[str]
+        self,
+        mention: Mention,
+        moment: datetime,
+        context: Collection[str],
+        beside: Sequence[Mention],
     ) -> Decision:
         owner = self._known.owner(mention.name)
         may_be_part = not parse(mention.name).is_full and (
@@ -214,8 +217,8 @@ class _Batch:
                 options.append(_Option(entity, match.relation, score))
             else:
                 refused[entity.name] = match
-        options.sort(key=lambda option: (-option.score.total, option.entity.id))
-        best, reasons = self._best(mention, options, named)
+        options.sort(key=lambda option: -option.score.total)
+        best, reasons = self._best(mention, options, beside)
         refused = {**reasons, **refused}
         reasons_given = tuple(refused.items())[:_MOST_REFUSED]
         if best is None:
@@ -228,13 +231,13 @@ class _Batch:
         )
 
     def _best(
-        self, mention: Mention, options: Sequence[_Option], named: Collection[str]
+        self, mention: Mention, options: Sequence[_Option], beside: Sequence[Mention]
     ) -> tuple[_Option | None, dict[str, Gate]]:
         """The option that is good enough and better than any other, and why the others are not."""
         reasons: dict[str, Gate] = {}
         fit: list[_Option] = []
         for option in options:
-            gate = self._gate(mention, option, options, named)
+            gate = self._gate(mention, option, options, beside)
             if gate is None:
                 fit.append(option)
             else:
@@ -250,20 +253,23 @@ class _Batch:
         mention: Mention,
         option: _Option,
         options: Sequence[_Option],
-        named: Collection[str],
+        beside: Sequence[Mention],
     ) -> Gate | None:
         """What keeps a possible candidate from being taken, if anything."""
         score, relation = option.score, option.relation
         if relation is Relation.SAME:
             return None
-        if relation in (Relation.FULLER, Relation.VARIANT):
-            norms = {parse(name).norm for name in _names(option.entity)}
-            if not norms.isdisjoint(named):
-                return Gate.TOGETHER
-        elif len(options) == 1 and score.name >= SURE_NAME:
+        is_full = parse(mention.name).is_full
+        if (is_full or relation is Relation.VARIANT) and any(
+            isinstance(_relate(other, option.entity), Match) for other in beside
+        ):
+            return Gate.TOGETHER
+        is_short = relation in (Relation.SHORTER, Relation.ACRONYM)
+        if is_short and len(options) == 1 and score.name >= SURE_NAME:
             return None
-        misspelt = relation is Relation.VARIANT and not parse(mention.name).is_full
-        if score.total < self._threshold or (misspelt and score.context == 0.0):
+        stale = relation is Relation.FULLER and score.recency == 0.0
+        unsupported = relation is Relation.VARIANT and not is_full and score.context == 0.0
+        if stale or unsupported or score.total < self._threshold:
             return Gate.SCORE
         return None
 

@@ -51,6 +51,15 @@ CHROMA_ERRORS: Mapping[str, type[StoreError]] = {
 }
 """What each error of Chroma means to us, by the name of its class."""
 
+_ERRORS_BENEATH: Mapping[str, type[StoreError]] = {
+    "DatabaseError": StoreUnavailableError,
+    "HTTPError": StoreUnavailableError,
+    "OSError": StoreUnavailableError,
+    "TypeError": StoreError,
+    "ValueError": StoreError,
+}
+"""What Chroma lets through: of SQLite, httpx and the system, and its checks of arguments."""
+
 _NOT_CORRUPT = (
     "database is locked",
     "disk i/o error",
@@ -87,7 +96,7 @@ _FILES_BESIDE = 200
 def store_error(error: BaseException, where: str) -> StoreError | None:
     """What `error`, raised by Chroma's library, is in our terms; None if it is none of Chroma's.
 
-    Interrupts, exits and the lack of memory are not Chroma's.
+    Interrupts, the lack of memory and errors of programming are not Chroma's.
     """
     kind = _kind(error)
     if kind is None:
@@ -97,15 +106,14 @@ def store_error(error: BaseException, where: str) -> StoreError | None:
 
 
 def _kind(error: BaseException) -> type[StoreError] | None:
-    by_name = (CHROMA_ERRORS.get(cls.__name__) for cls in type(error).__mro__)
-    kind = next((found for found in by_name if found), None)
+    if type(error) is Exception:  # a server's answer that Chroma's client does not know
+        return StoreUnavailableError
+    known = {**CHROMA_ERRORS, **_ERRORS_BENEATH}
+    names = (cls.__name__ for cls in type(error).__mro__)
+    kind = next((known[name] for name in names if name in known), None)
     if kind is StoreCorruptError and any(sign in str(error).lower() for sign in _NOT_CORRUPT):
         return StoreUnavailableError
-    if kind or not isinstance(error, Exception) or isinstance(error, MemoryError):
-        return kind
-    if isinstance(error, ValueError | TypeError):  # Chroma's checks of arguments
-        return StoreError
-    return StoreUnavailableError  # the network's and the system's errors
+    return kind
 
 
 @contextmanager

@@ -61,6 +61,19 @@ class Folder:
             ) from error
         return folder
 
+    @classmethod
+    def shared(cls, path: str | os.PathLike[str]) -> Folder:
+        """The folder for one of several processes, whose vectors lie on a server.
+
+        The graph takes several writers; only the embedded vector index needs an owner.
+
+        Raises:
+            StoreLockedError: a process has it open with its vectors inside.
+        """
+        folder = cls.open(path)
+        folder.close()
+        return folder
+
     @property
     def graph_path(self) -> Path:
         """The file of the graph."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -7,25 +8,26 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.language.tokens import as_tokenizer
 from hindsight_integrations.model import Memory
-from hindsight_integrations.recall import render
 from hindsight_integrations.recall.pack import Packed, pack
-from hindsight_integrations.results import Recalled
 
 TOKENS = as_tokenizer("cl100k_base")
 START = datetime(2025, 1, 1, 9, tzinfo=UTC)
 
 
-def recalled(rank: int, text: str, *, day: int = 0) -> Recalled:
-    memory = Memory(f"m{rank}", "bank", text, mentioned_at=START + timedelta(days=day))
-    return Recalled(memory, rank, 0.5, 1.0, 0.1, render.line(memory), 0)
+def memory(text: str, *, day: int = 0) -> Memory:
+    return Memory("m", "bank", text, mentioned_at=START + timedelta(days=day))
 
 
-def packed(items: list[Recalled], max_tokens: int) -> Packed:
-    return pack(items, max_tokens, TOKENS.count, TOKENS.truncate)
+def packed(ranked: Iterable[Memory], max_tokens: int) -> Packed:
+    return pack(ranked, max_tokens, TOKENS.count, TOKENS.truncate)
+
+
+def places(result: Packed) -> list[int]:
+    return [place for place, _ in result.taken]
 
 
 def test_everything_fits_a_large_budget() -> None:
-    result = packed([recalled(1, "one"), recalled(2, "two", day=1)], 100)
+    result = packed([memory("one"), memory("two", day=1)], 100)
     assert result.text == "[01 Jan 2025, 09:00]\none\n[02 Jan 2025, 09:00]\ntwo"
     assert result.tokens == TOKENS.count(result.text)
     assert not result.truncated
@@ -33,29 +35,28 @@ def test_everything_fits_a_large_budget() -> None:
 
 
 def test_memories_of_one_session_share_a_header() -> None:
-    result = packed([recalled(1, "one"), recalled(2, "two", day=1), recalled(3, "three")], 100)
+    result = packed([memory("one"), memory("two", day=1), memory("three")], 100)
     assert result.text == "[01 Jan 2025, 09:00]\none\nthree\n[02 Jan 2025, 09:00]\ntwo"
-    assert [item.rank for item in result.memories] == [1, 2, 3]
+    assert places(result) == [0, 1, 2]
 
 
 def test_an_oversize_memory_is_skipped_and_later_ones_still_fit() -> None:
-    long, short = recalled(1, "word " * 500), recalled(2, "short")
-    result = packed([long, short], 40)
-    assert [item.memory.id for item in result.memories] == ["m2"]
-    assert [item.memory.id for item in result.left_out] == ["m1"]
+    result = packed([memory("word " * 500), memory("short")], 40)
+    assert places(result) == [1]
+    assert result.left_out == (0,)
     assert not result.truncated
 
 
 def test_if_nothing_fits_the_best_is_cut() -> None:
-    result = packed([recalled(1, "word " * 500), recalled(2, "other " * 500)], 20)
+    result = packed([memory("word " * 500), memory("other " * 500)], 20)
     assert result.truncated
-    assert [item.memory.id for item in result.memories] == ["m1"]
+    assert places(result) == [0]
     assert 0 < result.tokens <= 20
-    assert [item.memory.id for item in result.left_out] == ["m2"]
+    assert result.left_out == (1,)
 
 
 def test_nothing_in_gives_nothing_out() -> None:
-    assert packed([], 100) == Packed((), "", 0, False, ())
+    assert packed([], 100) == Packed((), (), "", 0)
 
 
 TEXTS = st.lists(st.text(min_size=1, max_size=80), min_size=1, max_size=12)
@@ -65,9 +66,21 @@ TEXTS = st.lists(st.text(min_size=1, max_size=80), min_size=1, max_size=12)
 def test_the_rendered_text_never_exceeds_the_budget(
     texts: list[str], max_tokens: int, days: int
 ) -> None:
-    items = [recalled(i, text, day=i % days) for i, text in enumerate(texts, start=1)]
-    result = packed(items, max_tokens)
+    ranked = [memory(text, day=i % days) for i, text in enumerate(texts)]
+    result = packed(ranked, max_tokens)
     assert TOKENS.count(result.text) == result.tokens <= max_tokens
-    taken = [item.rank for item in result.memories]
-    assert taken == sorted(taken)
-    assert len(result.memories) + len(result.left_out) == len(items)
+    assert places(result) == sorted(places(result))
+    assert sorted([*places(result), *result.left_out]) == list(range(len(texts)))
+
+
+def test_the_ranking_is_read_no_further_than_the_budget_reaches() -> None:
+    read = 0
+
+    def endless() -> Iterator[Memory]:
+        nonlocal read
+        while True:
+            read += 1
+            yield memory("word " * 20)
+
+    assert len(packed(endless(), 200).taken) == 8
+    assert read < 100

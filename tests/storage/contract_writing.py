@@ -89,9 +89,7 @@ class WritingContract:
             sources=(Source(text, text, 0, NOW, text),),
         )
         given = replace(given, lexemes=(text, "other"), fingerprint=text)
-        given = replace(
-            given, memory=replace(given.memory, entities=(text,)), entity_ids=(text,)
-        )
+        given = replace(given, memory=replace(given.memory, entities=(text,)), entity_ids=(text,))
         graph.apply(
             ChangeSet(
                 "b",
@@ -274,7 +272,9 @@ class WritingContract:
         assert graph.matching("b", replace(VALID, document_id="e"), 5) == ["m"]
 
     def test_links_to_absent_memories_are_passed_over(self, graph: GraphStore) -> None:
-        keep(graph, record("a"), record("b"), links=(link("a", "b"), link("a", "x"), link("x", "b")))
+        keep(
+            graph, record("a"), record("b"), links=(link("a", "b"), link("a", "x"), link("x", "b"))
+        )
         assert graph.links("b", ["a"], 9, VALID) == [link("a", "b")]
 
     def test_a_link_stored_again_gets_its_new_weight(self, graph: GraphStore) -> None:

@@ -301,7 +301,7 @@ def test_every_error_of_chroma_is_mapped() -> None:
 def test_a_panic_of_chroma_is_a_store_error_and_an_interrupt_is_not() -> None:
     panic = type("PanicException", (BaseException,), {})
     assert isinstance(store_error(panic("index out of bounds"), "here"), StoreCorruptError)
-    for error in (KeyboardInterrupt(), SystemExit(), MemoryError()):
+    for error in (KeyboardInterrupt(), SystemExit(), MemoryError(), AssertionError()):
         assert store_error(error, "here") is None
 
 

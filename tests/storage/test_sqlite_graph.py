@@ -1,4 +1,4 @@
-"""SQLite as the graph store."""
+"""SQLite as the graph store: the contract, in a file and in memory."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import pytest
 
 from hindsight_integrations.storage.sqlite import SqliteGraph
 
-from .contract_filters import FilterContract
-from .contract_writing import WritingContract
-from .graphs import STAMP
-from hindsight_integrations.model import Bank
+from .graph_contract import GraphContract
 
 
-class TestInAFile(WritingContract, FilterContract):
+class TestInAFile(GraphContract):
     @pytest.fixture
     def graph(self, tmp_path: Path) -> Iterator[SqliteGraph]:
         graph = SqliteGraph(tmp_path / "graph.db")
-        graph.create_bank(Bank("b"), STAMP)
+        yield graph
+        graph.close()
+
+
+class TestInMemory(GraphContract):
+    @pytest.fixture
+    def graph(self) -> Iterator[SqliteGraph]:
+        graph = SqliteGraph(None)
         yield graph
         graph.close()

@@ -63,8 +63,8 @@ _ARTICLES = word_set("the a my your")
 
 _NO_EVENT = word_set(
     """
-    about above across all and another as at below but by for from in into it now of off on onto or out
-    so than that them then these this those to too under up us when with you yet
+    about above across all and another as at below but by for from in into it now of off on onto
+    or out so than that them then these this those to too under up us when with you yet
     """
 )
 """Words that begin no event: "what did I say before about ...?", "after that"."""

@@ -48,7 +48,7 @@ _CONTEXT = 200
 """Characters on each side in which the sentence around an expression is looked for."""
 
 _SENTENCE_END = re.compile(r"[.!?\n]")
-_LAST_WORD = re.compile(r"(\w+)\W*\Z")
+_LAST_WORD = re.compile(r"(\w+)[^\w.!?;:\n]*\Z")
 _NEXT_WORD = re.compile(r"\s*(\w+)")
 
 
@@ -99,10 +99,6 @@ class Scene:
             return when.nearest(self.reference)
         return (when.over if weekly else when.past)(self.reference)
 
-    def speaks_of_future(self, start: int, end: int) -> bool:
-        """Whether the sentence around these offsets is about what will be."""
-        return (self.language.tense(self.sentence(start, end)) or self.prefer) == "future"
-
     def sentence(self, start: int, end: int) -> str:
         """The sentence around these offsets, as far as it is near."""
         before = _SENTENCE_END.split(self.text[max(0, start - _CONTEXT) : start])[-1]
@@ -110,7 +106,7 @@ class Scene:
         return before + self.text[start:end] + after
 
     def word_before(self, start: int) -> str:
-        """The word that ends before an offset, as spelled; empty where there is none."""
+        """The word before an offset, as spelled; empty where a sentence begins."""
         found = _LAST_WORD.search(self.text[max(0, start - 30) : start])
         return found[1] if found else ""
 

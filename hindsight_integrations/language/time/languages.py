@@ -137,10 +137,11 @@ LANGUAGES = (
             r"will|^\W*Will|shall|won['’]t|gonna|(?:going|plan|plans|planning|planned) (?:to|for)"
             r"|[Ll]et['’]s|scheduled|upcoming|due|deadline|looking forward|[Ss]ee you|remind"
             r"|(?:am|is|are|['’](?:m|re|s)) (?:(?:\w+ )?\w+ing|on|at|in|from|this|off|back|away)"
-            r"|\w+['’]ll|should|must|[Cc]an|[Cc]ould|may|might|[Ii]f|(?:needs?|wants?|ha(?:ve|s)|hope) to"
+            r"|\w+['’]ll|should|must|[Cc]an|[Cc]ould|may|might|[Ii]f"
+            r"|(?:needs?|wants?|ha(?:ve|s)|hope) to"
             r"|(?:come|start|begin|open|arrive|return|leave|end|launche?)s?|fl(?:y|ies)"
         ),
-        past=r"\w{2,}ed|" + "|".join(ENGLISH_PAST),
+        past=r"\w{2,}ed|" + "|".join(sorted(ENGLISH_PAST)),
     ),
     _language(
         "de",

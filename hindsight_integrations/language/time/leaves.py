@@ -158,7 +158,7 @@ def _decade_of_years(match: Match) -> When | None:
 
 def _short_decade(match: Match, first: int) -> When | None:
     """The latest decade of that number to have begun, unless they are degrees."""
-    if _HEAT.search(match.scene.sentence(match.start, match.end)):
+    if _HEAT.search(match.sentence()):
         return None
     return _whole(Precision.DECADE, match.now.year - (match.now.year - first) % 100)
 
@@ -328,10 +328,8 @@ def _hence(match: Match) -> When:
 @LEAVES.rule("IN QUANTITY ANY_UNIT", only="en de")
 def _in_some_time(match: Match) -> When | None:
     """In two weeks, unless that is how long something took."""
-    scene = match.scene
     short = match.unit() in (Precision.MINUTE, Precision.HOUR)
-    sentence = scene.sentence(match.start, match.end)
-    if short or _IDIOMS.search(sentence) or scene.language.tense(sentence) == "past":
+    if short or _IDIOMS.search(match.sentence()) or match.tense() == "past":
         return None
     return _away(match, 1)
 

@@ -52,7 +52,7 @@ def _range_of_years(match: Match) -> When | None:
 def _between(match: Match, first: When, last: When) -> TimeSpan:
     """From the start of one to the end of the other; what recurs is taken next to the other."""
     if isinstance(first, Recurring) and isinstance(last, Recurring):
-        if match.scene.speaks_of_future(match.start, match.end):
+        if (match.tense() or match.scene.prefer) == "future":
             first = match.settle(first)
         else:
             last = match.settle(last)

@@ -57,12 +57,18 @@ _COOCCURRENCE = """
 
 
 def check(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
-    """Faults found, each with whether it was put right.
+    """Faults found, each with whether it was put right; of a broken file, only that.
 
     It belongs in a write transaction even if nothing is to be repaired, because SQLite checks
     its full-text index by a statement that counts as writing.
     """
-    faults = [*_file(cursor), *_text_index(cursor, repair), *_orphans(cursor, repair)]
+    if broken := list(_file(cursor)):
+        return broken
+    faults = [
+        *_text_index(cursor, repair),
+        *_orphans(cursor, repair),
+        *_outbox(cursor, repair),
+    ]
     for no, id, revision, dimension in cursor.execute(
         "SELECT no, id, revision, dimension FROM banks WHERE deleted = 0"
     ).fetchall():
@@ -107,6 +113,15 @@ def _orphans(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
             if repair:
                 cursor.execute(f"DELETE {where}")
             yield StoreFault(table, f"{column} is none of the {parent}", count, repair)
+
+
+def _outbox(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
+    where = "FROM outbox WHERE operation = 'upsert' AND unit NOT IN (SELECT unit FROM vectors)"
+    (count,) = cursor.execute(f"SELECT count(*) {where}").fetchone()
+    if count:
+        if repair:
+            cursor.execute(f"DELETE {where}")
+        yield StoreFault("outbox", "the vector to write is lost", count, repair)
 
 
 def _lacking(cursor: sqlite3.Cursor, bank: BankRange) -> Iterator[StoreFault]:

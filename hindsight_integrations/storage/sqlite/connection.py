@@ -28,6 +28,9 @@ from hindsight_integrations.storage.sqlite.schema import migrate
 BUSY_SECONDS = 30.0
 """How long a write waits for another process's before it gives up."""
 
+_OLDEST = (3, 35, 0)
+"""The first SQLite with `RETURNING`."""
+
 _WAL_PAGES = 4000
 """Pages of 4 KiB the write-ahead log grows to before it is copied into the file: a change set of
 100 memories writes about 700, and each copying waits for the disk."""
@@ -70,6 +73,11 @@ class Connections:
         self._pool_lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
+        if sqlite3.sqlite_version_info < _OLDEST:
+            raise StoreUnavailableError(
+                f"this Python has SQLite {sqlite3.sqlite_version}; the memory store needs "
+                f"{'.'.join(map(str, _OLDEST))} or later: use a newer build of Python"
+            )
         with self._errors():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +124,7 @@ class Connections:
                 self._idle.pop().close()
             self._writer.close()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, *, query_only: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(
             ":memory:" if self._path is None else self._path,
             timeout=BUSY_SECONDS,
@@ -124,8 +132,13 @@ class Connections:
             check_same_thread=False,
             cached_statements=256,
         )
-        connection.execute("PRAGMA cache_size = -32000")  # KiB
-        connection.execute("PRAGMA temp_store = MEMORY")
+        try:
+            connection.execute("PRAGMA cache_size = -32000")  # KiB
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute(f"PRAGMA query_only = {query_only}")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     @contextmanager
@@ -137,9 +150,8 @@ class Connections:
             return
         with self._pool_lock:
             self._check_open()
-            connection = self._idle.pop() if self._idle else self._connect()
+            connection = self._idle.pop() if self._idle else self._connect(query_only=True)
         try:
-            connection.execute("PRAGMA query_only = ON")
             yield connection
         finally:
             with self._pool_lock:

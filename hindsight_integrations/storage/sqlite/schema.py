@@ -2,7 +2,8 @@
 
 A key is `bank number << 40 | sequence`, so a bank is one contiguous range of every B-tree that
 begins with a key. Whatever can be computed from other rows (times, tags, metadata, grams, counts,
-the full-text index) is kept for searching only, and `check` rebuilds it.
+the full-text index) is kept for searching only, and `check` rebuilds it. In a table WITHOUT ROWID
+the primary key's columns come first: SQLite 3.40 checks other orders wrongly.
 """
 
 from __future__ import annotations
@@ -100,14 +101,14 @@ _VERSION_1 = (
         (bank, length_class, middle, unit, ordinal, start, "end")""",
     """CREATE TABLE tags (
         unit INTEGER NOT NULL,
-        bank INTEGER NOT NULL,
         tag TEXT NOT NULL,
+        bank INTEGER NOT NULL,
         PRIMARY KEY (unit, tag)) WITHOUT ROWID""",
     "CREATE INDEX tags_by_tag ON tags (bank, tag, unit)",
     """CREATE TABLE metadata (
         unit INTEGER NOT NULL,
-        bank INTEGER NOT NULL,
         field TEXT NOT NULL,
+        bank INTEGER NOT NULL,
         kind TEXT NOT NULL,
         value NOT NULL,
         PRIMARY KEY (unit, field)) WITHOUT ROWID""",
@@ -153,8 +154,8 @@ _VERSION_1 = (
     "CREATE INDEX names_by_entity ON names (entity, ordinal)",
     """CREATE TABLE grams (
         name INTEGER NOT NULL,
-        bank INTEGER NOT NULL,
         gram TEXT NOT NULL,
+        bank INTEGER NOT NULL,
         PRIMARY KEY (name, gram)) WITHOUT ROWID""",
     "CREATE INDEX grams_by_gram ON grams (bank, gram, name)",
     """CREATE TABLE mentions (
