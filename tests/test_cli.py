@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.cli import app
-from hindsight_integrations.cli.inputs import scalar
-from hindsight_integrations.cli.jsonable import jsonable
-
-COMMAND = [sys.executable, "-c", "from hindsight_integrations.cli import main; main()"]
 
 SEEDS = (
     "Alice joined Northwind in March 2021 as a designer.",
@@ -225,6 +214,17 @@ def test_a_folder_is_retained_by_relative_path_and_once(fresh: Run, tmp_path: Pa
     assert again["stored"] == []
 
 
+def test_a_file_is_a_document_by_its_path_or_the_id_given(fresh: Run, tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("Ruth runs Heron.", encoding="utf-8")
+    by_path = fresh("retain", "--file", str(note), "--json").json
+    assert by_path["document_ids"] == [str(note)]
+    by_id = fresh("retain", "--file", str(note), "--document", "note", "--json").json
+    assert by_id["document_ids"] == ["note"]
+    several = fresh("retain", "-f", str(note), "-f", str(note), "--document", "note")
+    assert several.code == 2
+
+
 def test_a_file_that_is_not_text_is_named_and_nothing_is_stored(tmp_path: Path) -> None:
     bad = tmp_path / "bad.txt"
     bad.write_bytes(b"caf\xe9")
@@ -384,85 +384,3 @@ def test_every_command_has_help_and_json(command: list[str], reading: Run) -> No
 def test_version_is_told(reading: Run) -> None:
     told = reading("version", "--json").json["version"]
     assert reading("--version").out == f"hindsight-integrations {told}\n"
-
-
-HEAVY = ("chromadb", "numpy", "onnxruntime", "spacy", "hindsight_integrations.engine")
-
-
-def test_help_loads_nothing_heavy() -> None:
-    code = (
-        "import sys, hindsight_integrations.cli; "
-        f"sys.exit(', '.join(name for name in {HEAVY!r} if name in sys.modules) or 0)"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, "")
-
-
-def test_two_processes_share_a_memory_through_its_folder(tmp_path: Path) -> None:
-    def hindsight(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-
-    told = hindsight("retain", "Kasia works for the port authority, in Łódź.")
-    assert (told.returncode, told.stderr) == (0, "")
-    asked = hindsight("recall", "Where does Kasia work?", "--json")
-    assert asked.returncode == 0
-    assert json.loads(asked.stdout)["memories"][0]["memory"]["text"].startswith("Kasia")
-    assert (tmp_path / "hindsight-memory").is_dir()
-
-
-def test_ctrl_c_ends_cleanly_and_leaves_a_sound_store(tmp_path: Path) -> None:
-    lines = (json.dumps({"content": f"Parcel {n} went to pier {n % 7}."}) for n in range(20_000))
-    source = tmp_path / "parcels.jsonl"
-    source.write_text("\n".join(lines), encoding="utf-8")
-    store = tmp_path / "store"
-    with subprocess.Popen(
-        [*COMMAND, "retain", "--jsonl", str(source), "--path", str(store)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        wait_for(lambda: any(path.stat().st_size > 500_000 for path in sqlite_files(store)))
-        os.kill(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert out == ""
-    assert err == "error: interrupted; what was stored is whole\n"
-    run = runs_on(store)
-    kept = run("banks", "show", "default", "--json").json["stats"]["memories"]
-    assert 0 < kept < 20_000
-    assert run("doctor", "--json").json["findings"] == []
-
-
-def sqlite_files(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.glob("*.sqlite*") if path.is_file())
-
-
-def wait_for(happened: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.05)
-
-
-# Pure functions
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    )
-)
-def test_what_is_json_already_is_left_as_it_is(value: object) -> None:
-    assert jsonable(value) == value
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("8", 8), ("-1.5", -1.5), ("true", True), ("101b", "101b"), ("null", "null"), ("", "")],
-)
-def test_metadata_from_the_command_line_is_typed(text: str, value: object) -> None:
-    assert scalar(text) == value
-    assert type(scalar(text)) is type(value)

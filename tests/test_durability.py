@@ -12,12 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hindsight_integrations import (
+    Arm,
     EmbedderMismatchError,
     Hindsight,
     SchemaVersionError,
@@ -133,24 +135,23 @@ def test_doctor_puts_back_what_the_index_lost_and_takes_out_what_it_should_not_h
 
 
 def test_doctor_repairs_tables_that_lost_rows(folder: Path) -> None:
-    filled(folder)
+    said = datetime(2024, 5, 7, tzinfo=UTC)
+    with Hindsight(folder) as memory:
+        memory.retain("b", "The Kestrel met the Osprey at the pier.", timestamp=said, tags=["sea"])
+        memory.retain("b", "The Osprey is being painted.", timestamp=said, tags=["sea"])
     with sqlite3.connect(folder / "memory.sqlite3") as database:
-        tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
-        for table in ("times", "eu", "lexeme_df"):
-            matching = [name for name in tables if name == table]
-            for name in matching:
-                database.execute(f"DELETE FROM {name}")
-        emptied = [t for t in ("times", "eu", "lexeme_df") if t in tables]
+        for table in ("times", "tags", "grams", "lexeme_counts", "cooccurrence"):
+            assert database.execute(f"DELETE FROM {table}").rowcount > 0, table
     database.close()
-    assert emptied
     with Hindsight(folder) as memory:
         diagnosis = memory.maintenance.doctor()
-        assert diagnosis.findings
+        assert {fault.table for fault in diagnosis.findings} >= {"times", "tags", "grams"}
         assert diagnosis.healthy
         assert memory.maintenance.doctor().findings == ()
-        for arms in (["pathway"], ["entity"], ["meaning"]):
-            found = memory.recall("b", "Boat 3", arms=arms)
-            assert "Boat 3 is moored at pier 21." in [m.memory.text for m in found], arms
+        for arm in Arm:
+            query = "Who met the Osprey on 7 May 2024?"
+            found = memory.recall("b", query, arms=[arm], tags=["sea"])
+            assert "The Kestrel met the Osprey at the pier." in [m.memory.text for m in found], arm
 
 
 class Letters:
@@ -203,8 +204,6 @@ def test_a_folder_of_a_newer_release_is_refused(folder: Path) -> None:
 
 
 def test_an_expired_memory_is_purged(memory: Hindsight) -> None:
-    from datetime import UTC, datetime
-
     memory.retain("b", "Old.", expires_at=datetime(2020, 1, 1, tzinfo=UTC))
     memory.retain("b", "New.")
     assert memory.maintenance.purge("b") == 1

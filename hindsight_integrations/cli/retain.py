@@ -77,7 +77,7 @@ def retain(
     """
     screen = Screen(as_json)
     metadata = dict(map(_metadata, meta or []))
-    items = _read(text, file, folder, jsonl)
+    items = _read(text, file, folder, jsonl, document)
     if conversation or session is not None:
         if jsonl is None or any((document, timestamp, speaker, entity, type, confidence, append)):
             raise typer.BadParameter(
@@ -130,7 +130,11 @@ def retain(
 
 
 def _read(
-    text: str | None, files: list[Path] | None, folder: Path | None, jsonl: Path | None
+    text: str | None,
+    files: list[Path] | None,
+    folder: Path | None,
+    jsonl: Path | None,
+    document: str | None,
 ) -> list[inputs.Record]:
     """What the one source that was named holds."""
     if sum(map(bool, (text is not None, files, folder, jsonl))) != 1:
@@ -138,7 +142,7 @@ def _read(
     if text is not None:
         return [{"content": inputs.read_text(Path(text)) if text == "-" else text}]
     if files:
-        return [{"document_id": str(file), "content": inputs.read_text(file)} for file in files]
+        return [{"document_id": document or str(f), "content": inputs.read_text(f)} for f in files]
     if folder:
         return [{"document_id": name, "content": t} for name, t in inputs.read_folder(folder)]
     return inputs.read_records(jsonl or Path("-"))

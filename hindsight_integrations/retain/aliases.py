@@ -41,6 +41,8 @@ _OLD_THEN_NEW = re.compile(
 _RENAMING = re.compile(r"\b(?:re-?nam|rebrand)(?:ed|es|ing|e)?\s(?:the\s)?\W*\Z", re.IGNORECASE)
 _INTO = re.compile(r"\W* (?:to|as|into) (?:the )?\W*")
 _BRACKET = re.compile(r" \(\W?")
+_NAME_GOES_ON = re.compile(r" [^\W\d_]*[A-Z]|['’-]\w")
+_NAME_CAME_BEFORE = re.compile(r"[A-Z]\w* \Z")
 
 
 def aliases_stated(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
@@ -56,6 +58,8 @@ def aliases_stated(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
     stated: list[tuple[str, str]] = []
     for (start, end), (next_start, next_end) in pairwise(places):
         first, second, gap = text[start:end], text[next_start:next_end], text[end:next_start]
+        if _NAME_GOES_ON.match(text, next_end) or _NAME_CAME_BEFORE.search(text, 0, start):
+            continue  # parts of longer names
         if _NEW_THEN_OLD.fullmatch(gap):
             stated.append((first, second))
         elif (

@@ -106,7 +106,7 @@ class Candidates:
 
     def _ask(self, name: Name) -> list[str]:
         found: dict[str, None] = {}
-        for spelling in (name.norm, *_formal_spellings(name)):
+        for spelling in () if name.numbers else (name.norm, *_formal_spellings(name)):
             for entity in self._lookup.similar_entities(self._bank_id, spelling, _MOST_SIMILAR):
                 self._entities.setdefault(entity.id, entity)
                 found[entity.id] = None
@@ -117,7 +117,8 @@ def _exact_forms(name: Name) -> list[str]:
     """Normal forms under which the same thing may be known, the name itself first."""
     first, rest = name.words[0], name.words[1:]
     given = [first, *short_forms(first), *sorted(formal_names(first))]
-    forms = [name.norm, *(" ".join((word, *rest)) for word in given), acronym(name.norm)]
+    core = " ".join(name.words)
+    forms = [name.norm, core, *(" ".join((word, *rest)) for word in given), acronym(name.norm)]
     return [form for form in dict.fromkeys(forms) if form]
 
 

@@ -14,7 +14,12 @@ from rapidfuzz.distance import OSA
 
 from hindsight_integrations.naming import entity_norm
 from hindsight_integrations.retain import lexicon
-from hindsight_integrations.retain.nicknames import may_be_mans, may_be_womans, same_given_name
+from hindsight_integrations.retain.nicknames import (
+    is_given_name,
+    may_be_mans,
+    may_be_womans,
+    same_given_name,
+)
 
 
 class Relation(StrEnum):
@@ -87,6 +92,7 @@ _WOMEN = frozenset(
 _NEVER_PERSONS = frozenset({"place", "event", "work", "product"})
 _SHORTEST_MISSPELT = 5
 _LONG_WORD = 8
+_SHORTEST_ACRONYM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,7 @@ class Name:
         numbers: words with a digit in them, and "Jr.", "III": these must agree.
         title: the title it began with, if any.
         is_address: it is an e-mail address, which is no form of any other name.
+        in_capitals: it is written in capitals, as acronyms are.
     """
 
     norm: str
@@ -106,6 +113,7 @@ class Name:
     numbers: frozenset[str]
     title: str
     is_address: bool
+    in_capitals: bool
 
     @property
     def is_full(self) -> bool:
@@ -128,7 +136,14 @@ def parse(name: str) -> Name:
     numbers = frozenset(
         word for word in core if word in _GENERATIONS or any(map(str.isdigit, word))
     )
-    return Name(norm, tuple(core), numbers, title, "@" in name.strip()[1:])
+    return Name(
+        norm=norm,
+        words=tuple(core),
+        numbers=numbers,
+        title=title,
+        is_address="@" in name.strip()[1:],
+        in_capitals=name.isupper(),
+    )
 
 
 def _is_code(words: list[str]) -> bool:
@@ -161,9 +176,11 @@ def compare(one: str, one_kind: str, other: str, other_kind: str) -> Match | Gat
     if "".join(a.words) == "".join(b.words):
         return SAME
     if "person" in kinds and not a.numbers:
+        if not (_is_personal(a, one_kind) and _is_personal(b, other_kind)):
+            return Gate.KINDS
         if len(a.words) <= len(b.words):
-            return _compare_persons(a, b, short_kind=one_kind)
-        match = _compare_persons(b, a, short_kind=other_kind)
+            return _compare_persons(a, b)
+        match = _compare_persons(b, a)
         if isinstance(match, Match) and match.relation is Relation.SHORTER:
             return Match(Relation.FULLER, match.similarity)
         return match
@@ -185,10 +202,17 @@ def _titles_agree(a: Name, b: Name) -> bool:
     return True
 
 
-def _compare_persons(a: Name, b: Name, short_kind: str) -> Match | Gate:
+def _is_personal(name: Name, kind: str) -> bool:
+    """Whether it is a person's name, by its kind or, if that says little, its first word."""
+    return kind == "person" or (
+        is_given_name(name.words[0]) and name.words[0] not in lexicon.ALSO_WORDS
+    )
+
+
+def _compare_persons(a: Name, b: Name) -> Match | Gate:
     """A person's name against one of as many words or more."""
     if not a.is_full:
-        return _compare_single(a, b, short_kind)
+        return _compare_single(a, b)
     first, last = _given(a.words[0], b.words[0]), _word(a.words[-1], b.words[-1], initial=True)
     if last == 0.0 and a.words[-1] in b.words[1:]:
         last = SHORT_FORM  # two surnames, the second left out
@@ -204,15 +228,13 @@ def _compare_persons(a: Name, b: Name, short_kind: str) -> Match | Gate:
     return Match(Relation.SHORTER, similarity)
 
 
-def _compare_single(a: Name, b: Name, kind: str) -> Match | Gate:
+def _compare_single(a: Name, b: Name) -> Match | Gate:
     """A single word against a person's name of one or more."""
     word = a.words[0]
-    if kind != "person" and word in lexicon.ALSO_WORDS:
-        return Gate.WORDS
     first = _given(word, b.words[0]) if len(word) > 1 and not a.title else 0.0
     if first == 1.0:
         return Match(Relation.SHORTER, SHORT_FORM)
-    if b.is_full and word == b.words[-1] and kind == "person":
+    if b.is_full and word == b.words[-1]:
         return Match(Relation.SHORTER, SHORT_FORM if a.title else SURNAME_ALONE)
     if first == 0.0:
         return Gate.WORDS
@@ -260,9 +282,11 @@ def _variant(similarities: list[float]) -> Match | Gate:
 def _compare_acronym(a: Name, b: Name) -> Match | None:
     short, long = sorted((a, b), key=lambda name: len(name.words))
     initials = acronym(long.norm)
-    if short.is_full or len(initials) < 2 or short.words[0] != initials:
+    if short.is_full or not short.in_capitals or short.words[0] != initials:
         return None
-    return Match(Relation.ACRONYM, SHORT_FORM if len(initials) > 2 else INITIAL)
+    if len(initials) < _SHORTEST_ACRONYM:
+        return None
+    return Match(Relation.ACRONYM, SHORT_FORM if len(initials) > _SHORTEST_ACRONYM else INITIAL)
 
 
 def acronym(norm: str) -> str:

@@ -24,6 +24,9 @@ CONTEXT_WEIGHT = 0.3
 RECENCY_WEIGHT = 0.2
 RECENCY_DAYS = 7.0
 """Days after which a last mention says nothing any more."""
+LEAST_CONTEXT = 0.3
+"""Share of what is mentioned beside it that must be known beside the candidate, unless the
+name alone is sure: in an import everything was said just now, and recency says nothing."""
 CLEAR_LEAD = 0.05
 """By how much one of several persons must fit a first name better than the next."""
 SURE_NAME = 0.81
@@ -259,19 +262,18 @@ class _Batch:
         score, relation = option.score, option.relation
         if relation is Relation.SAME:
             return None
-        is_full = parse(mention.name).is_full
-        if (is_full or relation is Relation.VARIANT) and any(
-            isinstance(_relate(other, option.entity), Match) for other in beside
-        ):
+        rivals = [other for other in beside if isinstance(_relate(other, option.entity), Match)]
+        if relation is Relation.SHORTER:  # "Peggy ... Peggy O'Brien" are one
+            rivals = [other for other in rivals if not _is_form(other, mention)]
+        if rivals and (relation is not Relation.SHORTER or parse(mention.name).is_full):
             return Gate.TOGETHER
         is_short = relation in (Relation.SHORTER, Relation.ACRONYM)
         if is_short and len(options) == 1 and score.name >= SURE_NAME:
             return None
-        stale = relation is Relation.FULLER and score.recency == 0.0
-        unsupported = relation is Relation.VARIANT and not is_full and score.context == 0.0
-        if stale or unsupported or score.total < self._threshold:
+        if score.total < self._threshold or score.context < LEAST_CONTEXT:
             return Gate.SCORE
-        return None
+        stale = relation is Relation.FULLER and score.recency == 0.0
+        return Gate.SCORE if stale else None
 
     def _score(
         self, match: Match, entity: Entity, moment: datetime, context: Collection[str]
@@ -321,6 +323,10 @@ def _relate(mention: Mention, entity: Entity) -> Match | Gate:
         return max(matches, key=lambda match: match.similarity)
     gates = [result for result in results if isinstance(result, Gate)]
     return next((gate for gate in gates if gate is not Gate.WORDS), Gate.WORDS)
+
+
+def _is_form(one: Mention, other: Mention) -> bool:
+    return isinstance(compare(one.name, one.kind, other.name, other.kind), Match)
 
 
 def _recency(entity: Entity, moment: datetime) -> float:

@@ -19,6 +19,7 @@ from hindsight_integrations.storage.sqlite.keys import BankRange, find_bank, key
 _PURGED = (
     # table, its primary key, the column that carries the bank's range of keys
     ("lexemes", "unit", "unit"),
+    ("contents", "unit", "unit"),
     ("times", "unit, ordinal", "unit"),
     ("tags", "unit, tag", "unit"),
     ("metadata", "unit, field", "unit"),

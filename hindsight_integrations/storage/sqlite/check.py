@@ -2,7 +2,7 @@
 
 Memories, sources, mentions, names, links and lexemes are believed; what is made of them (search
 tables, counts, the full-text index) is made anew where it differs. Rows that belong to nothing
-go. A lost vector, lexeme list or name can only be reported.
+go. A lost text, vector, lexeme list or name can only be reported.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hindsight_integrations.storage.ports import StoreFault
-from hindsight_integrations.storage.sqlite.codec import MEMORY_COLUMNS, memory_of
+from hindsight_integrations.storage.sqlite.codec import CONTENT_COLUMNS, MEMORY_COLUMNS, memory_of
 from hindsight_integrations.storage.sqlite.derived import DERIVED, DerivedTable
 from hindsight_integrations.storage.sqlite.entities import grams_of
 from hindsight_integrations.storage.sqlite.keys import BankRange, Row
@@ -22,6 +22,7 @@ _PAGE = 1000
 """Memories compared at a time."""
 
 _CHILDREN = (
+    ("contents", "unit", "memories"),
     ("sources", "unit", "memories"),
     ("times", "unit", "memories"),
     ("tags", "unit", "memories"),
@@ -39,6 +40,7 @@ _CHILDREN = (
 """Table, its column that holds a key, and the table that has to have that key."""
 
 _LACKING = (
+    ("contents", "no text", "memories", "SELECT unit FROM contents"),
     ("vectors", "no vector", "memories", "SELECT unit FROM vectors"),
     ("lexemes", "no lexemes", "memories", "SELECT unit FROM lexemes"),
     ("names", "no name", "entities", "SELECT entity FROM names WHERE ordinal = 0"),
@@ -56,14 +58,22 @@ _COOCCURRENCE = """
     WHERE a.unit BETWEEN ?1 AND ?2 GROUP BY a.entity, b.entity"""
 
 
-def check(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
-    """Faults found, each with whether it was put right; of a broken file, only that.
+def check_file(cursor: sqlite3.Cursor) -> list[StoreFault]:
+    """What SQLite finds wrong with the file itself; rows are not worth checking then."""
+    try:
+        lines = [line for (line,) in cursor.execute("PRAGMA quick_check")]
+    except sqlite3.DatabaseError as error:
+        _raise_unless_corrupt(error)
+        lines = [str(error)]
+    return [StoreFault("file", line, 1, repaired=False) for line in lines if line != "ok"]
+
+
+def check_rows(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
+    """Faults found, each with whether it was put right.
 
     It belongs in a write transaction even if nothing is to be repaired, because SQLite checks
     its full-text index by a statement that counts as writing.
     """
-    if broken := list(_file(cursor)):
-        return broken
     faults = [
         *_text_index(cursor, repair),
         *_orphans(cursor, repair),
@@ -83,23 +93,21 @@ def check(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
     return _added_up(faults)
 
 
-def _file(cursor: sqlite3.Cursor) -> Iterator[StoreFault]:
-    for (line,) in cursor.execute("PRAGMA quick_check").fetchall():
-        if line != "ok":
-            yield StoreFault("file", line, 1, repaired=False)
-
-
 def _text_index(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
     try:
         cursor.execute(
             "INSERT INTO lexeme_index (lexeme_index, rank) VALUES ('integrity-check', 1)"
         )
     except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
-            raise
+        _raise_unless_corrupt(error)
         if repair:
             cursor.execute("INSERT INTO lexeme_index (lexeme_index) VALUES ('rebuild')")
         yield StoreFault("lexeme_index", "differs from the lexemes", 1, repair)
+
+
+def _raise_unless_corrupt(error: sqlite3.DatabaseError) -> None:
+    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
+        raise error
 
 
 def _orphans(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
@@ -139,10 +147,7 @@ def _derived(
 ) -> Iterator[StoreFault]:
     columns = ", ".join(f'"{column}"' for column in table.columns)
     for page in _pages(cursor, bank):
-        memories = {
-            key: memory_of(tuple(row), bank_id=bank.id, sources=(), entities=())
-            for key, *row in page
-        }
+        memories = {key: memory_of(tuple(row), bank_id=bank.id) for key, *row in page}
         wanted = {row for key, each in memories.items() for row in table.rows(key, bank.no, each)}
         there = set(
             cursor.execute(
@@ -162,7 +167,8 @@ def _derived(
 def _pages(cursor: sqlite3.Cursor, bank: BankRange) -> Iterator[Sequence[Row]]:
     after, high = bank.bounds
     while page := cursor.execute(
-        f"SELECT key, {MEMORY_COLUMNS} FROM memories WHERE key > ? AND key <= ? "
+        f"SELECT key, {MEMORY_COLUMNS}, {CONTENT_COLUMNS} FROM memories "
+        "JOIN contents ON unit = key WHERE key > ? AND key <= ? "
         "ORDER BY key LIMIT ?",
         (after, high, _PAGE),
     ).fetchall():

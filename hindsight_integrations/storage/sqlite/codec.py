@@ -32,9 +32,10 @@ BANK_COLUMNS = (
     "id, name, mission, background, skepticism, literalism, empathy, directives, "
     "created_at, updated_at, embedder, dimension"
 )
-MEMORY_COLUMNS = (
-    "id, type, mentioned_at, expires_at, invalidated_at, scope, occurred, confidence, created_at, "
-    "updated_at, fingerprint, speaker, tags, metadata, invalidated_because, context, text"
+MEMORY_COLUMNS = "id, type, mentioned_at, expires_at, invalidated_at, scope, occurred, fingerprint"
+CONTENT_COLUMNS = (
+    "confidence, created_at, updated_at, speaker, tags, metadata, invalidated_because, context, "
+    "text"
 )
 
 
@@ -118,10 +119,16 @@ def memory_row(record: MemoryRecord) -> tuple[SqlValue, ...]:
         micros_or_none(memory.invalidated_at),
         memory.scope,
         _json(spans),
+        record.fingerprint,
+    )
+
+
+def content_row(memory: Memory) -> tuple[SqlValue, ...]:
+    """`CONTENT_COLUMNS` of a memory."""
+    return (
         memory.confidence,
         micros(memory.created_at),
         micros(memory.updated_at),
-        record.fingerprint,
         memory.speaker,
         _json(memory.tags),
         _metadata_json(memory.metadata),
@@ -132,32 +139,34 @@ def memory_row(record: MemoryRecord) -> tuple[SqlValue, ...]:
 
 
 def memory_of(
-    row: Row, *, bank_id: str, sources: Sequence[Source], entities: Sequence[str]
+    row: Row, *, bank_id: str, sources: Sequence[Source] = (), entities: Sequence[str] = ()
 ) -> Memory:
-    """The memory of a row of `MEMORY_COLUMNS`."""
+    """The memory of a row of `MEMORY_COLUMNS` and `CONTENT_COLUMNS`."""
+    id_, type_, mentioned_at, expires_at, invalidated_at, scope, occurred, _ = row[:8]
+    confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = row[8:]
     return Memory(
-        id=row[0],
+        id=id_,
         bank_id=bank_id,
-        type=MemoryType(row[1]),
-        mentioned_at=moment(row[2]),
-        expires_at=moment_or_none(row[3]),
-        invalidated_at=moment_or_none(row[4]),
-        scope=row[5],
+        text=text,
+        type=MemoryType(type_),
         occurred=tuple(
             TimeSpan(moment(start), moment(end), Precision(precision))
-            for start, end, precision in json.loads(row[6])
+            for start, end, precision in json.loads(occurred)
         ),
-        confidence=row[7],
-        created_at=moment(row[8]),
-        updated_at=moment(row[9]),
-        speaker=row[11],
-        tags=tuple(json.loads(row[12])),
-        metadata=json.loads(row[13]),
-        invalidated_because=row[14],
-        context=row[15],
-        text=row[16],
+        mentioned_at=moment(mentioned_at),
+        speaker=speaker,
+        context=context,
         entities=tuple(entities),
+        tags=tuple(json.loads(tags)),
+        metadata=json.loads(metadata),
+        confidence=confidence,
+        scope=scope,
         sources=tuple(sources),
+        created_at=moment(created_at),
+        updated_at=moment(updated_at),
+        expires_at=moment_or_none(expires_at),
+        invalidated_at=moment_or_none(invalidated_at),
+        invalidated_because=because,
     )
 
 

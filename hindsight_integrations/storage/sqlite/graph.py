@@ -292,9 +292,13 @@ class SqliteGraph:
     # The store itself
 
     def check(self, *, repair: bool) -> list[StoreFault]:
-        """See `GraphStore`."""
+        """See `GraphStore`; of a broken file, only that is reported."""
+        with self._connections.read() as cursor:
+            broken = check.check_file(cursor)
+        if broken:
+            return broken
         with self._connections.write() as cursor:
-            return check.check(cursor, repair=repair)
+            return check.check_rows(cursor, repair=repair)
 
     def close(self) -> None:
         """See `GraphStore`."""

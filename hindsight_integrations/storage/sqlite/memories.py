@@ -11,6 +11,7 @@ from hindsight_integrations.model import Change, Memory, Page, Source
 from hindsight_integrations.storage.ports import MemoryFilter, MemoryRecord
 from hindsight_integrations.storage.sqlite import lexemes
 from hindsight_integrations.storage.sqlite.codec import (
+    CONTENT_COLUMNS,
     MEMORY_COLUMNS,
     memory_of,
     moment,
@@ -30,16 +31,16 @@ _FINGERPRINT = MEMORY_COLUMNS.split(", ").index("fingerprint")
 
 
 def get_memories(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> dict[str, Memory]:
-    """Those of the ids that exist, in the order asked for."""
+    """Those of the ids that exist, in the order asked for; one whose text was lost is left out."""
     keys = memory_keys(cursor, bank, ids)
     found = _memories(cursor, bank, _rows(cursor, keys.values()))
-    return {id: found[key] for id, key in keys.items()}
+    return {id: found[key] for id, key in keys.items() if key in found}
 
 
 def get_records(
     cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]
 ) -> dict[str, MemoryRecord]:
-    """The same, with vectors and lexemes; a memory whose vector was lost is left out."""
+    """The same, with vectors and lexemes; one whose vector was lost is left out too."""
     keys = memory_keys(cursor, bank, ids)
     rows = _rows(cursor, keys.values())
     found = _memories(cursor, bank, rows)
@@ -63,7 +64,7 @@ def get_records(
             entity_ids=tuple(entity_id for entity_id, _ in mentioned[key]),
         )
         for id, key in keys.items()
-        if key in vectors
+        if key in found and key in vectors
     }
 
 
@@ -90,7 +91,8 @@ def list_memories(
     shown = keys[:size]
     found = _memories(cursor, bank, _rows(cursor, shown))
     more = shown and len(keys) > size
-    return Page([found[key] for key in shown], total, f"m{shown[-1] - low}" if more else None)
+    items = [found[key] for key in shown if key in found]
+    return Page(items, total, f"m{shown[-1] - low}" if more else None)
 
 
 def admitted(
@@ -188,7 +190,8 @@ def _select(columns: str, bank: BankRange, filter: MemoryFilter) -> tuple[str, t
 
 def _rows(cursor: sqlite3.Cursor, keys: Iterable[int]) -> dict[int, Row]:
     sql = (
-        f"SELECT key, {MEMORY_COLUMNS} FROM memories WHERE key IN (SELECT value FROM json_each(?))"
+        f"SELECT key, {MEMORY_COLUMNS}, {CONTENT_COLUMNS} FROM memories "
+        "JOIN contents ON unit = key WHERE key IN (SELECT value FROM json_each(?))"
     )
     return {row[0]: row[1:] for row in cursor.execute(sql, (key_list(keys),))}
 

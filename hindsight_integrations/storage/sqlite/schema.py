@@ -37,7 +37,7 @@ _VERSION_1 = (
         created_at INTEGER NOT NULL,
         updated_at INTEGER NOT NULL)""",
     "CREATE UNIQUE INDEX banks_by_id ON banks (id) WHERE deleted = 0",
-    # Memories. Short columns first: a filter that reads them never touches a long text.
+    # Memories. What filters read is kept apart from the long texts: many rows fit in a page.
     """CREATE TABLE memories (
         key INTEGER PRIMARY KEY,
         bank INTEGER NOT NULL,
@@ -48,19 +48,21 @@ _VERSION_1 = (
         invalidated_at INTEGER,
         scope TEXT,
         occurred TEXT NOT NULL,
+        fingerprint TEXT NOT NULL)""",
+    "CREATE UNIQUE INDEX memories_by_id ON memories (bank, id)",
+    """CREATE INDEX memories_by_fingerprint ON memories (bank, fingerprint)
+        WHERE invalidated_at IS NULL""",
+    """CREATE TABLE contents (
+        unit INTEGER PRIMARY KEY,
         confidence REAL,
         created_at INTEGER NOT NULL,
         updated_at INTEGER NOT NULL,
-        fingerprint TEXT NOT NULL,
         speaker TEXT,
         tags TEXT NOT NULL,
         metadata TEXT NOT NULL,
         invalidated_because TEXT,
         context TEXT,
         text TEXT NOT NULL)""",
-    "CREATE UNIQUE INDEX memories_by_id ON memories (bank, id)",
-    """CREATE INDEX memories_by_fingerprint ON memories (bank, fingerprint)
-        WHERE invalidated_at IS NULL""",
     "CREATE INDEX memories_by_scope ON memories (bank, scope) WHERE scope IS NOT NULL",
     """CREATE TABLE sources (
         unit INTEGER NOT NULL,

@@ -17,7 +17,13 @@ from hindsight_integrations.storage.sqlite import (
     mentions,
     vectors,
 )
-from hindsight_integrations.storage.sqlite.codec import MEMORY_COLUMNS, memory_row, micros
+from hindsight_integrations.storage.sqlite.codec import (
+    CONTENT_COLUMNS,
+    MEMORY_COLUMNS,
+    content_row,
+    memory_row,
+    micros,
+)
 from hindsight_integrations.storage.sqlite.derived import DERIVED
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,
@@ -103,11 +109,9 @@ def _add(
     if len(set(ids)) < len(ids):
         raise ConflictError(f"a change set for bank {bank.id!r} holds a new memory twice")
     keyed = dict(zip(new_keys(cursor, bank, len(records)), records, strict=True))
-    rows = [(key, bank.no, *memory_row(record)) for key, record in keyed.items()]
     cursor.executemany(
-        f"INSERT INTO memories (key, bank, {MEMORY_COLUMNS}) "
-        f"VALUES ({', '.join('?' * (2 + len(MEMORY_COLUMNS.split())))})",
-        rows,
+        f"INSERT INTO memories (key, bank, {MEMORY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(key, bank.no, *memory_row(record)) for key, record in keyed.items()],
     )
     _furnish(cursor, bank, keyed, entity_keys)
 
@@ -140,6 +144,10 @@ def _furnish(
     entity_keys: Mapping[str, int],
 ) -> None:
     """Store all that belongs to memories besides their own rows."""
+    cursor.executemany(
+        f"INSERT INTO contents (unit, {CONTENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(key, *content_row(record.memory)) for key, record in keyed.items()],
+    )
     for table in DERIVED:
         table.insert(cursor, bank.no, {key: record.memory for key, record in keyed.items()})
     documents.add_sources(cursor, bank, {k: record.memory.sources for k, record in keyed.items()})
@@ -159,7 +167,7 @@ def _strip(cursor: sqlite3.Cursor, bank: BankRange, keys: Iterable[int]) -> set[
     chosen = list(keys)
     bereft = mentions.remove(cursor, chosen)
     lexemes.remove(cursor, bank, chosen)
-    for table in ("sources", *(table.name for table in DERIVED)):
+    for table in ("contents", "sources", *(table.name for table in DERIVED)):
         cursor.execute(
             f"DELETE FROM {table} WHERE unit IN (SELECT value FROM json_each(?))",
             (key_list(chosen),),

@@ -1,0 +1,77 @@
+"""The command line as processes: what it loads, a folder between two of them, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.test_cli import runs_on
+
+COMMAND = [sys.executable, "-c", "from hindsight_integrations.cli import main; main()"]
+HEAVY = ("chromadb", "numpy", "onnxruntime", "spacy", "hindsight_integrations.engine")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, hindsight_integrations.cli; "
+        f"sys.exit(', '.join(name for name in {HEAVY!r} if name in sys.modules) or 0)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_two_processes_share_a_memory_through_its_folder(tmp_path: Path) -> None:
+    def hindsight(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+
+    told = hindsight("retain", "Kasia works for the port authority, in Łódź.")
+    assert (told.returncode, told.stderr) == (0, "")
+    asked = hindsight("recall", "Where does Kasia work?", "--json")
+    assert asked.returncode == 0
+    assert json.loads(asked.stdout)["memories"][0]["memory"]["text"].startswith("Kasia")
+    assert (tmp_path / "hindsight-memory").is_dir()
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_cleanly_and_leaves_a_sound_store(tmp_path: Path) -> None:
+    lines = (json.dumps({"content": f"Parcel {n} went to pier {n % 7}."}) for n in range(20_000))
+    source = tmp_path / "parcels.jsonl"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    store = tmp_path / "store"
+    with subprocess.Popen(
+        [*COMMAND, "retain", "--jsonl", str(source), "--path", str(store)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        wait_for(lambda: any(path.stat().st_size > 500_000 for path in sqlite_files(store)))
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert err == "error: interrupted; what was stored is whole\n"
+    run = runs_on(store)
+    kept = run("banks", "show", "default", "--json").json["stats"]["memories"]
+    assert 0 < kept < 20_000
+    assert run("doctor", "--json").json["findings"] == []
+
+
+def sqlite_files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.glob("*.sqlite*") if path.is_file())
+
+
+def wait_for(happened: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.05)
