@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hindsight_integrations import Hindsight
 from hindsight_integrations.benchmark.__main__ import main
 from hindsight_integrations.benchmark.corpus import questions, sessions
-from hindsight_integrations.benchmark.encoder import MixingEncoder
 from hindsight_integrations.benchmark.machine import disk_usage, import_seconds, peak_memory
+from hindsight_integrations.benchmark.prepared import mixed_vectors, prepare
 from hindsight_integrations.benchmark.timing import timed
-from hindsight_integrations.language.embed import MiniLM
 
 
 def test_the_corpus_is_the_same_for_the_same_seed() -> None:
@@ -30,20 +30,24 @@ def test_the_corpus_has_the_turns_asked_for_in_order_of_time() -> None:
     assert not [m.text for m in turns if "{" in m.text or "}" in m.text]
 
 
+def test_a_prepared_bank_is_sound_and_found_by_every_arm(tmp_path: Path) -> None:
+    prepare(tmp_path / "bank", "bench", 130)
+    said = [message for session in sessions(130) for message in session.messages]
+    with Hindsight(tmp_path / "bank") as memory:
+        assert memory.banks.stats("bench").memories == 130
+        assert memory.banks.stats("bench").pending_vectors == 0
+        assert not memory.maintenance.doctor(repair=False).findings
+        for arm in ("meaning", "pathway", "entity"):
+            assert memory.recall("bench", said[40].text, arms=[arm])
+        assert memory.recall("bench", "What happened in January 2019?", arms=["temporal"])
+
+
 def test_mixed_vectors_are_unit_deterministic_and_spread() -> None:
-    encoder = MixingEncoder.of(["Ana left Porto.", "The pump broke.", "Figs are ripe in August."])
-    texts = [f"turn {number}" for number in range(40)]
-    vectors = encoder.embed(texts)
+    vectors = mixed_vectors(60)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    assert np.array_equal(vectors, encoder.embed(texts))
-    cosines = (vectors @ vectors.T)[~np.eye(len(texts), dtype=bool)]
+    assert np.array_equal(vectors[:40], mixed_vectors(40))
+    cosines = (vectors @ vectors.T)[~np.eye(len(vectors), dtype=bool)]
     assert cosines.max() < 0.97  # no two would be taken for the same statement
-    encoded = encoder.encode(texts)
-    assert np.array_equal(encoded.vectors, vectors)
-    assert all(
-        rows.shape == (len(ids), MiniLM.dimension)
-        for rows, ids in zip(encoded.token_vectors, encoded.token_ids, strict=True)
-    )
 
 
 def test_percentiles_are_of_the_work_alone() -> None:

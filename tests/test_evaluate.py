@@ -153,10 +153,12 @@ def test_questions_without_evidence_are_left_out() -> None:
     [
         ([], ["the dataset"]),
         ({}, ["the dataset", "'banks'", "missing"]),
+        ({"banks": []}, ["the dataset", "'banks'", "at least one bank"]),
         ({"banks": [3]}, ["bank number 0", "3"]),
         ({"banks": [bank(), bank()]}, ["'banks'", "'b'", "twice"]),
         ({"banks": [bank(id="")]}, ["bank number 0", "'id'"]),
         ({"banks": [bank(items={})]}, ["bank 'b'", "'items'", "list"]),
+        ({"banks": [bank(items=[])]}, ["bank 'b'", "'items'", "at least one item"]),
         ({"banks": [bank(items=[{"id": "i1"}])]}, ["bank 'b', item 'i1'", "'text'", "missing"]),
         ({"banks": [bank(items=[{"id": "i1", "text": " "}])]}, ["item 'i1'", "'text'", "blank"]),
         ({"banks": [bank(items=[{"id": "i1", "text": "x"}] * 2)]}, ["bank 'b'", "'i1'", "twice"]),

@@ -14,14 +14,14 @@ from rich.markdown import Markdown
 from hindsight_integrations.benchmark import machine
 from hindsight_integrations.benchmark.recalling import RecallFigures, measure_recall
 from hindsight_integrations.benchmark.report import markdown
-from hindsight_integrations.benchmark.retaining import Bank, fill, measure_retain
+from hindsight_integrations.benchmark.retaining import FilledBank, fill, measure_retain
 from hindsight_integrations.evaluate.sections import write_section
 
 SIZES = (1_000, 10_000, 100_000)
 """Memories of the banks that are asked."""
 
-QUESTIONS, QUICK_QUESTIONS = 100, 20
-RETAINED, QUICK_RETAINED = 1_000, 100
+QUESTIONS, QUICK_QUESTIONS = 100, 8
+RETAINED, QUICK_RETAINED = 1_000, 60
 
 SECTION = "speed"
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print("import and retain ...")
     imported = machine.import_seconds()
     retained = measure_retain(QUICK_RETAINED if given.quick else RETAINED)
-    banks: dict[Bank, RecallFigures] = {}
+    banks: dict[FilledBank, RecallFigures] = {}
     with TemporaryDirectory(prefix="hindsight-bench-") as folder:
         for size in sizes:
             console.print(f"a bank of {size:,} ...")

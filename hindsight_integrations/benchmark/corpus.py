@@ -133,11 +133,24 @@ Who left {project} between June and August 2019?
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A message, and the people, projects and places it names."""
+
+    message: Message
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """One conversation of two people."""
 
     id: str
-    messages: tuple[Message, ...]
+    turns: tuple[Turn, ...]
+
+    @property
+    def messages(self) -> list[Message]:
+        """What is said."""
+        return [turn.message for turn in self.turns]
 
 
 def sessions(turns: int, seed: int = 1) -> Iterator[Session]:
@@ -150,12 +163,13 @@ def sessions(turns: int, seed: int = 1) -> Iterator[Session]:
         length = min(turns, writer.random.randint(*_SESSION_TURNS))
         turns -= length
         speakers = [writer.word("person") for _ in range(2)]
-        messages = []
+        said = []
         for place in range(length):
             moment += timedelta(seconds=writer.random.randint(20, 400))
-            speaker = speakers[place % 2]
-            messages.append(Message(speaker, writer.turn(), moment, id=f"t{number}-{place}"))
-        yield Session(f"session-{number}", tuple(messages))
+            writer.names = [speakers[place % 2]]
+            message = Message(writer.names[0], writer.turn(), moment, id=f"t{number}-{place}")
+            said.append(Turn(message, tuple(dict.fromkeys(writer.names))))
+        yield Session(f"session-{number}", tuple(said))
         moment += timedelta(hours=writer.random.uniform(*_PAUSE_HOURS))
 
 
@@ -167,10 +181,11 @@ def questions(count: int, *, dated: bool = False, seed: int = 2) -> list[str]:
 
 
 class _Writer:
-    """Fills templates with words."""
+    """Fills templates with words, and notes the names among them."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.names: list[str] = []
 
     def word(self, kind: str) -> str:
         if kind == "number":
@@ -178,6 +193,8 @@ class _Writer:
         if kind == "code":
             return f"{self.random.choice(('INV', 'REQ', 'SN'))}-{self.random.randint(1000, 99999)}"
         drawn = self.random.choices(_WORDS[kind], cum_weights=_ZIPF.get(kind))[0]
+        if kind in _ZIPF:
+            self.names.append(drawn)
         return drawn.replace("-", " ") if kind == "when" else drawn
 
     def sentence(self, templates: Sequence[str]) -> str:

@@ -15,7 +15,8 @@ from functools import partial
 
 from hindsight_integrations.benchmark.corpus import START, questions, sessions
 from hindsight_integrations.benchmark.machine import disk_usage, peak_memory
-from hindsight_integrations.benchmark.retaining import BANK, Bank, mixing_encoder, texts
+from hindsight_integrations.benchmark.prepared import mixed_vectors
+from hindsight_integrations.benchmark.retaining import BANK, FilledBank, texts
 from hindsight_integrations.benchmark.timing import Latency, timed
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.evaluate.baselines import BM25Search, ChromaSearch
@@ -58,14 +59,14 @@ RERANKED = "all arms, reranked"
 FUSED = "all arms, no reranking"
 
 
-def measure_recall(bank: Bank, count: int) -> RecallFigures:
+def measure_recall(bank: FilledBank, count: int) -> RecallFigures:
     """Ask a bank `count` questions in each way, in a new process."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as pool:
         return pool.submit(_measure, bank, count).result()
 
 
-def _measure(bank: Bank, count: int) -> RecallFigures:
+def _measure(bank: FilledBank, count: int) -> RecallFigures:
     asked = questions(count) + questions(count // 4, dated=True)
     dated = questions(count, dated=True)
     started = time.perf_counter()
@@ -106,11 +107,11 @@ def _recalling(
     return recall
 
 
-def _plain(bank: Bank) -> Iterator[tuple[str, Callable[[str], object]]]:
+def _plain(bank: FilledBank) -> Iterator[tuple[str, Callable[[str], object]]]:
     """Each plain search over the bank's texts; gone when the next is asked for."""
     said = texts(sessions(bank.turns))
     embedder = MiniLM()
-    vectors = (embedder if bank.real else mixing_encoder()).embed(said)
+    vectors = mixed_vectors(len(said)) if bank.prepared else embedder.embed(said)
     with closing(ChromaSearch(said, embedder, vectors)) as chroma:
         yield "plain Chroma", partial(chroma.search, limit=PLAIN_LIMIT)
     with closing(BM25Search(said)) as bm25:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hindsight_integrations.benchmark.prepared import SEMANTIC_LINKS, STOCK
 from hindsight_integrations.benchmark.recalling import FUSED, PLAIN_LIMIT, RERANKED, RecallFigures
-from hindsight_integrations.benchmark.retaining import REAL, Bank, RetainFigures
+from hindsight_integrations.benchmark.retaining import REAL, FilledBank, RetainFigures
 
 _MEGABYTE = 1_000_000
 
@@ -15,7 +16,7 @@ def markdown(
     command: str,
     import_seconds: float,
     retain: RetainFigures,
-    banks: Mapping[Bank, RecallFigures],
+    banks: Mapping[FilledBank, RecallFigures],
 ) -> str:
     """Tables for retaining and recalling, under what they were measured on."""
     parts = [
@@ -33,7 +34,7 @@ def markdown(
     return "\n\n".join(parts)
 
 
-def _recall(banks: Mapping[Bank, RecallFigures]) -> Sequence[Sequence[str]]:
+def _recall(banks: Mapping[FilledBank, RecallFigures]) -> Sequence[Sequence[str]]:
     figures = list(banks.values())
     rows = [
         [name, *(str(found.latencies[name]) for found in figures)] for name in figures[0].latencies
@@ -43,12 +44,11 @@ def _recall(banks: Mapping[Bank, RecallFigures]) -> Sequence[Sequence[str]]:
         ["first answer of a new process, s", *(f"{f.first_answer:.1f}" for f in figures)],
         ["peak memory of the process, MB", *(f"{f.memory / _MEGABYTE:,.0f}" for f in figures)],
         ["disk, MB", *(f"{f.disk / _MEGABYTE:,.0f}" for f in figures)],
-        ["filled at, turns/s", *(f"{bank.rate:.0f}" for bank in banks)],
     ]
     return rows
 
 
-def _ratios(banks: Mapping[Bank, RecallFigures]) -> str:
+def _ratios(banks: Mapping[FilledBank, RecallFigures]) -> str:
     """How many times the plain searches' time a recall takes."""
     figures = list(banks.values())
     rows = [
@@ -63,17 +63,18 @@ def _ratios(banks: Mapping[Bank, RecallFigures]) -> str:
     return _table(head, rows)
 
 
-def _notes(banks: Mapping[Bank, RecallFigures]) -> list[str]:
+def _notes(banks: Mapping[FilledBank, RecallFigures]) -> list[str]:
     notes = [
         f"Plain Chroma is a collection of the same texts with the same embedder and Chroma's own "
         f"settings, asked for {PLAIN_LIMIT} texts; BM25 keeps its index in memory. The temporal "
         "arm is timed on questions that name a time, the others on a mix."
     ]
-    if any(not bank.real for bank in banks):
+    if any(bank.prepared for bank in banks):
         notes.append(
-            f"Vectors of banks of more than {REAL:,} memories are mixed from those of real "
-            "sentences, since only their number and spread matter here; all else about these "
-            "banks was retained as usual, and their rate is that without the embedder."
+            f"Banks of more than {REAL:,} memories are not retained but written straight to the "
+            "stores: the same conversation with its names, every third memory with a day, "
+            f"{SEMANTIC_LINKS} semantic and up to 20 temporal links each, and vectors mixed from "
+            f"those of {STOCK} real turns. Only how many there are, and their spread, matter to the time."
         )
     return notes
 

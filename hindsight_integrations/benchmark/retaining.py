@@ -1,15 +1,15 @@
-"""How fast memories are made: with the real models, and with mixed vectors for big banks."""
+"""How fast memories are made, and the banks that recall is measured on."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hindsight_integrations.benchmark.corpus import Session, sessions
-from hindsight_integrations.benchmark.encoder import MixingEncoder
+from hindsight_integrations.benchmark.prepared import prepare
 from hindsight_integrations.benchmark.timing import Latency, timed
 from hindsight_integrations.demo.story import load_story
 from hindsight_integrations.engine import Hindsight
@@ -18,10 +18,7 @@ from hindsight_integrations.model import Message
 BANK = "bench"
 
 REAL = 2000
-"""Up to how many turns a bank's vectors are made by the embedder."""
-
-STOCK = 1500
-"""Turns whose encodings the bigger banks' are mixed from."""
+"""Up to how many turns a bank is really retained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,46 +30,43 @@ class RetainFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Bank:
-    """A bank that was filled: where, and at how many turns a second."""
+class FilledBank:
+    """A bank of generated conversation: where, of how many turns, and how it was made."""
 
     folder: Path
     turns: int
-    rate: float
-    real: bool
+    prepared: bool
 
 
 def measure_retain(turns: int) -> RetainFigures:
     """Rates with the bundled models, in a folder, after one message has loaded them."""
     story = [
-        Session(name, tuple(Message(m.speaker, m.text, m.time, m.id) for m in messages))
+        (name, [Message(m.speaker, m.text, m.time, m.id) for m in messages])
         for name, messages in load_story().sessions.items()
     ]
     lines = [m.text for session in sessions(turns, seed=3) for m in session.messages]
     alone = [m for session in sessions(50, seed=4) for m in session.messages]
     with TemporaryDirectory(prefix="hindsight-bench-") as folder, Hindsight(folder) as memory:
-        _warm_up(memory)
+        memory.retain("warm up", "Ana moved to Porto in May 2021.")
         many = memory.retain_many("texts", lines)
         rates = {
             "the demo's conversation, by session": _rate(memory, "demo", story),
-            "generated conversation, by session": _rate(memory, BANK, sessions(turns)),
+            "generated conversation, by session": _rate(memory, BANK, _generated(turns)),
             "single texts, by `retain_many`": len(lines) / many.seconds,
         }
         single = timed(lambda m: memory.retain_messages("single", [m], session="s"), alone)
     return RetainFigures(rates, single)
 
 
-def fill(folder: Path, turns: int) -> Bank:
-    """A bank of generated conversation in a folder; see `encoder` on the vectors of big ones."""
-    real = turns <= REAL
-    with Hindsight(folder, embedder=None if real else mixing_encoder()) as memory:
-        _warm_up(memory)
-        return Bank(folder, turns, _rate(memory, BANK, sessions(turns)), real)
-
-
-def mixing_encoder() -> MixingEncoder:
-    """What makes the vectors of banks of more than `REAL` turns."""
-    return MixingEncoder.of(texts(sessions(STOCK, seed=5)))
+def fill(folder: Path, turns: int) -> FilledBank:
+    """A bank of generated conversation in a new folder; see `prepared` on the big ones."""
+    prepared = turns > REAL
+    if prepared:
+        prepare(folder, BANK, turns)
+    else:
+        with Hindsight(folder) as memory:
+            _rate(memory, BANK, _generated(turns))
+    return FilledBank(folder, turns, prepared)
 
 
 def texts(given: Iterable[Session]) -> list[str]:
@@ -80,15 +74,13 @@ def texts(given: Iterable[Session]) -> list[str]:
     return [f"{m.speaker}: {m.text}" for session in given for m in session.messages]
 
 
-def _warm_up(memory: Hindsight) -> None:
-    memory.retain("warm up", "Ana moved to Porto in May 2021.")
-    memory.banks.delete("warm up")
+def _generated(turns: int) -> list[tuple[str, list[Message]]]:
+    return [(session.id, session.messages) for session in sessions(turns)]
 
 
-def _rate(memory: Hindsight, bank: str, given: Iterable[Session]) -> float:
+def _rate(memory: Hindsight, bank: str, given: Sequence[tuple[str, list[Message]]]) -> float:
     """Turns a second."""
-    conversations = list(given)
     started = time.perf_counter()
-    for session in conversations:
-        memory.retain_messages(bank, session.messages, session=session.id)
-    return sum(len(s.messages) for s in conversations) / (time.perf_counter() - started)
+    for session, messages in given:
+        memory.retain_messages(bank, messages, session=session)
+    return sum(len(messages) for _, messages in given) / (time.perf_counter() - started)

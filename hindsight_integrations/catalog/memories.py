@@ -16,7 +16,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.model import Change, Memory, MemoryType, Page, utc_now
 from hindsight_integrations.retain.amend import amended
-from hindsight_integrations.storage.ports import ChangeSet, MemoryFilter, MemoryRecord
+from hindsight_integrations.storage.ports import ChangeSet, EntityNames, MemoryFilter, MemoryRecord
 
 MAX_PAGE = 1000
 """Most memories of a page."""
@@ -169,6 +169,7 @@ class Memories:
                 ChangeSet(
                     bank_id,
                     entities=changed.created,
+                    names=tuple(EntityNames(e.id, e.name, e.aliases) for e in changed.learnt),
                     replaced=(changed.record,),
                     history=tuple(
                         Change(old.id, action, name, _shown(before), _shown(after), now, reason)

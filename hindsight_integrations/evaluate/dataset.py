@@ -133,10 +133,13 @@ class _Entry:
 
     def entries(self, name: str, kind: str) -> list[_Entry]:
         """The objects of a list, each known by its place and, if it has one, its id."""
+        values = self.array(name)
+        if not values and kind != "question":
+            raise self.refused(name, f"give at least one {kind}")
         inside = "" if kind == "bank" else f"{self.where}, "
         return [
             _Entry.of(value, f"{inside}{kind} {_shown_id(value, number)}")
-            for number, value in enumerate(self.array(name))
+            for number, value in enumerate(values)
         ]
 
     def refused(self, name: str, advice: str) -> InvalidInputError:

@@ -150,9 +150,10 @@ class Evaluation:
             yield name, [row for row in self.rows if row.category == name]
 
     def _cells(self) -> Iterator[tuple[str, list[str]]]:
-        for name, rows in ((OVERALL, [r for r in self.rows if r.scored]), *self._categories()):
-            mean = self._mean(rows)
-            yield name, [str(len(rows)), *(f"{100 * value:.1f}" for value in mean.values())]
+        scored = [row for row in self.rows if row.scored]
+        for name, rows in ((OVERALL, scored), *self._categories()):
+            if rows:
+                yield name, [str(len(rows)), *_percent(self._mean(rows))]
 
     def _mean(self, rows: Sequence[QuestionRow]) -> Mapping[str, float]:
         if not rows:
@@ -168,9 +169,13 @@ def comparison(evaluations: Sequence[Evaluation]) -> str:
     head = ["", *columns(evaluations[0].budgets), "p50 ms"]
     lines = [_markdown(head), "|".join(["", "---", *["---:"] * (len(head) - 1), ""])]
     for evaluation in evaluations:
-        figures = [f"{100 * value:.1f}" for value in evaluation.overall.values()]
-        lines.append(_markdown([evaluation.system, *figures, f"{evaluation.latency(50):.0f}"]))
+        latency = f"{evaluation.latency(50):.0f}"
+        lines.append(_markdown([evaluation.system, *_percent(evaluation.overall), latency]))
     return "\n".join(lines)
+
+
+def _percent(figures: Mapping[str, float]) -> list[str]:
+    return [f"{100 * value:.1f}" for value in figures.values()]
 
 
 def _markdown(cells: Sequence[str]) -> str:

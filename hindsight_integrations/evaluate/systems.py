@@ -65,10 +65,10 @@ class HindsightSystem:
     taken as it is.
     """
 
+    name = "hindsight"
     packs = True
 
-    def __init__(self, memory: Hindsight, dataset: str, budget: str, name: str = "hindsight"):
-        self.name = name
+    def __init__(self, memory: Hindsight, dataset: str, budget: str) -> None:
         self._memory = memory
         self._dataset = dataset
         self._budget = budget

@@ -17,10 +17,11 @@ from hindsight_integrations.storage.ports import MemoryRecord
 
 @dataclass(frozen=True, slots=True)
 class Amended:
-    """A record with its correction, and the entities it names that are new."""
+    """A record with its correction, with the entities that are new or have new names."""
 
     record: MemoryRecord
     created: tuple[Entity, ...] = ()
+    learnt: tuple[Entity, ...] = ()
 
 
 def amended(parts: RetainParts, bank_id: str, record: MemoryRecord, memory: Memory) -> Amended:
@@ -34,7 +35,7 @@ def amended(parts: RetainParts, bank_id: str, record: MemoryRecord, memory: Memo
     facts = parts.extractor.extract([passage], known)[0]
     mentions = list(dict.fromkeys(mention for fact in facts for mention in fact.mentions))
     resolution = Resolver(parts.graph, bank_id, parts.settings.entity_match).resolve(
-        [mentions], [memory.mentioned_at]
+        [mentions], [memory.mentioned_at], [memory.text]
     )
     ids = resolution.entity_ids[0]
     indexed = indexed_text(
@@ -56,4 +57,5 @@ def amended(parts: RetainParts, bank_id: str, record: MemoryRecord, memory: Memo
             entity_ids=tuple(ids),
         ),
         resolution.created,
+        resolution.learnt,
     )

@@ -106,7 +106,7 @@ class Candidates:
 
     def _ask(self, name: Name) -> list[str]:
         found: dict[str, None] = {}
-        for spelling in () if name.numbers else (name.norm, *_formal_spellings(name)):
+        for spelling in (name.norm, *_formal_spellings(name)):
             for entity in self._lookup.similar_entities(self._bank_id, spelling, _MOST_SIMILAR):
                 self._entities.setdefault(entity.id, entity)
                 found[entity.id] = None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from zlib import crc32
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 from hindsight_integrations.language.sentences import sentence_ends
 

@@ -145,9 +145,6 @@ PLACE_WORDS = _words(
 SPEECH_ROLES = _words("user assistant system human ai bot agent tool function developer model")
 """Roles of a chat, which are nobody's name."""
 
-AGENT_ROLES = _words("assistant ai bot agent model")
-"""Roles under which the bank's own agent speaks."""
-
 SECOND_PERSON = _words(
     "you your yours yourself yourselves u ur you're youre you'd you'll you've y'all dich dir dein",
     "deine deinen deinem tu te toi ton tes vous votre vos tú ti contigo usted ustedes",

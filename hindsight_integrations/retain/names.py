@@ -120,9 +120,9 @@ def _marked(
         last = index
         while last < len(words) and words[last].start < name.end:
             last += 1
-        if not any(proper[index:last]):
-            if any(proper) or not _is_lower_name(words[index:last], kind):
-                continue
+        all_small = not any(proper) and _is_lower_name(words[index:last], kind)
+        if not (all_small or any(proper[index:last])):
+            continue
         if kind in _NEVER_COMPOUND:
             for segment in _segments(text, words[index:last]):
                 for is_and, part in groupby(segment, lambda word: word.lower == "and"):
@@ -215,7 +215,8 @@ def _is_name(words: Sequence[Word]) -> bool:
 def _is_lower_name(words: Sequence[Word], kind: str) -> bool:
     """Whether this is a person or place, in the words of one who capitalises nothing."""
     return kind in ("person", "place") and all(
-        word.is_tagged_proper and word.lower not in _CAN_BE_ORDINARY for word in words
+        word.is_tagged_proper and not word.is_capital and word.lower not in _CAN_BE_ORDINARY
+        for word in words
     )
 
 

@@ -16,7 +16,15 @@ from datetime import datetime
 from hindsight_integrations.model import Entity
 from hindsight_integrations.retain.aliases import aliases_stated
 from hindsight_integrations.retain.candidates import Candidates, EntityLookup
-from hindsight_integrations.retain.compare import SAME, Gate, Match, Relation, compare, parse
+from hindsight_integrations.retain.compare import (
+    SAME,
+    Gate,
+    Match,
+    Relation,
+    acronym,
+    compare,
+    parse,
+)
 from hindsight_integrations.retain.ports import Mention
 
 NAME_WEIGHT = 0.5
@@ -193,8 +201,12 @@ class _Batch:
     def _stated(self, mention: Mention, partner: str | None) -> Decision | None:
         """What the text says the mention is another name of, unless the bank has both apart."""
         entity = self._known.owner(partner) if partner else None
-        if entity is None or self._known.owner(mention.name) is not None:
+        if partner is None or entity is None or self._known.owner(mention.name) is not None:
             return None
+        if _stands_for(mention.name, partner) and any(
+            _stands_for(name, partner) for name in _names(entity)
+        ):
+            return None  # another thing of the same initials
         self._learn(entity, mention.name)
         return Decision(mention, entity.id, entity.name, Relation.STATED)
 
@@ -264,7 +276,7 @@ class _Batch:
             return None
         rivals = [other for other in beside if isinstance(_relate(other, option.entity), Match)]
         if relation is Relation.SHORTER:  # "Peggy ... Peggy O'Brien" are one
-            rivals = [other for other in rivals if not _is_form(other, mention)]
+            rivals = [other for other in rivals if not _is_part(other, mention)]
         if rivals and (relation is not Relation.SHORTER or parse(mention.name).is_full):
             return Gate.TOGETHER
         is_short = relation in (Relation.SHORTER, Relation.ACRONYM)
@@ -325,8 +337,14 @@ def _relate(mention: Mention, entity: Entity) -> Match | Gate:
     return next((gate for gate in gates if gate is not Gate.WORDS), Gate.WORDS)
 
 
-def _is_form(one: Mention, other: Mention) -> bool:
-    return isinstance(compare(one.name, one.kind, other.name, other.kind), Match)
+def _stands_for(name: str, initials: str) -> bool:
+    return acronym(parse(name).norm) == parse(initials).norm
+
+
+def _is_part(one: Mention, other: Mention) -> bool:
+    """Whether the one name has fewer words than the other, and may be its short form."""
+    shorter = len(parse(one.name).words) < len(parse(other.name).words)
+    return shorter and isinstance(compare(one.name, one.kind, other.name, other.kind), Match)
 
 
 def _recency(entity: Entity, moment: datetime) -> float:

@@ -15,6 +15,8 @@ from hindsight_integrations.retain.nicknames import is_given_name
 
 _WORD = re.compile(r"[^\W_]+[+#]*(?:(?:['’&-]|(?<=\b[^\W\d_])\.|\.(?=\d))[^\W_]+[+#]*)*")
 _ENDING = re.compile(r"(?:['’](?:s|m|ve|ll|d|re)|(?<=s)['’])\Z", re.IGNORECASE)
+_STRETCHED = re.compile(r"(?!iii)([^\W\d_])\1\1")
+"""An exclamation: "Nooo", "AAAA"."""
 _OPENING = re.compile(r"(?:[\n:;|>•*\"“«(\[–—]|\s-)\s*\Z")
 _GERMAN_WORDS = frozenset(
     {"der", "die", "das", "und", "ist", "nicht", "ein", "eine", "ich", "mit", "auf", "für", "wir"}
@@ -103,7 +105,7 @@ def proper_nouns(words: Sequence[Word]) -> list[bool]:
     inside = {word.lower for word in words if word.is_capital and not word.opens}
 
     def is_proper(word: Word, before: Word | None, after: Word | None) -> bool:
-        if not word.is_capital or word.lower in lexicon.CALENDAR:
+        if not word.is_capital or word.lower in lexicon.CALENDAR or _STRETCHED.search(word.lower):
             return False
         if word.text.isupper() and len(word.text) > 1 and word.sentence in shouted:
             return False

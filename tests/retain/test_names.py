@@ -75,6 +75,7 @@ def test_names_are_found(text: str, names: list[str]) -> None:
         "It took 3 hours, cost $20 and grew by 5% in 2x the time.",
         "I'm sure I'll go, and I've said so. You're right.",
         "Awww, woohoo! LOL",
+        "AAAA finally. Nooo, Uuuh!",
         "",
         "   \n",
         "😀 👍🏽",

@@ -119,6 +119,8 @@ def test_names_that_may_be_one_things(one: str, other: str, kind: str, relation:
         ("Alexander", "Alexandra", "person", Gate.WORDS),
         ("Bob", "Rob", "person", Gate.WORDS),
         ("Maria Lopez", "Maria Kim", "person", Gate.WORDS),
+        ("Bus", "British Ultimate Series", "concept", Gate.WORDS),
+        ("HP", "House of Plantagenet", "concept", Gate.WORDS),
         ("John A. Smith", "John B. Smith", "person", Gate.WORDS),
         ("Tigran", "Iran", "concept", Gate.WORDS),
         ("York", "New York", "place", Gate.WORDS),
@@ -136,8 +138,10 @@ def test_names_that_are_two_things(one: str, other: str, kind: str, gate: Gate) 
     assert compare(other, kind, one, kind) is gate
 
 
-def test_a_place_is_no_person() -> None:
+def test_a_place_or_thing_is_no_person() -> None:
     assert compare("Paris", "place", "Paris Blake", "person") is Gate.KINDS
+    assert compare("Windsor", "person", "Windsor Castle", "organization") is Gate.KINDS
+    assert isinstance(compare("Melanie", "group", "Melanie Stone", "person"), Match)
 
 
 @given(st.text(max_size=30), st.text(max_size=30), st.sampled_from(["person", "concept"]))
@@ -205,10 +209,25 @@ def test_a_first_name_of_two_without_context_is_neither(notebook: Notebook) -> N
 
 
 def test_a_fuller_name_is_taken_while_the_shorter_is_fresh(notebook: Notebook) -> None:
-    notebook.retain(person("Tigran"))
-    assert notebook.meant(*person("Tigran Petrosyan"), moment=NOW + timedelta(days=1)) == "Tigran"
-    notebook.retain(person("Bob"))
-    assert notebook.meant(*person("Bob Dylan"), moment=NOW + timedelta(days=60)) == "Bob Dylan"
+    notebook.retain(person("Omar", "Tigran"))
+    tomorrow, later = NOW + timedelta(days=1), NOW + timedelta(days=60)
+    assert notebook.meant(*person("Omar", "Tigran Petrosyan"), moment=tomorrow) == "Tigran"
+    notebook.retain(person("Omar", "Bob"))
+    assert notebook.meant(*person("Omar", "Bob Dylan"), moment=later) == "Bob Dylan"
+
+
+def test_a_fuller_name_without_shared_context_is_new(notebook: Notebook) -> None:
+    notebook.retain(person("Omar", "Bob"))
+    assert notebook.meant(*person("Lena", "Bob Dylan")) == "Bob Dylan"
+
+
+def test_initials_that_stand_for_one_thing_are_not_taken_for_another(notebook: Notebook) -> None:
+    abc, american = Mention("ABC"), Mention("American Broadcasting Company")
+    notebook.retain([american, abc], NOW, "American Broadcasting Company (ABC)")
+    australian = Mention("Australian Broadcasting Corporation")
+    first = notebook.retain([australian, abc], NOW, "Australian Broadcasting Corporation (ABC)")
+    assert first.decisions[0].is_new
+    assert first.decisions[1].entity_name == "American Broadcasting Company"
 
 
 def test_a_slip_of_spelling_needs_evidence(notebook: Notebook) -> None:

@@ -207,6 +207,29 @@ class EntityContract:
         assert graph.get_memories("b", ["m"])["m"].entities == ("John",)
         assert [e.name for e in graph.similar_entities("b", "Jonny", 5)] == ["John"]
 
+    def test_a_change_set_can_rename_what_it_mentions(self, graph: GraphStore) -> None:
+        keep(graph, record("1", entities=("Jon",)), entities=(entity("Ann"),))
+        given = replace(record("2", entities=("Jon",)), entity_ids=("new",))
+        graph.apply(
+            ChangeSet(
+                "b",
+                entities=(entity("JON", id="new"),),
+                names=(EntityNames("new", "Jon Doe", ("Jon",)),),
+                memories=(given,),
+            )
+        )
+        assert names(graph, "Jon", "Jon Doe") == {"jon": "e:jon", "jon doe": "e:jon"}
+        assert graph.get_memories("b", ["1"])["1"].entities == ("Jon Doe",)
+        for wrong, error in (
+            (EntityNames("absent", "X", ()), EntityNotFoundError),
+            (EntityNames("e:jon", "Ann", ()), ConflictError),
+        ):
+            with pytest.raises(error):
+                graph.apply(ChangeSet("b", names=(wrong,), memories=(record("3"),)))
+        assert graph.get_memories("b", ["3"]) == {}
+        keep(graph, remove_memories=("1", "2"))
+        assert names(graph, "Jon") == {}, "no user gave it those names"
+
     def test_an_edit_that_cannot_be_is_refused_and_changes_nothing(self, graph: GraphStore) -> None:
         keep(graph, record("m", entities=("Ann", "Bob")))
         before = graph.get_entities("b", ["e:ann", "e:bob"])

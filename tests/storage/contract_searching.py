@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
+from random import Random
 
 import pytest
 
@@ -180,6 +181,41 @@ class SearchContract:
         keep(graph, record("d", occurred=(day(2024, 6, 1, days=3),)))
         hits = graph.time_search("b", day(2024, 6, 1, days=3), VALID, 3)
         assert [hit.memory_id for hit in hits] == ["a", "b", "c"]
+
+    def test_a_search_in_time_agrees_with_looking_at_every_memory(self, graph: GraphStore) -> None:
+        random = Random(7)
+
+        def any_span(longest: float) -> TimeSpan:
+            start = ago(random.uniform(-50, 800))
+            return TimeSpan(start, start + timedelta(days=longest * random.random() ** 4 + 1e-6))
+
+        records = [
+            record(
+                f"m{n:03}",
+                occurred=tuple(any_span(5000) for _ in range(random.randrange(4))),
+                mentioned_at=ago(random.uniform(0, 800)),
+                scope=random.choice("xy"),
+            )
+            for n in range(150)
+        ]
+        keep(graph, *records)
+        scoped = replace(VALID, scope="x")
+        for _ in range(40):
+            window = any_span(400)
+            nearest: list[tuple[timedelta, str]] = []
+            for memory in (each.memory for each in records if each.memory.scope == "x"):
+                moment = TimeSpan(
+                    memory.mentioned_at, memory.mentioned_at + timedelta(microseconds=1)
+                )
+                distances = [
+                    abs((span.start - window.start) + (span.end - window.end))
+                    for span in (*memory.occurred, moment)
+                    if span.overlaps(window)
+                ]
+                if distances:
+                    nearest.append((min(distances), memory.id))
+            hits = graph.time_search("b", window, scoped, 20)
+            assert [hit.memory_id for hit in hits] == [id for _, id in sorted(nearest)[:20]]
 
     def test_postings_are_the_latest_of_each_entity_with_its_degree(
         self, graph: GraphStore

@@ -28,18 +28,18 @@ _COMMON = 500
 
 
 def resolve(
-    cursor: sqlite3.Cursor, bank: BankRange, entities: Sequence[Entity], mentioned: Iterable[str]
+    cursor: sqlite3.Cursor, bank: BankRange, entities: Sequence[Entity], used: Iterable[str]
 ) -> dict[str, int]:
-    """Entity id to key, of a change set's entities and of those its memories mention.
+    """Entity id to key, of a change set's entities and of those it uses.
 
     An entity whose id, name or alias the bank has is that one, and gains the names it lacks;
     the others are stored.
 
     Raises:
-        EntityNotFoundError: a memory mentions an entity that is in neither.
+        EntityNotFoundError: it uses an entity that is neither its own nor the bank's.
     """
-    mentioned = set(mentioned)
-    found = entity_keys(cursor, bank, [*(entity.id for entity in entities), *mentioned])
+    used = set(used)
+    found = entity_keys(cursor, bank, [*(entity.id for entity in entities), *used])
     spellings = [by_norm((entity.name, *entity.aliases)) for entity in entities]
     owners = owners_of(cursor, bank, [norm for names in spellings for norm in names])
     for entity, names in zip(entities, spellings, strict=True):
@@ -49,10 +49,9 @@ def resolve(
         fresh = {norm: name for norm, name in names.items() if norm not in owners}
         add_names(cursor, bank, found[entity.id], fresh)
         owners |= dict.fromkeys(fresh, found[entity.id])
-    if missing := mentioned - found.keys():
+    if missing := used - found.keys():
         raise EntityNotFoundError(
-            f"a memory mentions {min(missing)!r}, which is no entity of bank {bank.id!r}; "
-            "put the entity into the change set"
+            f"bank {bank.id!r} has no entity {min(missing)!r}; put it into the change set"
         )
     return found
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
-from hindsight_integrations.storage.ports import EntityEdit, EntityMerge, EntityNames, EntitySplit
+from hindsight_integrations.storage.ports import EntityEdit, EntityMerge, EntitySplit
 from hindsight_integrations.storage.sqlite import entities, mentions
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,
@@ -17,7 +17,7 @@ from hindsight_integrations.storage.sqlite.keys import (
 
 
 def edit(cursor: sqlite3.Cursor, bank: BankRange, change: EntityEdit) -> None:
-    """Merge, split or rename.
+    """Merge, split or rename, as a user asks; what gets aliases by it is kept from then on.
 
     Raises:
         EntityNotFoundError: an entity it names does not exist.
@@ -29,7 +29,22 @@ def edit(cursor: sqlite3.Cursor, bank: BankRange, change: EntityEdit) -> None:
     elif isinstance(change, EntitySplit):
         _split(cursor, bank, change)
     else:
-        _rename(cursor, bank, change)
+        entity = _key(cursor, bank, change.entity_id)
+        set_names(cursor, bank, entity, entities.by_norm((change.name, *change.aliases)))
+        _keep_if_aliased(cursor, entity)
+
+
+def set_names(
+    cursor: sqlite3.Cursor, bank: BankRange, entity: int, names: Mapping[str, str]
+) -> None:
+    """Give an entity these names, by normalised name, and no others. Raises `ConflictError`."""
+    entities.remove_names(cursor, (entity,))
+    if taken := entities.owners_of(cursor, bank, names):
+        norm = next(iter(taken))
+        raise ConflictError(
+            f"the name {names[norm]!r} is another entity's; choose another, or merge the two"
+        )
+    entities.add_names(cursor, bank, entity, names)
 
 
 def _merge(cursor: sqlite3.Cursor, bank: BankRange, change: EntityMerge) -> None:
@@ -47,8 +62,9 @@ def _merge(cursor: sqlite3.Cursor, bank: BankRange, change: EntityMerge) -> None
             for unit, mentioned in moved.items()
         },
     )
-    _set_names(cursor, bank, source, {})
-    _set_names(cursor, bank, target, names)
+    set_names(cursor, bank, source, {})
+    set_names(cursor, bank, target, names)
+    _keep_if_aliased(cursor, source, target)
     mentions.settle(cursor, (source, target))
 
 
@@ -62,9 +78,10 @@ def _split(cursor: sqlite3.Cursor, bank: BankRange, change: EntitySplit) -> None
         raise ConflictError(
             f"entity {change.entity_id!r} would be left without a name; give it another first"
         )
-    _set_names(cursor, bank, old, left)
+    set_names(cursor, bank, old, left)
     new = entities.insert(cursor, bank, change.entity)
-    _set_names(cursor, bank, new, taken)
+    set_names(cursor, bank, new, taken)
+    _keep_if_aliased(cursor, old, new)
     chosen = set(memory_keys(cursor, bank, change.memory_ids).values())
     moved = {u: m for u, m in _mentions(cursor, old).items() if u in chosen}
     bereft = mentions.remove(cursor, moved)
@@ -73,11 +90,6 @@ def _split(cursor: sqlite3.Cursor, bank: BankRange, change: EntitySplit) -> None
         {unit: [new if each == old else each for each in m] for unit, m in moved.items()},
     )
     mentions.settle(cursor, bereft)
-
-
-def _rename(cursor: sqlite3.Cursor, bank: BankRange, change: EntityNames) -> None:
-    entity = _key(cursor, bank, change.entity_id)
-    _set_names(cursor, bank, entity, entities.by_norm((change.name, *change.aliases)))
 
 
 def _key(cursor: sqlite3.Cursor, bank: BankRange, entity_id: str) -> int:
@@ -93,18 +105,12 @@ def _names(cursor: sqlite3.Cursor, entity: int) -> dict[str, str]:
     )
 
 
-def _set_names(
-    cursor: sqlite3.Cursor, bank: BankRange, entity: int, names: Mapping[str, str]
-) -> None:
-    """Give an entity these names and no others; it stays from now on if it has aliases."""
-    entities.remove_names(cursor, (entity,))
-    if taken := entities.owners_of(cursor, bank, names):
-        norm = next(iter(taken))
-        raise ConflictError(
-            f"the name {names[norm]!r} is another entity's; choose another, or merge the two"
-        )
-    entities.add_names(cursor, bank, entity, names)
-    cursor.execute("UPDATE entities SET edited = ? WHERE key = ?", (len(names) > 1, entity))
+def _keep_if_aliased(cursor: sqlite3.Cursor, *keys: int) -> None:
+    cursor.executemany(
+        "UPDATE entities SET edited = (SELECT count(*) > 1 FROM names WHERE entity = ?1) "
+        "WHERE key = ?1",
+        [(key,) for key in keys],
+    )
 
 
 def _mentions(cursor: sqlite3.Cursor, entity: int) -> dict[int, list[int]]:

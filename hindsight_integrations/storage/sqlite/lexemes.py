@@ -20,7 +20,8 @@ VALID, INVALID = ":", "!"
 
 _BLANKS = {code: 0xE000 + code for code in (*range(33), 127)}
 _BLANKS_BACK = {private: code for code, private in _BLANKS.items()}
-"""White space and control characters would split a lexeme; they are kept as private characters."""
+"""White space and control characters would split a lexeme; they are kept as characters of Unicode's
+private use area, which no text has a use for."""
 
 
 _PREFIX = re.compile(r"[0-9]+[:!]")

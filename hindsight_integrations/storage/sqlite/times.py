@@ -37,17 +37,17 @@ def time_search(
         for scan in _scans(bank, window, condition(bank, filter))
     ]
     hits: dict[str, TimeHit] = {}
-    nearest_first = heapq.merge(*scans, key=_distance)
-    for _, equally_near in groupby(nearest_first, key=_distance):
-        if len(hits) >= limit:
-            break
-        for _, memory_id, ordinal, start, end, precision in sorted(equally_near):
+    by_distance = groupby(heapq.merge(*scans, key=_distance), key=_distance)
+    ranked = (row for _, equally_near in by_distance for row in sorted(equally_near))
+    while len(hits) < limit and (row := next(ranked, None)):
+        _, memory_id, ordinal, start, end, precision = row
+        if memory_id not in hits:
             span = TimeSpan(moment(start), moment(end), Precision(precision))
             kind = TimeKind.OCCURRED if ordinal else TimeKind.MENTIONED
-            hits.setdefault(memory_id, TimeHit(memory_id, span, kind))
+            hits[memory_id] = TimeHit(memory_id, span, kind)
     for scan in scans:
         scan.close()
-    return list(hits.values())[: max(limit, 0)]
+    return list(hits.values())
 
 
 def _distance(row: Row) -> int:

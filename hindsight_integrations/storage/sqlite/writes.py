@@ -38,20 +38,22 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set inside the caller's transaction; returns the ids of memories that went.
 
     Raises:
-        ConflictError: a new memory's id is taken.
+        ConflictError: a new memory's id is taken, or a new name is another entity's.
         MemoryNotFoundError: a memory to replace, or to add a source to, does not exist.
-        EntityNotFoundError: a memory mentions an entity that neither the bank nor the change
-            set has.
+        EntityNotFoundError: a memory mentions, or a new name is for, an entity that neither the
+            bank nor the change set has.
     """
     bank = find_bank(cursor, changes.bank_id)
     gone, bereft = _removals(cursor, bank, changes)
     documents.store_documents(cursor, bank, changes.documents)
     documents.store_chunks(cursor, bank, changes.chunks)
     records = (*changes.memories, *changes.replaced)
-    mentioned = [id for record in records for id in record.entity_ids]
-    entity_keys = entities.resolve(cursor, bank, changes.entities, mentioned)
+    used = [id for record in records for id in record.entity_ids]
+    used += [named.entity_id for named in changes.names]
+    entity_keys = entities.resolve(cursor, bank, changes.entities, used)
     for named in changes.names:
-        entity_edits.edit(cursor, bank, named)
+        names = entities.by_norm((named.name, *named.aliases))
+        entity_edits.set_names(cursor, bank, entity_keys[named.entity_id], names)
     _add(cursor, bank, changes.memories, entity_keys)
     bereft |= _replace(cursor, bank, changes.replaced, entity_keys)
     _add_sources(cursor, bank, changes.sources)

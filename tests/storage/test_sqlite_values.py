@@ -1,0 +1,95 @@
+"""How the SQLite store writes values down, and how it scores, in numbers worked by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.errors import EmbedderMismatchError, InvalidInputError
+from hindsight_integrations.model import Bank, Metadata
+from hindsight_integrations.storage.likeness import likeness, trigrams, words
+from hindsight_integrations.storage.sqlite import SqliteGraph
+from hindsight_integrations.storage.sqlite.codec import micros, moment, vector_bytes, vector_of
+from hindsight_integrations.storage.sqlite.keys import BankRange, key_bounds, vector_key
+from hindsight_integrations.storage.sqlite.lexemes import index_term, lexemes_of
+from hindsight_integrations.storage.sqlite.text_search import bm25
+
+from .graphs import STAMP, keep, record
+
+BANK = BankRange(17, "b", 0, 8)
+LEXEMES = st.text(st.characters(exclude_categories=("Cs", "Co")))
+
+
+@given(st.datetimes(timezones=st.timezones()))
+def test_moments_are_exact_over_the_whole_calendar(given: datetime) -> None:
+    try:
+        utc = given.astimezone(UTC)
+    except OverflowError:  # west or east of the calendar's ends
+        return
+    assert moment(micros(given)) == utc
+
+
+def test_moments_before_1970_are_exact() -> None:
+    assert micros(datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC)) == -1
+    assert micros(datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))) == 0
+    assert moment(-1).year == 1969
+
+
+@given(st.lists(LEXEMES), st.sampled_from(":!"))
+def test_lexemes_come_back_whatever_they_hold(lexemes: list[str], sign: str) -> None:
+    terms = " ".join(index_term(BANK, sign, lexeme) for lexeme in lexemes)
+    assert lexemes_of(terms) == tuple(lexemes)
+
+
+def test_a_vector_keeps_its_bits_and_its_dimension() -> None:
+    vector = np.array([1.5, -0.0, 3e-39, 1 / 3], np.float32)
+    assert vector_of(vector_bytes(vector, 4)).tobytes() == vector.tobytes()
+    for shape in (3, 5), (1, 4):
+        with pytest.raises(EmbedderMismatchError, match="embed the bank anew"):
+            vector_bytes(np.zeros(shape, np.float32), 4)
+
+
+def test_keys_of_a_bank_are_one_range() -> None:
+    assert key_bounds(1)[1] + 1 == key_bounds(2)[0]
+    assert [vector_key(17, revision) for revision in (0, 1)] == ["17", "17.1"]
+
+
+@pytest.mark.parametrize("metadata", [{"k": float("nan")}, {"k": float("inf")}])
+def test_numbers_that_are_not_finite_are_refused(metadata: Metadata) -> None:
+    graph = SqliteGraph(None)
+    graph.create_bank(Bank("b"), STAMP)
+    with pytest.raises(InvalidInputError, match="not finite"):
+        keep(graph, record("m", metadata=metadata))
+    graph.close()
+
+
+@pytest.mark.parametrize(
+    ("terms", "score"),
+    [
+        (("a", "b"), 2 * 2.2 / 2.2),  # of mean length: norm is k1
+        (("a", "a"), 2 * 2 * 2.2 / (2 + 1.2)),
+        (("a", "b", "b", "b"), 2 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2))),
+        (("c", "b"), 0.5 * 2.2 / 2.2),
+        (("a", "c"), 2.5),
+        (("b", "b"), 0.0),
+    ],
+)
+def test_bm25_is_as_published(terms: tuple[str, ...], score: float) -> None:
+    assert bm25(terms, {"a": 2.0, "c": 0.5}, 2.0) == pytest.approx(score)
+
+
+def test_names_share_trigrams_at_their_ends_too() -> None:
+    assert trigrams("ann") == {" an", "ann", "nn "}
+    assert trigrams("x") == {" x "}
+    assert trigrams("") == {"  "}
+    assert words("ann lee") == {"ann", "lee"}
+
+
+def test_likeness_wants_both_few_edits_and_shared_words() -> None:
+    assert likeness("alice", "alice") == 100
+    assert likeness("alice", "alice smith") > likeness("alice", "alicia smythe")
+    assert likeness("ann", "zed") == 0
