@@ -81,6 +81,26 @@ def speaker_named(pool: Pool, question: str) -> Scores:
     return np.array([float(speaker in named) for speaker in speakers])
 
 
+def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
+    """For a turn that follows somebody else's question: how much that has in common with ours.
+
+    The square of the mean of both measures, 0 to 1, so that only close questions count.
+    """
+    before = pool.around[:, OFFSETS.index(-1)]
+    speakers = [record.memory.speaker for record in pool.records]
+    asked = asks(pool)
+    replies = np.array(
+        [
+            p >= 0 and bool(asked[p]) and speakers[p] != s
+            for p, s in zip(before, speakers, strict=True)
+        ]
+    )
+    likeness = np.clip((lexical + dense) / 2, 0.0, 1.0)
+    found = np.zeros(len(pool))
+    found[replies] = likeness[before[replies]] ** 2
+    return found
+
+
 def asks(pool: Pool) -> Scores:
     """1 for a turn that ends in a question, which seldom holds an answer."""
     return np.array(

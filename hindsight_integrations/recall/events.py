@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from hindsight_integrations.language.interaction import maxsim, token_shares
+from hindsight_integrations.language.lexemes import lexemes
 from hindsight_integrations.language.time import EventAnchor, anchor_window
 from hindsight_integrations.model import Memory, Precision, TimeSpan
 from hindsight_integrations.recall import meaning, pathway
@@ -20,10 +22,18 @@ LEAST_COVERAGE = 0.6
 """How much of the event's words the memory must hold, 0 to 1: a guess would be worse than none."""
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The window that an anchor asks for, and the memory that tells the event."""
+
+    window: Window
+    memory_id: str
+
+
 def resolve(
     request: BankSearch, anchor: EventAnchor, read: Callable[[str], Question]
-) -> Window | None:
-    """The window an anchor asks for, from the memory that tells the event; None if none does.
+) -> Told | None:
+    """Find the event of an anchor in the bank; None if no memory tells it.
 
     Args:
         request: the question and the bank.
@@ -31,9 +41,7 @@ def resolve(
         read: turns a text into a `Question`.
     """
     event = read(anchor.event)
-    search = BankSearch(
-        request.graph, request.index, request.bank, event, request.filter, request.depth
-    )
+    search = replace(request, question=event)
     fused = reciprocal_rank_fusion(
         [hit.memory_id for hit in arm(search)] for arm in (meaning.search, pathway.search)
     )
@@ -42,7 +50,19 @@ def resolve(
     if told is None:
         return None
     span = anchor_window(anchor, happened(told), request.question.asked_at)
-    return Window(f"{anchor.text}: “{_shortened(told.text)}”", span)
+    return Told(Window(f"{anchor.text}: “{_shortened(told.text)}”", span), told.id)
+
+
+def without(question: str, anchors: Iterable[EventAnchor]) -> str:
+    """The question less the clauses that only told its time; as it was if nothing else is left.
+
+    "Which room was it in before Alice joined?" asks for rooms: with the window known, what is
+    said of Alice joining would only stand in the way.
+    """
+    rest = question
+    for anchor in anchors:
+        rest = rest.replace(anchor.text, " ")
+    return " ".join(rest.split()) if lexemes(rest) else question
 
 
 def happened(memory: Memory) -> TimeSpan:

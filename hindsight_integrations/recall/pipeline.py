@@ -74,11 +74,11 @@ class _Clock:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What one bank gave."""
+    """What one bank gave, and the question as it was understood there."""
 
     pool: Pool
+    question: Question
     named: tuple[str, ...]
-    windows: tuple[Window, ...]
     failures: tuple[Failure, ...]
 
 
@@ -94,8 +94,7 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
     with clock.timing("read"):
         question, times = read_question(parts, request)
     answers = [_ask(parts, bank, request, question, times, clock) for bank in banks]
-    windows = tuple(dict.fromkeys(w for answer in answers for w in answer.windows))
-    question = replace(question, windows=windows)
+    question = _together([answer.question for answer in answers])
     pool = join([answer.pool for answer in answers])
     with clock.timing("rank"):
         ranking = _rank(parts, pool, question, request)
@@ -126,7 +125,7 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
         tokens=packed.tokens,
         max_tokens=request.max_tokens,
         truncated=packed.truncated,
-        windows=windows,
+        windows=question.windows,
         entities_named=tuple(dict.fromkeys(n for answer in answers for n in answer.named)),
         chunks=chunks,
         entity_notes=notes,
@@ -166,17 +165,42 @@ def _ask(
     named = named_entities(parts.graph, bank.bank.id, request.query)
     if times.anchors and Arm.TEMPORAL in request.arms:
         with clock.timing("events"):
-            found = [
-                events.resolve(search, anchor, lambda text: _read(parts, text, request))
-                for anchor in times.anchors
-            ]
-        windows = (*question.windows, *(window for window in found if window))
-        search = replace(search, question=replace(question, windows=windows))
+            search = replace(search, question=_anchored(parts, search, request, times))
     with clock.timing("arms"):
         rankings = _run_arms(parts, search, request, named, failures, clock)
     with clock.timing("pool"):
         pool = gather(search, rankings, [e.id for e in named], parts.settings.rrf_k)
-    return _Answer(pool, tuple(e.name for e in named), search.question.windows, tuple(failures))
+    names = tuple(entity.name for entity in named)
+    return _Answer(pool, search.question, names, tuple(failures))
+
+
+def _anchored(
+    parts: RecallParts, search: BankSearch, request: RecallRequest, times: QueryTimes
+) -> Question:
+    """The question with the windows that its events give in this bank, and less their words."""
+
+    def read(text: str) -> Question:
+        return _read(parts, text, request)
+
+    found = [(anchor, events.resolve(search, anchor, read)) for anchor in times.anchors]
+    told = {anchor: event for anchor, event in found if event is not None}
+    if not told:
+        return search.question
+    return replace(
+        read(events.without(request.query, told)),
+        windows=(*search.question.windows, *(event.window for event in told.values())),
+        events=frozenset(event.memory_id for event in told.values()),
+    )
+
+
+def _together(questions: Sequence[Question]) -> Question:
+    """One question for all banks: as understood where its events are told, with all windows."""
+    first = next((q for q in questions if q.events), questions[0])
+    return replace(
+        first,
+        windows=tuple(dict.fromkeys(window for q in questions for window in q.windows)),
+        events=frozenset().union(*(q.events for q in questions)),
+    )
 
 
 def _run_arms(

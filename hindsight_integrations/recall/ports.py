@@ -59,6 +59,7 @@ class Question:
         tokens: its token vectors, for late interaction; None if the encoder has none.
         lexemes: its terms for BM25.
         windows: the times it asks for.
+        events: ids of the memories that tell the events it counts from ("before Alice joined").
         asked_at: the moment that "last week" is counted from.
     """
 
@@ -68,6 +69,7 @@ class Question:
     tokens: TokenMatrix | None
     lexemes: tuple[str, ...]
     windows: tuple[Window, ...] = ()
+    events: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,10 @@ class Weights:
     """Said by the one person named in the question, 0 or 1."""
     asks: float = -0.8
     """Ends in a question itself, 0 or 1."""
+    answers: float = 2.0
+    """Replies to a question that has much in common with the one asked, 0 to 1."""
+    event: float = 3.0
+    """Tells the event that the question counts from, 0 or 1."""
     pagerank: float = 0.5
     """Rank that flows from the best hits over shared entities."""
     bridge: float = 3.0
@@ -57,6 +61,10 @@ class Weights:
 
 
 DEFAULT_WEIGHTS = Weights()
+
+LEAST_BRIDGE = 0.5
+"""Share of its weight that a bridge keeps where few memories are linked by entities at all: a
+rare name that a good hit shares with another memory tells something even in small talk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +134,8 @@ def rank(pool: Pool, question: Question, head: int, weights: Weights) -> Ranking
     sheet.add("terms", lexical, weights.terms * standardise(lexical))
     fit = date_fit(pool, question)
     sheet.add("date", fit, weights.date * fit)
+    told = np.array([float(r.memory.id in question.events) for r in pool.records])
+    sheet.add("event", told, weights.event * told)
     _add_conversation(sheet, pool, question, dense, lexical, weights)
 
     relevance = np.clip(dense, 0.0, 1.0)
@@ -243,6 +253,8 @@ def _add_conversation(
     sheet.add("speaker", speaker, weights.speaker * speaker)
     asks = conversation.asks(pool)
     sheet.add("asks", asks, weights.asks * asks)
+    answers = conversation.answers(pool, over_max(lexical), over_max(dense))
+    sheet.add("answers", answers, weights.answers * answers)
 
 
 def _add_bridges(
@@ -254,16 +266,18 @@ def _add_bridges(
     importance: NDArray[np.float64] | None,
 ) -> None:
     graph = bridges.entity_graph(pool)
+    if not graph.incidence.size:
+        return
+    so_far = sheet.total
+    bridge = bridges.bridged(graph, so_far)
+    sheet.add("bridge", bridge, max(graph.strength, LEAST_BRIDGE) * weights.bridge * bridge)
     strength = graph.strength
     if not strength:
         return
-    so_far = sheet.total
     flow = bridges.personalised_pagerank(graph, so_far)
     sheet.add(
         "pagerank", flow, strength * weights.pagerank * standardise(np.log(over_max(flow) + 1e-3))
     )
-    bridge = bridges.bridged(graph, so_far)
-    sheet.add("bridge", bridge, strength * weights.bridge * bridge)
     if first is None or coverage is None or importance is None:
         return
     best = np.argsort(-so_far[first], kind="stable")[: bridges.SOURCES]
