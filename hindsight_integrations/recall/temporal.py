@@ -14,7 +14,9 @@ from hindsight_integrations.storage.ports import TimeKind
 AFTERMATH = 0.5
 """Share of a window's length after its end in which people still speak of it."""
 
-LEAST_AFTERMATH = timedelta(days=3)
+AFTERMATHS = timedelta(days=3), timedelta(days=14)
+"""The shortest and the longest time that counts as shortly after: a day's event is told for a
+few days, a season's not for another season."""
 
 
 def date_match(
@@ -22,10 +24,9 @@ def date_match(
 ) -> float:
     """How well a memory's times fit a window, from 0 to 1.
 
-    A time the text names counts by the share of it that lies in the window, or of the window
-    that lies in it, whichever is larger is not enough: the geometric mean of 1 and that share
-    keeps "in 2023" above nothing but below "7 May 2023" for a question about May 2023. The
-    moment it was said counts fully inside the window, and less and less shortly after it.
+    A time that the text names counts by the share of it that lies in the window, as its square
+    root, so that "in 2023" says something of May 2023 but less than "7 May" does. The moment it
+    was said counts fully inside the window, and less and less shortly after it.
     """
     best = 0.0
     for span in occurred:
@@ -37,7 +38,8 @@ def date_match(
             best = max(best, 1.0)
         elif mentioned_at >= window.end:
             late = (mentioned_at - window.end).total_seconds()
-            reach = max(LEAST_AFTERMATH, window.duration * AFTERMATH).total_seconds()
+            shortest, longest = AFTERMATHS
+            reach = min(longest, max(shortest, window.duration * AFTERMATH)).total_seconds()
             best = max(best, 0.5 * max(0.0, 1.0 - late / reach))
     return best
 

@@ -150,10 +150,10 @@ class ChangeSet:
     """One transaction on one bank: all of it is stored, or nothing.
 
     Applied in this order: removals, documents, chunks, new entities, new names of known ones,
-    new memories, replaced memories, added sources, links, history. A memory whose last source goes with a removed
-    chunk or document goes too. An entity whose normalised name (or alias) the bank already has
-    is taken for that one: its id is an alias for the stored id throughout the change set.
-    Links to memories that do not exist (any more) are passed over.
+    new memories, replaced memories, added sources, links, history. A memory whose last source
+    goes with a removed chunk or document goes too. An entity whose normalised name (or alias)
+    the bank already has is taken for that one: its id is an alias for the stored id throughout
+    the change set. Links to memories that do not exist (any more) are passed over.
     """
 
     bank_id: str

@@ -29,7 +29,7 @@ def test_what_was_said_in_the_window_fits_fully() -> None:
 
 
 def test_what_was_said_soon_after_fits_less_and_less() -> None:
-    fits = [date_match(MAY, [], MAY.end + timedelta(days=days)) for days in (0, 5, 10, 16)]
+    fits = [date_match(MAY, [], MAY.end + timedelta(days=days)) for days in (0, 5, 10, 15)]
     assert fits[0] == pytest.approx(0.5)
     assert fits == sorted(fits, reverse=True)
     assert fits[-1] == 0.0
