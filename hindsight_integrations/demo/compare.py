@@ -20,7 +20,7 @@ from hindsight_integrations.results import RecallResult
 
 BANK = "story"
 
-K = 8
+K = 10
 """Messages that each search may show."""
 
 

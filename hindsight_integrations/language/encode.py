@@ -66,8 +66,8 @@ class TextEncoder:
             return [EncodedText(vector, None) for vector in self._vectors(texts)]
         encoded = self.tokens.encode(texts)
         vectors = encoded.vectors if self.in_one_pass else self._vectors(texts)
-        tokens = zip(vectors, encoded.token_vectors, encoded.token_ids, strict=True)
-        return [EncodedText(vector, compress(rows, ids)) for vector, rows, ids in tokens]
+        stored = compress(encoded.token_vectors, encoded.token_ids)
+        return [EncodedText(*both) for both in zip(vectors, stored, strict=True)]
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
         vectors = self.embedder.embed(texts)

@@ -29,6 +29,9 @@ DAMPING = 0.5
 ITERATIONS = 4
 """Of the personalised PageRank: rank stays near its sources, within two memories of them."""
 
+PULL = 0.7
+"""How much of the way to a hit a memory is drawn that shares a name with it alone."""
+
 SPARSE, DENSE = 0.7, 1.5
 """Linking entities a memory below which the signals are off, and from which they are fully on."""
 
@@ -114,6 +117,26 @@ def bridged(graph: EntityGraph, scores: Scores) -> Scores:
         gain[best[:place]] = 0.0
         bridge = np.maximum(bridge, gain)
     return over_max(bridge)
+
+
+def drawn(graph: EntityGraph, scores: Scores) -> Scores:
+    """What a memory gains by a rare name that it shares with one of the best hits.
+
+    It is drawn `PULL` of the way up to that hit, times 2 / the number of memories that the name
+    is on: a name on just two memories ties them together, one on twenty hardly does. So the way
+    from "Alice works on Heron" to "Ruth runs Heron" is found even in small talk, where few
+    memories share any name, and a memory never passes the hit it is drawn to.
+    """
+    gain = np.zeros(len(scores))
+    if not graph.incidence.size:
+        return gain
+    best = np.argsort(-scores, kind="stable")[:SOURCES]
+    for place, hit in enumerate(best, start=1):
+        tie = (graph.incidence * graph.incidence[hit] * (2 / graph.frequency)).max(axis=1)
+        towards = PULL * tie * np.clip(scores[hit] - scores, 0.0, None)
+        towards[best[:place]] = 0.0
+        gain = np.maximum(gain, towards)
+    return gain
 
 
 def _rows_to_one(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

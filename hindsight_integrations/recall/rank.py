@@ -36,7 +36,7 @@ class Weights:
     """Cosine of the embeddings."""
     terms: float = 0.4
     """BM25."""
-    date: float = 3.0
+    date: float = 4.5
     """Fit of the memory's times to the window asked for, 0 to 1."""
     neighbours: float = 0.6
     """What the turns before and after have in common with the question."""
@@ -50,21 +50,20 @@ class Weights:
     """Ends in a question itself, 0 or 1."""
     answers: float = 2.0
     """Replies to a question that has much in common with the one asked, 0 to 1."""
-    event: float = 3.0
-    """Tells the event that the question counts from, 0 or 1."""
     pagerank: float = 0.5
     """Rank that flows from the best hits over shared entities."""
     bridge: float = 3.0
     """Shares a rare entity with one of the best hits, 0 to 1."""
+    shared_name: float = 1.0
+    """Drawn up to one of the best hits by a rare name they share."""
     residual: float = 0.3
     """Late interaction with what of the question the best hits do not cover yet."""
 
 
 DEFAULT_WEIGHTS = Weights()
 
-LEAST_BRIDGE = 0.5
-"""Share of its weight that a bridge keeps where few memories are linked by entities at all: a
-rare name that a good hit shares with another memory tells something even in small talk."""
+EVENT_RISE = 0.7
+"""How much of the way to the best hit the event is put that a question counts from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +133,6 @@ def rank(pool: Pool, question: Question, head: int, weights: Weights) -> Ranking
     sheet.add("terms", lexical, weights.terms * standardise(lexical))
     fit = date_fit(pool, question)
     sheet.add("date", fit, weights.date * fit)
-    told = np.array([float(r.memory.id in question.events) for r in pool.records])
-    sheet.add("event", told, weights.event * told)
     _add_conversation(sheet, pool, question, dense, lexical, weights)
 
     relevance = np.clip(dense, 0.0, 1.0)
@@ -151,6 +148,7 @@ def rank(pool: Pool, question: Question, head: int, weights: Weights) -> Ranking
         _add_bridges(sheet, pool, weights, first, coverage, importance)
     else:
         _add_bridges(sheet, pool, weights, None, None, None)
+    _add_events(sheet, pool, question)
     _add_boosts(sheet, pool, question, fit)
     return sheet.ranking(relevance)
 
@@ -269,11 +267,13 @@ def _add_bridges(
     if not graph.incidence.size:
         return
     so_far = sheet.total
-    bridge = bridges.bridged(graph, so_far)
-    sheet.add("bridge", bridge, max(graph.strength, LEAST_BRIDGE) * weights.bridge * bridge)
+    gain = bridges.drawn(graph, so_far)
+    sheet.add("shared name", gain, weights.shared_name * gain)
     strength = graph.strength
     if not strength:
         return
+    bridge = bridges.bridged(graph, so_far)
+    sheet.add("bridge", bridge, strength * weights.bridge * bridge)
     flow = bridges.personalised_pagerank(graph, so_far)
     sheet.add(
         "pagerank", flow, strength * weights.pagerank * standardise(np.log(over_max(flow) + 1e-3))
@@ -286,6 +286,18 @@ def _add_bridges(
     if missing.sum() > 0:
         residual[first] = standardise(coverage @ (missing / missing.sum()))
     sheet.add("residual", residual, strength * weights.residual * residual)
+
+
+def _add_events(sheet: _Sheet, pool: Pool, question: Question) -> None:
+    """Put what tells the event that the question counts from among the best.
+
+    An answer that says "before" has to know when that was.
+    """
+    if not question.events:
+        return
+    told = np.array([float(r.memory.id in question.events) for r in pool.records])
+    rise = EVENT_RISE * (float(sheet.total.max()) - sheet.total)
+    sheet.add("event", told, told * rise)
 
 
 def _add_boosts(sheet: _Sheet, pool: Pool, question: Question, fit: Scores) -> None:

@@ -98,51 +98,55 @@ def _pieces(parts: RetainParts, submission: Submission, chunks: Sequence[Chunk])
         preceding = turn if submission.is_conversation else None
 
 
-def read_statements(parts: RetainParts, bank_id: str, draft: Draft) -> list[Statement]:
-    """Extract the facts of what is new in a draft, and encode them."""
-    new = [draft.pieces[number] for number, _ in draft.plan.added]
-    if not new:
+def read_statements(
+    parts: RetainParts, bank_id: str, drafts: Sequence[Draft]
+) -> list[list[Statement]]:
+    """Extract the facts of what is new in each draft, and encode them, all in one go.
+
+    Raises:
+        ExtractionError: the extractor failed.
+        EmbeddingError: the embedder failed.
+    """
+    new = [
+        (number, position, draft.pieces[place])
+        for number, draft in enumerate(drafts)
+        for place, position in draft.plan.added
+    ]
+    found = _facts(parts, bank_id, [(drafts[number], piece) for number, _, piece in new])
+    rows = [
+        (number, fact, piece, _source(drafts[number], position, piece))
+        for (number, position, piece), facts in zip(new, found, strict=True)
+        for fact in facts
+    ]
+    indexed = [_indexed(drafts[number], fact, piece) for number, fact, piece, _ in rows]
+    statements: list[list[Statement]] = [[] for _ in drafts]
+    for (number, fact, piece, source), text, code in zip(
+        rows, indexed, parts.encoder.encode(indexed), strict=True
+    ):
+        stamp = drafts[number].submission.stamp
+        statements[number].append(Statement(fact, piece, stamp, source, text, code))
+    return statements
+
+
+def _facts(
+    parts: RetainParts, bank_id: str, pieces: Sequence[tuple[Draft, Piece]]
+) -> list[list[Fact]]:
+    if not pieces:
         return []
-    submission = draft.submission
-    speakers = tuple(dict.fromkeys(t.speaker for t in submission.turns if t.speaker))
-    passages = [_passage(piece, submission.stamp, speakers) for piece in new]
-    names = set().union(*(candidate_names(piece.text) for piece in new))
+    names = set().union(*(candidate_names(piece.text) for _, piece in pieces))
     known = parts.graph.lookup_entities(bank_id, sorted(names))
-    found = parts.extractor.extract(passages, known)
-    if len(found) != len(passages):
+    found = parts.extractor.extract([_passage(draft, piece) for draft, piece in pieces], known)
+    if len(found) != len(pieces):
         raise ExtractionError(
-            f"extractor {parts.extractor.id!r} answered {len(found)} of {len(passages)} passages; "
+            f"extractor {parts.extractor.id!r} answered {len(found)} of {len(pieces)} passages; "
             "it must give a list of facts for each, empty if there are none"
         )
-    rows: list[tuple[Fact, Piece, Source, str]] = []
-    for (_, position), piece, facts in zip(draft.plan.added, new, found, strict=True):
-        source = Source(
-            document_id=submission.document_id,
-            chunk_id=_chunk_id(submission.document_id, position, piece),
-            position=position,
-            mentioned_at=piece.turn.mentioned_at,
-            reference=piece.turn.reference,
-        )
-        for fact in facts:
-            indexed = indexed_text(
-                fact.text,
-                speaker=piece.turn.speaker,
-                title=submission.stamp.context,
-                said_at=piece.turn.mentioned_at if piece.turn.dated else None,
-                answers=answered_question(
-                    fact.text, piece.preceding.text if piece.preceding else None
-                ),
-            )
-            rows.append((fact, piece, source, indexed))
-    encoded = parts.encoder.encode([indexed for *_, indexed in rows])
-    return [
-        Statement(fact, piece, submission.stamp, source, indexed, code)
-        for (fact, piece, source, indexed), code in zip(rows, encoded, strict=True)
-    ]
+    return found
 
 
-def _passage(piece: Piece, stamp: Stamp, speakers: tuple[str, ...]) -> Passage:
-    turn = piece.turn
+def _passage(draft: Draft, piece: Piece) -> Passage:
+    turn, submission = piece.turn, draft.submission
+    speakers = dict.fromkeys(other.speaker for other in submission.turns if other.speaker)
     return Passage(
         text=piece.text,
         mentioned_at=turn.mentioned_at,
@@ -150,8 +154,30 @@ def _passage(piece: Piece, stamp: Stamp, speakers: tuple[str, ...]) -> Passage:
         addressees=tuple(name for name in speakers if name != turn.speaker),
         preceding=piece.preceding.text if piece.preceding else None,
         preceding_speaker=piece.preceding.speaker if piece.preceding else None,
-        title=stamp.context,
-        type=stamp.type,
+        title=submission.stamp.context,
+        type=submission.stamp.type,
+    )
+
+
+def _source(draft: Draft, position: int, piece: Piece) -> Source:
+    return Source(
+        document_id=draft.submission.document_id,
+        chunk_id=_chunk_id(draft.submission.document_id, position, piece),
+        position=position,
+        mentioned_at=piece.turn.mentioned_at,
+        reference=piece.turn.reference,
+    )
+
+
+def _indexed(draft: Draft, fact: Fact, piece: Piece) -> str:
+    turn = piece.turn
+    before = piece.preceding.text if piece.preceding else None
+    return indexed_text(
+        fact.text,
+        speaker=turn.speaker,
+        title=draft.submission.stamp.context,
+        said_at=turn.mentioned_at if turn.dated else None,
+        answers=answered_question(fact.text, before),
     )
 
 

@@ -56,7 +56,7 @@ def retain(parts: RetainParts, bank: StoredBank, submissions: Sequence[Submissio
     """
     for _ in range(ATTEMPTS):
         drafts = [read_draft(parts, bank.bank.id, submission) for submission in submissions]
-        statements = [read_statements(parts, bank.bank.id, draft) for draft in drafts]
+        statements = read_statements(parts, bank.bank.id, drafts)
         with parts.lock(bank.key):
             if not any(changed_meanwhile(parts, bank.bank.id, draft) for draft in drafts):
                 result = _store(parts, bank, drafts, statements)

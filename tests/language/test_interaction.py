@@ -43,10 +43,7 @@ def encoded(model: MiniLM) -> Encoded:
 
 @pytest.fixture(scope="module")
 def stored(encoded: Encoded) -> list[bytes]:
-    return [
-        compress(rows, ids)
-        for rows, ids in zip(encoded.token_vectors, encoded.token_ids, strict=True)
-    ]
+    return compress(encoded.token_vectors, encoded.token_ids)
 
 
 def asked(model: MiniLM, question: str) -> TokenMatrix:
@@ -103,7 +100,7 @@ def test_maxsim_finds_the_paraphrase_and_gives_nothing_to_the_empty(
 def test_maxsim_by_hand() -> None:
     # One token of the question is in the document exactly, one at cosine 0.6, one not at all;
     # weights 1, 2 and 1: (1 * 1 + 2 * 0.6 + 1 * 0) / 4.
-    document = compress(np.eye(384, dtype=np.float32)[:1], np.array([7], np.int32))
+    [document] = compress([np.eye(384, dtype=np.float32)[:1]], [np.array([7], np.int32)])
     exact = decompress(document).vectors
     _, _, axes = np.linalg.svd(exact)
     query = TokenMatrix(
@@ -145,7 +142,7 @@ def test_damaged_bytes_are_an_error_even_beside_others_that_make_up_for_them(
 
 def test_vectors_of_another_model_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="fitted to all-MiniLM-L6-v2/fp32"):
-        compress(np.ones((3, 768), np.float32), np.arange(3, dtype=np.int32))
+        compress([np.ones((3, 768), np.float32)], [np.arange(3, dtype=np.int32)])
 
 
 def test_the_shipped_projection_is_the_one_stored_vectors_were_made_with() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -82,10 +81,8 @@ def test_words_side_by_side_have_the_terms_of_each(word: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["a", "a.", "我", "한", "ก", "_", "'", "1,000", "👍", "\u0301"])
-def test_a_megabyte_of_anything_takes_a_moment(unit: str) -> None:
-    start = time.perf_counter()
+def test_a_megabyte_of_anything_has_short_terms(unit: str) -> None:
     found = lexemes(unit * (1_000_000 // len(unit)))
-    assert time.perf_counter() - start < 10
     assert all(len(lexeme) <= LONGEST for lexeme in found)
 
 
