@@ -20,6 +20,8 @@ from hindsight_integrations.evaluate.sections import write_section
 SIZES = (1_000, 10_000, 100_000)
 """Memories of the banks that are asked."""
 
+IMPORTS = ("import hindsight_integrations", "from hindsight_integrations import Hindsight")
+
 QUESTIONS, QUICK_QUESTIONS = 100, 8
 RETAINED, QUICK_RETAINED = 1_000, 60
 
@@ -32,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = given.sizes or (SIZES[:1] if given.quick else SIZES)
     console = Console(stderr=True)
     console.print("import and retain ...")
-    imported = machine.import_seconds()
+    imports = {statement: machine.import_seconds(statement) for statement in IMPORTS}
     retained = measure_retain(QUICK_RETAINED if given.quick else RETAINED)
     banks: dict[FilledBank, RecallFigures] = {}
     with TemporaryDirectory(prefix="hindsight-bench-") as folder:
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             bank = fill(Path(folder) / str(size), size)
             banks[bank] = measure_recall(bank, QUICK_QUESTIONS if given.quick else QUESTIONS)
     command = " ".join(["python -m hindsight_integrations.benchmark", *(arguments or sys.argv[1:])])
-    text = markdown(machine.description(), command, imported, retained, banks)
+    text = markdown(machine.description(), command, imports, retained, banks)
     write_section(given.page, SECTION, text)
     Console().print(Markdown(text))
     return 0

@@ -15,10 +15,7 @@ from statistics import median
 from hindsight_integrations._version import __version__
 
 _LIBRARIES = ("chromadb", "numpy", "onnxruntime", "spacy")
-_IMPORT = (
-    "import time; started = time.perf_counter(); from hindsight_integrations import Hindsight; "
-    "print(time.perf_counter() - started)"
-)
+_TIMING = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
 
 
 def description() -> str:
@@ -61,8 +58,7 @@ def disk_usage(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def import_seconds(times: int = 5) -> float:
-    """What `from hindsight_integrations import Hindsight` takes in a new process, the median."""
-    return median(
-        float(subprocess.check_output([sys.executable, "-c", _IMPORT])) for _ in range(times)
-    )
+def import_seconds(statement: str, times: int = 5) -> float:
+    """What an import statement takes in a new process, the median of some times."""
+    command = [sys.executable, "-c", _TIMING.format(statement)]
+    return median(float(subprocess.check_output(command)) for _ in range(times))

@@ -14,14 +14,14 @@ _MEGABYTE = 1_000_000
 def markdown(
     machine: str,
     command: str,
-    import_seconds: float,
+    imports: Mapping[str, float],
     retain: RetainFigures,
     banks: Mapping[FilledBank, RecallFigures],
 ) -> str:
     """Tables for retaining and recalling, under what they were measured on."""
     parts = [
         f"`{command}` on {machine}",
-        f"`from hindsight_integrations import Hindsight` takes {1000 * import_seconds:.0f} ms.",
+        "; ".join(f"`{name}`: {1000 * spent:.0f} ms" for name, spent in imports.items()) + ".",
         "**Retaining**, embedded, models loaded:",
         _table(["", "turns/s"], [[name, f"{rate:.0f}"] for name, rate in retain.rates.items()]),
         f"A single message takes {retain.single} ms (p50 / p95).",
@@ -54,13 +54,17 @@ def _ratios(banks: Mapping[FilledBank, RecallFigures]) -> str:
     rows = [
         [
             f"{recall} : {plain}",
-            *(f"{f.latencies[recall].p50 / f.plain[plain].p50:.1f}" for f in figures),
+            *(_ratio(f.latencies[recall].p50 / f.plain[plain].p50) for f in figures),
         ]
         for recall in (RERANKED, FUSED)
         for plain in figures[0].plain
     ]
     head = ["ratio of the p50s", *(f"{found.memories:,}" for found in figures)]
     return _table(head, rows)
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
 def _notes(banks: Mapping[FilledBank, RecallFigures]) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hindsight_integrations.naming import entity_norm
 from hindsight_integrations.recall.pool import Pool
-from hindsight_integrations.recall.standard import Scores, over_max
+from hindsight_integrations.recall.standard import Scores
 
 COMMON_SHARE = 0.15
 """An entity on more of the pool than this connects nothing, unless it is on few memories."""
@@ -103,20 +103,6 @@ def personalised_pagerank(graph: EntityGraph, scores: Scores) -> Scores:
     for _ in range(ITERATIONS):
         rank = (1 - DAMPING) * source + DAMPING * ((rank @ leaving) @ arriving)
     return np.asarray(rank)
-
-
-def bridged(graph: EntityGraph, scores: Scores) -> Scores:
-    """How rare the entities are that a memory shares with a better one among the best hits."""
-    bridge = np.zeros(len(scores))
-    if not graph.incidence.size:
-        return bridge
-    best = np.argsort(-scores, kind="stable")[:SOURCES]
-    for place, hit in enumerate(best, start=1):
-        shared = graph.incidence * graph.incidence[hit] * (graph.rarity / np.sqrt(graph.frequency))
-        gain = shared.max(axis=1) / place
-        gain[best[:place]] = 0.0
-        bridge = np.maximum(bridge, gain)
-    return over_max(bridge)
 
 
 def drawn(graph: EntityGraph, scores: Scores) -> Scores:

@@ -36,7 +36,7 @@ class Weights:
     """Cosine of the embeddings."""
     terms: float = 0.4
     """BM25."""
-    date: float = 4.5
+    date: float = 3.0
     """Fit of the memory's times to the window asked for, 0 to 1."""
     neighbours: float = 0.6
     """What the turns before and after have in common with the question."""
@@ -52,11 +52,9 @@ class Weights:
     """Replies to a question that has much in common with the one asked, 0 to 1."""
     pagerank: float = 0.5
     """Rank that flows from the best hits over shared entities."""
-    bridge: float = 3.0
-    """Shares a rare entity with one of the best hits, 0 to 1."""
     shared_name: float = 1.0
     """Drawn up to one of the best hits by a rare name they share."""
-    residual: float = 0.3
+    residual: float = 0.5
     """Late interaction with what of the question the best hits do not cover yet."""
 
 
@@ -272,8 +270,6 @@ def _add_bridges(
     strength = graph.strength
     if not strength:
         return
-    bridge = bridges.bridged(graph, so_far)
-    sheet.add("bridge", bridge, strength * weights.bridge * bridge)
     flow = bridges.personalised_pagerank(graph, so_far)
     sheet.add(
         "pagerank", flow, strength * weights.pagerank * standardise(np.log(over_max(flow) + 1e-3))
