@@ -7,11 +7,13 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _POSSESSIVE = re.compile(r"['’]s$")
 _NOT_WORD = re.compile(r"[^\w+#]+")
 
 
+@lru_cache(maxsize=65_536)
 def entity_norm(name: str) -> str:
     """The form under which two spellings of a name are one: "  Café-Möbius’s" is "cafe mobius".
 

@@ -12,6 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+BREADTH = 40
+"""Nodes expanded in one step, the strongest: what reached the others faintly ends there."""
+
 DECAY = 0.7
 """What is left of activation after one step."""
 
@@ -72,9 +75,9 @@ def spread(
 ) -> Activation:
     """Let activation flow from the seeds.
 
-    Each step expands the nodes that the last one reached, strongest first, until `steps` are
-    done or `max_nodes` have been reached; the number of calls to `expand` is therefore at most
-    `steps`. A node keeps what it received; what arrives later adds to it.
+    Each step expands the strongest nodes that the last one reached, until `steps` are done or
+    `max_nodes` have been reached; `expand` is called at most `steps` times. A node keeps what it
+    received; what arrives later adds to it.
 
     Args:
         seeds: starting points and their activation.
@@ -91,7 +94,7 @@ def spread(
             break
         arriving: defaultdict[Node, float] = defaultdict(float)
         strongest: dict[Node, tuple[float, Edge]] = {}
-        for edge in expand(frontier):
+        for edge in expand(frontier[:BREADTH]):
             flow = level[edge.source] * edge.weight * decay
             arriving[edge.target] += flow
             if flow > strongest.get(edge.target, (0.0, edge))[0]:

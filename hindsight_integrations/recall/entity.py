@@ -14,7 +14,7 @@ STEPS = 4
 PER_ENTITY = 40
 """Memories an entity leads to at most, the latest: keeps hubs from flooding the search."""
 
-PER_MEMORY = 10
+PER_MEMORY = 4
 """Links followed from a memory at most, the heaviest."""
 
 SEEDS = 10

@@ -95,8 +95,10 @@ class Ranking:
 
     def signals(self, position: int) -> tuple[Signal, ...]:
         """The signals of one memory, largest contribution first."""
-        rows = zip(self.names, self.values[position], self.contributions[position], strict=True)
-        named = [Signal(n, float(v), float(c)) for n, v, c in rows if v or c]
+        values, added = self.values[position].tolist(), self.contributions[position].tolist()
+        named = [
+            Signal(*row) for row in zip(self.names, values, added, strict=True) if any(row[1:])
+        ]
         return tuple(sorted(named, key=lambda signal: (-abs(signal.contribution), signal.name)))
 
 

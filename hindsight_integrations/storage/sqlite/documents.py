@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 
@@ -140,27 +141,39 @@ def neighbours(
 
     Only valid memories have a place. In the order asked for, then by place.
     """
+    keys = memory_keys(cursor, bank, ids)
+    params = (bank.no, max(distance, 0), bank.no, max(distance, 0), key_list(keys.values()))
+    beside = {
+        key: (json.loads(before), json.loads(after))
+        for key, before, after in cursor.execute(_NEIGHBOURS, params)
+    }
     found: list[Neighbour] = []
-    for id, key in memory_keys(cursor, bank, ids).items():
-        first_source = cursor.execute(
-            "SELECT s.document_id, s.position FROM sources s JOIN memories m ON m.key = s.unit "
-            "WHERE s.unit = ? AND s.ordinal = 0 AND m.invalidated_at IS NULL",
-            (key,),
-        ).fetchone()
-        document_id, position = first_source or (None, 0)
-        if document_id is None:
-            continue
-        for sign, comparison, order in ((-1, "<", "DESC"), (1, ">", "ASC")):
-            rows = cursor.execute(
-                "SELECT m.id FROM sources s CROSS JOIN memories m ON m.key = s.unit "
-                f"WHERE s.bank = ? AND s.document_id = ? AND s.ordinal = 0 "
-                f"AND (s.position, s.unit) {comparison} (?, ?) AND m.invalidated_at IS NULL "
-                f"ORDER BY s.position {order}, s.unit {order} LIMIT ?",
-                (bank.no, document_id, position, key, max(distance, 0)),
-            ).fetchall()
-            side = [Neighbour(id, row[0], sign * n) for n, row in enumerate(rows, start=1)]
-            found += reversed(side) if sign < 0 else side
+    for id, key in keys.items():
+        before, after = beside.get(key, ([], []))
+        found += [Neighbour(id, other, -n) for n, other in reversed([*enumerate(before, start=1)])]
+        found += [Neighbour(id, other, n) for n, other in enumerate(after, start=1)]
     return found
+
+
+def _side(comparison: str, order: str) -> str:
+    """A list of the ids of the valid memories on one side of `here`, nearest first."""
+    return (
+        "(SELECT json_group_array(id) FROM (SELECT m.id AS id FROM sources s "
+        "CROSS JOIN memories m ON m.key = s.unit "
+        "WHERE s.bank = ? AND s.document_id = here.document_id AND s.ordinal = 0 "
+        f"AND (s.position, s.unit) {comparison} (here.position, here.unit) "
+        f"AND m.invalidated_at IS NULL ORDER BY s.position {order}, s.unit {order} LIMIT ?))"
+    )
+
+
+# One statement for all memories: hundreds are asked for at once, and each trip into SQLite costs
+# more than the look-up itself.
+_NEIGHBOURS = (
+    f"SELECT here.unit, {_side('<', 'DESC')}, {_side('>', 'ASC')} FROM json_each(?) asked "
+    "CROSS JOIN sources here ON here.unit = asked.value AND here.ordinal = 0 "
+    "CROSS JOIN memories m ON m.key = here.unit "
+    "WHERE here.document_id IS NOT NULL AND m.invalidated_at IS NULL"
+)
 
 
 def _remove_sources(

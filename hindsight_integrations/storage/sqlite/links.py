@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 
 from hindsight_integrations.model import Link, LinkKind
 from hindsight_integrations.storage.ports import MemoryFilter
 from hindsight_integrations.storage.sqlite.filters import condition
-from hindsight_integrations.storage.sqlite.keys import BankRange, memory_keys
+from hindsight_integrations.storage.sqlite.keys import BankRange, key_list, memory_keys
 from hindsight_integrations.storage.sqlite.memories import admitted
 
 
@@ -39,20 +40,23 @@ def heaviest(
     In the order of the memories asked for, then by weight, then by the other end's id.
     """
     test = condition(bank, filter)
+    # One statement for all memories, see `documents.neighbours`.
     sql = (
-        "SELECT m.id, l.kind, l.weight, l.outward FROM ("
-        "SELECT target AS other, kind, weight, TRUE AS outward FROM links WHERE source = ? "
-        "UNION ALL SELECT source, kind, weight, FALSE FROM links WHERE target = ?) l "
+        "SELECT asked.value, (SELECT json_group_array(json_array(id, kind, weight, outward)) FROM ("
+        "SELECT m.id AS id, l.kind AS kind, l.weight AS weight, l.outward AS outward FROM ("
+        "SELECT target AS other, kind, weight, TRUE AS outward FROM links "
+        "WHERE source = asked.value "
+        "UNION ALL SELECT source, kind, weight, FALSE FROM links WHERE target = asked.value) l "
         f"CROSS JOIN memories m ON m.key = l.other WHERE {test.text} "
-        "ORDER BY l.weight DESC, m.id, l.kind, l.outward LIMIT ?"
+        "ORDER BY l.weight DESC, m.id, l.kind, l.outward LIMIT ?)) FROM json_each(?) asked"
     )
-    seeds = memory_keys(cursor, bank, memory_ids)
     allowed = admitted(cursor, bank, memory_ids, filter)
+    seeds = memory_keys(cursor, bank, [id for id in memory_ids if id in allowed])
+    ids = {key: id for id, key in seeds.items()}
     found: dict[Link, None] = {}
-    for id, key in seeds.items():
-        if id in allowed:
-            params = (key, key, *test.params, max(per_memory, 0))
-            for other, kind, weight, outward in cursor.execute(sql, params):
-                source, target = (id, other) if outward else (other, id)
-                found[Link(source, target, LinkKind(kind), weight)] = None
+    params = (*test.params, max(per_memory, 0), key_list(ids))
+    for key, linked in cursor.execute(sql, params):
+        for other, kind, weight, outward in json.loads(linked):
+            source, target = (ids[key], other) if outward else (other, ids[key])
+            found[Link(source, target, LinkKind(kind), weight)] = None
     return list(found)
