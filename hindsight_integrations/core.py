@@ -24,11 +24,10 @@ from hindsight_integrations.retain.draft import RetainParts
 from hindsight_integrations.retain.ports import Extractor
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage import ledger
-from hindsight_integrations.storage.ports import (
+from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+from hindsight_integrations.storage.requests import (
     EmbedderStamp,
-    GraphStore,
     StoredBank,
-    VectorIndex,
 )
 
 log = logging.getLogger("hindsight_integrations")

@@ -33,7 +33,10 @@ from hindsight_integrations.retain.request import (
     text_submission,
 )
 from hindsight_integrations.settings import Settings
-from hindsight_integrations.storage.ports import GraphStore, Vector, VectorIndex
+from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+from hindsight_integrations.storage.requests import (
+    Vector,
+)
 
 
 class Hindsight:

@@ -38,7 +38,11 @@ from hindsight_integrations.retain.enrich import indexed_text
 from hindsight_integrations.retain.link import temporal_links
 from hindsight_integrations.storage import ledger
 from hindsight_integrations.storage.folder import Folder
-from hindsight_integrations.storage.ports import ChangeSet, EmbedderStamp, MemoryRecord
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+    EmbedderStamp,
+    MemoryRecord,
+)
 from hindsight_integrations.storage.sqlite import SqliteGraph
 
 SEMANTIC_LINKS = 20

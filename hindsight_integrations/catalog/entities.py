@@ -11,7 +11,11 @@ from hindsight_integrations.core import Core
 from hindsight_integrations.errors import EntityNotFoundError, InvalidInputError
 from hindsight_integrations.model import Entity, Page
 from hindsight_integrations.naming import entity_norm
-from hindsight_integrations.storage.ports import EntityMerge, EntityNames, EntitySplit
+from hindsight_integrations.storage.requests import (
+    EntityMerge,
+    EntityNames,
+    EntitySplit,
+)
 
 
 def find_entity(core: Core, bank_id: str, name_or_id: str) -> Entity:

@@ -13,7 +13,11 @@ from hindsight_integrations.errors import BankNotFoundError, HindsightError
 from hindsight_integrations.model import utc_now
 from hindsight_integrations.retain.enrich import indexed_text
 from hindsight_integrations.storage import ledger
-from hindsight_integrations.storage.ports import ChangeSet, MemoryFilter, StoreFault
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+    MemoryFilter,
+    StoreFault,
+)
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 """A moment at which nothing has expired yet."""

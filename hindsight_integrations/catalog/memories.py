@@ -16,7 +16,12 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.model import Change, Memory, MemoryType, Page, utc_now
 from hindsight_integrations.retain.amend import amended
-from hindsight_integrations.storage.ports import ChangeSet, EntityNames, MemoryFilter, MemoryRecord
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+    EntityNames,
+    MemoryFilter,
+    MemoryRecord,
+)
 
 MAX_PAGE = 1000
 """Most memories of a page."""

@@ -13,7 +13,9 @@ import numpy as np
 
 from hindsight_integrations.language.embed import Embedder, TokenEncoder, checked, query_vector
 from hindsight_integrations.language.interaction import TokenMatrix, compress, token_matrix
-from hindsight_integrations.storage.ports import Vector
+from hindsight_integrations.storage.requests import (
+    Vector,
+)
 
 SLICE = 128
 """Texts encoded at once: their token vectors take some 6 MB before they are compressed."""

@@ -13,7 +13,9 @@ from hindsight_integrations.recall import meaning, pathway
 from hindsight_integrations.recall.fuse import reciprocal_rank_fusion
 from hindsight_integrations.recall.ports import BankSearch, Question
 from hindsight_integrations.results import Window
-from hindsight_integrations.storage.ports import MemoryRecord
+from hindsight_integrations.storage.requests import (
+    MemoryRecord,
+)
 
 CANDIDATES = 15
 """Memories looked at as the event."""

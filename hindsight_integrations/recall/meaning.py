@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from hindsight_integrations.recall.ports import ArmHit, BankSearch
-from hindsight_integrations.storage.ports import (
-    GraphStore,
+from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+from hindsight_integrations.storage.requests import (
     MemoryFilter,
     StoredBank,
     Vector,
-    VectorIndex,
 )
 
 EXACT_LIMIT = 2000

@@ -34,7 +34,10 @@ from hindsight_integrations.recall.rank import (
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.results import Arm, Failure, Recalled, RecallResult, Window
 from hindsight_integrations.settings import Settings
-from hindsight_integrations.storage.ports import GraphStore, StoredBank, VectorIndex
+from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+from hindsight_integrations.storage.requests import (
+    StoredBank,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from hindsight_integrations.recall.fuse import reciprocal_rank_fusion
 from hindsight_integrations.recall.ports import ArmHit, BankSearch
 from hindsight_integrations.results import Arm, ArmScore
-from hindsight_integrations.storage.ports import LexemeStats, MemoryRecord
+from hindsight_integrations.storage.requests import (
+    LexemeStats,
+    MemoryRecord,
+)
 
 SURROUNDINGS = 40
 """Best fused memories of which the neighbours in the conversation join the pool: an answer

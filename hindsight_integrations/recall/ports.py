@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from hindsight_integrations.language.interaction import TokenMatrix
 from hindsight_integrations.model import Memory
 from hindsight_integrations.results import Window
-from hindsight_integrations.storage.ports import (
-    GraphStore,
+from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+from hindsight_integrations.storage.requests import (
     MemoryFilter,
     StoredBank,
     Vector,
-    VectorIndex,
 )
 
 Budget: TypeAlias = Literal["low", "mid", "high"]

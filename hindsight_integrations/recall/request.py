@@ -13,7 +13,12 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import MemoryType, MetadataValue, TimeSpan, as_moment
 from hindsight_integrations.recall.ports import Budget
 from hindsight_integrations.results import Arm
-from hindsight_integrations.storage.ports import Condition, MemoryFilter, Operator, TagsMatch
+from hindsight_integrations.storage.requests import (
+    Condition,
+    MemoryFilter,
+    Operator,
+    TagsMatch,
+)
 
 ALL_ARMS = frozenset(Arm)
 

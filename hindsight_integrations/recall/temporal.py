@@ -9,7 +9,9 @@ from datetime import datetime, timedelta
 from hindsight_integrations.model import TimeSpan
 from hindsight_integrations.recall import meaning
 from hindsight_integrations.recall.ports import ArmHit, BankSearch
-from hindsight_integrations.storage.ports import TimeKind
+from hindsight_integrations.storage.requests import (
+    TimeKind,
+)
 
 AFTERMATH = 0.5
 """Share of a window's length after its end in which people still speak of it."""

@@ -12,7 +12,9 @@ from hindsight_integrations.retain.enrich import indexed_text
 from hindsight_integrations.retain.names import candidate_names
 from hindsight_integrations.retain.ports import Passage
 from hindsight_integrations.retain.resolve import Resolver
-from hindsight_integrations.storage.ports import MemoryRecord
+from hindsight_integrations.storage.requests import (
+    MemoryRecord,
+)
 
 
 @dataclass(frozen=True, slots=True)

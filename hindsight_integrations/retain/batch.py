@@ -11,7 +11,9 @@ from hindsight_integrations.results import Failed, RetainResult
 from hindsight_integrations.retain.draft import RetainParts
 from hindsight_integrations.retain.pipeline import retain
 from hindsight_integrations.retain.request import Item, Submission, text_submission
-from hindsight_integrations.storage.ports import StoredBank
+from hindsight_integrations.storage.requests import (
+    StoredBank,
+)
 
 Progress = Callable[[int, int | None], None]
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 
 from hindsight_integrations.model import Memory, Source
 from hindsight_integrations.retain.duplicates import same_statement
-from hindsight_integrations.storage.ports import GraphStore, MemoryRecord
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
+    MemoryRecord,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,10 @@ from hindsight_integrations.retain.draft import (
 from hindsight_integrations.retain.ports import Mention
 from hindsight_integrations.retain.request import Stamp, Submission, digest
 from hindsight_integrations.retain.resolve import Resolver
-from hindsight_integrations.storage.ports import (
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
     ChangeSet,
     EntityNames,
-    GraphStore,
     MemoryFilter,
     MemoryRecord,
     StoredBank,

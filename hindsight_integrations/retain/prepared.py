@@ -18,7 +18,12 @@ from hindsight_integrations.retain.draft import RetainParts
 from hindsight_integrations.retain.enrich import indexed_text
 from hindsight_integrations.retain.ports import Mention
 from hindsight_integrations.retain.resolve import Resolver
-from hindsight_integrations.storage.ports import ChangeSet, MemoryRecord, StoredBank, Vector
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+    MemoryRecord,
+    StoredBank,
+    Vector,
+)
 
 
 def retain_memory(

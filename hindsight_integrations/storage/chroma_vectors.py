@@ -30,7 +30,9 @@ from hindsight_integrations.storage.chroma_files import (
     remove_leftovers,
     remove_mark,
 )
-from hindsight_integrations.storage.ports import Vector
+from hindsight_integrations.storage.requests import (
+    Vector,
+)
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection

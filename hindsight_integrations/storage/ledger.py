@@ -20,13 +20,12 @@ from hindsight_integrations.model import utc_now
 from hindsight_integrations.storage.chroma_probe import is_sound
 from hindsight_integrations.storage.chroma_vectors import ChromaVectors
 from hindsight_integrations.storage.folder import Folder
-from hindsight_integrations.storage.ports import (
-    GraphStore,
+from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+from hindsight_integrations.storage.requests import (
     PendingVector,
     StoredBank,
     StoreFault,
     Vector,
-    VectorIndex,
     VectorOperation,
 )
 

@@ -1,4 +1,4 @@
-"""What the engine asks of its stores, and the typed requests it asks with.
+"""What the engine asks of its stores.
 
 Two ports. The graph store is the source of truth: banks, documents, memories, entities, links,
 history, and the vectors themselves. The vector index is derived from it and can be rebuilt at
@@ -10,11 +10,8 @@ ties broken by id, so that two stores give equal answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,247 +25,25 @@ from hindsight_integrations.model import (
     Entity,
     Link,
     Memory,
-    MemoryType,
-    MetadataValue,
     Page,
-    Source,
     TimeSpan,
 )
-
-Vector: TypeAlias = NDArray[np.float32]
-"""Shape (dimension,), unit length."""
-
-TagsMatch: TypeAlias = Literal["any", "all"]
-Operator: TypeAlias = Literal["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"]
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One test on a metadata field.
-
-    A missing field passes `$ne` and `$nin` and fails all others. Numbers compare with numbers,
-    text with text, booleans only for equality; values of different kinds are never equal.
-    """
-
-    field: str
-    operator: Operator
-    value: MetadataValue | tuple[MetadataValue, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFilter:
-    """Which memories of a bank a search may return; every part must hold.
-
-    Attributes:
-        now: memories whose `expires_at` is at or before it are left out.
-        types: any of these.
-        tags: with `tags_match` "any", at least one; with "all", each.
-        where: metadata conditions.
-        scope: exactly this scope.
-        document_id: stated in this document, first or again.
-        entity_id: mentions this entity.
-        window: a time it names overlaps the window; for a memory that names none, the moment
-            it was first said lies inside.
-        as_of: known then: said at or before, and not invalidated by then.
-        include_invalid: also those invalidated (`as_of` is then not looked at for them).
-    """
-
-    now: datetime
-    types: frozenset[MemoryType] | None = None
-    tags: tuple[str, ...] = ()
-    tags_match: TagsMatch = "any"
-    where: tuple[Condition, ...] = ()
-    scope: str | None = None
-    document_id: str | None = None
-    entity_id: str | None = None
-    window: TimeSpan | None = None
-    as_of: datetime | None = None
-    include_invalid: bool = False
-
-    @property
-    def is_selective(self) -> bool:
-        """Whether it asks for more than valid memories of some types."""
-        return bool(
-            self.tags
-            or self.where
-            or self.scope is not None
-            or self.document_id is not None
-            or self.entity_id is not None
-            or self.window
-            or self.as_of
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedderStamp:
-    """Which embedder made a bank's vectors."""
-
-    id: str
-    dimension: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoredBank:
-    """A bank as stored. `key` names this incarnation: never used again after a deletion."""
-
-    bank: Bank
-    key: str
-    embedder: EmbedderStamp
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryRecord:
-    """A memory with what the searches need of it.
-
-    Attributes:
-        lexemes: terms for BM25, of the enriched text.
-        vector: embedding of the enriched text.
-        interaction: compressed token vectors for late interaction, if the encoder gives any.
-        fingerprint: hash of the normalised text, for finding duplicates.
-        entity_ids: entities mentioned, aligned with `memory.entities`.
-    """
-
-    memory: Memory
-    lexemes: tuple[str, ...]
-    vector: Vector
-    fingerprint: str
-    interaction: bytes | None = None
-    entity_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class EntityNames:
-    """Set the canonical name and the aliases of `entity_id`."""
-
-    entity_id: str
-    name: str
-    aliases: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeSet:
-    """One transaction on one bank: all of it is stored, or nothing.
-
-    Applied in this order: removals, documents, chunks, new entities, new names of known ones,
-    new memories, replaced memories, added sources, links, history. A memory whose last source
-    goes with a removed chunk or document goes too. An entity whose normalised name (or alias)
-    the bank already has is taken for that one: its id is an alias for the stored id throughout
-    the change set. Links to memories that do not exist (any more) are passed over.
-    """
-
-    bank_id: str
-    remove_documents: tuple[str, ...] = ()
-    remove_chunks: tuple[str, ...] = ()
-    remove_memories: tuple[str, ...] = ()
-    documents: tuple[Document, ...] = ()
-    chunks: tuple[Chunk, ...] = ()
-    entities: tuple[Entity, ...] = ()
-    names: tuple[EntityNames, ...] = ()
-    memories: tuple[MemoryRecord, ...] = ()
-    replaced: tuple[MemoryRecord, ...] = ()
-    sources: tuple[tuple[str, Source], ...] = ()
-    links: tuple[Link, ...] = ()
-    history: tuple[Change, ...] = ()
-
-
-class TimeKind(StrEnum):
-    """Whether a time was named in a memory's text, or is when the memory was said."""
-
-    OCCURRED = "occurred"
-    MENTIONED = "mentioned"
-
-
-@dataclass(frozen=True, slots=True)
-class TimeHit:
-    """A memory with the one of its times that lies nearest the middle of the window."""
-
-    memory_id: str
-    span: TimeSpan
-    kind: TimeKind
-
-
-@dataclass(frozen=True, slots=True)
-class TextHit:
-    """A memory that holds at least one of the terms searched, with all its lexemes."""
-
-    memory_id: str
-    lexemes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LexemeStats:
-    """What BM25 needs to know of a bank: memories, mean lexemes a memory, memories a lexeme."""
-
-    documents: int
-    mean_length: float
-    frequency: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Posting:
-    """`memory_id` mentions `entity_id`, which `degree` memories of the bank mention in all."""
-
-    entity_id: str
-    memory_id: str
-    degree: int
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A memory `offset` places after (before, if negative) another in the same document."""
-
-    memory_id: str
-    neighbour_id: str
-    offset: int
-
-
-class VectorOperation(StrEnum):
-    """What the vector index still has to do."""
-
-    UPSERT = "upsert"
-    DELETE = "delete"
-    DROP = "drop"
-
-
-@dataclass(frozen=True, slots=True)
-class PendingVector:
-    """A vector index entry that lags behind the graph. `DROP` is of a whole bank key."""
-
-    ticket: int
-    bank_key: str
-    operation: VectorOperation
-    memory_id: str = ""
-    vector: Vector | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EntityMerge:
-    """Make `source_id` an alias of `target_id`, with all its names and mentions."""
-
-    source_id: str
-    target_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class EntitySplit:
-    """Give `memory_ids` of `entity_id` to the new `entity`, with the aliases it carries."""
-
-    entity_id: str
-    entity: Entity
-    memory_ids: tuple[str, ...]
-
-
-EntityEdit: TypeAlias = EntityMerge | EntitySplit | EntityNames
-
-
-@dataclass(frozen=True, slots=True)
-class StoreFault:
-    """Something `GraphStore.check` found wrong, and whether and how it was put right."""
-
-    table: str
-    problem: str
-    count: int
-    repaired: bool
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+    EmbedderStamp,
+    EntityEdit,
+    LexemeStats,
+    MemoryFilter,
+    MemoryRecord,
+    Neighbour,
+    PendingVector,
+    Posting,
+    StoredBank,
+    StoreFault,
+    TextHit,
+    TimeHit,
+    Vector,
+)
 
 
 class GraphStore(Protocol):

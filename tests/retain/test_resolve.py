@@ -20,7 +20,10 @@ from hindsight_integrations.retain.compare import Gate, Match, Relation, compare
 from hindsight_integrations.retain.ports import Mention
 from hindsight_integrations.retain.resolve import Resolution, Resolver, Score
 from hindsight_integrations.settings import Settings
-from hindsight_integrations.storage.ports import ChangeSet, GraphStore
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+)
 from hindsight_integrations.storage.sqlite.graph import SqliteGraph
 from tests.storage.graphs import STAMP, record
 

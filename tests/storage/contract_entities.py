@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
-from hindsight_integrations.storage.ports import (
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
     ChangeSet,
     EntityMerge,
     EntityNames,
     EntitySplit,
-    GraphStore,
 )
 
 from .graphs import VALID, ago, changed, entity, keep, record

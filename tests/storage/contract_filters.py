@@ -10,7 +10,11 @@ import pytest
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import MemoryType, TimeSpan
-from hindsight_integrations.storage.ports import Condition, GraphStore, MemoryFilter
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
+    Condition,
+    MemoryFilter,
+)
 
 from .graphs import ALL, NOW, VALID, ago, day, keep, record, source
 

@@ -11,7 +11,11 @@ from random import Random
 import pytest
 
 from hindsight_integrations.model import LinkKind, TimeSpan
-from hindsight_integrations.storage.ports import GraphStore, Posting, TimeKind
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
+    Posting,
+    TimeKind,
+)
 
 from .graphs import ALL, NOW, VALID, ago, changed, day, keep, link, record
 

@@ -17,7 +17,11 @@ from hindsight_integrations.errors import (
     MemoryNotFoundError,
 )
 from hindsight_integrations.model import Change, LinkKind, MemoryType, Precision, Source, TimeSpan
-from hindsight_integrations.storage.ports import ChangeSet, GraphStore, Neighbour
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+    Neighbour,
+)
 
 from .graphs import (
     ALL,

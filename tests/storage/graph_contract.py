@@ -15,10 +15,10 @@ from hindsight_integrations.errors import (
     StoreError,
 )
 from hindsight_integrations.model import Bank, Disposition, LinkKind, MemoryType
-from hindsight_integrations.storage.ports import (
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
     ChangeSet,
     EmbedderStamp,
-    GraphStore,
     VectorOperation,
 )
 

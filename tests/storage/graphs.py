@@ -10,10 +10,10 @@ import numpy as np
 
 from hindsight_integrations.model import Chunk, Document, Entity, Link, LinkKind, Memory, Source
 from hindsight_integrations.naming import entity_norm, text_fingerprint
-from hindsight_integrations.storage.ports import (
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
     ChangeSet,
     EmbedderStamp,
-    GraphStore,
     MemoryFilter,
     MemoryRecord,
     Vector,

@@ -22,10 +22,10 @@ from hindsight_integrations.storage import ledger
 from hindsight_integrations.storage.chroma_vectors import ChromaVectors
 from hindsight_integrations.storage.folder import Folder
 from hindsight_integrations.storage.ledger import Discord
-from hindsight_integrations.storage.ports import (
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import (
     ChangeSet,
     EmbedderStamp,
-    GraphStore,
     MemoryRecord,
     PendingVector,
     VectorOperation,
@@ -385,7 +385,9 @@ KILLED = """
 import os, sys
 from hindsight_integrations.storage import ledger
 from hindsight_integrations.storage.folder import Folder
-from hindsight_integrations.storage.ports import ChangeSet
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+)
 from hindsight_integrations.storage.sqlite import SqliteGraph
 from tests.storage.test_ledger import records
 

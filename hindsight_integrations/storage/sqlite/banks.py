@@ -6,7 +6,10 @@ import sqlite3
 
 from hindsight_integrations.errors import BankExistsError
 from hindsight_integrations.model import Bank, BankStats, LinkKind, MemoryType
-from hindsight_integrations.storage.ports import EmbedderStamp, StoredBank
+from hindsight_integrations.storage.requests import (
+    EmbedderStamp,
+    StoredBank,
+)
 from hindsight_integrations.storage.sqlite import vectors
 from hindsight_integrations.storage.sqlite.codec import (
     BANK_COLUMNS,

@@ -11,7 +11,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from hindsight_integrations.storage.ports import StoreFault
+from hindsight_integrations.storage.requests import (
+    StoreFault,
+)
 from hindsight_integrations.storage.sqlite.codec import CONTENT_COLUMNS, MEMORY_COLUMNS, memory_of
 from hindsight_integrations.storage.sqlite.derived import DERIVED, DerivedTable
 from hindsight_integrations.storage.sqlite.entities import grams_of

@@ -19,7 +19,12 @@ from hindsight_integrations.model import (
     Source,
     TimeSpan,
 )
-from hindsight_integrations.storage.ports import EmbedderStamp, MemoryRecord, StoredBank, Vector
+from hindsight_integrations.storage.requests import (
+    EmbedderStamp,
+    MemoryRecord,
+    StoredBank,
+    Vector,
+)
 from hindsight_integrations.storage.sqlite.keys import Row, SqlValue, vector_key
 from hindsight_integrations.timespan import as_utc
 

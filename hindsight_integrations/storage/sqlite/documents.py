@@ -7,7 +7,9 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from hindsight_integrations.model import Chunk, Document, Source
-from hindsight_integrations.storage.ports import Neighbour
+from hindsight_integrations.storage.requests import (
+    Neighbour,
+)
 from hindsight_integrations.storage.sqlite.codec import micros, moment, source_row
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,

@@ -7,7 +7,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
-from hindsight_integrations.storage.ports import EntityEdit, EntityMerge, EntitySplit
+from hindsight_integrations.storage.requests import (
+    EntityEdit,
+    EntityMerge,
+    EntitySplit,
+)
 from hindsight_integrations.storage.sqlite import entities, mentions
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,

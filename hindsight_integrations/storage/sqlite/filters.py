@@ -10,7 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hindsight_integrations.model import MetadataValue, TimeSpan
-from hindsight_integrations.storage.ports import Condition, MemoryFilter
+from hindsight_integrations.storage.requests import (
+    Condition,
+    MemoryFilter,
+)
 from hindsight_integrations.storage.sqlite.codec import micros
 from hindsight_integrations.storage.sqlite.keys import BankRange, SqlValue
 

@@ -19,7 +19,7 @@ from hindsight_integrations.model import (
     Page,
     TimeSpan,
 )
-from hindsight_integrations.storage.ports import (
+from hindsight_integrations.storage.requests import (
     ChangeSet,
     EmbedderStamp,
     EntityEdit,

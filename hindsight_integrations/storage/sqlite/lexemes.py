@@ -12,7 +12,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from hindsight_integrations.storage.ports import LexemeStats
+from hindsight_integrations.storage.requests import (
+    LexemeStats,
+)
 from hindsight_integrations.storage.sqlite.keys import BankRange, key_list, select_in
 
 VALID, INVALID = ":", "!"

@@ -7,7 +7,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from hindsight_integrations.model import Link, LinkKind
-from hindsight_integrations.storage.ports import MemoryFilter
+from hindsight_integrations.storage.requests import (
+    MemoryFilter,
+)
 from hindsight_integrations.storage.sqlite.filters import condition
 from hindsight_integrations.storage.sqlite.keys import BankRange, key_list, memory_keys
 from hindsight_integrations.storage.sqlite.memories import admitted

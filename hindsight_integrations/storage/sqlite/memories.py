@@ -8,7 +8,10 @@ from collections.abc import Iterable, Sequence
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import Change, Memory, Page, Source
-from hindsight_integrations.storage.ports import MemoryFilter, MemoryRecord
+from hindsight_integrations.storage.requests import (
+    MemoryFilter,
+    MemoryRecord,
+)
 from hindsight_integrations.storage.sqlite import lexemes
 from hindsight_integrations.storage.sqlite.codec import (
     CONTENT_COLUMNS,

@@ -11,7 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 
-from hindsight_integrations.storage.ports import MemoryFilter, Posting
+from hindsight_integrations.storage.requests import (
+    MemoryFilter,
+    Posting,
+)
 from hindsight_integrations.storage.sqlite import entities
 from hindsight_integrations.storage.sqlite.filters import condition
 from hindsight_integrations.storage.sqlite.keys import BankRange, entity_keys, key_list

@@ -12,7 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from hindsight_integrations.storage.ports import LexemeStats, MemoryFilter, TextHit
+from hindsight_integrations.storage.requests import (
+    LexemeStats,
+    MemoryFilter,
+    TextHit,
+)
 from hindsight_integrations.storage.sqlite import lexemes as index
 from hindsight_integrations.storage.sqlite.keys import BankRange
 from hindsight_integrations.storage.sqlite.memories import admitted_keys, matching_keys

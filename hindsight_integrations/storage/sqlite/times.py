@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from hindsight_integrations.model import Memory, Precision, TimeSpan
-from hindsight_integrations.storage.ports import MemoryFilter, TimeHit, TimeKind
+from hindsight_integrations.storage.requests import (
+    MemoryFilter,
+    TimeHit,
+    TimeKind,
+)
 from hindsight_integrations.storage.sqlite.codec import LAST_MOMENT, micros, moment
 from hindsight_integrations.storage.sqlite.filters import LENGTH_CLASSES, Sql, condition
 from hindsight_integrations.storage.sqlite.keys import BankRange, Row, SqlValue

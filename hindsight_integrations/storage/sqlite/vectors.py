@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from hindsight_integrations.errors import StoreError
-from hindsight_integrations.storage.ports import (
+from hindsight_integrations.storage.requests import (
     EmbedderStamp,
     PendingVector,
     Vector,

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hindsight_integrations.errors import ConflictError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.model import Change, Source
-from hindsight_integrations.storage.ports import ChangeSet, MemoryRecord
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+    MemoryRecord,
+)
 from hindsight_integrations.storage.sqlite import (
     documents,
     entities,
