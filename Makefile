@@ -27,13 +27,13 @@ test: $(READY) ## lint, types and every test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n auto
 
 check: $(READY) ## lint, format, types and the fast tests, in under a minute
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -m "not slow"
+	@$(BIN)/pytest -n auto -m "not slow"
 
 bench: $(READY) ## measure speed and quality, and write docs/benchmarks.md
 	@$(BIN)/python -m hindsight_integrations.benchmark

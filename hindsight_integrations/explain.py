@@ -50,7 +50,9 @@ SURROUNDINGS = {
     "session": "its conversation fits",
     "speaker": "said by the one asked about",
     "pagerank": "the best hits lead to it",
-    "bridge": "shares a rare name with a best hit",
+    "shared name": "shares a rare name with a best hit",
+    "answers": "answers a question like this one",
+    "event": "tells the event that the question counts from",
     "residual": "covers what the best hits lack",
 }
 """Signals that no arm tells of, in plain words."""

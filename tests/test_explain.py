@@ -44,7 +44,7 @@ def item(rank: int, text: str = "She runs Heron.", **changes: object) -> Recalle
             ArmScore(Arm.ENTITY, 2, 0.33, "path: Alice → a memory → Heron → a memory"),
         ),
         signals=(
-            Signal("bridge", 0.92, 2.76),
+            Signal("shared name", 0.92, 2.76),
             Signal("asks", 1.0, -0.8),
             Signal("recency boost", 1.08, 0.077),
         ),
@@ -135,7 +135,8 @@ def test_any_text_is_drawn_within_the_width(text: str, name: str) -> None:
 
 
 def test_the_signals_put_into_plain_words_are_signals_of_recall() -> None:
-    assert SURROUNDINGS.keys() <= {field.name for field in fields(Weights)}
+    weighted = {field.name.replace("_", " ") for field in fields(Weights)}
+    assert SURROUNDINGS.keys() <= weighted | {"event"}
 
 
 def test_why_names_the_arm_that_ranked_it_best_and_what_lifted_it_most() -> None:

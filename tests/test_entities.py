@@ -1,0 +1,69 @@
+"""Corrections to entities through the engine, and their effect on recall."""
+
+from __future__ import annotations
+
+import pytest
+
+from hindsight_integrations import EntityNotFoundError, Hindsight, InvalidInputError
+
+
+def test_merged_names_are_one_entity(memory: Hindsight) -> None:
+    memory.retain("b", "The contract went to Ferrybell Marine.")
+    memory.retain("b", "Northlight Systems hired Ines.")
+    merged = memory.entities.merge("b", "Northlight Systems", "Ferrybell Marine")
+    assert "Northlight Systems" in merged.aliases
+    assert memory.entities.get("b", "Northlight Systems").id == merged.id
+    found = memory.recall("b", "Northlight Systems", arms=["entity"])
+    assert {item.memory.text for item in found} == {
+        "The contract went to Ferrybell Marine.",
+        "Northlight Systems hired Ines.",
+    }
+
+
+def test_a_split_gives_the_named_memories_to_the_new_entity(memory: Hindsight) -> None:
+    first = memory.retain("b", "Daniel plays the cello.").ids[0]
+    other = memory.retain("b", "Daniel runs the harbour office.").ids[0]
+    memory.entities.split("b", "Daniel", "Daniel Reyes", [other])
+    assert memory.memories.get("b", other).entities == ("Daniel Reyes",)
+    assert memory.memories.get("b", first).entities == ("Daniel",)
+
+
+def test_a_renamed_entity_is_found_by_both_names(memory: Hindsight) -> None:
+    kept = memory.retain("b", "Tomek leads Project Heron.").ids[0]
+    renamed = memory.entities.rename("b", "Tomek", "Tomek Wolski")
+    assert renamed.name == "Tomek Wolski"
+    assert "Tomek Wolski" in memory.memories.get("b", kept).entities
+    assert memory.entities.alias("b", "Tomek", "Tom W.").id == renamed.id
+    for name in ("Tomek", "tomek wolski", "Tom W."):
+        assert memory.entities.get("b", name).id == renamed.id
+
+
+def test_an_unknown_entity_is_named_with_what_comes_near(memory: Hindsight) -> None:
+    memory.retain("b", "Zofia Lindqvist leads Project Heron.")
+    with pytest.raises(EntityNotFoundError, match=r"Zofia Lindkvist.*did you mean.*Lindqvist"):
+        memory.entities.get("b", "Zofia Lindkvist")
+
+
+def test_an_entity_is_not_merged_with_itself(memory: Hindsight) -> None:
+    memory.retain("b", "Tomek leads Project Heron.")
+    with pytest.raises(InvalidInputError, match="one entity already"):
+        memory.entities.merge("b", "Tomek", "tomek")
+
+
+def test_entities_are_listed_most_mentioned_first(memory: Hindsight) -> None:
+    for text in ("Maya met Jonas.", "Maya met Tomek.", "Maya met Alice in Lagos."):
+        memory.retain("b", text)
+    page = memory.entities.list("b", limit=2)
+    assert page.items[0].name == "Maya"
+    assert page.items[0].mention_count == 3
+    assert page.total == 5
+    rest = memory.entities.list("b", limit=10, cursor=page.next_cursor)
+    assert len(page.items) + len(rest.items) == page.total
+
+
+def test_a_name_said_to_be_another_is_learnt(memory: Hindsight) -> None:
+    memory.retain("b", "The contract went to Ferrybell Marine.")
+    memory.retain("b", "Tideline Systems, formerly Ferrybell Marine, moved to Oslo.")
+    assert memory.entities.get("b", "Tideline Systems") == memory.entities.get(
+        "b", "Ferrybell Marine"
+    )
