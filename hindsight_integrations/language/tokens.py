@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from operator import index
 from typing import TYPE_CHECKING, Protocol, SupportsIndex, runtime_checkable
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_ENCODING = "cl100k_base"
 
 _CHARS_PER_TOKEN = 4  # of English, in cl100k_base: where the search for the cut begins
+_SHORT = 1000  # characters of a text whose count is kept
 _ZERO_WIDTH_JOINER = "\u200d"
 
 
@@ -76,6 +77,12 @@ class CountingTokenizer:
 
 def count(text: str) -> int:
     """Tokens of the text in cl100k_base."""
+    return _remembered(text) if len(text) <= _SHORT else len(_cl100k().encode_ordinary(text))
+
+
+@lru_cache(maxsize=32_768)
+def _remembered(text: str) -> int:
+    """The same, kept: recall counts the lines of a bank again and again."""
     return len(_cl100k().encode_ordinary(text))
 
 
