@@ -20,7 +20,7 @@ from hindsight_integrations.language.sentences import sentence_ends
 Counter = Callable[[str], int]
 
 _PARAGRAPH = re.compile(r"\S(?:[^\n]|\n(?!\s*\n))*(?:\n\s*)?")
-_WORD = re.compile(r"\S+\s*")
+_WORD = re.compile(r"\s*\S+\s*|\s+")
 _UNBROKEN = 64
 """A word of more characters may be cut."""
 # `\X` is a character as the reader sees it: never half an emoji or a letter without its accent.

@@ -213,25 +213,34 @@ def _compare_persons(a: Name, b: Name) -> Match | Gate:
     """A person's name against one of as many words or more."""
     if not a.is_full:
         return _compare_single(a, b)
+    as_long = len(a.words) == len(b.words)
     first, last = _given(a.words[0], b.words[0]), _word(a.words[-1], b.words[-1], initial=True)
-    if last == 0.0 and a.words[-1] in b.words[1:]:
+    if last == 0.0 and not as_long and a.words[-1] in b.words[1:]:
         last = SHORT_FORM  # two surnames, the second left out
     middle = [
-        max((_word(word, other, initial=True) for other in b.words[1:-1]), default=0.0)
-        for word in a.words[1:-1]
+        max((_word(word, other, initial=True) for other in others), default=0.0)
+        for word, others in _middles(a.words[1:-1], b.words[1:-1])
     ]
     if min(first, last, *middle, 1.0) == 0.0:
         return Gate.WORDS
-    similarity = (first + last) / 2 * (1.0 if len(a.words) == len(b.words) else SHORT_FORM)
+    similarity = (first + last) / 2 * (1.0 if as_long else SHORT_FORM)
     if _is_misspelt(a.words[0], b.words[0]) or _is_misspelt(a.words[-1], b.words[-1]):
         return Match(Relation.VARIANT, similarity)
     return Match(Relation.SHORTER, similarity)
 
 
+def _middles(few: tuple[str, ...], many: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
+    """Each middle name with those that it may be: the one in its place, or any of more."""
+    if len(few) == len(many):
+        return [(word, (other,)) for word, other in zip(few, many, strict=True)]
+    return [(word, many) for word in few]
+
+
 def _compare_single(a: Name, b: Name) -> Match | Gate:
     """A single word against a person's name of one or more."""
     word = a.words[0]
-    first = _given(word, b.words[0]) if len(word) > 1 and not a.title else 0.0
+    may_be_given = _may_be_given(a) and (b.is_full or _may_be_given(b))
+    first = _given(word, b.words[0]) if may_be_given else 0.0
     if first == 1.0:
         return Match(Relation.SHORTER, SHORT_FORM)
     if b.is_full and word == b.words[-1]:
@@ -241,6 +250,11 @@ def _compare_single(a: Name, b: Name) -> Match | Gate:
     if _is_misspelt(word, b.words[0]):
         return Gate.WORDS if b.is_full else Match(Relation.VARIANT, first)
     return Match(Relation.SHORTER, first * (SHORT_FORM if b.is_full else 1.0))
+
+
+def _may_be_given(name: Name) -> bool:
+    """Whether a single word may be a given name: no lone initial, nor the "Lee" of "Mr. Lee"."""
+    return len(name.words[0]) > 1 and not name.title
 
 
 def _given(one: str, other: str) -> float:

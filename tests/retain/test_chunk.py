@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hindsight_integrations.language.sentences import sentence_ends
@@ -45,6 +45,7 @@ def test_chunks_stay_within_the_limit(text: str, limit: int) -> None:
 
 
 @given(TEXTS, st.integers(1, 60))
+@example(" 00000", 1)
 def test_pieces_join_to_the_text(text: str, limit: int) -> None:
     assert "".join(piece.text for piece in pieces(text, limit, count)) == text
 

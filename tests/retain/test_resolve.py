@@ -11,7 +11,7 @@ from itertools import combinations, groupby
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hindsight_integrations.model import Bank, Entity
@@ -147,7 +147,22 @@ def test_a_place_or_thing_is_no_person() -> None:
     assert isinstance(compare("Melanie", "group", "Melanie Stone", "person"), Match)
 
 
-@given(st.text(max_size=30), st.text(max_size=30), st.sampled_from(["person", "concept"]))
+NAMES = st.one_of(
+    st.text(max_size=30),
+    st.lists(
+        st.sampled_from(
+            "Mr. Mrs. Dr. J M. Jon John Johnny Maria Mariah Lopez Lopes Kim Jr. 2".split()
+        ),
+        min_size=1,
+        max_size=4,
+    ).map(" ".join),
+)
+
+
+@given(NAMES, NAMES, st.sampled_from(["person", "concept"]))
+@example(":", "::", "person")
+@example("John", "J", "person")
+@example("Maria Lopez Garcia", "Maria Garcia Kim", "person")
 def test_comparing_is_reflexive_and_symmetric(one: str, other: str, kind: str) -> None:
     assert compare(one, kind, one, kind) == Match(Relation.SAME, 1.0)
     forth, back = compare(one, kind, other, kind), compare(other, kind, one, kind)
