@@ -11,7 +11,6 @@ from hypothesis import settings
 
 from hindsight_integrations import Hindsight
 
-
 # A run says the same twice. To look for what no run has seen: HYPOTHESIS_PROFILE=search
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=2000, deadline=None)
