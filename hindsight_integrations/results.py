@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hindsight_integrations.model import Chunk, Entity, Memory, TimeSpan
 
@@ -95,8 +95,7 @@ class Arm(StrEnum):
     PATHWAY = "pathway"
 
 
-@dataclass(frozen=True, slots=True)
-class ArmScore:
+class ArmScore(NamedTuple):
     """How one arm found a memory: its rank there (1 is best), the arm's own score, and why."""
 
     arm: Arm
@@ -105,8 +104,7 @@ class ArmScore:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(NamedTuple):
     """One term of the final score: `contribution` is the weighted, standardised `value`."""
 
     name: str

@@ -37,10 +37,11 @@ class Settings:
     """Cosine from which two statements may be the same one [H]."""
     semantic_link_similarity: float = 0.7
     """Cosine from which two memories are linked [H]."""
-    semantic_links: int = 50
-    """Semantic links a memory, at most [H]."""
-    temporal_links: int = 20
-    """Temporal links a memory, at most [H]."""
+    semantic_links: int = 10
+    """Semantic links a new memory gets, at most. Recall follows the heaviest few of a memory, so
+    Hindsight's 50 only cost time here."""
+    temporal_links: int = 4
+    """Temporal links a new memory gets, at most; Hindsight has 20."""
     temporal_link_hours: float = 24.0
     """Hours over which a temporal link's weight falls to its floor [H]."""
     entity_match: float = 0.6

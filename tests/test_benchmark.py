@@ -30,6 +30,7 @@ def test_the_corpus_has_the_turns_asked_for_in_order_of_time() -> None:
     assert not [m.text for m in turns if "{" in m.text or "}" in m.text]
 
 
+@pytest.mark.slow
 def test_a_prepared_bank_is_sound_and_found_by_every_arm(tmp_path: Path) -> None:
     prepare(tmp_path / "bank", "bench", 130)
     said = [message for session in sessions(130) for message in session.messages]
@@ -42,6 +43,7 @@ def test_a_prepared_bank_is_sound_and_found_by_every_arm(tmp_path: Path) -> None
         assert memory.recall("bench", "What happened in January 2019?", arms=["temporal"])
 
 
+@pytest.mark.slow
 def test_mixed_vectors_are_unit_deterministic_and_spread() -> None:
     vectors = mixed_vectors(60)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)

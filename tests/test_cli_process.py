@@ -28,6 +28,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_memory_through_its_folder(tmp_path: Path) -> None:
     def hindsight(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -84,6 +84,7 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(folder: Path) -
         assert memory.maintenance.doctor().findings == ()
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told_the_way_out(folder: Path) -> None:
     code = f"from hindsight_integrations import Hindsight; Hindsight({str(folder)!r})"
     with Hindsight(folder) as memory:

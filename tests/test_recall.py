@@ -30,8 +30,7 @@ FACTS = [
 
 @pytest.fixture
 def bank(memory: Hindsight) -> Hindsight:
-    for text, said in FACTS:
-        memory.retain("b", text, timestamp=said)
+    memory.retain_many("b", [{"content": text, "timestamp": said} for text, said in FACTS])
     return memory
 
 
@@ -276,8 +275,7 @@ def raising(query: str, texts: Sequence[str]) -> list[float]:
 
 def filled(**options: object) -> Hindsight:
     memory = Hindsight.in_memory(**options)
-    for text, said in FACTS:
-        memory.retain("b", text, timestamp=said)
+    memory.retain_many("b", [{"content": text, "timestamp": said} for text, said in FACTS])
     return memory
 
 

@@ -27,6 +27,8 @@ def jsonable(value: object) -> Json:
         return str(value)
     if isinstance(value, BaseException):
         return {"type": type(value).__name__, "message": str(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: jsonable(item) for name, item in value._asdict().items()}
     if is_dataclass(value):
         return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):

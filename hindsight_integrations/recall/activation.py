@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 BREADTH = 40
 """Nodes expanded in one step, the strongest: what reached the others faintly ends there."""
@@ -19,16 +20,14 @@ DECAY = 0.7
 """What is left of activation after one step."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Node:
+class Node(NamedTuple):
     """A memory or an entity."""
 
     kind: str
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A way from one node to another that lets `weight`, 0 to 1, of the activation through."""
 
     source: Node

@@ -64,14 +64,14 @@ class EntityGraph:
 
 def entity_graph(pool: Pool) -> EntityGraph:
     """The entities that link at least two memories of the pool, and are not on too many."""
-    speakers = {entity_norm(r.memory.speaker) for r in pool.records if r.memory.speaker}
+    speakers = {entity_norm(name) for name in {m.speaker for m in pool.memories} if name}
     mentioned = [
         {
             entity_id
-            for entity_id, name in zip(record.entity_ids, record.memory.entities, strict=False)
+            for entity_id, name in memory.entities
             if entity_id not in pool.named and entity_norm(name) not in speakers
         }
-        for record in pool.records
+        for memory in pool.memories
     ]
     counts = Counter(entity_id for ids in mentioned for entity_id in ids)
     most = max(FEW, COMMON_SHARE * len(pool))

@@ -26,7 +26,7 @@ BEST_OF_SESSION = 3
 
 def in_conversation(pool: Pool) -> NDArray[np.bool_]:
     """Whether each memory was said by somebody."""
-    return np.array([record.memory.speaker is not None for record in pool.records])
+    return np.array([memory.speaker is not None for memory in pool.memories])
 
 
 def surroundings(pool: Pool, lexical: Scores, dense: Scores) -> tuple[Scores, Scores]:
@@ -49,15 +49,15 @@ def surroundings(pool: Pool, lexical: Scores, dense: Scores) -> tuple[Scores, Sc
 def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
     """How well the whole session of each turn fits the question: its BM25 and best cosines."""
     speaking = in_conversation(pool)
-    keys = [(r.memory.bank_id, r.memory.document_id) for r in pool.records]
+    keys = [(memory.bank_id, memory.document_id) for memory in pool.memories]
     numbers = {key: n for n, key in enumerate(dict.fromkeys(keys))}
     of = np.array([numbers[key] for key in keys], dtype=np.intp)
     if not speaking.any() or len(numbers) < 2:
         return np.zeros(len(pool))
     terms: list[list[str]] = [[] for _ in numbers]
     best: list[list[float]] = [[] for _ in numbers]
-    for i, record in enumerate(pool.records):
-        terms[of[i]] += record.lexemes
+    for i, memory in enumerate(pool.memories):
+        terms[of[i]] += memory.lexemes
         best[of[i]].append(float(dense[i]))
     mean_length = sum(map(len, terms)) / len(terms)
     by_terms = bm25(lexemes, terms, pool.stats.frequency, pool.stats.documents, mean_length)
@@ -74,7 +74,7 @@ def speaker_named(pool: Pool, question: str) -> Scores:
     A question that names two speakers, or none, says nothing about who spoke.
     """
     words = f" {entity_norm(question)} "
-    speakers = [entity_norm(record.memory.speaker or "") for record in pool.records]
+    speakers = [entity_norm(memory.speaker or "") for memory in pool.memories]
     named = {s for s in set(speakers) if s and (f" {s} " in words or f" {s.split()[0]} " in words)}
     if len(named) != 1:
         return np.zeros(len(pool))
@@ -87,7 +87,7 @@ def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
     The square of the mean of both measures, 0 to 1, so that only close questions count.
     """
     before = pool.around[:, OFFSETS.index(-1)]
-    speakers = [record.memory.speaker for record in pool.records]
+    speakers = [memory.speaker for memory in pool.memories]
     asked = asks(pool)
     replies = np.array(
         [
@@ -105,7 +105,7 @@ def asks(pool: Pool) -> Scores:
     """1 for a turn that ends in a question, which seldom holds an answer."""
     return np.array(
         [
-            float(r.memory.speaker is not None and r.memory.text.rstrip().endswith(("?", "？")))
-            for r in pool.records
+            float(m.speaker is not None and m.text.rstrip().endswith(("?", "？")))
+            for m in pool.memories
         ]
     )

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from hindsight_integrations.language.interaction import maxsim, token_shares
 from hindsight_integrations.language.lexemes import lexemes
 from hindsight_integrations.language.time import EventAnchor, anchor_window
-from hindsight_integrations.model import Memory, Precision, TimeSpan
+from hindsight_integrations.model import Precision, TimeSpan
 from hindsight_integrations.recall import meaning, pathway
 from hindsight_integrations.recall.fuse import reciprocal_rank_fusion
 from hindsight_integrations.recall.ports import BankSearch, Question
 from hindsight_integrations.results import Window
-from hindsight_integrations.storage.requests import (
-    MemoryRecord,
-)
+from hindsight_integrations.storage.requests import Candidate
 
 CANDIDATES = 15
 """Memories looked at as the event."""
@@ -47,8 +45,7 @@ def resolve(
     fused = reciprocal_rank_fusion(
         [hit.memory_id for hit in arm(search)] for arm in (meaning.search, pathway.search)
     )
-    records = list(request.graph.get_records(request.bank_id, list(fused)[:CANDIDATES]).values())
-    told = _best(event, records)
+    told = _best(event, request.graph.candidates(request.bank_id, list(fused)[:CANDIDATES]))
     if told is None:
         return None
     span = anchor_window(anchor, happened(told), request.question.asked_at)
@@ -67,7 +64,7 @@ def without(question: str, anchors: Iterable[EventAnchor]) -> str:
     return " ".join(rest.split()) if lexemes(rest) else question
 
 
-def happened(memory: Memory) -> TimeSpan:
+def happened(memory: Candidate) -> TimeSpan:
     """When what a memory tells took place: the most exact time it names, or when it was said."""
     dated = [span for span in memory.occurred if span.precision is not Precision.RANGE]
     if dated:
@@ -75,16 +72,16 @@ def happened(memory: Memory) -> TimeSpan:
     return TimeSpan.of_day(memory.mentioned_at)
 
 
-def _best(event: Question, records: list[MemoryRecord]) -> Memory | None:
-    if not records:
+def _best(event: Question, candidates: list[Candidate]) -> Candidate | None:
+    if not candidates:
         return None
     if event.tokens is None:
-        best = max(records, key=lambda r: (float(r.vector @ event.vector), r.memory.id))
-        return best.memory if float(best.vector @ event.vector) >= LEAST_COVERAGE else None
-    stored = [record.interaction or b"" for record in records]
+        best = max(candidates, key=lambda each: (float(each.vector @ event.vector), each.id))
+        return best if float(best.vector @ event.vector) >= LEAST_COVERAGE else None
+    stored = [candidate.interaction for candidate in candidates]
     scores = maxsim(event.tokens, stored, token_shares(event.tokens, stored))
     place = int(scores.argmax())
-    return records[place].memory if scores[place] >= LEAST_COVERAGE else None
+    return candidates[place] if scores[place] >= LEAST_COVERAGE else None
 
 
 def _shortened(text: str, longest: int = 60) -> str:

@@ -14,7 +14,7 @@ LINE_BREAK = 1
 LEFT_OUT = 20
 """Memories reported at most of those that the budget left out."""
 
-MISSES = 60
+MISSES = 20
 """Memories in a row that do not fit before the budget counts as spent."""
 
 CHARACTERS_A_TOKEN = 12

@@ -9,7 +9,7 @@ from hindsight_integrations.language.lexemes import bm25, idf
 from hindsight_integrations.recall.ports import ArmHit, BankSearch
 
 CANDIDATES = 2
-"""Candidates asked of the store for each hit wanted, since its own BM25 may count other banks."""
+"""Candidates asked of the store for each hit wanted, since it knows no BM25."""
 
 NAMED_TERMS = 4
 """Terms that a reason lists at most."""
@@ -36,9 +36,9 @@ def search(request: BankSearch) -> list[ArmHit]:
     by_rarity = sorted(
         set(lexemes), key=lambda term: (-idf(stats.frequency.get(term, 0), stats.documents), term)
     )
+    ranked = sorted(zip(found, scores.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
     hits = []
-    for hit, score in zip(found, scores.tolist(), strict=True):
-        shared = [term for term in by_rarity if term in hit.lexemes][:NAMED_TERMS]
-        hits.append(ArmHit(hit.memory_id, score, f"terms: {', '.join(shared)}"))
-    hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
-    return hits[: request.depth.hits]
+    for (memory_id, held), score in ranked[: request.depth.hits]:
+        shared = [term for term in by_rarity if term in held][:NAMED_TERMS]
+        hits.append(ArmHit(memory_id, score, f"terms: {', '.join(shared)}"))
+    return hits

@@ -6,6 +6,7 @@ read the question -> four arms in parallel, a bank at a time -> fuse into a pool
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, TimeoutError
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from hindsight_integrations.language.encode import TextEncoder
 from hindsight_integrations.language.lexemes import lexemes
 from hindsight_integrations.language.time import QueryTimes, parse_query
 from hindsight_integrations.language.tokens import Tokenizer
-from hindsight_integrations.model import Entity
+from hindsight_integrations.model import Entity, Memory
 from hindsight_integrations.recall import entity, events, meaning, pathway, render, temporal
 from hindsight_integrations.recall.names import named_entities
 from hindsight_integrations.recall.notes import entity_notes, source_chunks
@@ -35,9 +36,10 @@ from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.results import Arm, Failure, Recalled, RecallResult, Window
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
-from hindsight_integrations.storage.requests import (
-    StoredBank,
-)
+from hindsight_integrations.storage.requests import StoredBank
+
+_READ_AHEAD = 32
+"""Memories read from the graph at a time while the budget is filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +104,20 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
     with clock.timing("rank"):
         ranking = _rank(parts, pool, question, request)
     with clock.timing("pack"):
-        order = _in_order(pool, ranking, request.min_score)
+        read: list[tuple[int, Memory]] = []
         packed = pack(
-            (pool.records[position].memory for position in order),
+            _reading(parts.graph, pool, _in_order(pool, ranking, request.min_score), read),
             request.max_tokens,
             parts.tokenizer.count,
             parts.tokenizer.truncate,
         )
         found = tuple(
-            _recalled(pool, ranking, order[place], place, tokens) for place, tokens in packed.taken
+            _recalled(pool, ranking, *read[place], place, tokens) for place, tokens in packed.taken
         )
         if packed.truncated:
             found = (replace(found[0], text=packed.text),)
         left_out = tuple(
-            _recalled(pool, ranking, order[place], place, 0) for place in packed.left_out
+            _recalled(pool, ranking, *read[place], place, 0) for place in packed.left_out
         )
         chunks = source_chunks(parts.graph, found, request.chunk_tokens, parts.tokenizer)
         notes = entity_notes(parts.graph, found, request.entity_tokens, parts.tokenizer)
@@ -268,7 +270,8 @@ def _rank(parts: RecallParts, pool: Pool, question: Question, request: RecallReq
     head = min(DEPTHS[request.budget].head, parts.settings.rerank_candidates)
     ranking = rank(pool, question, head, parts.weights)
     if parts.reranker is not None:
-        ranking = rerank(ranking, pool, question, head, parts.reranker)
+        first = ranking.order[:head].tolist()
+        ranking = rerank(ranking, _memories(parts.graph, pool, first), question, parts.reranker)
     return ranking
 
 
@@ -277,8 +280,8 @@ def _in_order(pool: Pool, ranking: Ranking, min_score: float | None) -> list[int
     said: set[tuple[str, str]] = set()
     order: list[int] = []
     for position in ranking.order.tolist():
-        record = pool.records[position]
-        key = (record.memory.bank_id, record.fingerprint)
+        memory = pool.memories[position]
+        key = (memory.bank_id, memory.fingerprint)
         if key in said or (min_score is not None and ranking.relevance[position] < min_score):
             continue
         said.add(key)
@@ -286,8 +289,31 @@ def _in_order(pool: Pool, ranking: Ranking, min_score: float | None) -> list[int
     return order
 
 
-def _recalled(pool: Pool, ranking: Ranking, position: int, place: int, tokens: int) -> Recalled:
-    memory = pool.records[position].memory
+def _memories(graph: GraphStore, pool: Pool, positions: Sequence[int]) -> dict[int, Memory]:
+    """The memories at these positions of the pool, in that order, less those gone meanwhile."""
+    wanted: defaultdict[str, list[str]] = defaultdict(list)
+    for position in positions:
+        candidate = pool.memories[position]
+        wanted[candidate.bank_id].append(candidate.id)
+    found = {bank_id: graph.get_memories(bank_id, ids) for bank_id, ids in wanted.items()}
+    keys = ((p, pool.memories[p].bank_id, pool.memories[p].id) for p in positions)
+    return {p: found[bank_id][id] for p, bank_id, id in keys if id in found[bank_id]}
+
+
+def _reading(
+    graph: GraphStore, pool: Pool, order: Sequence[int], read: list[tuple[int, Memory]]
+) -> Iterator[Memory]:
+    """The memories in order, read as far as they are asked for; `read` gets what was given."""
+    for start in range(0, len(order), _READ_AHEAD):
+        found = _memories(graph, pool, order[start : start + _READ_AHEAD])
+        for position, memory in found.items():
+            read.append((position, memory))
+            yield memory
+
+
+def _recalled(
+    pool: Pool, ranking: Ranking, position: int, memory: Memory, place: int, tokens: int
+) -> Recalled:
     return Recalled(
         memory=memory,
         rank=place + 1,

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from hindsight_integrations.recall.fuse import reciprocal_rank_fusion
 from hindsight_integrations.recall.ports import ArmHit, BankSearch
 from hindsight_integrations.results import Arm, ArmScore
-from hindsight_integrations.storage.requests import (
-    LexemeStats,
-    MemoryRecord,
-)
+from hindsight_integrations.storage.requests import Candidate, LexemeStats, Neighbour
 
 SURROUNDINGS = 40
 """Best fused memories of which the neighbours in the conversation join the pool: an answer
 often stands beside the turn that shares words with the question."""
+
+PLACED = 100
+"""Best fused memories whose neighbours are looked up. Two further down that stand side by side
+say little of each other."""
 
 OFFSETS = (-2, -1, 1, 2)
 """Places of the neighbours that are looked at."""
@@ -29,16 +30,16 @@ class Pool:
     """Candidates of one bank or several.
 
     Attributes:
-        records: the memories, best fused score first, then neighbours that no arm found.
+        memories: what is scored, best fused score first, then neighbours that no arm found.
         fused: reciprocal rank fusion score of each; 0 for a neighbour.
         arms: which arms found each, and how.
         around: positions in the pool of the neighbours at `OFFSETS` of each, -1 where there is
-            none; shape (len(records), len(OFFSETS)).
+            none; shape (len(memories), len(OFFSETS)).
         stats: of the banks searched, added up, for BM25.
         named: ids of the entities that the question names.
     """
 
-    records: tuple[MemoryRecord, ...]
+    memories: tuple[Candidate, ...]
     fused: NDArray[np.float64]
     arms: tuple[tuple[ArmScore, ...], ...]
     around: NDArray[np.intp]
@@ -46,7 +47,7 @@ class Pool:
     named: frozenset[str]
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self.memories)
 
 
 def gather(
@@ -60,24 +61,19 @@ def gather(
         ([hit.memory_id for hit in hits] for hits in rankings.values()), rrf_k
     )
     chosen = list(fused)[: request.depth.pool]
-    beside = request.graph.neighbours(request.bank_id, chosen[:SURROUNDINGS], max(OFFSETS))
-    known = set(chosen)
-    extra = list(dict.fromkeys(n.neighbour_id for n in beside if n.neighbour_id not in known))
+    beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
+    known, first = set(chosen), set(chosen[:SURROUNDINGS])
+    joining = (n.neighbour_id for n in beside if n.memory_id in first)
+    extra = [memory_id for memory_id in dict.fromkeys(joining) if memory_id not in known]
     allowed = request.graph.admitted(request.bank_id, extra, request.filter)
     ids = chosen + [memory_id for memory_id in extra if memory_id in allowed]
-    records = request.graph.get_records(request.bank_id, ids)
-
-    position = {memory_id: i for i, memory_id in enumerate(records)}
-    around = np.full((len(records), len(OFFSETS)), -1, dtype=np.intp)
-    for n in request.graph.neighbours(request.bank_id, list(records), max(OFFSETS)):
-        if n.neighbour_id in position:
-            around[position[n.memory_id], OFFSETS.index(n.offset)] = position[n.neighbour_id]
+    memories = request.graph.candidates(request.bank_id, ids)
     scores = _arm_scores(rankings)
     return Pool(
-        records=tuple(records.values()),
-        fused=np.array([fused.get(memory_id, 0.0) for memory_id in records]),
-        arms=tuple(tuple(scores.get(memory_id, ())) for memory_id in records),
-        around=around,
+        memories=tuple(memories),
+        fused=np.array([fused.get(memory.id, 0.0) for memory in memories]),
+        arms=tuple(tuple(scores.get(memory.id, ())) for memory in memories),
+        around=_around(memories, beside),
         stats=request.graph.lexeme_stats(request.bank_id, request.question.lexemes),
         named=frozenset(named),
     )
@@ -95,7 +91,7 @@ def join(pools: Sequence[Pool]) -> Pool:
         for lexeme, count in pool.stats.frequency.items():
             frequency[lexeme] = frequency.get(lexeme, 0) + count
     return Pool(
-        records=tuple(record for pool in pools for record in pool.records),
+        memories=tuple(memory for pool in pools for memory in pool.memories),
         fused=np.concatenate([pool.fused for pool in pools]),
         arms=tuple(arms for pool in pools for arms in pool.arms),
         around=np.concatenate(
@@ -107,6 +103,17 @@ def join(pools: Sequence[Pool]) -> Pool:
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
         named=frozenset().union(*(pool.named for pool in pools)),
     )
+
+
+def _around(memories: Sequence[Candidate], beside: Sequence[Neighbour]) -> NDArray[np.intp]:
+    position = {memory.id: i for i, memory in enumerate(memories)}
+    column = {offset: i for i, offset in enumerate(OFFSETS)}
+    around = np.full((len(memories), len(OFFSETS)), -1, dtype=np.intp)
+    for memory_id, neighbour_id, offset in beside:
+        if neighbour_id in position and memory_id in position:
+            here, there = position[memory_id], position[neighbour_id]
+            around[here, column[offset]], around[there, column[-offset]] = there, here
+    return around
 
 
 def _arm_scores(rankings: Mapping[Arm, Sequence[ArmHit]]) -> dict[str, list[ArmScore]]:

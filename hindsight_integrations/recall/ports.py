@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +42,10 @@ class Depth:
 
 DEPTHS: dict[Budget, Depth] = {
     "low": Depth(hits=60, nodes=100, pool=120, head=40),
-    "mid": Depth(hits=150, nodes=300, pool=400, head=100),
-    "high": Depth(hits=300, nodes=600, pool=800, head=200),
+    "mid": Depth(hits=100, nodes=200, pool=250, head=100),
+    "high": Depth(hits=250, nodes=500, pool=600, head=200),
 }
-"""Node budgets after Hindsight 1.1's graph arm; the rest chosen by the figures in
-docs/benchmarks.md."""
+"""Chosen by the figures in docs/benchmarks.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +87,7 @@ class BankSearch:
         return self.bank.bank.id
 
 
-@dataclass(frozen=True, slots=True)
-class ArmHit:
+class ArmHit(NamedTuple):
     """A memory that an arm found: the arm's own score, higher is better, and why."""
 
     memory_id: str

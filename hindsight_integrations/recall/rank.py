@@ -7,6 +7,7 @@ of the sum for the head.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from hindsight_integrations.errors import RerankError
 from hindsight_integrations.language.interaction import token_coverage, token_shares
 from hindsight_integrations.language.lexemes import bm25
+from hindsight_integrations.model import Memory
 from hindsight_integrations.recall import boosts, bridges, conversation
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.recall.ports import Question, Reranker
@@ -97,7 +99,9 @@ class Ranking:
         """The signals of one memory, largest contribution first."""
         values, added = self.values[position].tolist(), self.contributions[position].tolist()
         named = [
-            Signal(*row) for row in zip(self.names, values, added, strict=True) if any(row[1:])
+            Signal(name, value, share)
+            for name, value, share in zip(self.names, values, added, strict=True)
+            if value or share
         ]
         return tuple(sorted(named, key=lambda signal: (-abs(signal.contribution), signal.name)))
 
@@ -138,7 +142,7 @@ def rank(pool: Pool, question: Question, head: int, weights: Weights) -> Ranking
     relevance = np.clip(dense, 0.0, 1.0)
     if question.tokens is not None and len(question.tokens.ids):
         first = np.argsort(-sheet.total, kind="stable")[:head]
-        stored = [record.interaction or b"" for record in pool.records]
+        stored = [memory.interaction for memory in pool.memories]
         importance = token_shares(question.tokens, stored)
         coverage = token_coverage(question.tokens, [stored[i] for i in first])
         interaction = coverage @ importance
@@ -162,19 +166,23 @@ def rank_fused(pool: Pool, question: Question) -> Ranking:
 
 
 def rerank(
-    ranking: Ranking, pool: Pool, question: Question, head: int, reranker: Reranker
+    ranking: Ranking, head: Mapping[int, Memory], question: Question, reranker: Reranker
 ) -> Ranking:
     """Put the head of a ranking in another reranker's order; the rest stays behind it.
 
+    Args:
+        ranking: of the pool.
+        head: positions in the pool of what the reranker is to read, with the memories.
+        question: as asked.
+        reranker: the other reranker.
+
     A reranker that fails leaves the ranking as it was, and the failure in it.
     """
-    first = ranking.order[:head]
-    if not len(first):
+    if not head:
         return ranking
+    first = np.array(list(head), dtype=np.intp)
     try:
-        scores = np.asarray(
-            reranker.score(question.text, [pool.records[i].memory for i in first]), dtype=np.float64
-        )
+        scores = np.asarray(reranker.score(question.text, list(head.values())), dtype=np.float64)
         if scores.shape != (len(first),) or not np.isfinite(scores).all():
             raise RerankError(
                 f"reranker {reranker.id!r} returned scores of shape {scores.shape} "
@@ -187,9 +195,9 @@ def rerank(
     place = np.empty(len(first))
     place[np.argsort(-scores, kind="stable")] = np.arange(len(first))
     lead = float(ranking.total.max()) - float(ranking.total.min()) + 1.0
-    added = np.zeros(len(pool))
+    added = np.zeros(len(ranking.total))
     added[first] = lead * (2.0 - place / len(first)) + ranking.total.max() - ranking.total[first]
-    value = np.zeros(len(pool))
+    value = np.zeros(len(ranking.total))
     value[first] = scores
     total = ranking.total + added
     return replace(
@@ -204,22 +212,18 @@ def rerank(
 
 def date_fit(pool: Pool, question: Question) -> Scores:
     """The best fit of each memory to any window of the question; 0 if it names no time."""
+    if not question.windows:
+        return np.zeros(len(pool))
     return np.array(
         [
-            max(
-                (
-                    date_match(w.span, r.memory.occurred, r.memory.mentioned_at)
-                    for w in question.windows
-                ),
-                default=0.0,
-            )
-            for r in pool.records
+            max(date_match(w.span, memory.occurred, memory.mentioned_at) for w in question.windows)
+            for memory in pool.memories
         ]
     )
 
 
 def _cosines(pool: Pool, question: Question) -> Scores:
-    vectors = np.stack([record.vector for record in pool.records])
+    vectors = np.stack([memory.vector for memory in pool.memories])
     return (vectors @ question.vector).astype(np.float64)
 
 
@@ -228,7 +232,7 @@ def _bm25(pool: Pool, question: Question) -> Scores:
     return np.asarray(
         bm25(
             question.lexemes,
-            [record.lexemes for record in pool.records],
+            [memory.lexemes for memory in pool.memories],
             stats.frequency,
             stats.documents,
             stats.mean_length,
@@ -293,16 +297,17 @@ def _add_events(sheet: _Sheet, pool: Pool, question: Question) -> None:
     """
     if not question.events:
         return
-    told = np.array([float(r.memory.id in question.events) for r in pool.records])
+    told = np.array([float(memory.id in question.events) for memory in pool.memories])
     rise = EVENT_RISE * (float(sheet.total.max()) - sheet.total)
     sheet.add("event", told, told * rise)
 
 
 def _add_boosts(sheet: _Sheet, pool: Pool, question: Question, fit: Scores) -> None:
-    memories = [record.memory for record in pool.records]
-    recency = np.array([boosts.recency_boost(m.mentioned_at, question.asked_at) for m in memories])
+    recency = np.array(
+        [boosts.recency_boost(m.mentioned_at, question.asked_at) for m in pool.memories]
+    )
     sheet.add("recency boost", recency, np.log(recency))
-    proof = np.array([boosts.proof_boost(m.proof_count) for m in memories])
+    proof = np.array([boosts.proof_boost(m.proof_count) for m in pool.memories])
     sheet.add("proof boost", proof, np.log(proof))
     if question.windows:
         temporal = np.array([boosts.temporal_boost(f) for f in fit])

@@ -32,7 +32,7 @@ def temporal_links(
     new: Sequence[tuple[str, datetime]],
     around: Sequence[tuple[str, datetime]],
     *,
-    limit: int = 20,
+    limit: int = 4,
     window: float = 24.0,
 ) -> list[Link]:
     """Links from each new memory to the nearest in time, at most `limit` of them.
@@ -56,11 +56,16 @@ def temporal_links(
         last = bisect_right(stored, reach, key=lambda item: item[0] - moment)
         # The nearest of the batch are those just before: no need to look at all of them.
         mates = batch[max(0, position - limit) : position]
-        gaps = [(abs(moment - when), other) for when, other in stored[first:last]]
-        gaps += [(moment - when, other) for other, when in mates if moment - when <= reach]
+        # Of those equally near, the last said: turns of one minute stand side by side.
+        gaps = [
+            (moment - when, place, other)
+            for place, (other, when) in enumerate(reversed(mates))
+            if moment - when <= reach
+        ]
+        gaps += [(abs(moment - when), len(mates), other) for when, other in stored[first:last]]
         links += [
             Link(id, other, LinkKind.TEMPORAL, temporal_weight(gap / timedelta(hours=1), window))
-            for gap, other in heapq.nsmallest(limit, gaps)
+            for gap, _, other in heapq.nsmallest(limit, gaps)
         ]
     return links
 
@@ -71,7 +76,7 @@ def semantic_links(
     nearest: Sequence[Sequence[tuple[str, float]]],
     *,
     threshold: float = 0.7,
-    limit: int = 50,
+    limit: int = 10,
 ) -> list[Link]:
     """Links from each new memory to the most similar, at most `limit` of them.
 

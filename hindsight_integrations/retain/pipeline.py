@@ -42,6 +42,8 @@ from hindsight_integrations.storage.requests import (
     StoredBank,
 )
 
+_AROUND = 200
+"""Earlier memories looked at for temporal links."""
 ATTEMPTS = 3
 """How often a document that another writer changes meanwhile is read anew."""
 
@@ -247,7 +249,7 @@ def _around(
     reach = timedelta(hours=parts.settings.temporal_link_hours)
     window = TimeSpan.around(min(moments), max(moments), reach)
     filter = MemoryFilter(now=utc_now())
-    hits = parts.graph.time_search(bank_id, window, filter, 10 * parts.settings.temporal_links)
+    hits = parts.graph.time_search(bank_id, window, filter, _AROUND)
     return [(hit.memory_id, hit.span.start) for hit in hits]
 
 

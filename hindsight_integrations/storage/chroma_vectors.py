@@ -75,8 +75,9 @@ class _Space:
         return {_KEY: self.key} if self.is_shared else None
 
     def upsert(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> int:
+        prefix = self._prefix
         for start in range(0, len(ids), self.batch):
-            part = [self._prefix + name for name in ids[start : start + self.batch]]
+            part = [prefix + name for name in ids[start : start + self.batch]]
             self.collection.upsert(
                 ids=part,
                 embeddings=vectors[start : start + self.batch],
@@ -85,26 +86,28 @@ class _Space:
         return len(ids)
 
     def delete(self, ids: Sequence[str]) -> None:
+        prefix = self._prefix
         for start in range(0, len(ids), self.batch):
-            self.collection.delete(
-                ids=[self._prefix + name for name in ids[start : start + self.batch]]
-            )
+            self.collection.delete(ids=[prefix + name for name in ids[start : start + self.batch]])
 
     def ids(self) -> list[str]:
         found = self.collection.get(where=self._where, include=[])
-        return [name[len(self._prefix) :] for name in found["ids"]]
+        own = len(self._prefix)
+        return [name[own:] for name in found["ids"]]
 
     def rows(self) -> tuple[list[str], NDArray[np.float32]]:
         found = self.collection.get(where=self._where, include=["embeddings"])
-        names = [name[len(self._prefix) :] for name in found["ids"]]
+        own = len(self._prefix)
+        names = [name[own:] for name in found["ids"]]
         return names, np.asarray(found["embeddings"], dtype=np.float32)
 
     def query(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
         found = self.collection.query(
             query_embeddings=vectors, n_results=limit, where=self._where, include=["distances"]
         )
+        own = len(self._prefix)
         return [
-            _by_cosine([name[len(self._prefix) :] for name in names], distances)
+            _by_cosine([name[own:] for name in names], distances)
             for names, distances in zip(found["ids"], found["distances"] or [], strict=True)
         ]
 

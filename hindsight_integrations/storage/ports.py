@@ -29,6 +29,7 @@ from hindsight_integrations.model import (
     TimeSpan,
 )
 from hindsight_integrations.storage.requests import (
+    Candidate,
     ChangeSet,
     EmbedderStamp,
     EntityEdit,
@@ -107,6 +108,10 @@ class GraphStore(Protocol):
         """The same, with vectors and lexemes."""
         ...
 
+    def candidates(self, bank_id: str, ids: Sequence[str]) -> list[Candidate]:
+        """What ranking needs of those of the ids that exist, in the order asked for."""
+        ...
+
     def list_memories(
         self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
     ) -> Page[Memory]:
@@ -180,7 +185,11 @@ class GraphStore(Protocol):
     def text_search(
         self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
     ) -> list[TextHit]:
-        """Memories that hold any of the lexemes, the likeliest `limit` by the store's BM25."""
+        """Memories that hold any of the lexemes, at most `limit`, for the caller to score.
+
+        Those with the greatest sum of inverse document frequencies, latest stored first where
+        that is equal.
+        """
         ...
 
     def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +129,34 @@ class MemoryRecord:
     entity_ids: tuple[str, ...] = ()
 
 
+class Candidate(NamedTuple):
+    """A memory as recall weighs it: what ranking reads, and no more, since it reads hundreds.
+
+    Attributes:
+        document_id: the document it was first stated in.
+        proof_count: in how many places it was stated, at least one.
+        fingerprint: hash of the normalised text.
+        lexemes: terms for BM25, of the enriched text.
+        vector: embedding of the enriched text.
+        interaction: compressed token vectors; empty if the encoder gave none.
+        entities: id and canonical name of each entity mentioned, in the order of the text.
+    """
+
+    id: str
+    bank_id: str
+    text: str
+    speaker: str | None
+    document_id: str | None
+    mentioned_at: datetime
+    occurred: tuple[TimeSpan, ...]
+    proof_count: int
+    fingerprint: str
+    lexemes: tuple[str, ...]
+    vector: Vector
+    interaction: bytes
+    entities: tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class EntityNames:
     """Set the canonical name and the aliases of `entity_id`."""
@@ -180,8 +208,7 @@ class TimeHit:
     kind: TimeKind
 
 
-@dataclass(frozen=True, slots=True)
-class TextHit:
+class TextHit(NamedTuple):
     """A memory that holds at least one of the terms searched, with all its lexemes."""
 
     memory_id: str
@@ -197,8 +224,7 @@ class LexemeStats:
     frequency: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Posting:
+class Posting(NamedTuple):
     """`memory_id` mentions `entity_id`, which `degree` memories of the bank mention in all."""
 
     entity_id: str
@@ -206,8 +232,7 @@ class Posting:
     degree: int
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(NamedTuple):
     """A memory `offset` places after (before, if negative) another in the same document."""
 
     memory_id: str

@@ -296,6 +296,7 @@ class TestAlways:
             TimeSpan(THURSDAY, THURSDAY)
 
 
+@pytest.mark.slow
 class TestSize:
     @pytest.mark.parametrize(
         "unit",

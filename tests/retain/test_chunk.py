@@ -107,6 +107,7 @@ def test_blank_text_has_no_chunks(text: str) -> None:
     assert split(text, 100, count) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

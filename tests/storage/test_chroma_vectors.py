@@ -134,6 +134,7 @@ def test_collections_are_cosine_with_the_settings_asked_for(tmp_path: Path) -> N
     client.close()
 
 
+@pytest.mark.slow
 def test_small_spaces_share_a_collection_and_move_out_as_they_grow(tmp_path: Path) -> None:
     vectors = unit_vectors(OWN_FROM + 100)
     index = ChromaVectors.in_folder(tmp_path)
@@ -153,6 +154,7 @@ def test_small_spaces_share_a_collection_and_move_out_as_they_grow(tmp_path: Pat
     assert sorted(collections(tmp_path).values()) == [200, OWN_FROM + 50]
 
 
+@pytest.mark.slow
 def test_no_shared_collection_grows_without_end(tmp_path: Path) -> None:
     vectors = unit_vectors(900, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
@@ -194,6 +196,7 @@ for start in range(0, 1200, 300):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", ["upsert", "delete"])
 def test_a_move_cut_short_is_ended_at_the_next_start(tmp_path: Path, stop: str) -> None:
     folder = tmp_path / "chroma"

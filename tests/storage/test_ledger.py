@@ -338,6 +338,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_index_is_put_aside_and_made_again(
     copy: Path, damage: Callable[[Path], None]
@@ -349,12 +350,14 @@ def test_a_damaged_index_is_put_aside_and_made_again(
     assert len(put_aside(copy)) == 1
 
 
+@pytest.mark.slow
 def test_a_lost_index_is_made_again(copy: Path) -> None:
     shutil.rmtree(copy / "chroma")
     assert reopened(copy) == (COUNT + 20, [])
     assert put_aside(copy) == []
 
 
+@pytest.mark.slow
 def test_an_index_copied_elsewhere_is_kept(copy: Path) -> None:
     """A copy has other times than the mark tells: it is tried, found good, and used."""
     for file in chroma_files(copy, "**/*"):
@@ -372,6 +375,7 @@ def test_a_clean_start_does_not_try_the_files_first(
     assert put_aside(copy) == []
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be_tried_count_as_damaged(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,6 +406,7 @@ os.kill(os.getpid(), 9)
 """
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_with_a_killed_process(copy: Path) -> None:
     run = subprocess.run([sys.executable, "-c", KILLED, str(copy)])
     assert run.returncode == -9
@@ -409,6 +414,7 @@ def test_nothing_is_lost_with_a_killed_process(copy: Path) -> None:
     assert put_aside(copy) == []
 
 
+@pytest.mark.slow
 def test_a_rebuild_cut_short_before_the_first_flush_is_done_at_the_next_start(copy: Path) -> None:
     garbage("chroma.sqlite3")(copy)
     code = (

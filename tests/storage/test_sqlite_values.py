@@ -16,7 +16,6 @@ from hindsight_integrations.storage.sqlite import SqliteGraph
 from hindsight_integrations.storage.sqlite.codec import micros, moment, vector_bytes, vector_of
 from hindsight_integrations.storage.sqlite.keys import BankRange, key_bounds, vector_key
 from hindsight_integrations.storage.sqlite.lexemes import index_term, lexemes_of
-from hindsight_integrations.storage.sqlite.text_search import bm25
 
 from .graphs import STAMP, keep, record
 
@@ -65,21 +64,6 @@ def test_numbers_that_are_not_finite_are_refused(metadata: Metadata) -> None:
     with pytest.raises(InvalidInputError, match="not finite"):
         keep(graph, record("m", metadata=metadata))
     graph.close()
-
-
-@pytest.mark.parametrize(
-    ("terms", "score"),
-    [
-        (("a", "b"), 2 * 2.2 / 2.2),  # of mean length: norm is k1
-        (("a", "a"), 2 * 2 * 2.2 / (2 + 1.2)),
-        (("a", "b", "b", "b"), 2 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2))),
-        (("c", "b"), 0.5 * 2.2 / 2.2),
-        (("a", "c"), 2.5),
-        (("b", "b"), 0.0),
-    ],
-)
-def test_bm25_is_as_published(terms: tuple[str, ...], score: float) -> None:
-    assert bm25(terms, {"a": 2.0, "c": 0.5}, 2.0) == pytest.approx(score)
 
 
 def test_names_share_trigrams_at_their_ends_too() -> None:

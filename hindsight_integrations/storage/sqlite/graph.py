@@ -20,6 +20,7 @@ from hindsight_integrations.model import (
     TimeSpan,
 )
 from hindsight_integrations.storage.requests import (
+    Candidate,
     ChangeSet,
     EmbedderStamp,
     EntityEdit,
@@ -131,6 +132,11 @@ class SqliteGraph:
         """See `GraphStore`."""
         with self._reading(bank_id) as (cursor, bank):
             return memories.get_records(cursor, bank, ids)
+
+    def candidates(self, bank_id: str, ids: Sequence[str]) -> list[Candidate]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as (cursor, bank):
+            return memories.candidates(cursor, bank, ids)
 
     def list_memories(
         self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None

@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from hindsight_integrations.storage.requests import (
     LexemeStats,
@@ -34,6 +35,7 @@ def index_term(bank: BankRange, sign: str, lexeme: str) -> str:
     return f"{bank.no}{sign}{lexeme.translate(_BLANKS)}"
 
 
+@lru_cache(maxsize=8192)
 def lexemes_of(terms: str) -> tuple[str, ...]:
     """The lexemes of a row of the index."""
     prefix = _PREFIX.match(terms)

@@ -12,7 +12,7 @@ from hindsight_integrations.storage.requests import (
 )
 from hindsight_integrations.storage.sqlite.filters import condition
 from hindsight_integrations.storage.sqlite.keys import BankRange, key_list, memory_keys
-from hindsight_integrations.storage.sqlite.memories import admitted
+from hindsight_integrations.storage.sqlite.memories import keys_admitted
 
 
 def add(cursor: sqlite3.Cursor, bank: BankRange, links: Sequence[Link]) -> None:
@@ -52,9 +52,9 @@ def heaviest(
         f"CROSS JOIN memories m ON m.key = l.other WHERE {test.text} "
         "ORDER BY l.weight DESC, m.id, l.kind, l.outward LIMIT ?)) FROM json_each(?) asked"
     )
-    allowed = admitted(cursor, bank, memory_ids, filter)
-    seeds = memory_keys(cursor, bank, [id for id in memory_ids if id in allowed])
-    ids = {key: id for id, key in seeds.items()}
+    admitted = keys_admitted(cursor, bank, memory_ids, filter)
+    place = {id: n for n, id in enumerate(memory_ids)}
+    ids = dict(sorted(admitted.items(), key=lambda pair: place[pair[1]]))
     found: dict[Link, None] = {}
     params = (*test.params, max(per_memory, 0), key_list(ids))
     for key, linked in cursor.execute(sql, params):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import Change, Memory, Page, Source
 from hindsight_integrations.storage.requests import (
+    Candidate,
     MemoryFilter,
     MemoryRecord,
 )
@@ -19,6 +20,7 @@ from hindsight_integrations.storage.sqlite.codec import (
     memory_of,
     moment,
     source_of,
+    spans_of,
     vector_of,
 )
 from hindsight_integrations.storage.sqlite.filters import condition, shortlist
@@ -71,6 +73,55 @@ def get_records(
     }
 
 
+_CANDIDATES = (
+    "SELECT m.key, m.id, c.text, c.speaker, s.document_id, m.mentioned_at, m.occurred, "
+    "(SELECT count(*) FROM sources WHERE unit = m.key), m.fingerprint, l.terms, v.vector, "
+    "ifnull(v.interaction, x'') FROM json_each(?) asked "
+    "CROSS JOIN memories m ON m.key = asked.value "
+    "CROSS JOIN contents c ON c.unit = m.key "
+    "CROSS JOIN vectors v ON v.unit = m.key "
+    "LEFT JOIN lexemes l ON l.unit = m.key "
+    "LEFT JOIN sources s ON s.unit = m.key AND s.ordinal = 0"
+)
+
+
+def candidates(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> list[Candidate]:
+    """What ranking needs of the memories, in the order asked for; see `get_records`."""
+    keys = memory_keys(cursor, bank, ids).values()
+    mentioned = _mentioned(cursor, keys)
+    return [
+        Candidate(
+            id,
+            bank.id,
+            text,
+            speaker,
+            document_id,
+            moment(mentioned_at),
+            spans_of(occurred),
+            max(1, sources),
+            fingerprint,
+            lexemes.lexemes_of(terms or ""),
+            vector_of(vector),
+            interaction,
+            tuple(mentioned.get(key, ())),
+        )
+        for (
+            key,
+            id,
+            text,
+            speaker,
+            document_id,
+            mentioned_at,
+            occurred,
+            sources,
+            fingerprint,
+            terms,
+            vector,
+            interaction,
+        ) in cursor.execute(_CANDIDATES, (key_list(keys),))
+    ]
+
+
 def list_memories(
     cursor: sqlite3.Cursor,
     bank: BankRange,
@@ -102,9 +153,16 @@ def admitted(
     cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str], filter: MemoryFilter
 ) -> set[str]:
     """Those of the ids that exist and pass the filter."""
+    return set(keys_admitted(cursor, bank, ids, filter).values())
+
+
+def keys_admitted(
+    cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str], filter: MemoryFilter
+) -> dict[int, str]:
+    """The same, key to id, in no order."""
     test = condition(bank, filter)
-    sql = f"SELECT m.id FROM memories m WHERE {test.text} AND m.bank = ? AND m.id IN (*)"
-    return {id for (id,) in select_in(cursor, sql, (*test.params, bank.no), ids)}
+    sql = f"SELECT m.key, m.id FROM memories m WHERE {test.text} AND m.bank = ? AND m.id IN (*)"
+    return dict(select_in(cursor, sql, (*test.params, bank.no), ids))
 
 
 def admitted_keys(
