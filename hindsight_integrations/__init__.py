@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         StoreLockedError,
         StoreUnavailableError,
     )
-    from hindsight_integrations.language.embed import MiniLM
+    from hindsight_integrations.language.minilm import MiniLM
     from hindsight_integrations.model import (
         Bank,
         BankStats,
@@ -91,7 +91,7 @@ _HOMES = {
         "StoreLockedError",
         "StoreUnavailableError",
     ),
-    "language.embed": ("MiniLM",),
+    "language.minilm": ("MiniLM",),
     "model": (
         "Bank",
         "BankStats",

@@ -9,8 +9,9 @@ from typing import cast
 
 from hindsight_integrations.core import Core
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.language.embed import Embedder, MiniLM, TokenEncoder, as_embedder
+from hindsight_integrations.language.embed import Embedder, TokenEncoder, as_embedder
 from hindsight_integrations.language.encode import TextEncoder
+from hindsight_integrations.language.minilm import MiniLM
 from hindsight_integrations.language.pipeline import Pipeline
 from hindsight_integrations.language.tokens import Tokenizer, as_tokenizer
 from hindsight_integrations.recall.rerankers import as_reranker

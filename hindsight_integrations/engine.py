@@ -293,7 +293,8 @@ class Hindsight:
             window: only memories of this stretch of time.
             query_time: the moment that "last week" is counted from; now if not given.
             as_of: only what was known then.
-            min_score: leave out memories that score less, 0 to 1.
+            min_score: leave out memories that score less, 0 to 1. 0.45 makes recall silent when
+                the bank knows nothing of the matter; see docs/recall.md.
             chunk_tokens: budget for the source chunks of the memories.
             entity_tokens: budget for notes on the entities of the memories.
 

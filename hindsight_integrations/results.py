@@ -118,7 +118,8 @@ class Recalled:
 
     Attributes:
         rank: place in the result, 1 is best.
-        score: how relevant it is by itself, 0 to 1; what `min_score` is held against.
+        score: how sure it is that this belongs to the answer, 0 to 1, falling with the rank; what
+            `min_score` is held against.
         total: what the order was made by: the sum of the signals, and the boosts.
         fused: its reciprocal rank fusion score over the arms.
         text: as rendered for a reader, without its date header.

@@ -17,7 +17,7 @@ from hindsight_integrations.cli import app
 from hindsight_integrations.demo import screen
 from hindsight_integrations.demo.compare import Comparison, K, PlainSearch, compare, remember
 from hindsight_integrations.demo.story import load_story
-from hindsight_integrations.language.embed import MiniLM
+from hindsight_integrations.language.minilm import MiniLM
 
 pytestmark = pytest.mark.slow
 

@@ -207,6 +207,13 @@ def test_chunks_and_entities_have_budgets_of_their_own(bank: Hindsight) -> None:
     assert not plain.entity_notes
 
 
+def test_scores_fall_with_the_rank(bank: Hindsight) -> None:
+    for options in ({}, {"budget": "low"}, {"arms": ["pathway"]}):
+        scores = [item.score for item in bank.recall("b", "Who leads Heron?", **options)]
+        assert scores == sorted(scores, reverse=True)
+        assert scores[-1] >= 0.9 * scores[0] - 1e-6
+
+
 def test_min_score_lets_an_agent_abstain(bank: Hindsight) -> None:
     everything = bank.recall("b", "How do I bake sourdough bread?", query_time=NOW)
     assert everything.memories

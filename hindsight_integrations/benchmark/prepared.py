@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from hindsight_integrations.benchmark.corpus import Session, Turn, sessions
-from hindsight_integrations.language.embed import MiniLM, Vectors
+from hindsight_integrations.language.embed import Vectors
 from hindsight_integrations.language.encode import EncodedText, TextEncoder
 from hindsight_integrations.language.lexemes import lexemes
+from hindsight_integrations.language.minilm import MiniLM
 from hindsight_integrations.model import (
     Bank,
     Chunk,
@@ -45,7 +46,7 @@ from hindsight_integrations.storage.requests import (
 )
 from hindsight_integrations.storage.sqlite import SqliteGraph
 
-SEMANTIC_LINKS = 20
+SEMANTIC_LINKS = 10
 """Semantic links a memory: as many as retaining makes of real conversation."""
 
 DATED = 3

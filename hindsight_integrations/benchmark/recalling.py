@@ -20,7 +20,7 @@ from hindsight_integrations.benchmark.retaining import BANK, FilledBank, texts
 from hindsight_integrations.benchmark.timing import Latency, timed
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.evaluate.baselines import BM25Search, ChromaSearch
-from hindsight_integrations.language.embed import MiniLM
+from hindsight_integrations.language.minilm import MiniLM
 from hindsight_integrations.results import Arm
 
 WARM_UP = 5

@@ -77,7 +77,7 @@ def _notes(banks: Mapping[FilledBank, RecallFigures]) -> list[str]:
         notes.append(
             f"Banks of more than {REAL:,} memories are not retained but written straight to the "
             "stores: the same conversation with its names, every third memory with a day, "
-            f"{SEMANTIC_LINKS} semantic and up to 20 temporal links each, and vectors mixed from "
+            f"{SEMANTIC_LINKS} semantic and up to 4 temporal links each, and vectors mixed from "
             f"those of {STOCK} real turns. Only their number and spread matter to the time."
         )
     return notes

@@ -30,7 +30,7 @@ def demo(
     from hindsight_integrations.demo import compare, screen
     from hindsight_integrations.demo.story import load_story
     from hindsight_integrations.engine import Hindsight
-    from hindsight_integrations.language.embed import MiniLM
+    from hindsight_integrations.language.minilm import MiniLM
 
     output = Screen(as_json)
     story = load_story()

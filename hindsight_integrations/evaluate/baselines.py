@@ -17,7 +17,8 @@ from hindsight_integrations.evaluate.dataset import DataBank, DataItem, DataQues
 from hindsight_integrations.evaluate.metrics import Hit
 from hindsight_integrations.evaluate.systems import Answer, Remembered
 from hindsight_integrations.language import tokens
-from hindsight_integrations.language.embed import Embedder, MiniLM, Vectors
+from hindsight_integrations.language.embed import Embedder, Vectors
+from hindsight_integrations.language.minilm import MiniLM
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client

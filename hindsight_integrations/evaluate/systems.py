@@ -75,7 +75,7 @@ class HindsightSystem:
 
     def remember(self, bank: DataBank, report: Callable[[int], None]) -> Remembered:
         """Retain conversations by session, and the other items as single texts."""
-        bank_id = self._bank_id(bank)
+        bank_id = self.bank_id(bank)
         banks = self._memory.banks
         content = f"items {_fingerprint(bank)}"
         try:
@@ -96,7 +96,7 @@ class HindsightSystem:
     def answer(self, bank: DataBank, question: DataQuestion, max_tokens: int) -> Answer:
         """Recall with the question's own moment and the budget given."""
         result = self._memory.recall(
-            self._bank_id(bank),
+            self.bank_id(bank),
             question.question,
             max_tokens=max_tokens,
             budget=self._budget,
@@ -104,7 +104,8 @@ class HindsightSystem:
         )
         return Answer(tuple(map(_hit, result)), tuple(map(str, result.failures)))
 
-    def _bank_id(self, bank: DataBank) -> str:
+    def bank_id(self, bank: DataBank) -> str:
+        """The bank that holds a bank of the data."""
         return f"evaluate/{self._dataset}/{bank.id}"
 
     def _retain(self, bank_id: str, bank: DataBank, report: Callable[[int], None]) -> None:

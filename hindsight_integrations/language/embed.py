@@ -1,4 +1,4 @@
-"""Text to vectors: the bundled MiniLM, and any embedder a user brings.
+"""Text to vectors: what an embedder is, and any embedder a user brings.
 
 What a foreign embedder returns is checked before it can reach a store: a wrong shape, a NaN or
 a zero vector is an error that names the text, never a row that no search can find.
@@ -6,21 +6,14 @@ a zero vector is an error that names the text, never a row that no search can fi
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from threading import Lock
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.errors import EmbeddingError, HindsightError, InvalidInputError
-from hindsight_integrations.language.model_files import find_model_files
-
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
 
 Vector: TypeAlias = NDArray[np.float32]
 """Shape (dimension,), unit length."""
@@ -30,14 +23,6 @@ Vectors: TypeAlias = NDArray[np.float32]
 
 Progress: TypeAlias = Callable[[int], object]
 """Called after each batch with the number of texts it held."""
-
-# The model was trained on 256 tokens; what lies beyond them is not read.
-_MAX_TOKENS = 256
-# Characters that 256 tokens hardly ever exceed: spares the tokenizer a megabyte it would cut.
-_MAX_CHARS = 16_384
-# Measured on two cores, texts sorted by length: 8 to 16 a batch are fastest.
-_BATCH = 16
-_MAX_THREADS = 8
 
 _T = TypeVar("_T")
 
@@ -86,148 +71,6 @@ class TokenEncoder(Protocol):
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Sentence and token vectors of each text, in order."""
         ...
-
-
-class MiniLM:
-    """all-MiniLM-L6-v2 in fp32 on the CPU: 384 dimensions, the first 256 tokens of a text.
-
-    Loads at first use (0.3 s), and may be used by several threads at once.
-
-    Args:
-        model_dir: folder of the model's files; by default they are searched for (see
-            `model_files.find_model_files`).
-        threads: CPU threads of a batch; by default those this process may run on, at most 8.
-    """
-
-    id = "all-MiniLM-L6-v2/fp32"
-    dimension = 384
-
-    def __init__(
-        self, model_dir: str | os.PathLike[str] | None = None, threads: int | None = None
-    ) -> None:
-        if threads is not None and threads < 1:
-            raise InvalidInputError(f"threads is {threads!r}; give a number from 1, or None")
-        self._model_dir = model_dir
-        self._threads = threads or _available_threads()
-        self._loading = Lock()
-        self._loaded: tuple[Tokenizer, InferenceSession] | None = None
-
-    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
-        """One unit vector a text, in order; an empty text has one too.
-
-        Raises:
-            ModelFilesError: the model's files are missing or altered.
-            EmbeddingError: the model failed.
-        """
-        vectors = np.empty((len(texts), self.dimension), np.float32)
-        for batch in self._batches(texts, progress):
-            vectors[batch.rows] = batch.sentence_vectors()
-        return vectors
-
-    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> Encoded:
-        """Sentence and token vectors of each text, in order.
-
-        Token vectors take 1.5 KB a token, some 46 KB a conversation turn: encode thousands of
-        texts in slices, and compress each slice (`interaction.compress`).
-
-        Raises:
-            ModelFilesError: the model's files are missing or altered.
-            EmbeddingError: the model failed.
-        """
-        vectors = np.empty((len(texts), self.dimension), np.float32)
-        tokens: dict[int, tuple[NDArray[np.float32], NDArray[np.int32]]] = {}
-        for batch in self._batches(texts, progress):
-            vectors[batch.rows] = batch.sentence_vectors()
-            tokens.update(zip(batch.rows, batch.tokens(), strict=True))
-        in_order = [tokens[row] for row in range(len(texts))]
-        return Encoded(vectors, tuple(v for v, _ in in_order), tuple(i for _, i in in_order))
-
-    def _batches(self, texts: Sequence[str], progress: Progress | None) -> Iterator[_Batch]:
-        """Texts of like length together, so that little of a batch is padding."""
-        if not texts:
-            return
-        tokenizer, session = self._model()
-        encodings = tokenizer.encode_batch_fast([well_formed(text[:_MAX_CHARS]) for text in texts])
-        token_ids = [encoding.ids for encoding in encodings]
-        by_length = sorted(range(len(texts)), key=lambda row: len(token_ids[row]))
-        for start in range(0, len(texts), _BATCH):
-            rows = by_length[start : start + _BATCH]
-            yield _run(session, rows, [token_ids[row] for row in rows])
-            if progress is not None:
-                progress(len(rows))
-
-    def _model(self) -> tuple[Tokenizer, InferenceSession]:
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = _load(self._model_dir, self._threads)
-            return self._loaded
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Last hidden states (texts, length, dimension) of some texts, padded to one length."""
-
-    rows: list[int]
-    token_ids: list[list[int]]
-    states: NDArray[np.float32]
-
-    def sentence_vectors(self) -> Vectors:
-        """The mean over all of a text's tokens, as the model was trained."""
-        lengths = np.array([len(ids) for ids in self.token_ids])
-        mask = np.arange(self.states.shape[1]) < lengths[:, None]
-        return unit_rows(np.einsum("btd,bt->bd", self.states, mask.astype(np.float32)))
-
-    def tokens(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
-        """Of each text, vectors and ids of what stands between [CLS] and [SEP]."""
-        for ids, states in zip(self.token_ids, self.states, strict=True):
-            inner = slice(1, len(ids) - 1)
-            yield unit_rows(states[inner]), np.array(ids[inner], np.int32)
-
-
-def _run(session: InferenceSession, rows: list[int], token_ids: list[list[int]]) -> _Batch:
-    shape = len(rows), max(map(len, token_ids))
-    padded, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    for row, ids in enumerate(token_ids):
-        padded[row, : len(ids)] = ids
-        mask[row, : len(ids)] = 1
-    inputs = {"input_ids": padded, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
-    try:
-        states = session.run(None, inputs)[0]
-    except Exception as error:
-        raise EmbeddingError(f"ONNX Runtime could not run all-MiniLM-L6-v2: {error}") from error
-    return _Batch(rows, token_ids, states)
-
-
-def _load(
-    model_dir: str | os.PathLike[str] | None, threads: int
-) -> tuple[Tokenizer, InferenceSession]:
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    files = find_model_files(model_dir)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # Idle workers that spin take the cores from the rest of a recall.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    try:
-        session = onnxruntime.InferenceSession(
-            str(files.model), options, providers=["CPUExecutionProvider"]
-        )
-        tokenizer = Tokenizer.from_file(str(files.tokenizer))
-    except Exception as error:
-        raise EmbeddingError(f"{files.model.parent} could not be loaded: {error}") from error
-    # The files come with a shorter truncation, and padding to a fixed length.
-    tokenizer.enable_truncation(_MAX_TOKENS)
-    tokenizer.no_padding()
-    return tokenizer, session
-
-
-def _available_threads() -> int:
-    """Cores this process may use: fewer than the machine has, in a container."""
-    has_affinity = hasattr(os, "sched_getaffinity")
-    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return min(cores, _MAX_THREADS)
 
 
 def well_formed(text: str) -> str:

@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.errors import InvalidInputError, StoreCorruptError
-from hindsight_integrations.language.embed import MiniLM, TokenEncoder, Vectors, unit_rows
+from hindsight_integrations.language.embed import TokenEncoder, Vectors, unit_rows
+from hindsight_integrations.language.minilm import MiniLM
 
 DIMENSION = 256
 """Numbers kept of a token vector, four bits each. Against full vectors, measured on

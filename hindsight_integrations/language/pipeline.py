@@ -18,6 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hindsight_integrations.errors import ExtractionError, ModelFilesError
+from hindsight_integrations.language.dictionary import Dictionary, read_dictionary
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -43,11 +44,15 @@ _LATIN_LETTER = re.compile(r"[A-Za-zÀ-ɏḀ-ỿ]")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of a text, with its Penn tag ("NNP" is a proper noun)."""
+    """A word of a text, with its Penn tag ("NNP" is a proper noun).
+
+    `listed` is False for a word that the model's dictionary does not know.
+    """
 
     text: str
     start: int
     tag: str
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class Pipeline:
     def __init__(self, model: str | Path | Language | None = None) -> None:
         self._model = _locate(model)
         self._language: Language | None = None
+        self._dictionary = Dictionary()
         self._lock = Lock()
 
     @property
@@ -111,11 +117,12 @@ class Pipeline:
         with self._lock:
             if self._language is None:
                 self._language = self._model.load()
+                self._dictionary = read_dictionary(self._language)
             with self._language.memory_zone():
                 docs = self._language.pipe((_readable(texts[i]) for i in latin), batch_size=_BATCH)
                 try:
                     for index, doc in zip(latin, docs, strict=True):
-                        found[index] = _plain(texts[index], doc)
+                        found[index] = _plain(texts[index], doc, self._dictionary)
                 except Exception as error:
                     raise ExtractionError(
                         f"the spaCy pipeline {self.id} failed on a text: {error}"
@@ -184,9 +191,13 @@ def _is_latin(text: str) -> bool:
     return letters > 0 and 2 * len(_LATIN_LETTER.findall(text)) >= letters
 
 
-def _plain(text: str, doc: Doc) -> Annotation:
+def _plain(text: str, doc: Doc, dictionary: Dictionary) -> Annotation:
     return Annotation(
         text,
-        tuple(Token(token.text, token.idx, token.tag_) for token in doc if not token.is_space),
+        tuple(
+            Token(token.text, token.idx, token.tag_, dictionary.knows(token.lower_))
+            for token in doc
+            if not token.is_space
+        ),
         tuple(NamedSpan(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents),
     )

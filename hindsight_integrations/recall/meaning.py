@@ -15,8 +15,8 @@ from hindsight_integrations.storage.requests import (
 )
 
 EXACT_LIMIT = 2000
-"""A filter that leaves at most this many memories is answered by scoring each of them. An
-approximate index filtered afterwards would lose most of its hits instead."""
+"""A filter that leaves at most this many memories is answered by scoring each of them, if the
+index does not bring enough of them at once."""
 
 OVERFETCH = 4
 """The index knows no filters: this many times the hits wanted are asked of it at first."""
@@ -47,17 +47,19 @@ def nearest(
 ) -> list[tuple[str, float]]:
     """The `limit` admitted memories nearest to `vector`, with their cosine, nearest first."""
     bank_id = bank.bank.id
-    if filter.is_selective:
-        ids = graph.matching(bank_id, filter, EXACT_LIMIT)
-        if ids is not None:
-            return _exact(graph, bank_id, ids, vector)[:limit]
     fetch = limit * (OVERFETCH if filter.is_selective or filter.types else 1) + 10
+    counted = not filter.is_selective
     while True:
         found = index.query(bank.key, vector, fetch)
         allowed = graph.admitted(bank_id, [memory_id for memory_id, _ in found], filter)
         kept = [pair for pair in found if pair[0] in allowed]
         if len(kept) >= limit or len(found) < fetch:
             return kept[:limit]
+        if not counted:
+            ids = graph.matching(bank_id, filter, EXACT_LIMIT)
+            if ids is not None:
+                return _exact(graph, bank_id, ids, vector)[:limit]
+            counted = True
         fetch *= OVERFETCH
 
 

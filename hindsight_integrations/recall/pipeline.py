@@ -33,6 +33,7 @@ from hindsight_integrations.recall.rank import (
     rerank,
 )
 from hindsight_integrations.recall.request import RecallRequest
+from hindsight_integrations.recall.standard import Scores
 from hindsight_integrations.results import Arm, Failure, Recalled, RecallResult, Window
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
@@ -62,13 +63,14 @@ class RecallParts:
 
 
 @dataclass(slots=True)
-class _Clock:
+class Clock:
     """Seconds spent by stage; a stage that runs once a bank adds up."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
+        """Add the time until the block ends to the stage's."""
         started = time.perf_counter()
         try:
             yield
@@ -78,8 +80,13 @@ class _Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """What one bank gave, and the question as it was understood there."""
+class Gathered:
+    """What the banks gave to be ranked, and the question as it was understood there.
+
+    Attributes:
+        named: names in the question that a bank knows.
+        failures: arms that failed and were left out.
+    """
 
     pool: Pool
     question: Question
@@ -94,34 +101,32 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
         EmbeddingError: the question could not be embedded.
         StoreUnavailableError: every arm failed.
     """
-    clock = _Clock()
+    clock = Clock()
     started = time.perf_counter()
-    with clock.timing("read"):
-        question, times = read_question(parts, request)
-    answers = [_ask(parts, bank, request, question, times, clock) for bank in banks]
-    question = _together([answer.question for answer in answers])
-    pool = join([answer.pool for answer in answers])
+    gathered = gather_pool(parts, banks, request, clock)
+    pool, question = gathered.pool, gathered.question
     with clock.timing("rank"):
         ranking = _rank(parts, pool, question, request)
     with clock.timing("pack"):
+        scores = ranking.scores
         read: list[tuple[int, Memory]] = []
         packed = pack(
-            _reading(parts.graph, pool, _in_order(pool, ranking, request.min_score), read),
+            _reading(parts.graph, pool, _in_order(pool, ranking, scores, request.min_score), read),
             request.max_tokens,
             parts.tokenizer.count,
             parts.tokenizer.truncate,
         )
         found = tuple(
-            _recalled(pool, ranking, *read[place], place, tokens) for place, tokens in packed.taken
+            _recalled(pool, ranking, scores, *read[place], place, tokens)
+            for place, tokens in packed.taken
         )
         if packed.truncated:
             found = (replace(found[0], text=packed.text),)
         left_out = tuple(
-            _recalled(pool, ranking, *read[place], place, 0) for place in packed.left_out
+            _recalled(pool, ranking, scores, *read[place], place, 0) for place in packed.left_out
         )
         chunks = source_chunks(parts.graph, found, request.chunk_tokens, parts.tokenizer)
         notes = entity_notes(parts.graph, found, request.entity_tokens, parts.tokenizer)
-    failures = [failure for answer in answers for failure in answer.failures]
     return RecallResult(
         bank_ids=request.bank_ids,
         query=request.query,
@@ -131,14 +136,29 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
         max_tokens=request.max_tokens,
         truncated=packed.truncated,
         windows=question.windows,
-        entities_named=tuple(dict.fromkeys(n for answer in answers for n in answer.named)),
+        entities_named=gathered.named,
         chunks=chunks,
         entity_notes=notes,
         left_out=left_out,
         considered=len(pool),
-        failures=(*failures, *ranking.failures),
+        failures=(*gathered.failures, *ranking.failures),
         timings={**clock.seconds, "total": time.perf_counter() - started},
         query_time=request.asked_at,
+    )
+
+
+def gather_pool(
+    parts: RecallParts, banks: Sequence[StoredBank], request: RecallRequest, clock: Clock
+) -> Gathered:
+    """Read the question, and let the arms find in each bank what is to be ranked."""
+    with clock.timing("read"):
+        question, times = read_question(parts, request)
+    found = [_ask(parts, bank, request, question, times, clock) for bank in banks]
+    return Gathered(
+        pool=join([each.pool for each in found]),
+        question=_together([each.question for each in found]),
+        named=tuple(dict.fromkeys(name for each in found for name in each.named)),
+        failures=tuple(failure for each in found for failure in each.failures),
     )
 
 
@@ -161,8 +181,8 @@ def _ask(
     request: RecallRequest,
     question: Question,
     times: QueryTimes,
-    clock: _Clock,
-) -> _Answer:
+    clock: Clock,
+) -> Gathered:
     """Run the arms on one bank and gather what they found."""
     depth = DEPTHS[request.budget]
     search = BankSearch(parts.graph, parts.index, bank, question, request.filter, depth)
@@ -176,7 +196,7 @@ def _ask(
     with clock.timing("pool"):
         pool = gather(search, rankings, [e.id for e in named], parts.settings.rrf_k)
     names = tuple(entity.name for entity in named)
-    return _Answer(pool, search.question, names, tuple(failures))
+    return Gathered(pool, search.question, names, tuple(failures))
 
 
 def _anchored(
@@ -214,7 +234,7 @@ def _run_arms(
     request: RecallRequest,
     named: Sequence[Entity],
     failures: list[Failure],
-    clock: _Clock,
+    clock: Clock,
 ) -> Mapping[Arm, Sequence[ArmHit]]:
     """All arms asked for, at once; the entity arm starts from what the meaning arm found."""
 
@@ -275,14 +295,14 @@ def _rank(parts: RecallParts, pool: Pool, question: Question, request: RecallReq
     return ranking
 
 
-def _in_order(pool: Pool, ranking: Ranking, min_score: float | None) -> list[int]:
+def _in_order(pool: Pool, ranking: Ranking, scores: Scores, min_score: float | None) -> list[int]:
     """Positions in the pool, best first, without repetitions and what falls short."""
     said: set[tuple[str, str]] = set()
     order: list[int] = []
     for position in ranking.order.tolist():
         memory = pool.memories[position]
         key = (memory.bank_id, memory.fingerprint)
-        if key in said or (min_score is not None and ranking.relevance[position] < min_score):
+        if key in said or (min_score is not None and scores[position] < min_score):
             continue
         said.add(key)
         order.append(position)
@@ -312,12 +332,18 @@ def _reading(
 
 
 def _recalled(
-    pool: Pool, ranking: Ranking, position: int, memory: Memory, place: int, tokens: int
+    pool: Pool,
+    ranking: Ranking,
+    scores: Scores,
+    position: int,
+    memory: Memory,
+    place: int,
+    tokens: int,
 ) -> Recalled:
     return Recalled(
         memory=memory,
         rank=place + 1,
-        score=round(float(ranking.relevance[position]), 6),
+        score=round(float(scores[position]), 6),
         total=float(ranking.total[position]),
         fused=float(pool.fused[position]),
         text=render.line(memory),

@@ -54,7 +54,7 @@ class SentenceExtractor:
         self,
         *,
         count: Callable[[str], int],
-        fact_tokens: int = 256,
+        fact_tokens: int = 512,
         pipeline: Pipeline | None = None,
         hemisphere: Hemisphere = "north",
         names: Sequence[str] = ("assistant",),

@@ -138,7 +138,7 @@ class LLMExtractor:
         self,
         model: object,
         *,
-        fact_tokens: int = 256,
+        fact_tokens: int = 512,
         max_facts: int = 12,
         names: Sequence[str] = ("assistant",),
         hemisphere: Hemisphere = "north",

@@ -22,6 +22,8 @@ _GERMAN_WORDS = frozenset(
     {"der", "die", "das", "und", "ist", "nicht", "ein", "eine", "ich", "mit", "auf", "für", "wir"}
 )
 _ENGLISH_WORDS = frozenset({"the", "and", "is", "of", "to", "a", "you", "was", "for", "it", "that"})
+_FINITE = frozenset({"VBZ", "VBD", "MD"})
+"""Tags of the verbs that stand right after a single name."""
 _BEFORE_NAMES = lexicon.TITLES | {"in", "nach", "aus", "bei", "mit", "von"}
 
 _ORDINARY = lexicon.FUNCTION_WORDS | lexicon.OPENERS
@@ -38,6 +40,7 @@ class Word:
         tag: its Penn tag; "" without a model.
         sentence: the number of its sentence.
         opens: it begins a sentence or a quotation, where a capital says nothing.
+        listed: a dictionary has it, as far as is known.
     """
 
     text: str
@@ -48,6 +51,7 @@ class Word:
     tag: str
     sentence: int
     opens: bool
+    listed: bool
 
     @property
     def is_capital(self) -> bool:
@@ -85,6 +89,7 @@ def read_words(text: str, annotation: Annotation) -> list[Word]:
                 tag=annotation.tokens[token].tag if token >= 0 else "",
                 sentence=sentence,
                 opens=opens,
+                listed=annotation.tokens[token].listed if token >= 0 else True,
             )
         )
     return words
@@ -95,7 +100,7 @@ def proper_nouns(words: Sequence[Word]) -> list[bool]:
 
     A capital says so inside a sentence; where it is expected anyway (at its beginning, in a
     headline, for a noun of German) the tag, a table of given names or another place in the text
-    must agree.
+    must agree, or it is no word of the language and a verb follows.
     """
     if not any(word.is_capital for word in words):
         return [False] * len(words)
@@ -120,6 +125,8 @@ def proper_nouns(words: Sequence[Word]) -> list[bool]:
             return True
         elif after is not None and after.is_capital and not (word.tag or after.opens):
             return True  # without a model, two capitals in a row
+        elif after is not None and after.tag in _FINITE and after.listed and not word.listed:
+            return True  # no word of the language, and it does something
         return is_given_name(word.lower) and word.lower not in lexicon.ALSO_WORDS
 
     around = zip([None, *words], words, [*words[1:], None], strict=False)

@@ -13,7 +13,6 @@ from llama_index.core.embeddings import MockEmbedding
 from hindsight_integrations.errors import EmbeddingError, InvalidInputError, ModelFilesError
 from hindsight_integrations.language.embed import (
     Embedder,
-    MiniLM,
     TokenEncoder,
     Vectors,
     as_embedder,
@@ -21,6 +20,7 @@ from hindsight_integrations.language.embed import (
     query_vector,
     well_formed,
 )
+from hindsight_integrations.language.minilm import MiniLM
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,18 @@ def test_vectors_are_those_of_the_published_model(model: MiniLM) -> None:
     # As sentence-transformers/all-MiniLM-L6-v2 gives for its model card's first sentence.
     vector = model.embed(["This is an example sentence"])[0]
     assert vector[:4] == pytest.approx([0.0677, 0.0635, 0.0487, 0.0793], abs=2e-4)
+
+
+def test_a_long_text_is_read_to_its_end(model: MiniLM) -> None:
+    filler = "The committee met again and talked about the usual matters of the week. " * 30
+    question, with_end, without = model.embed(
+        ["Who grows orchids?", filler + "Bruno grows rare orchids. " * 8, filler]
+    )
+    assert question @ with_end > question @ without + 0.1
+    encoded = model.encode([filler + "Bruno grows rare orchids."])
+    assert len(encoded.token_ids[0]) == len(encoded.token_vectors[0]) > 400
+    orchids = model.encode(["orchids"]).token_ids[0]
+    assert set(orchids) <= set(encoded.token_ids[0])
 
 
 def test_rows_are_unit_vectors_in_the_order_of_the_texts(model: MiniLM) -> None:

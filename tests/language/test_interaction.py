@@ -8,7 +8,7 @@ import pytest
 
 from hindsight_integrations.errors import InvalidInputError, StoreCorruptError
 from hindsight_integrations.language import interaction
-from hindsight_integrations.language.embed import Encoded, MiniLM
+from hindsight_integrations.language.embed import Encoded
 from hindsight_integrations.language.interaction import (
     DIMENSION,
     TokenMatrix,
@@ -20,6 +20,7 @@ from hindsight_integrations.language.interaction import (
     token_matrix,
     token_shares,
 )
+from hindsight_integrations.language.minilm import MiniLM
 
 FOLDER = Path(interaction.__file__).parent
 TEXTS = [

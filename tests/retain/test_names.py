@@ -158,6 +158,24 @@ def test_other_languages_are_read_by_rule(text: str, names: list[str]) -> None:
     assert found(text) == names
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Zofia leads the Heron project.", ["Zofia", "Heron"]),
+        ("Ferrybell won the contract.", ["Ferrybell"]),
+        ("Kubernetes crashed again.", ["Kubernetes"]),
+        ("Pottery is my hobby.", []),
+        ("Gardening helps me relax.", []),
+        ("Chocolate makes me happy.", []),
+        ("Hmm was it good?", []),
+    ],
+)
+def test_what_opens_a_sentence_is_a_name_if_no_dictionary_has_it(
+    text: str, names: list[str]
+) -> None:
+    assert found(text) == names
+
+
 def test_without_a_model_capitals_inside_a_sentence_still_tell() -> None:
     def bare(text: str) -> list[str]:
         return [span.name for span in find_names(Annotation(text), {})]

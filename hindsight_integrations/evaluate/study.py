@@ -1,0 +1,121 @@
+"""Questions with the pools that recall gathered for them, to rank many times with other weights.
+
+Gathering is what takes the time; with it done once, weights can be taken out or fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.engine import Hindsight
+from hindsight_integrations.evaluate.dataset import DataBank, DataQuestion, Dataset
+from hindsight_integrations.evaluate.metrics import Hit, figures
+from hindsight_integrations.evaluate.systems import HindsightSystem
+from hindsight_integrations.language.tokens import Tokenizer
+from hindsight_integrations.model import Memory
+from hindsight_integrations.recall import render
+from hindsight_integrations.recall.pack import pack
+from hindsight_integrations.recall.pipeline import Clock, RecallParts, gather_pool
+from hindsight_integrations.recall.pool import Pool
+from hindsight_integrations.recall.ports import DEPTHS, Question
+from hindsight_integrations.recall.rank import Weights, rank
+from hindsight_integrations.recall.request import recall_request
+from hindsight_integrations.results import Arm
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question of a dataset, and what was gathered for it.
+
+    Attributes:
+        texts: of the bank's items, by id.
+        memories: those of the pool, in its order.
+    """
+
+    asked: DataQuestion
+    texts: Mapping[str, str]
+    question: Question
+    pool: Pool
+    memories: tuple[Memory, ...]
+
+
+class Study:
+    """A dataset gathered in one memory.
+
+    Args:
+        memory: holds the dataset's banks, or retains them now.
+        dataset: banks and questions.
+        arms: which searches may contribute; all by default.
+        every: take every so many questions.
+    """
+
+    def __init__(
+        self,
+        memory: Hindsight,
+        dataset: Dataset,
+        *,
+        arms: Sequence[Arm] | None = None,
+        every: int = 1,
+    ) -> None:
+        self.name = dataset.name
+        self._parts: RecallParts = memory._core.recalling
+        system = HindsightSystem(memory, dataset.name, "mid")
+        self.cases: list[Case] = []
+        for bank in dataset.banks:
+            system.remember(bank, lambda done: None)
+            self.cases += self._gathered(system.bank_id(bank), bank, arms, every)
+
+    def figures(self, weights: Weights, budgets: Sequence[int]) -> dict[str, float]:
+        """Mean figures over the questions, ranked with these weights."""
+        rows = [self._figures(case, weights, budgets) for case in self.cases]
+        return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+
+    def _gathered(
+        self, bank_id: str, bank: DataBank, arms: Sequence[Arm] | None, every: int
+    ) -> Iterator[Case]:
+        parts = self._parts
+        stored = parts.graph.get_bank(bank_id)
+        assert stored is not None  # just remembered
+        texts = {item.id: item.text for item in bank.items}
+        known: dict[str, Memory] = {}
+        for asked in [q for q in bank.questions if q.scored][::every]:
+            request = recall_request(
+                bank_id,
+                asked.question,
+                max_tokens=parts.settings.max_tokens,
+                arms=arms,
+                query_time=asked.time,
+            )
+            found = gather_pool(parts, [stored], request, Clock())
+            ids = [memory.id for memory in found.pool.memories]
+            known |= parts.graph.get_memories(bank_id, [id for id in ids if id not in known])
+            yield Case(asked, texts, found.question, found.pool, tuple(known[id] for id in ids))
+
+    def _figures(self, case: Case, weights: Weights, budgets: Sequence[int]) -> dict[str, float]:
+        order = best_first(case, weights)
+        answers = {b: _answer(case, order, b, self._parts.tokenizer) for b in budgets}
+        return figures(answers, case.asked.gold, case.texts)
+
+
+def best_first(case: Case, weights: Weights) -> list[int]:
+    """Positions in the pool, ranked with these weights."""
+    if not len(case.pool):
+        return []
+    order: list[int] = rank(case.pool, case.question, DEPTHS["mid"].head, weights).order.tolist()
+    return order
+
+
+def _answer(case: Case, order: Sequence[int], budget: int, tokenizer: Tokenizer) -> list[Hit]:
+    ranked = [case.memories[position] for position in order]
+    packed = pack(ranked, budget, tokenizer.count, tokenizer.truncate)
+    return [
+        Hit(
+            tuple(dict.fromkeys(s.reference for s in ranked[place].sources if s.reference)),
+            render.line(ranked[place]),
+            tokens,
+        )
+        for place, tokens in packed.taken
+    ]
