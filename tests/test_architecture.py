@@ -19,6 +19,7 @@ LEVELS = [
     {"language", "storage"},
     {"retain", "recall"},
     {"core"},
+    {"moving"},
     {"assembly", "catalog"},
     {"engine"},
     {"explain", "evaluate", "benchmark", "demo", "cli"},

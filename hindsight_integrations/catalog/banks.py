@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from hindsight_integrations import checks
@@ -10,6 +11,8 @@ from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.core import Core
 from hindsight_integrations.errors import BankNotFoundError, InvalidInputError
 from hindsight_integrations.model import Bank, BankStats, Disposition, utc_now
+from hindsight_integrations.moving.exporting import ExportResult, export_bank
+from hindsight_integrations.moving.importing import ImportResult, import_bank
 
 MAX_PROFILE = 20_000
 """Longest mission, background or directive, in characters."""
@@ -110,6 +113,57 @@ class Banks:
         self.get(bank_id)
         return self._core.graph.bank_stats(bank_id)
 
+    def export(
+        self,
+        bank_id: str,
+        path: str | os.PathLike[str],
+        *,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> ExportResult:
+        """Write a bank with all it holds into one file; see docs/moving.md.
+
+        Until the file is whole it does not appear, and an older one stays. Other threads wait
+        with their writes to the bank.
+
+        Args:
+            bank_id: which bank; its embedder need not be this engine's.
+            path: the file, compressed if its name ends in ".gz"; "-" is standard output.
+            progress: called with (done, total).
+
+        Raises:
+            BankNotFoundError: there is no such bank.
+            InvalidInputError: there is something else than a file at `path`.
+            StoreUnavailableError: the file cannot be written.
+            StoreError: not all could be read, or another process wrote meanwhile.
+        """
+        self.get(bank_id)
+        return export_bank(self._core, bank_id, path, progress)
+
+    def import_(
+        self,
+        path: str | os.PathLike[str],
+        bank_id: str | None = None,
+        *,
+        reembed: bool = False,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> ImportResult:
+        """Make a bank of an exported file, all of it or nothing; see docs/moving.md.
+
+        Args:
+            path: the file; "-" is standard input.
+            bank_id: id for the bank, if not its own.
+            reembed: make all vectors anew with this engine's embedder.
+            progress: called with (done, None) while the file is checked, then with (done, total).
+
+        Raises:
+            BankExistsError: there is a bank of that id.
+            InvalidInputError: the file cannot be read.
+            StoreCorruptError: it is truncated, altered or no exported bank; it says in which line.
+            SchemaVersionError: a newer release wrote it.
+            EmbedderMismatchError: its vectors come from another embedder, and not `reembed`.
+        """
+        return import_bank(self._core, path, bank_id, reembed=reembed, progress=progress)
+
     def _existing(self) -> str:
         ids = [bank.id for bank in self.list()]
         if not ids:
@@ -123,6 +177,8 @@ class Banks:
     aupdate = twin(update)
     adelete = twin(delete)
     astats = twin(stats)
+    aexport = twin(export)
+    aimport_ = twin(import_)
 
 
 def _profile(what: str, value: str) -> str:

@@ -15,6 +15,7 @@ from hindsight_integrations.cli import (
     entities,
     evaluation,
     memories,
+    moving,
     recall,
     retain,
     upkeep,
@@ -62,6 +63,8 @@ app.add_typer(memories.app, name="memories", rich_help_panel=_KEEP)
 app.add_typer(entities.app, name="entities", rich_help_panel=_KEEP)
 app.command("doctor", rich_help_panel=_KEEP)(upkeep.doctor)
 app.command("reindex", rich_help_panel=_KEEP)(upkeep.reindex)
+app.command("export", rich_help_panel=_KEEP)(moving.export)
+app.command("import", rich_help_panel=_KEEP)(moving.import_)
 app.command("evaluate", rich_help_panel=_KEEP)(evaluation.evaluate)
 
 

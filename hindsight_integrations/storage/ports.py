@@ -33,6 +33,7 @@ from hindsight_integrations.storage.requests import (
     ChangeSet,
     EmbedderStamp,
     EntityEdit,
+    EntityNames,
     LexemeStats,
     MemoryFilter,
     MemoryRecord,
@@ -255,6 +256,28 @@ class GraphStore(Protocol):
         The bank gets a new key; the old one is queued to be dropped and all vectors are queued
         for the index. Raises `StoreError` if a memory has no staged vector.
         """
+        ...
+
+    # Moving
+
+    def rename_bank(self, bank_id: str, new_id: str) -> None:
+        """Give the bank another id, at once; all it holds stays. Raises `BankExistsError`."""
+        ...
+
+    def documents(self, bank_id: str) -> Iterator[Document]:
+        """All documents, by id."""
+        ...
+
+    def chunks(self, bank_id: str) -> Iterator[Chunk]:
+        """All chunks, by id."""
+        ...
+
+    def edited_entities(self, bank_id: str) -> Iterator[EntityNames]:
+        """The entities that stay even if nothing mentions them, by id: a user gave them aliases."""
+        ...
+
+    def changes(self, bank_id: str) -> Iterator[Change]:
+        """The history of all memories, also of those that are gone: by memory, oldest first."""
         ...
 
     # The store itself

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from hindsight_integrations.model import (
     Bank,
@@ -24,6 +25,7 @@ from hindsight_integrations.storage.requests import (
     ChangeSet,
     EmbedderStamp,
     EntityEdit,
+    EntityNames,
     LexemeStats,
     MemoryFilter,
     MemoryRecord,
@@ -42,6 +44,7 @@ from hindsight_integrations.storage.sqlite import (
     documents,
     entities,
     entity_edits,
+    export,
     links,
     memories,
     mentions,
@@ -54,8 +57,11 @@ from hindsight_integrations.storage.sqlite import lexemes as lexeme_index
 from hindsight_integrations.storage.sqlite.connection import Connections
 from hindsight_integrations.storage.sqlite.keys import BankRange, find_bank
 
+P = TypeVar("P")
+T = TypeVar("T")
+
 _PAGE = 1000
-"""Ids that `memory_ids` reads at a time."""
+"""Items that an iterator reads at a time."""
 
 
 class SqliteGraph:
@@ -279,9 +285,8 @@ class SqliteGraph:
 
     def memory_ids(self, bank_id: str) -> Iterator[str]:
         """See `GraphStore`; read in pages, so what is stored meanwhile may be among them."""
-        with self._reading(bank_id) as (_, bank):
-            pass
-        return self._memory_ids(bank)
+        bank = self._bank(bank_id)
+        return self._pages(vectors.ids_after, bank, bank.bounds[0])
 
     def stage_vectors(
         self, bank_id: str, rows: Sequence[tuple[str, Vector, bytes | None]], stamp: EmbedderStamp
@@ -294,6 +299,29 @@ class SqliteGraph:
         """See `GraphStore`."""
         with self._writing(bank_id) as (cursor, bank):
             return banks.adopt_staged(cursor, bank, stamp)
+
+    # Moving; read in pages, as `memory_ids` is
+
+    def rename_bank(self, bank_id: str, new_id: str) -> None:
+        """See `GraphStore`."""
+        with self._writing(bank_id) as (cursor, bank):
+            export.rename(cursor, bank, new_id)
+
+    def documents(self, bank_id: str) -> Iterator[Document]:
+        """See `GraphStore`."""
+        return self._pages(export.documents_after, self._bank(bank_id), "")
+
+    def chunks(self, bank_id: str) -> Iterator[Chunk]:
+        """See `GraphStore`."""
+        return self._pages(export.chunks_after, self._bank(bank_id), "")
+
+    def edited_entities(self, bank_id: str) -> Iterator[EntityNames]:
+        """See `GraphStore`."""
+        return self._pages(export.edited_after, self._bank(bank_id), "")
+
+    def changes(self, bank_id: str) -> Iterator[Change]:
+        """See `GraphStore`."""
+        return self._pages(export.changes_after, self._bank(bank_id), ("", 0))
 
     # The store itself
 
@@ -320,12 +348,21 @@ class SqliteGraph:
         with self._connections.write() as cursor:
             yield cursor, find_bank(cursor, bank_id)
 
-    def _memory_ids(self, bank: BankRange) -> Iterator[str]:
-        after, _ = bank.bounds
+    def _bank(self, bank_id: str) -> BankRange:
+        with self._reading(bank_id) as (_, bank):
+            return bank
+
+    def _pages(
+        self,
+        read: Callable[[sqlite3.Cursor, BankRange, P, int], Sequence[tuple[P, T]]],
+        bank: BankRange,
+        after: P,
+    ) -> Iterator[T]:
+        """All that `read` gives, page by page: each page goes on after the last place."""
         while True:
             with self._connections.read() as cursor:
-                page = vectors.ids_after(cursor, bank, after, _PAGE)
+                page = read(cursor, bank, after, _PAGE)
             if not page:
                 return
             after, _ = page[-1]
-            yield from (id for _, id in page)
+            yield from (item for _, item in page)

@@ -1,0 +1,176 @@
+"""Reading a bank from a file: all of it is checked first, then all of it is stored, or nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from hindsight_integrations import checks
+from hindsight_integrations.core import Core
+from hindsight_integrations.errors import BankExistsError, EmbedderMismatchError, StoreError
+from hindsight_integrations.model import Bank, Change, Chunk, Document, Entity, Link
+from hindsight_integrations.moving.files import BankFile, reading
+from hindsight_integrations.moving.format import read
+from hindsight_integrations.moving.parts import BATCH, End, Header, Part, batches, stored_counts
+from hindsight_integrations.retain.enrich import indexed_text
+from hindsight_integrations.storage.requests import (
+    ChangeSet,
+    EntityNames,
+    MemoryRecord,
+)
+
+UNFINISHED = "(unfinished import)"
+"""Stands after the id of a bank until all of it is there."""
+
+T = TypeVar("T")
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What was read.
+
+    Attributes:
+        counts: how many documents, chunks, entities, memories, links and changes.
+        reembedded: whether the vectors were made anew.
+        seconds: how long it took.
+    """
+
+    bank_id: str
+    counts: Mapping[str, int]
+    reembedded: bool
+    seconds: float
+
+
+def import_bank(
+    core: Core,
+    path: str | os.PathLike[str],
+    bank_id: str | None = None,
+    *,
+    reembed: bool = False,
+    progress: Progress | None = None,
+) -> ImportResult:
+    """Make a bank of a file; see `Banks.import_`."""
+    started = time.perf_counter()
+    core.check_open()
+    report = progress or (lambda done, total: None)
+    if bank_id is not None:
+        _check_free(core, checks.bank_id(bank_id))
+    with reading(path) as file:
+        header, end = _verified(file, report)
+        bank = replace(header.bank, id=bank_id or checks.bank_id(header.bank.id))
+        _check_free(core, bank.id)
+        if header.embedder != core.stamp and not reembed:
+            raise EmbedderMismatchError(
+                f"the vectors in {file.name} come from {header.embedder.id!r} "
+                f"({header.embedder.dimension} dimensions), and this engine embeds with "
+                f"{core.stamp.id!r} ({core.stamp.dimension}); open the memory with that embedder, "
+                "or import with reembed=True (--reembed) to make them anew"
+            )
+        _store(core, file, bank, end, reembed, report)
+    return ImportResult(bank.id, end.counts, reembed, time.perf_counter() - started)
+
+
+def _verified(file: BankFile, report: Progress) -> tuple[Header, End]:
+    """Go through the whole file, and store nothing."""
+    for number, value in enumerate(read(file)):
+        if isinstance(value, Header):
+            header = value
+        elif isinstance(value, End):
+            end = value
+        if number % BATCH == 0:
+            report(number, None)
+    return header, end
+
+
+def _check_free(core: Core, bank_id: str) -> None:
+    if core.graph.get_bank(bank_id) is not None:
+        raise BankExistsError(
+            f"bank {bank_id!r} exists already; delete it first, or import under another id "
+            "(bank_id=..., --bank)"
+        )
+
+
+def _store(
+    core: Core, file: BankFile, bank: Bank, end: End, reembed: bool, report: Progress
+) -> None:
+    """Fill a bank of another id, which gets its own when all of it is there."""
+    unfinished = f"{bank.id} {UNFINISHED}"
+    with core.lock(unfinished):
+        _remove(core, unfinished)  # left by an import that was killed
+        core.graph.create_bank(replace(bank, id=unfinished), core.stamp)
+        try:
+            _fill(core, unfinished, _parts(file, unfinished), end, reembed, report)
+            core.graph.rename_bank(unfinished, bank.id)
+        except BaseException:
+            _remove(core, unfinished)
+            raise
+
+
+def _fill(
+    core: Core, bank_id: str, parts: Iterable[Part], end: End, reembed: bool, report: Progress
+) -> None:
+    done, total = 0, sum(end.counts.values())
+    for batch in batches(parts):
+        records = _of(batch, MemoryRecord)
+        core.graph.apply(
+            ChangeSet(
+                bank_id,
+                documents=_of(batch, Document),
+                chunks=_of(batch, Chunk),
+                entities=_of(batch, Entity),
+                memories=_reembedded(core, records) if reembed else records,
+                links=_of(batch, Link),
+                history=_of(batch, Change),
+            )
+        )
+        for names in _of(batch, EntityNames):
+            core.graph.edit_entity(bank_id, names)
+        if records:
+            core.flush()
+        done += len(batch)
+        report(done, total)
+    stored = stored_counts(core.graph.bank_stats(bank_id))
+    for name, kept in stored.items():
+        if kept != (count := end.counts.get(name, 0)):
+            raise StoreError(
+                f"the store kept {kept} of {count} {name} records: the file contradicts itself. "
+                "Nothing was imported; export the bank anew"
+            )
+
+
+def _parts(file: BankFile, bank_id: str) -> Iterator[Part]:
+    for value in read(file, bank_id):
+        if not isinstance(value, Header | End):
+            yield value
+
+
+def _of(batch: Sequence[object], kind: type[T]) -> tuple[T, ...]:
+    return tuple(part for part in batch if isinstance(part, kind))
+
+
+def _reembedded(core: Core, records: Sequence[MemoryRecord]) -> tuple[MemoryRecord, ...]:
+    texts = [
+        indexed_text(
+            record.memory.text,
+            speaker=record.memory.speaker,
+            title=record.memory.context,
+            said_at=record.memory.mentioned_at,
+        )
+        for record in records
+    ]
+    return tuple(
+        replace(record, vector=code.vector, interaction=code.interaction)
+        for record, code in zip(records, core.encoder.encode(texts), strict=True)
+    )
+
+
+def _remove(core: Core, bank_id: str) -> None:
+    if core.graph.get_bank(bank_id) is not None:
+        core.graph.delete_bank(bank_id)
+        core.flush()
+        while core.graph.purge_deleted():
+            continue
