@@ -58,11 +58,18 @@ if TYPE_CHECKING:
         Source,
         TimeSpan,
     )
+    from hindsight_integrations.moving.exporting import ExportResult
+    from hindsight_integrations.moving.importing import ImportResult
+    from hindsight_integrations.replay.backoff import Backoff
+    from hindsight_integrations.replay.durable import DurableRetain, Receipt
     from hindsight_integrations.results import Arm, Recalled, RecallResult, RetainResult
     from hindsight_integrations.retain.extract import SentenceExtractor
     from hindsight_integrations.retain.llm_extract import LLMExtractor
     from hindsight_integrations.retain.request import Item
     from hindsight_integrations.settings import Settings
+    from hindsight_integrations.storage.chroma_vectors import ChromaVectors
+    from hindsight_integrations.storage.neo4j import Neo4jGraph
+    from hindsight_integrations.storage.sqlite import SqliteGraph
 
 _HOMES = {
     "engine": ("Hindsight",),
@@ -105,11 +112,18 @@ _HOMES = {
         "Source",
         "TimeSpan",
     ),
+    "moving.exporting": ("ExportResult",),
+    "moving.importing": ("ImportResult",),
+    "replay.backoff": ("Backoff",),
+    "replay.durable": ("DurableRetain", "Receipt"),
     "results": ("Arm", "RecallResult", "Recalled", "RetainResult"),
     "retain.extract": ("SentenceExtractor",),
     "retain.llm_extract": ("LLMExtractor",),
     "retain.request": ("Item",),
     "settings": ("Settings",),
+    "storage.chroma_vectors": ("ChromaVectors",),
+    "storage.neo4j": ("Neo4jGraph",),
+    "storage.sqlite": ("SqliteGraph",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

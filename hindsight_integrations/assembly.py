@@ -32,7 +32,7 @@ IN_MEMORY = ":memory:"
 def assemble(
     *,
     path: str | os.PathLike[str] | None,
-    graph: GraphStore | None,
+    graph: GraphStore | str | None,
     vectors: VectorIndex | str | None,
     embedder: object | None,
     reranker: object | None,
@@ -76,23 +76,52 @@ def assemble(
 
 def _stores(
     path: str | os.PathLike[str] | None,
-    graph: GraphStore | None,
+    graph: GraphStore | str | None,
     vectors: VectorIndex | str | None,
     settings: Settings,
     opened: ExitStack,
 ) -> tuple[str, GraphStore, VectorIndex]:
     """The stores; what is opened on the way is closed again if a later step fails."""
-    where = "in memory" if path == IN_MEMORY else repr(os.fspath(path)) if path else "given stores"
-    given = ChromaVectors.at_server(vectors) if isinstance(vectors, str) else vectors
-    if path is None or path == IN_MEMORY:
-        store = graph or SqliteGraph(None)
-        index = given or ChromaVectors.in_memory()
+    embedded = path is not None and path != IN_MEMORY
+    folder = None
+    if embedded and (graph is None or vectors is None):
+        place = cast("str | os.PathLike[str]", path)
+        folder = opened.enter_context(Folder.shared(place) if vectors else Folder.open(place))
+    if isinstance(graph, str):
+        store = _graph_server(graph)
     else:
-        folder = opened.enter_context(Folder.shared(path) if given else Folder.open(path))
-        store = graph or SqliteGraph(folder.graph_path, durable=settings.durable)
+        at = folder.graph_path if folder else None
+        store = graph or SqliteGraph(at, durable=settings.durable)
+    if graph is None or isinstance(graph, str):
         opened.callback(store.close)
-        index = given or ledger.open_index(folder, store)
-    return where, store, index
+    index: VectorIndex
+    if vectors is None:
+        index = ledger.open_index(folder, store) if folder else ChromaVectors.in_memory()
+    else:
+        index = _vector_server(vectors, store) if isinstance(vectors, str) else vectors
+        ledger.fill(store, index)
+    places = [] if path is None else ["in memory" if path == IN_MEMORY else repr(os.fspath(path))]
+    places += [repr(part) for part, given in ((store, graph), (index, vectors)) if given]
+    return ", ".join(places), store, index
+
+
+def _graph_server(url: str) -> GraphStore:
+    """Neo4j, with the credentials of the environment, as its own tools read them."""
+    from hindsight_integrations.storage.neo4j import Neo4jGraph
+
+    return Neo4jGraph(
+        url,
+        user=os.environ.get("NEO4J_USERNAME"),
+        password=os.environ.get("NEO4J_PASSWORD"),
+        database=os.environ.get("NEO4J_DATABASE", "neo4j"),
+    )
+
+
+def _vector_server(url: str, store: GraphStore) -> VectorIndex:
+    """A Chroma server, where each graph has collections of its own."""
+    return ChromaVectors.at_server(
+        url, token=os.environ.get("CHROMA_TOKEN"), namespace=f"memory-{store.identity()}"
+    )
 
 
 def _encoder(embedder: object | None) -> TextEncoder:

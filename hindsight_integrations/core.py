@@ -66,6 +66,8 @@ class Core:
         self._closed = False
         self.lag: StoreError | None = None
         """Why the vector index is behind the graph, if the last attempt to flush failed."""
+        self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
+        """Parts around the engine that `health()` asks too, by name: is all well, and in words."""
         self.retaining = RetainParts(
             graph, index, encoder, extractor, tokenizer, settings, self.lock, self.flush
         )

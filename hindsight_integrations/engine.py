@@ -47,8 +47,11 @@ class Hindsight:
 
     Args:
         path: folder of the memory; made if there is none.
-        graph: a graph store in place of the folder's.
-        vectors: a vector index in place of the folder's, or the URL of a Chroma server.
+        graph: a graph store in place of the folder's, or the URL of a Neo4j server, such as
+            "neo4j://localhost:7687". Its credentials are read from `NEO4J_USERNAME`,
+            `NEO4J_PASSWORD` and `NEO4J_DATABASE`.
+        vectors: a vector index in place of the folder's, or the URL of a Chroma server, such as
+            "http://localhost:8000". Its token is read from `CHROMA_TOKEN`.
         embedder: any embedder: one of ours, LangChain's, LlamaIndex's, sentence-transformers',
             or a function from texts to vectors. By default all-MiniLM-L6-v2, bundled.
         reranker: "local" for the built-in one; None for the order of the fusion alone; or any
@@ -62,7 +65,7 @@ class Hindsight:
     Raises:
         InvalidInputError: neither a folder nor both stores were given.
         StoreLockedError: another process owns the folder.
-        StoreUnavailableError: the folder cannot be read or written.
+        StoreUnavailableError: the folder cannot be read or written, or a server not reached.
         SchemaVersionError: a newer release of this package wrote the folder.
 
     Example:
@@ -76,7 +79,7 @@ class Hindsight:
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        graph: GraphStore | None = None,
+        graph: GraphStore | str | None = None,
         vectors: VectorIndex | str | None = None,
         embedder: object | None = None,
         reranker: object | None = "local",
@@ -108,12 +111,14 @@ class Hindsight:
     def from_env(cls, **options: object) -> Self:
         """The memory that the environment names.
 
-        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), `HINDSIGHT_VECTORS` the
-        URL of a Chroma server, and `HINDSIGHT_<SETTING>` overrides a setting.
+        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), `HINDSIGHT_GRAPH` the URL
+        of a Neo4j server, `HINDSIGHT_VECTORS` that of a Chroma server, and `HINDSIGHT_<SETTING>`
+        overrides a setting.
         """
         given: dict[str, object] = {
             "path": os.environ.get("HINDSIGHT_PATH", "./hindsight-memory"),
-            "vectors": os.environ.get("HINDSIGHT_VECTORS"),
+            "graph": os.environ.get("HINDSIGHT_GRAPH") or None,
+            "vectors": os.environ.get("HINDSIGHT_VECTORS") or None,
             "settings": Settings.from_env(),
         }
         return cls(**(given | options))  # type: ignore[arg-type]

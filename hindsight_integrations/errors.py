@@ -1,6 +1,6 @@
 """Every error this package raises, as a tree.
 
-Catch `HindsightError` to catch them all. What a lower library raises (SQLite, Chroma,
+Catch `HindsightError` to catch them all. What a lower library raises (SQLite, Neo4j, Chroma,
 ONNX Runtime, spaCy) is mapped to one of these where it happens, with the original as its
 `__cause__`; each message says what was wrong, what was expected and what to do.
 

@@ -17,6 +17,12 @@ settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    for reason in {each.longrepr[2] for each in skipped if "no Neo4j" in each.longrepr[2]}:
+        terminalreporter.write_line(reason)
+
+
 @pytest.fixture
 def memory() -> Iterator[Hindsight]:
     """An engine in memory: real SQLite, real Chroma, real models."""

@@ -22,7 +22,7 @@ LEVELS = [
     {"moving"},
     {"assembly", "catalog"},
     {"engine"},
-    {"explain", "evaluate", "benchmark", "demo", "cli"},
+    {"replay", "explain", "evaluate", "benchmark", "demo", "cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 HELPERS = {"asynchronous"}  # depends on nothing and may be used anywhere

@@ -71,11 +71,13 @@ class Maintenance:
     def health(self) -> Health:
         """Whether each part answers, and how far the vector index is behind."""
         self._core.check_open()
+        around = (PartHealth(part, *ask()) for part, ask in self._core.probes.items())
         return Health(
             (
                 _probe("graph", lambda: f"{len(self._core.graph.list_banks())} banks"),
                 _probe("vectors", lambda: f"{len(self._core.index.keys())} spaces"),
                 self._in_step(),
+                *around,
             )
         )
 
@@ -156,7 +158,10 @@ class Maintenance:
     def _in_step(self) -> PartHealth:
         if self._core.lag is not None:
             return PartHealth("in step", False, str(self._core.lag))
-        waiting = bool(self._core.graph.pending_vectors(PROBE))
+        try:
+            waiting = bool(self._core.graph.pending_vectors(PROBE))
+        except HindsightError as error:
+            return PartHealth("in step", False, str(error))
         detail = "vectors are waiting to be written" if waiting else "nothing is waiting"
         return PartHealth("in step", not waiting, detail)
 

@@ -6,7 +6,7 @@ Gathering is what takes the time; with it done once, weights can be taken out or
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from hindsight_integrations.recall.ports import DEPTHS, Question
 from hindsight_integrations.recall.rank import Weights, rank
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.results import Arm
+from hindsight_integrations.storage.requests import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class Study:
         assert stored is not None  # just remembered
         texts = {item.id: item.text for item in bank.items}
         known: dict[str, Memory] = {}
+        shared: dict[str, Candidate] = {}  # a memory in hundreds of pools is kept once
         for asked in [q for q in bank.questions if q.scored][::every]:
             request = recall_request(
                 bank_id,
@@ -90,9 +92,11 @@ class Study:
                 query_time=asked.time,
             )
             found = gather_pool(parts, [stored], request, Clock())
-            ids = [memory.id for memory in found.pool.memories]
+            same = tuple(shared.setdefault(each.id, each) for each in found.pool.memories)
+            ids = [each.id for each in same]
             known |= parts.graph.get_memories(bank_id, [id for id in ids if id not in known])
-            yield Case(asked, texts, found.question, found.pool, tuple(known[id] for id in ids))
+            pool = replace(found.pool, memories=same)
+            yield Case(asked, texts, found.question, pool, tuple(known[id] for id in ids))
 
     def _figures(self, case: Case, weights: Weights, budgets: Sequence[int]) -> dict[str, float]:
         order = best_first(case, weights)

@@ -32,31 +32,31 @@ class Weights:
     Found on the development sets of the bench: docs/benchmarks.md has what each one gives.
     """
 
-    interaction: float = 1.5
+    interaction: float = 1.2
     """Late interaction: each term of the question finds its nearest in the memory."""
-    meaning: float = 0.7
+    meaning: float = 0.5
     """Cosine of the embeddings."""
-    terms: float = 0.4
+    terms: float = 0.3
     """BM25."""
-    date: float = 3.0
+    date: float = 2.5
     """Fit of the memory's times to the window asked for, 0 to 1."""
-    neighbours: float = 0.6
+    neighbours: float = 1.0
     """What the turns before and after have in common with the question."""
-    further: float = 0.4
+    further: float = 0.2
     """The same of those two away."""
     session: float = 0.5
     """What the whole session has in common with the question."""
-    speaker: float = 1.5
+    speaker: float = 1.8
     """Said by the one person named in the question, 0 or 1."""
-    asks: float = -0.8
+    asks: float = -1.4
     """Ends in a question itself, 0 or 1."""
-    answers: float = 2.0
+    answers: float = 2.3
     """Replies to a question that has much in common with the one asked, 0 to 1."""
     pagerank: float = 0.5
     """Rank that flows from the best hits over shared entities."""
     shared_name: float = 1.0
     """Drawn up to one of the best hits by a rare name they share."""
-    residual: float = 0.5
+    residual: float = 0.75
     """Late interaction with what of the question the best hits do not cover yet."""
 
 

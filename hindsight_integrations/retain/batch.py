@@ -64,7 +64,7 @@ def _groups(
     documents: set[str] = set()
     for index, item in enumerate(items):
         try:
-            submission = text_submission(_item(item, index), parts.settings.max_content_chars)
+            submission = text_submission(as_item(item, index), parts.settings.max_content_chars)
         except HindsightError as error:
             failed.append(Failed(index, error))
             continue
@@ -102,7 +102,8 @@ def _store(
     )
 
 
-def _item(given: Item | Mapping[str, object] | str, index: int) -> Item:
+def as_item(given: Item | Mapping[str, object] | str, index: int) -> Item:
+    """The `index`th of the items given, as an `Item`. Raises `InvalidInputError`."""
     if isinstance(given, Item):
         return given
     if isinstance(given, str):

@@ -89,6 +89,10 @@ _HNSW: CreateCollectionConfiguration = {
 _LOADED_INDEXES = 1_000_000
 """More indexes than a process can hold, so that none is ever put out of memory."""
 
+_CONNECT_SECONDS = 5.0
+_ANSWER_SECONDS = 60.0
+"""How long a server may take; Chroma's own client would wait for ever."""
+
 _FILES_AN_INDEX = 5
 _FILES_BESIDE = 200
 
@@ -198,6 +202,7 @@ class ChromaClient:
         with chroma_errors(where):
             from chromadb.api.fastapi import FastAPI
             from chromadb.config import Settings, System
+            from httpx import Timeout
 
             system = System(
                 Settings(
@@ -211,6 +216,7 @@ class ChromaClient:
             )
             api = system.instance(FastAPI)
             system.start()
+            api._session.timeout = Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
             api.heartbeat()
         return cls(
             api,

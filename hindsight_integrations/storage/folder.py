@@ -143,6 +143,6 @@ def _locked(place: Path) -> str:
     return (
         f"the folder {str(place)!r} is in use: {who}. An embedded memory has one owner: close it "
         "there, or share that one Hindsight between threads and callers. For several processes, "
-        f"close it, start `chroma run --path {shlex.quote(str(place / 'chroma'))}`, and give each "
-        'of them vectors="http://localhost:8000"'
+        f"close it, start `chroma run --path {shlex.quote(str(place / 'server'))}`, and give each "
+        'of them vectors="http://localhost:8000": it is filled from the graph'
     )

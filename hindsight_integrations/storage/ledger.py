@@ -184,6 +184,19 @@ def examine(graph: GraphStore, index: VectorIndex, *, repair: bool) -> list[Stor
     ]
 
 
+def fill(graph: GraphStore, index: VectorIndex) -> int:
+    """Queue the vectors of all banks that the index has nothing of; returns how many.
+
+    It may be another index than the last time: a server in place of a folder, or one made anew.
+    """
+    held = index.keys()
+    missing = [bank.bank.id for bank in graph.list_banks() if bank.key not in held]
+    queued = sum(map(graph.requeue_vectors, missing))
+    if queued:
+        log.warning("the vector index lacks %d vectors: they are written now", queued)
+    return queued
+
+
 def open_index(folder: Folder, graph: GraphStore) -> ChromaVectors:
     """The folder's vector index, an empty one if it is missing or damaged.
 

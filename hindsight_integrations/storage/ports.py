@@ -282,6 +282,10 @@ class GraphStore(Protocol):
 
     # The store itself
 
+    def identity(self) -> str:
+        """A name of 16 letters and digits that no other store has, and that it keeps."""
+        ...
+
     def check(self, *, repair: bool) -> list[StoreFault]:
         """Look for rows that contradict each other, and put them right if asked to."""
         ...

@@ -128,6 +128,12 @@ class GraphContract(WritingContract, FilterContract, SearchContract, EntityContr
         ]
         assert graph.check(repair=False) == []
 
+    def test_a_store_has_a_name_of_its_own(self, graph: GraphStore) -> None:
+        name = graph.identity()
+        assert len(name) == 16
+        assert name.isalnum()
+        assert graph.identity() == name
+
     def test_banks_do_not_see_each_other(self, graph: GraphStore, other_bank: str) -> None:
         keep(graph, record("m", "word", tags=("t",)), record("only", "word"))
         keep(graph, record("m", "word here", bank_id=other_bank))

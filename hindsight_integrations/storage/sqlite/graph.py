@@ -325,6 +325,12 @@ class SqliteGraph:
 
     # The store itself
 
+    def identity(self) -> str:
+        """See `GraphStore`."""
+        with self._connections.read() as cursor:
+            (identity,) = cursor.execute("SELECT identity FROM store").fetchone()
+            return str(identity)
+
     def check(self, *, repair: bool) -> list[StoreFault]:
         """See `GraphStore`; of a broken file, only that is reported."""
         with self._connections.read() as cursor:

@@ -218,7 +218,12 @@ _VERSION_1 = (
     "CREATE UNIQUE INDEX outbox_by_memory ON outbox (bank_key, memory_id)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1,)
+_VERSION_2 = (
+    "CREATE TABLE store (identity TEXT NOT NULL)",
+    "INSERT INTO store (identity) VALUES (lower(hex(randomblob(8))))",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
 """Statements that lead from version n (its place in this list) to n + 1. Only ever appended to."""
 
 

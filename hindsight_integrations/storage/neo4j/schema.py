@@ -1,0 +1,120 @@
+"""Constraints and indexes, and the steps that bring an older database up to them.
+
+Every node of ours has a `key` that is unique under its label: the key of its bank, a bar, and an
+id. So it is found by one look-up, no two can be made of one thing at once, and a bank is one range
+of each label's keys:
+
+    (:Memory)-[:MENTIONS]->(:Entity)<-[:NAMES]-(:Name)      (:Memory)-[:LINK]->(:Memory)
+    (:Memory)-[:FROM]->(:Chunk)-[:OF]->(:Document)          (:Memory)-[:AT]->(:Time)
+
+Beside these stand what has no place in a picture: `Bank`, `Change` (history), `Lexeme` (counts),
+`Vector` and `StagedVector` (with the key of their memory), and `PendingVector` (the outbox).
+Moments are ISO 8601 text in UTC of one width: it sorts as the moments do, reads as a date in
+Neo4j Browser, and costs the driver a tenth of what its own dates do.
+"""
+
+from __future__ import annotations
+
+import secrets
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.errors import SchemaVersionError
+from hindsight_integrations.storage.neo4j.connection import Database, run
+
+if TYPE_CHECKING:
+    from neo4j import ManagedTransaction
+
+BANK_LABELS = (
+    "Memory",
+    "Time",
+    "Vector",
+    "StagedVector",
+    "Name",
+    "Entity",
+    "Chunk",
+    "Document",
+    "Change",
+    "Lexeme",
+)
+"""Labels of the nodes that a bank owns; their keys begin with the bank's."""
+
+MEMORY_TEXTS = "hindsight_memory_texts"
+NAME_TEXTS = "hindsight_name_texts"
+
+_WHITE_SPACE = "OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}}"
+
+_VERSION_1 = (
+    *(
+        f"CREATE CONSTRAINT hindsight_{label.lower()}_key IF NOT EXISTS "
+        f"FOR (n:{label}) REQUIRE n.key IS UNIQUE"
+        for label in (*BANK_LABELS, "PendingVector", "DeletedBank", "HindsightStore")
+    ),
+    "CREATE CONSTRAINT hindsight_bank_id IF NOT EXISTS FOR (n:Bank) REQUIRE n.id IS UNIQUE",
+    "CREATE CONSTRAINT hindsight_bank_key IF NOT EXISTS FOR (n:Bank) REQUIRE n.key IS UNIQUE",
+    "CREATE INDEX hindsight_memory_order IF NOT EXISTS FOR (n:Memory) ON (n.bank, n.seq)",
+    "CREATE INDEX hindsight_memory_place IF NOT EXISTS "
+    "FOR (n:Memory) ON (n.bank, n.document_id, n.place)",
+    "CREATE INDEX hindsight_memory_fingerprint IF NOT EXISTS "
+    "FOR (n:Memory) ON (n.bank, n.fingerprint)",
+    "CREATE INDEX hindsight_time_middle IF NOT EXISTS "
+    "FOR (n:Time) ON (n.bank, n.length_class, n.middle)",
+    "CREATE INDEX hindsight_chunk_document IF NOT EXISTS FOR (n:Chunk) ON (n.bank, n.document_id)",
+    "CREATE INDEX hindsight_change_memory IF NOT EXISTS FOR (n:Change) ON (n.bank, n.memory_id)",
+    "CREATE INDEX hindsight_pending_order IF NOT EXISTS "
+    "FOR (n:PendingVector) ON (n.queued_at, n.ticket)",
+    "CREATE INDEX hindsight_pending_ticket IF NOT EXISTS FOR (n:PendingVector) ON (n.ticket)",
+    f"CREATE FULLTEXT INDEX {MEMORY_TEXTS} IF NOT EXISTS "
+    f"FOR (n:Memory) ON EACH [n.bank, n.lexemes, n.facets] {_WHITE_SPACE}",
+    f"CREATE FULLTEXT INDEX {NAME_TEXTS} IF NOT EXISTS "
+    f"FOR (n:Name) ON EACH [n.bank, n.grams] {_WHITE_SPACE}",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1,)
+"""Statements that lead from version n (its place in this list) to n + 1. Only ever appended to,
+and each may be run again: Neo4j commits changes of the schema one by one."""
+
+_INDEX_SECONDS = 300
+
+
+def migrate(database: Database) -> None:
+    """Bring the database up to this release.
+
+    Raises:
+        SchemaVersionError: it was written by a newer release.
+    """
+    version = database.read(_version)
+    if version > len(MIGRATIONS):
+        raise SchemaVersionError(
+            f"the graph at {database.where} has schema version {version}, but this release knows "
+            f"versions up to {len(MIGRATIONS)}; upgrade hindsight-integrations, or name another "
+            "database"
+        )
+    if version == len(MIGRATIONS):
+        return
+    for statements in MIGRATIONS[version:]:
+        for statement in statements:
+            database.write(partial(run, cypher=statement))
+    database.read(lambda tx: run(tx, "CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS))
+    database.write(_note_version)
+
+
+def identity(tx: ManagedTransaction) -> str:
+    """The store's own name, given when it was first opened."""
+    ((name,),) = run(tx, "MATCH (s:HindsightStore {key: 'store'}) RETURN s.identity")
+    return str(name)
+
+
+def _version(tx: ManagedTransaction) -> int:
+    found = run(tx, "MATCH (s:HindsightStore {key: 'store'}) RETURN s.version")
+    return found[0][0] if found else 0
+
+
+def _note_version(tx: ManagedTransaction) -> None:
+    run(
+        tx,
+        "MERGE (s:HindsightStore {key: 'store'}) "
+        "ON CREATE SET s.identity = $identity, s.banks = 0 SET s.version = $version",
+        identity=secrets.token_hex(8),
+        version=len(MIGRATIONS),
+    )
