@@ -1,8 +1,12 @@
-"""How alike two names are. Shared by the stores, so that they rank alike."""
+"""When two names are one, and how alike they are. Shared by the stores, so that they rank alike."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rapidfuzz import fuzz
+
+from hindsight_integrations.naming import entity_norm
 
 RAREST_TRIGRAMS = 8
 """Trigrams of a name that a store looks up, the rarest: the others add candidates, not hits."""
@@ -19,6 +23,11 @@ def words(norm: str) -> frozenset[str]:
     return frozenset(norm.split())
 
 
+def grams_of(norm: str) -> frozenset[str]:
+    """What a name is found by if it is spelt otherwise: its trigrams, and its words as "=word"."""
+    return trigrams(norm) | {f"={word}" for word in words(norm)}
+
+
 def likeness(one: str, other: str) -> float:
     """From 0 to 100 for two normalised names: edits between them, and words they share.
 
@@ -26,3 +35,11 @@ def likeness(one: str, other: str) -> float:
     `token_set_ratio`, which "Alice" and "Alice Smith" satisfy fully.
     """
     return (fuzz.ratio(one, other) + fuzz.token_set_ratio(one, other)) / 2
+
+
+def by_norm(names: Iterable[str]) -> dict[str, str]:
+    """Normalised name to its first spelling, in order."""
+    spellings: dict[str, str] = {}
+    for name in names:
+        spellings.setdefault(entity_norm(name), name)
+    return spellings

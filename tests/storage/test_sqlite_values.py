@@ -13,9 +13,9 @@ from hindsight_integrations.errors import EmbedderMismatchError, InvalidInputErr
 from hindsight_integrations.model import Bank, Metadata
 from hindsight_integrations.storage.likeness import likeness, trigrams, words
 from hindsight_integrations.storage.sqlite import SqliteGraph
-from hindsight_integrations.storage.sqlite.codec import micros, moment, vector_bytes, vector_of
 from hindsight_integrations.storage.sqlite.keys import BankRange, key_bounds, vector_key
 from hindsight_integrations.storage.sqlite.lexemes import index_term, lexemes_of
+from hindsight_integrations.storage.values import micros, moment, vector_bytes, vector_of
 
 from .graphs import STAMP, keep, record
 

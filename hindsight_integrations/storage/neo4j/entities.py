@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any
 from hindsight_integrations.errors import EntityNotFoundError, InvalidInputError
 from hindsight_integrations.model import Entity, Page
 from hindsight_integrations.naming import entity_norm
-from hindsight_integrations.storage.likeness import RAREST_TRIGRAMS, likeness, trigrams
+from hindsight_integrations.storage.likeness import (
+    RAREST_TRIGRAMS,
+    by_norm,
+    grams_of,
+    likeness,
+    trigrams,
+)
 from hindsight_integrations.storage.neo4j import lucene
 from hindsight_integrations.storage.neo4j.codec import moment_or_none
 from hindsight_integrations.storage.neo4j.connection import Row, gather, run, run_each
 from hindsight_integrations.storage.neo4j.keys import BankKey, existing, reserve
 from hindsight_integrations.storage.neo4j.schema import NAME_TEXTS
 from hindsight_integrations.storage.requests import EntityNames
-from hindsight_integrations.storage.sqlite.entities import by_norm, grams_of
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction

@@ -21,8 +21,7 @@ from hindsight_integrations.storage.neo4j.facets import (
 from hindsight_integrations.storage.neo4j.keys import BankKey
 from hindsight_integrations.storage.neo4j.schema import MEMORY_TEXTS
 from hindsight_integrations.storage.requests import Condition, MemoryFilter
-from hindsight_integrations.storage.sqlite.codec import micros
-from hindsight_integrations.storage.sqlite.filters import LENGTH_CLASSES
+from hindsight_integrations.storage.values import LENGTH_CLASSES, micros
 
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _MOST_TERMS = 500

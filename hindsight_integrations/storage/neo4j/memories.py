@@ -14,7 +14,7 @@ from hindsight_integrations.storage.neo4j.filters import condition, start
 from hindsight_integrations.storage.neo4j.keys import BankKey
 from hindsight_integrations.storage.neo4j.lucene import terms_of
 from hindsight_integrations.storage.requests import Candidate, MemoryFilter, MemoryRecord
-from hindsight_integrations.storage.sqlite.codec import vector_of
+from hindsight_integrations.storage.values import vector_of
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction

@@ -13,7 +13,7 @@ from hindsight_integrations.storage.neo4j.connection import Row, run, run_each
 from hindsight_integrations.storage.neo4j.filters import condition, length_class, reaches
 from hindsight_integrations.storage.neo4j.keys import BankKey
 from hindsight_integrations.storage.requests import MemoryFilter, TimeHit, TimeKind
-from hindsight_integrations.storage.sqlite.codec import micros
+from hindsight_integrations.storage.values import micros
 from hindsight_integrations.timespan import as_utc
 
 if TYPE_CHECKING:

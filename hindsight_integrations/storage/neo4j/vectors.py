@@ -18,7 +18,7 @@ from hindsight_integrations.storage.requests import (
     Vector,
     VectorOperation,
 )
-from hindsight_integrations.storage.sqlite.codec import vector_bytes, vector_of
+from hindsight_integrations.storage.values import vector_bytes, vector_of
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction

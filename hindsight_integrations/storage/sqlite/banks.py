@@ -11,13 +11,9 @@ from hindsight_integrations.storage.requests import (
     StoredBank,
 )
 from hindsight_integrations.storage.sqlite import vectors
-from hindsight_integrations.storage.sqlite.codec import (
-    BANK_COLUMNS,
-    bank_row,
-    moment_or_none,
-    stored_bank,
-)
+from hindsight_integrations.storage.sqlite.codec import BANK_COLUMNS, bank_row, stored_bank
 from hindsight_integrations.storage.sqlite.keys import BankRange, find_bank, key_bounds
+from hindsight_integrations.storage.values import moment_or_none
 
 _PURGED = (
     # table, its primary key, the column that carries the bank's range of keys

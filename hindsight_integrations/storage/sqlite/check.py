@@ -11,12 +11,12 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from hindsight_integrations.storage.likeness import grams_of
 from hindsight_integrations.storage.requests import (
     StoreFault,
 )
 from hindsight_integrations.storage.sqlite.codec import CONTENT_COLUMNS, MEMORY_COLUMNS, memory_of
 from hindsight_integrations.storage.sqlite.derived import DERIVED, DerivedTable
-from hindsight_integrations.storage.sqlite.entities import grams_of
 from hindsight_integrations.storage.sqlite.keys import BankRange, Row
 from hindsight_integrations.storage.sqlite.lexemes import lexemes_of
 

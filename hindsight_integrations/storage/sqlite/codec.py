@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 
-import numpy as np
-
-from hindsight_integrations.errors import EmbedderMismatchError, InvalidInputError
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import (
     Bank,
     Disposition,
@@ -23,15 +20,9 @@ from hindsight_integrations.storage.requests import (
     EmbedderStamp,
     MemoryRecord,
     StoredBank,
-    Vector,
 )
 from hindsight_integrations.storage.sqlite.keys import Row, SqlValue, vector_key
-from hindsight_integrations.timespan import as_utc
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-LAST_MOMENT = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-"""Microseconds since 1970 of the last moment a datetime can hold."""
+from hindsight_integrations.storage.values import micros, micros_or_none, moment, moment_or_none
 
 _NONE, _EMPTY = "[]", "{}"
 """JSON of most tags, times and metadata; parsing it would take a third of reading a memory."""
@@ -45,41 +36,6 @@ CONTENT_COLUMNS = (
     "confidence, created_at, updated_at, speaker, tags, metadata, invalidated_because, context, "
     "text"
 )
-
-
-def micros(moment: datetime) -> int:
-    """Microseconds since 1970 in UTC; exact for the years 1 to 9999."""
-    return (as_utc(moment) - _EPOCH) // _MICROSECOND
-
-
-def micros_or_none(moment: datetime | None) -> int | None:
-    """The same, of a moment that may be absent."""
-    return None if moment is None else micros(moment)
-
-
-def moment(value: int) -> datetime:
-    """The moment that `micros` was given."""
-    return _EPOCH + value * _MICROSECOND
-
-
-def moment_or_none(value: int | None) -> datetime | None:
-    """The same, of a moment that may be absent."""
-    return None if value is None else moment(value)
-
-
-def vector_bytes(vector: Vector, dimension: int) -> bytes:
-    """Little-endian float32. Raises `EmbedderMismatchError` on another shape."""
-    if vector.shape != (dimension,):
-        raise EmbedderMismatchError(
-            f"a vector has shape {vector.shape}, but the bank's embedder makes ({dimension},); "
-            "use that embedder, or embed the bank anew"
-        )
-    return vector.astype("<f4", copy=False).tobytes()
-
-
-def vector_of(data: bytes) -> Vector:
-    """The vector that `vector_bytes` was given; read-only."""
-    return np.frombuffer(data, dtype="<f4")
 
 
 def bank_row(bank: Bank) -> tuple[SqlValue, ...]:

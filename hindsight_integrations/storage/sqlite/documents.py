@@ -10,7 +10,7 @@ from hindsight_integrations.model import Chunk, Document, Source
 from hindsight_integrations.storage.requests import (
     Neighbour,
 )
-from hindsight_integrations.storage.sqlite.codec import micros, moment, source_row
+from hindsight_integrations.storage.sqlite.codec import source_row
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,
     key_list,
@@ -18,6 +18,7 @@ from hindsight_integrations.storage.sqlite.keys import (
     new_keys,
     select_in,
 )
+from hindsight_integrations.storage.values import micros, moment
 
 _SOURCE = "document_id, chunk_id, position, mentioned_at, reference"
 

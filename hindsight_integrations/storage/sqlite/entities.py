@@ -13,8 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from hindsight_integrations.errors import EntityNotFoundError, InvalidInputError
 from hindsight_integrations.model import Entity, Page
 from hindsight_integrations.naming import entity_norm
-from hindsight_integrations.storage.likeness import RAREST_TRIGRAMS, likeness, trigrams, words
-from hindsight_integrations.storage.sqlite.codec import moment_or_none
+from hindsight_integrations.storage.likeness import (
+    RAREST_TRIGRAMS,
+    by_norm,
+    grams_of,
+    likeness,
+    trigrams,
+)
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,
     entity_keys,
@@ -22,6 +27,7 @@ from hindsight_integrations.storage.sqlite.keys import (
     new_keys,
     select_in,
 )
+from hindsight_integrations.storage.values import moment_or_none
 
 _COMMON = 500
 """Names read per trigram or word: one that more names share tells little."""
@@ -54,14 +60,6 @@ def resolve(
             f"bank {bank.id!r} has no entity {min(missing)!r}; put it into the change set"
         )
     return found
-
-
-def by_norm(names: Iterable[str]) -> dict[str, str]:
-    """Normalised name to its first spelling, in order."""
-    spellings: dict[str, str] = {}
-    for name in names:
-        spellings.setdefault(entity_norm(name), name)
-    return spellings
 
 
 def owners_of(cursor: sqlite3.Cursor, bank: BankRange, norms: Iterable[str]) -> dict[str, int]:
@@ -112,11 +110,6 @@ def remove_names(cursor: sqlite3.Cursor, keys: Iterable[int]) -> None:
         chosen,
     )
     cursor.execute("DELETE FROM names WHERE entity IN (SELECT value FROM json_each(?))", chosen)
-
-
-def grams_of(norm: str) -> frozenset[str]:
-    """What a name is found by if it is spelt otherwise: its trigrams, and its words as "=word"."""
-    return trigrams(norm) | {f"={word}" for word in words(norm)}
 
 
 def lookup(cursor: sqlite3.Cursor, bank: BankRange, names: Sequence[str]) -> dict[str, Entity]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
+from hindsight_integrations.storage.likeness import by_norm
 from hindsight_integrations.storage.requests import (
     EntityEdit,
     EntityMerge,
@@ -34,7 +35,7 @@ def edit(cursor: sqlite3.Cursor, bank: BankRange, change: EntityEdit) -> None:
         _split(cursor, bank, change)
     else:
         entity = _key(cursor, bank, change.entity_id)
-        set_names(cursor, bank, entity, entities.by_norm((change.name, *change.aliases)))
+        set_names(cursor, bank, entity, by_norm((change.name, *change.aliases)))
         _keep_if_aliased(cursor, entity)
 
 
@@ -76,7 +77,7 @@ def _split(cursor: sqlite3.Cursor, bank: BankRange, change: EntitySplit) -> None
     old = _key(cursor, bank, change.entity_id)
     if entity_keys(cursor, bank, [change.entity.id]):
         raise ConflictError(f"an entity {change.entity.id!r} exists already; choose another id")
-    taken = entities.by_norm((change.entity.name, *change.entity.aliases))
+    taken = by_norm((change.entity.name, *change.entity.aliases))
     left = {n: name for n, name in _names(cursor, old).items() if n not in taken}
     if not left:
         raise ConflictError(

@@ -13,8 +13,8 @@ from hindsight_integrations.storage.requests import (
     EntityNames,
 )
 from hindsight_integrations.storage.sqlite import banks, entities
-from hindsight_integrations.storage.sqlite.codec import moment
 from hindsight_integrations.storage.sqlite.keys import BankRange
+from hindsight_integrations.storage.values import moment
 
 
 def rename(cursor: sqlite3.Cursor, bank: BankRange, new_id: str) -> None:

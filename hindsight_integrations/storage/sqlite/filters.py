@@ -14,13 +14,8 @@ from hindsight_integrations.storage.requests import (
     Condition,
     MemoryFilter,
 )
-from hindsight_integrations.storage.sqlite.codec import micros
 from hindsight_integrations.storage.sqlite.keys import BankRange, SqlValue
-
-_DAY = 86_400_000_000
-LENGTH_CLASSES = (_DAY, 31 * _DAY, 366 * _DAY, 36_525 * _DAY, 1 << 60)
-"""Longest spans of each class of times, in microseconds. A window's overlaps in a class lie no
-further from its middle than half the window and half this."""
+from hindsight_integrations.storage.values import LENGTH_CLASSES, micros
 
 _COMPARISONS = {"$eq": "=", "$ne": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _NEGATED = ("$ne", "$nin")

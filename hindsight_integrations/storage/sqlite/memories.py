@@ -18,10 +18,8 @@ from hindsight_integrations.storage.sqlite.codec import (
     CONTENT_COLUMNS,
     MEMORY_COLUMNS,
     memory_of,
-    moment,
     source_of,
     spans_of,
-    vector_of,
 )
 from hindsight_integrations.storage.sqlite.filters import condition, shortlist
 from hindsight_integrations.storage.sqlite.keys import (
@@ -31,6 +29,7 @@ from hindsight_integrations.storage.sqlite.keys import (
     memory_keys,
     select_in,
 )
+from hindsight_integrations.storage.values import moment, vector_of
 
 _FINGERPRINT = MEMORY_COLUMNS.split(", ").index("fingerprint")
 

@@ -16,9 +16,9 @@ from hindsight_integrations.storage.requests import (
     TimeHit,
     TimeKind,
 )
-from hindsight_integrations.storage.sqlite.codec import LAST_MOMENT, micros, moment
-from hindsight_integrations.storage.sqlite.filters import LENGTH_CLASSES, Sql, condition
+from hindsight_integrations.storage.sqlite.filters import Sql, condition
 from hindsight_integrations.storage.sqlite.keys import BankRange, Row, SqlValue
+from hindsight_integrations.storage.values import LAST_MOMENT, LENGTH_CLASSES, micros, moment
 
 
 def time_rows(key: int, bank_no: int, memory: Memory) -> list[tuple[SqlValue, ...]]:

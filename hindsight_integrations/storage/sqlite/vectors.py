@@ -16,12 +16,12 @@ from hindsight_integrations.storage.requests import (
     Vector,
     VectorOperation,
 )
-from hindsight_integrations.storage.sqlite.codec import vector_bytes, vector_of
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,
     key_list,
     memory_keys,
 )
+from hindsight_integrations.storage.values import vector_bytes, vector_of
 
 
 def store(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hindsight_integrations.errors import ConflictError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.model import Change, Source
+from hindsight_integrations.storage.likeness import by_norm
 from hindsight_integrations.storage.requests import (
     ChangeSet,
     MemoryRecord,
@@ -25,7 +26,6 @@ from hindsight_integrations.storage.sqlite.codec import (
     MEMORY_COLUMNS,
     content_row,
     memory_row,
-    micros,
 )
 from hindsight_integrations.storage.sqlite.derived import DERIVED
 from hindsight_integrations.storage.sqlite.keys import (
@@ -35,6 +35,7 @@ from hindsight_integrations.storage.sqlite.keys import (
     memory_keys,
     new_keys,
 )
+from hindsight_integrations.storage.values import micros
 
 
 def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
@@ -55,7 +56,7 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     used += [named.entity_id for named in changes.names]
     entity_keys = entities.resolve(cursor, bank, changes.entities, used)
     for named in changes.names:
-        names = entities.by_norm((named.name, *named.aliases))
+        names = by_norm((named.name, *named.aliases))
         entity_edits.set_names(cursor, bank, entity_keys[named.entity_id], names)
     _add(cursor, bank, changes.memories, entity_keys)
     bereft |= _replace(cursor, bank, changes.replaced, entity_keys)

@@ -1,0 +1,56 @@
+"""Moments, vectors and spans as numbers and bytes: what the stores share, to hold alike."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from hindsight_integrations.errors import EmbedderMismatchError
+from hindsight_integrations.storage.requests import Vector
+from hindsight_integrations.timespan import as_utc
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+LAST_MOMENT = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+"""Microseconds since 1970 of the last moment a datetime can hold."""
+
+_DAY = 86_400_000_000
+LENGTH_CLASSES = (_DAY, 31 * _DAY, 366 * _DAY, 36_525 * _DAY, 1 << 60)
+"""Longest spans of each class of times, in microseconds. A window's overlaps in a class lie no
+further from its middle than half the window and half this."""
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970 in UTC; exact for the years 1 to 9999."""
+    return (as_utc(moment) - _EPOCH) // _MICROSECOND
+
+
+def micros_or_none(moment: datetime | None) -> int | None:
+    """The same, of a moment that may be absent."""
+    return None if moment is None else micros(moment)
+
+
+def moment(value: int) -> datetime:
+    """The moment that `micros` was given."""
+    return _EPOCH + value * _MICROSECOND
+
+
+def moment_or_none(value: int | None) -> datetime | None:
+    """The same, of a moment that may be absent."""
+    return None if value is None else moment(value)
+
+
+def vector_bytes(vector: Vector, dimension: int) -> bytes:
+    """Little-endian float32. Raises `EmbedderMismatchError` on another shape."""
+    if vector.shape != (dimension,):
+        raise EmbedderMismatchError(
+            f"a vector has shape {vector.shape}, but the bank's embedder makes ({dimension},); "
+            "use that embedder, or embed the bank anew"
+        )
+    return vector.astype("<f4", copy=False).tobytes()
+
+
+def vector_of(data: bytes) -> Vector:
+    """The vector that `vector_bytes` was given; read-only."""
+    return np.frombuffer(data, dtype="<f4")
