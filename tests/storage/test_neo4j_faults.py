@@ -81,8 +81,9 @@ def test_the_right_password_is_shown_nowhere(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("uri", [f"bolt://127.0.0.1:{free_port()}", "neo4j://nowhere.invalid"])
-def test_an_address_with_no_server_is_named(uri: str) -> None:
+@pytest.mark.parametrize("address", ["bolt://127.0.0.1:{port}", "neo4j://nowhere.invalid"])
+def test_an_address_with_no_server_is_named(address: str) -> None:
+    uri = address.format(port=free_port())
     with pytest.raises(StoreUnavailableError, match=rf"{uri}.*check that the server runs"):
         Neo4jGraph(uri)
 
