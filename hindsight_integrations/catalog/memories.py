@@ -129,32 +129,6 @@ class Memories:
         self._core.bank(checks.bank_id(bank_id))
         return self._core.graph.history(bank_id, checks.label("memory_id", memory_id))
 
-    def _forget(
-        self, bank_id: str, ids: str | Sequence[str], document_id: str | None
-    ) -> tuple[str, ...]:
-        core = self._core
-        bank = core.bank(checks.bank_id(bank_id))
-        wanted = [ids] if isinstance(ids, str) else [*ids]
-        wanted = [checks.label("a memory id", memory_id) for memory_id in wanted]
-        if not wanted and document_id is None:
-            raise InvalidInputError("nothing to forget was named; give ids, or a document_id")
-        with core.lock(bank.key):
-            known = core.graph.get_memories(bank_id, wanted)
-            if missing := [memory_id for memory_id in wanted if memory_id not in known]:
-                raise MemoryNotFoundError(
-                    f"bank {bank_id!r} has no memory {missing[0]!r}; nothing was deleted"
-                )
-            if document_id is not None and not core.graph.get_document(bank_id, document_id):
-                raise DocumentNotFoundError(
-                    f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
-                )
-            documents = () if document_id is None else (document_id,)
-            gone = core.graph.apply(
-                ChangeSet(bank_id, remove_memories=tuple(wanted), remove_documents=documents)
-            )
-        core.flush()
-        return gone
-
     def _record(self, bank_id: str, memory_id: str) -> MemoryRecord:
         self._core.bank(checks.bank_id(bank_id))
         found = self._core.graph.get_records(bank_id, [checks.label("memory_id", memory_id)])
@@ -191,6 +165,33 @@ class Memories:
     ainvalidate = twin(invalidate)
     arestore = twin(restore)
     ahistory = twin(history)
+
+
+def forget(
+    core: Core, bank_id: str, ids: str | Sequence[str], document_id: str | None
+) -> tuple[str, ...]:
+    """Delete memories, by id or with a document; see `Hindsight.forget`."""
+    bank = core.bank(checks.bank_id(bank_id))
+    wanted = [ids] if isinstance(ids, str) else [*ids]
+    wanted = [checks.label("a memory id", memory_id) for memory_id in wanted]
+    if not wanted and document_id is None:
+        raise InvalidInputError("nothing to forget was named; give ids, or a document_id")
+    with core.lock(bank.key):
+        known = core.graph.get_memories(bank_id, wanted)
+        if missing := [memory_id for memory_id in wanted if memory_id not in known]:
+            raise MemoryNotFoundError(
+                f"bank {bank_id!r} has no memory {missing[0]!r}; nothing was deleted"
+            )
+        if document_id is not None and not core.graph.get_document(bank_id, document_id):
+            raise DocumentNotFoundError(
+                f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
+            )
+        documents = () if document_id is None else (document_id,)
+        gone = core.graph.apply(
+            ChangeSet(bank_id, remove_memories=tuple(wanted), remove_documents=documents)
+        )
+    core.flush()
+    return gone
 
 
 def _differences(old: Memory, new: Memory) -> Iterable[tuple[str, object, object]]:
