@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from hindsight_integrations._version import __version__
 
 if TYPE_CHECKING:
+    from hindsight_integrations.conversation import Insight, ReflectionMemory, Remark, Session
     from hindsight_integrations.engine import Hindsight
     from hindsight_integrations.errors import (
         BankExistsError,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.storage.sqlite import SqliteGraph
 
 _HOMES = {
+    "conversation": ("Insight", "ReflectionMemory", "Remark", "Session"),
     "engine": ("Hindsight",),
     "errors": (
         "BankExistsError",

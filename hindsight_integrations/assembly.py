@@ -11,6 +11,7 @@ from hindsight_integrations.core import Core
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.language.embed import Embedder, TokenEncoder, as_embedder
 from hindsight_integrations.language.encode import TextEncoder
+from hindsight_integrations.language.llm import StructuredModel, as_model
 from hindsight_integrations.language.minilm import MiniLM
 from hindsight_integrations.language.pipeline import Pipeline
 from hindsight_integrations.language.tokens import Tokenizer, as_tokenizer
@@ -53,7 +54,8 @@ def assemble(
         )
     encoder = _encoder(embedder)
     tokenizer = as_tokenizer("cl100k_base")
-    chosen = _extractor(extractor, llm, settings, tokenizer)
+    model = None if llm is None else as_model(llm)
+    chosen = _extractor(extractor, model, settings, tokenizer)
     order = None if reranker is None or reranker == "local" else as_reranker(reranker)
     with ExitStack() as opened:
         where, store, index = _stores(path, graph, vectors, settings, opened)
@@ -66,6 +68,7 @@ def assemble(
             settings=settings,
             reranker=order,
             reranking=reranker is not None,
+            model=model,
             release=opened.pop_all().close,
         )
     core.flush()
@@ -135,7 +138,10 @@ def _encoder(embedder: object | None) -> TextEncoder:
 
 
 def _extractor(
-    extractor: object | None, llm: object | None, settings: Settings, tokenizer: Tokenizer
+    extractor: object | None,
+    model: StructuredModel | None,
+    settings: Settings,
+    tokenizer: Tokenizer,
 ) -> Extractor:
     if extractor is not None:
         if not callable(getattr(extractor, "extract", None)) or not hasattr(extractor, "id"):
@@ -144,9 +150,9 @@ def _extractor(
                 "`extract(passages, known)` method, or a chat model as llm="
             )
         return cast(Extractor, extractor)
-    if llm is not None:
+    if model is not None:
         return LLMExtractor(
-            llm,
+            model,
             fact_tokens=settings.fact_tokens,
             hemisphere=settings.hemisphere,
             tokenizer=tokenizer,

@@ -16,10 +16,19 @@ from hindsight_integrations.errors import (
     StoreError,
 )
 from hindsight_integrations.language.encode import TextEncoder
+from hindsight_integrations.language.llm import StructuredModel
 from hindsight_integrations.language.tokens import Tokenizer
-from hindsight_integrations.model import Bank
+from hindsight_integrations.model import Bank, MemoryType
 from hindsight_integrations.recall.pipeline import RecallParts
 from hindsight_integrations.recall.ports import Reranker
+from hindsight_integrations.reflect.consolidate import Consolidation, rounds
+from hindsight_integrations.reflect.llm_consolidate import LLMConsolidator
+from hindsight_integrations.reflect.mental_models import ModelParts, refresh_due
+from hindsight_integrations.reflect.opinions import OpinionRules
+from hindsight_integrations.reflect.parts import ReflectParts
+from hindsight_integrations.reflect.ports import Consolidator
+from hindsight_integrations.reflect.rules import RuleConsolidator
+from hindsight_integrations.reflect.worker import Worker
 from hindsight_integrations.retain.draft import RetainParts
 from hindsight_integrations.retain.ports import Extractor
 from hindsight_integrations.settings import Settings
@@ -50,6 +59,7 @@ class Core:
         settings: Settings,
         reranker: Reranker | None,
         reranking: bool,
+        model: StructuredModel | None,
         release: Callable[[], None],
     ) -> None:
         self.graph = graph
@@ -58,6 +68,7 @@ class Core:
         self.settings = settings
         self.extractor = extractor
         self.tokenizer = tokenizer
+        self.model = model
         self._release = release
         self._executor = ThreadPoolExecutor(ARMS_AT_ONCE, thread_name_prefix="hindsight-arm")
         self._locks: dict[str, threading.RLock] = {}
@@ -74,6 +85,14 @@ class Core:
         self.recalling = RecallParts(
             graph, index, encoder, tokenizer, self._executor, settings, reranker, reranking
         )
+        rules, opinion_rules = RuleConsolidator(settings.observation_similarity), OpinionRules()
+        consolidator, opinions = self._consolidators() or (rules, opinion_rules)
+        self.reflecting = ReflectParts(
+            graph, index, encoder, settings, consolidator, opinions, rules, opinion_rules,
+            self.lock, self.flush,
+        )  # fmt: skip
+        self.worker = Worker(self.consolidations, settings.consolidation_delay)
+        self.probes["reflecting"] = self.worker.state
 
     @property
     def stamp(self) -> EmbedderStamp:
@@ -140,8 +159,34 @@ class Core:
                 self.lag = error
                 log.warning("the vector index is behind the graph and will catch up: %s", error)
 
+    def consolidations(self, bank_id: str) -> Iterator[Consolidation]:
+        """Reflect on what waits in a bank, a batch at a time; last, refresh its mental models."""
+        bank = self.bank(bank_id)
+        changed = False
+        for done in rounds(self.reflecting, bank):
+            changed = changed or done.considered > 0
+            yield done
+        if changed:
+            models = refresh_due(ModelParts(self.recalling, self.lock, self.model), bank)
+            yield Consolidation(bank_id, failures=models.failures)
+
+    def reflect_later(self, bank_id: str) -> None:
+        """Have the bank reflected on in the background, if the settings ask for it."""
+        if self.settings.consolidate:
+            self.worker.wake(bank_id)
+
+    def _consolidators(self) -> tuple[Consolidator, Consolidator] | None:
+        """What the language model, if there is one, draws: observations and opinions."""
+        if self.model is None:
+            return None
+        return (
+            LLMConsolidator(self.model, tokenizer=self.tokenizer),
+            LLMConsolidator(self.model, concluding=MemoryType.OPINION, tokenizer=self.tokenizer),
+        )
+
     def close(self) -> None:
-        """Let go of everything; calling it twice is harmless."""
+        """Finish reflecting, and let go of everything; calling it twice is harmless."""
+        self.worker.close()
         if self._closed:
             return
         self._closed = True

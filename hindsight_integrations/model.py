@@ -23,9 +23,11 @@ __all__ = [
     "LinkKind",
     "Memory",
     "MemoryType",
+    "MentalModel",
     "Message",
     "Metadata",
     "MetadataValue",
+    "ObservationKind",
     "Page",
     "Precision",
     "Source",
@@ -159,9 +161,13 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One place where a memory was stated.
+    """One place where a memory was stated; or, for a conclusion, one memory it rests on.
 
-    `reference` is the caller's own id of the message or record, if it gave one.
+    Attributes:
+        reference: the caller's own id of the message or record, if it gave one.
+        memory_id: the memory it rests on; its place and moment are then that memory's.
+        quote: the words of that memory it rests on, exactly as they stand there.
+        supports: False for evidence against an opinion.
     """
 
     document_id: str | None = None
@@ -169,6 +175,9 @@ class Source:
     position: int = 0
     mentioned_at: datetime = field(default_factory=utc_now)
     reference: str | None = None
+    memory_id: str | None = None
+    quote: str | None = None
+    supports: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +193,10 @@ class Memory:
         entities: canonical names of the people, places and things it mentions.
         confidence: 0 to 1, for opinions and for facts of uncertain extraction.
         scope: a partition within the bank that recall can be limited to.
-        sources: every place it was stated; their number is its proof count.
+        sources: every place it was stated, or every memory it rests on; the number of those
+            that support it is its proof count.
+        kind: of an observation, one of `ObservationKind`.
+        reasoning: of a conclusion, how it was drawn.
         expires_at: from then on recall passes it over.
         invalidated_at: since then it is held to be wrong; kept for history, never recalled.
     """
@@ -208,6 +220,8 @@ class Memory:
     expires_at: datetime | None = None
     invalidated_at: datetime | None = None
     invalidated_because: str | None = None
+    kind: str | None = None
+    reasoning: str | None = None
 
     @property
     def occurred_start(self) -> datetime | None:
@@ -222,7 +236,7 @@ class Memory:
     @property
     def proof_count(self) -> int:
         """In how many places it was stated, at least one."""
-        return max(1, len(self.sources))
+        return max(1, sum(source.supports for source in self.sources))
 
     @property
     def document_id(self) -> str | None:
@@ -242,6 +256,49 @@ class Entity:
     mention_count: int = 0
     first_seen: datetime | None = None
     last_seen: datetime | None = None
+
+
+class ObservationKind(StrEnum):
+    """What an observation says of its subject."""
+
+    PATTERN = "pattern"
+    """What happens again and again."""
+    CAUSAL = "causal"
+    """What leads to what."""
+    GENERALIZATION = "generalization"
+    """What holds of the subject, from several statements."""
+    PREFERENCE = "preference"
+    """What somebody likes, avoids or chooses."""
+    RISK = "risk"
+    """What may go wrong."""
+    STRATEGY = "strategy"
+    """What works, or is planned, towards an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class MentalModel:
+    """A summary that the user curates; reflection reads it first.
+
+    Attributes:
+        text: the summary.
+        source_query: the question whose answer it is, if it can be refreshed.
+        max_tokens: of a refreshed text, at most.
+        sources: ids of the memories it was last made from; empty for a text of the user's own.
+        refreshed_at: when the text was last written.
+        auto_refresh: whether consolidation refreshes it when it has become stale.
+    """
+
+    id: str
+    bank_id: str
+    name: str
+    text: str
+    source_query: str | None = None
+    max_tokens: int = 1024
+    tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    auto_refresh: bool = False
+    created_at: datetime = field(default_factory=utc_now)
+    refreshed_at: datetime = field(default_factory=utc_now)
 
 
 class LinkKind(StrEnum):

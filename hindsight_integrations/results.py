@@ -218,6 +218,9 @@ class RecallResult:
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.memories)
 
+    def __getitem__(self, place: int) -> Recalled:
+        return self.memories[place]
+
     def __len__(self) -> int:
         return len(self.memories)
 

@@ -53,12 +53,24 @@ class Settings:
     """Token budget of a recall when the call names none."""
     rrf_k: int = 60
     """The k of reciprocal rank fusion (Cormack, Clarke, Buettcher 2009)."""
-    rerank_candidates: int = 100
+    rerank_candidates: int = 200
     """Memories that the reranker reads at most."""
     hemisphere: Hemisphere = "north"
     """Where the user's seasons are."""
     arm_timeout: float = 10.0
     """Seconds after which recall goes on without an arm, and says so."""
+
+    # Reflecting
+    consolidate: bool = True
+    """Whether observations are drawn in the background after a retain."""
+    consolidation_batch: int = 128
+    """Memories reflected on in one transaction."""
+    consolidation_delay: float = 0.5
+    """Seconds without a retain after which what waits is reflected on."""
+    consolidation_tokens: int = 200_000
+    """Tokens that one consolidation may take of a language model; what is left then waits."""
+    observation_similarity: float = 0.45
+    """Cosine from which memories that share a phrase are of one matter."""
 
     # Storing
     durable: bool = False
@@ -110,6 +122,10 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("rrf_k", 1, 10_000),
     ("rerank_candidates", 0, 5000),
     ("arm_timeout", 0.01, 3600),
+    ("consolidation_batch", 1, 5000),
+    ("consolidation_delay", 0.0, 3600),
+    ("consolidation_tokens", 0, 1_000_000_000),
+    ("observation_similarity", 0.0, 1.0),
 )
 
 

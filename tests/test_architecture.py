@@ -15,14 +15,26 @@ LEVELS = [
     {"_version", "errors"},
     {"timespan"},
     {"model", "settings", "naming", "prompts"},
-    {"checks", "results"},
+    {"checks", "results", "conclusions"},
+    {"reflections"},
     {"language", "storage"},
     {"retain", "recall"},
+    {"reflect"},
     {"core"},
     {"moving"},
     {"assembly", "catalog"},
     {"engine"},
-    {"replay", "explain", "evaluate", "benchmark", "demo", "cli"},
+    {
+        "replay",
+        "explain",
+        "evaluate",
+        "benchmark",
+        "demo",
+        "cli",
+        "conversation",
+        "langchain",
+        "llamaindex",
+    },
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 HELPERS = {"asynchronous"}  # depends on nothing and may be used anywhere

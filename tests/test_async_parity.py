@@ -7,11 +7,14 @@ import inspect
 
 import pytest
 
-from hindsight_integrations import BankNotFoundError, Hindsight
+from hindsight_integrations import BankNotFoundError, Hindsight, ReflectionMemory, Session
 from hindsight_integrations.catalog.banks import Banks
 from hindsight_integrations.catalog.entities import Entities
 from hindsight_integrations.catalog.maintenance import Maintenance
 from hindsight_integrations.catalog.memories import Memories
+from hindsight_integrations.catalog.mental_models import MentalModels
+from hindsight_integrations.catalog.observations import Observations
+from hindsight_integrations.catalog.opinions import Opinions
 
 NOT_WORK = {"in_memory", "from_env"}
 
@@ -24,7 +27,21 @@ def public_methods(kind: type) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("kind", [Hindsight, Banks, Memories, Entities, Maintenance])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Hindsight,
+        Banks,
+        Memories,
+        Entities,
+        Observations,
+        MentalModels,
+        Opinions,
+        Maintenance,
+        Session,
+        ReflectionMemory,
+    ],
+)
 def test_every_method_has_a_twin_of_the_same_signature(kind: type) -> None:
     methods = public_methods(kind)
     plain = [name for name in methods if not inspect.iscoroutinefunction(getattr(kind, name))]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.cli import app
 
 SEEDS = (
@@ -37,7 +37,11 @@ Run = Callable[..., Ran]
 
 def runs_on(folder: Path) -> Run:
     def run(*arguments: str, input: str | None = None) -> Ran:
-        environ = {"HINDSIGHT_PATH": str(folder), "COLUMNS": "100"}
+        environ = {
+            "HINDSIGHT_PATH": str(folder),
+            "HINDSIGHT_CONSOLIDATE": "false",  # a bank then holds just what the test retained
+            "COLUMNS": "100",
+        }
         found = CliRunner().invoke(app, list(arguments), input=input, env=environ)
         return Ran(found.exit_code, found.stdout, found.stderr)
 
@@ -48,7 +52,7 @@ def runs_on(folder: Path) -> Run:
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with a few memories, only to be read."""
     folder = tmp_path_factory.mktemp("seeded") / "store"
-    with Hindsight(folder) as memory:
+    with Hindsight(folder, settings=Settings(consolidate=False)) as memory:
         memory.retain_many("default", SEEDS)
         memory.banks.create("empty", name="Nobody's")
     return folder

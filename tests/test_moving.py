@@ -33,14 +33,24 @@ from hindsight_integrations import (
     MemoryType,
     Precision,
     SchemaVersionError,
+    Settings,
     Source,
     StoreCorruptError,
     StoreError,
     TimeSpan,
 )
-from hindsight_integrations.model import Change, Chunk, Document, Link, LinkKind
+from hindsight_integrations.model import (
+    Change,
+    Chunk,
+    Document,
+    Link,
+    LinkKind,
+    MentalModel,
+    ObservationKind,
+)
 from hindsight_integrations.moving.exporting import ExportResult
 from hindsight_integrations.moving.importing import UNFINISHED, ImportResult
+from hindsight_integrations.storage.neo4j import Neo4jGraph
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
     ChangeSet,
@@ -51,6 +61,9 @@ from hindsight_integrations.storage.requests import (
 from hindsight_integrations.storage.sqlite import SqliteGraph
 
 from .storage.graphs import NOW, STAMP, chunk, document, entity_id, keep, record
+from .storage.neo4j_server import Address, empty_neo4j, neo4j_address
+
+__all__ = ["empty_neo4j", "neo4j_address"]
 
 SAID = datetime(2024, 5, 7, 9, 30, 15, 123456, tzinfo=timezone(timedelta(hours=2)))
 EVERYTHING = MemoryFilter(now=datetime.min.replace(tzinfo=UTC), include_invalid=True)
@@ -117,6 +130,38 @@ def lived_in(memory: Hindsight, bank: str) -> None:
     first, second, *_ = memory.memories.list(bank).items
     memory.memories.update(bank, first.id, text=first.text + " It is a secret.", reason="typo")
     memory.memories.invalidate(bank, second.id, "retracted")
+    concluded(memory, bank)
+
+
+def concluded(memory: Hindsight, bank: str) -> None:
+    """Conclusions, one of which rests on a later one, mental models, and what waits."""
+    graph = memory._core.graph
+    ids = list(graph.memory_ids(bank))
+    (like,) = graph.get_records(bank, ids[-1:]).values()
+
+    def conclusion(id: str, *sources: Source) -> MemoryRecord:
+        concluded = replace(
+            like.memory,
+            id=id,
+            type=MemoryType.OBSERVATION,
+            kind=ObservationKind.RISK.value,
+            reasoning='"so" it is said',
+            sources=sources,
+        )
+        return replace(like, memory=concluded)
+
+    first = Source(memory_id=ids[0], mentioned_at=SAID, quote="Project «Heron»")
+    against = Source(memory_id=ids[1], mentioned_at=SAID, quote="no", supports=False)
+    model = MentalModel(
+        "mm-1", bank, "Heron", "Ruth runs it.", "Who runs it?", 99, ("é",), (ids[0],), True
+    )
+    refreshed = Change("mm-1", "refresh", "text", None, model.text, SAID)
+    graph.apply(ChangeSet(bank, memories=(conclusion("o-1", first, against),)))
+    graph.apply(ChangeSet(bank, memories=(conclusion("o-2", first),), reflected=tuple(ids[2:])))
+    later = Source(memory_id="o-2", mentioned_at=SAID)
+    graph.apply(ChangeSet(bank, sources=(("o-1", later),), unreflected=("o-1",)))
+    graph.apply(ChangeSet(bank, mental_models=(model,), history=(refreshed,)))
+    memory._core.flush()
 
 
 def everything(memory: Hindsight, bank: str) -> dict[str, list[object]]:
@@ -136,6 +181,9 @@ def everything(memory: Hindsight, bank: str) -> dict[str, list[object]]:
         "memories": [plain(each) for each in graph.get_records(bank, ids).values()],
         "links": list(graph.links(bank, ids, 1000, EVERYTHING)),
         "changes": list(graph.changes(bank)),
+        "resting": [graph.resting_on(bank, ids)],
+        "waiting": list(graph.unreflected(bank, 1000)),
+        "models": [replace(each, bank_id="") for each in graph.mental_models(bank)],
         "lexemes": [graph.lexeme_stats(bank, ["ferri", "tea", "ruth"])],
     }
 
@@ -154,10 +202,17 @@ def answers(memory: Hindsight, bank: str) -> list[list[str]]:
     return [[found.id for found in memory.recall(bank, question)] for question in QUESTIONS]
 
 
+@pytest.fixture
+def memory() -> Iterator[Hindsight]:
+    """An engine that stores what it is told, and nothing by itself."""
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
+        yield engine
+
+
 @pytest.fixture(scope="module")
 def home() -> Iterator[Hindsight]:
     """An engine with a bank "alice" that is only to be read, and room for others."""
-    with Hindsight.in_memory() as memory:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
         lived_in(memory, "alice")
         yield memory
 
@@ -183,11 +238,28 @@ def test_a_bank_goes_to_another_memory_and_back_without_a_byte_changed(
     assert (tmp_path / "back.jsonl").read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.slow
+def test_a_bank_goes_to_a_server_and_back_without_a_byte_changed(
+    home: Hindsight, whole: Path, empty_neo4j: Address, tmp_path: Path
+) -> None:
+    away = Neo4jGraph(empty_neo4j.uri, **empty_neo4j.options())
+    with Hindsight(tmp_path / "vectors", graph=away) as server:
+        import_(server, whole)
+        assert everything(server, "alice") == everything(home, "alice")
+        assert server.maintenance.doctor().findings == ()
+        export(server, "alice", tmp_path / "back.jsonl")
+    assert (tmp_path / "back.jsonl").read_bytes() == whole.read_bytes()
+    import_(home, tmp_path / "back.jsonl", "back")
+    assert everything(home, "back") == everything(home, "alice")
+    home.banks.delete("back")
+
+
 def test_every_part_is_there_to_be_compared(home: Hindsight, whole: Path) -> None:
     assert all(everything(home, "alice").values())
     kinds = {next(iter(json.loads(line))) for line in whole.read_bytes().splitlines()}
     assert kinds == {
-        "hindsight-bank", "document", "chunk", "entity", "edited", "memory", "link", "change", "end"
+        "hindsight-bank", "document", "chunk", "entity", "edited", "memory", "evidence",
+        "waiting", "link", "change", "model", "end",
     }  # fmt: skip
 
 
@@ -297,6 +369,19 @@ MEMORIES = st.builds(
     expires_at=st.none() | MOMENTS,
     invalidated_at=st.none() | MOMENTS,
     invalidated_because=st.none() | TEXTS,
+    kind=st.none() | TEXTS,
+    reasoning=st.none() | TEXTS,
+)
+EVIDENCE = st.builds(
+    Source,
+    st.none(),
+    st.none(),
+    st.integers(0, 9),
+    MOMENTS,
+    st.none() | TEXTS,
+    st.sampled_from(["m0", "o0", "o1", "o2"]),
+    st.none() | TEXTS,
+    st.booleans(),
 )
 RECORDS = st.builds(
     MemoryRecord,
@@ -315,9 +400,17 @@ def unit_vector(seed: int) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 @settings(max_examples=60)
-@given(st.lists(RECORDS, min_size=1, max_size=4), st.lists(TEXTS, max_size=3))
+@given(
+    st.lists(RECORDS, min_size=1, max_size=4),
+    st.lists(TEXTS, max_size=3),
+    st.lists(st.lists(EVIDENCE, max_size=3, unique=True), max_size=3),
+)
 def test_whatever_a_store_can_hold_comes_back_the_same(
-    home: Hindsight, whole: Path, records: list[MemoryRecord], texts: list[str]
+    home: Hindsight,
+    whole: Path,
+    records: list[MemoryRecord],
+    texts: list[str],
+    evidence: list[list[Source]],
 ) -> None:
     bank, copy, path = f"random {next(NUMBERS)}", f"copy {next(NUMBERS)}", whole.with_suffix(".tmp")
     graph = home._core.graph
@@ -330,13 +423,25 @@ def test_whatever_a_store_can_hold_comes_back_the_same(
         )
         for id, each in zip(ids, records, strict=True)
     ]
+    on_first = Source(memory_id="m0", mentioned_at=SAID)
+    conclusions = [
+        replace(
+            records[0], memory=replace(records[0].memory, id=f"o{n}", sources=(*given, on_first))
+        )
+        for n, given in enumerate(evidence)
+    ]
     graph.apply(
         ChangeSet(
             bank,
             documents=(Document("d", bank, "f", SAID, SAID),),
             chunks=tuple(Chunk(f"c{n}", "d", n, text, "f") for n, text in enumerate(texts)),
             entities=(entity,),
-            memories=tuple(numbered),
+            memories=(*conclusions, *numbered),
+            mental_models=tuple(
+                MentalModel(f"mm{n}", bank, text, text, text, n, (text,), (text,), n > 0)
+                for n, text in enumerate(texts)
+            ),
+            reflected=tuple(ids[1:]),
             links=tuple(Link(id, "m0", LinkKind.CAUSAL, 1 / 3) for id in ids),
         )
     )
@@ -431,10 +536,36 @@ def test_a_file_of_another_kind_is_refused(home: Hindsight, tmp_path: Path, data
 
 def test_a_file_of_a_newer_release_is_refused(home: Hindsight, whole: Path, tmp_path: Path) -> None:
     header, *rest = whole.read_bytes().splitlines()[:-1]
-    newer = header.replace(b'"schema":1', b'"schema":2,"planet":"Mars"')
+    newer = header.replace(b'"schema":2', b'"schema":3,"planet":"Mars"')
     message = refused(home, signed([newer, *rest]), tmp_path, SchemaVersionError)
-    assert "format version 2" in message
+    assert "format version 3" in message
     assert "upgrade" in message
+
+
+def test_a_file_from_before_conclusions_is_read_and_all_it_holds_waits(
+    home: Hindsight, memory: Hindsight, whole: Path, tmp_path: Path
+) -> None:
+    older = []
+    for line in map(json.loads, whole.read_bytes().splitlines()[:-1]):
+        if record := line.get("memory"):
+            if record["memory"]["kind"]:
+                continue
+            for lacking in ("kind", "reasoning"):
+                del record["memory"][lacking]
+            for stated in record["memory"]["sources"]:
+                for lacking in ("memory_id", "quote", "supports"):
+                    del stated[lacking]
+        if not line.keys() & {"evidence", "waiting", "model"}:
+            older.append(json.dumps(line).encode())
+    older[0] = older[0].replace(b'"schema": 2', b'"schema": 1')
+    links = [line for line in older if not (line.startswith(b'{"link"') and b'"o-' in line)]
+    (tmp_path / "older").write_bytes(signed(links))
+    import_(memory, tmp_path / "older")
+    assert everything(memory, "alice")["memories"] == everything(home, "alice")["memories"][:-2]
+    graph = memory._core.graph
+    stored = graph.get_memories("alice", list(graph.memory_ids("alice"))).values()
+    valid = [each.id for each in stored if each.invalidated_at is None]
+    assert graph.unreflected("alice", 1000) == valid
 
 
 def test_what_was_taken_out_doubled_or_put_behind_the_end_is_refused(

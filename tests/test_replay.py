@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,12 +41,30 @@ from hindsight_integrations.results import SkipReason
 from hindsight_integrations.retain.extract import SentenceExtractor
 from hindsight_integrations.retain.pipeline import retain
 from hindsight_integrations.retain.ports import Fact, Passage
-from hindsight_integrations.retain.request import Stamp, Submission, Turn, text_submission
+from hindsight_integrations.retain.request import (
+    Stamp,
+    Submission,
+    Turn,
+    UpdateMode,
+    text_submission,
+)
+from hindsight_integrations.storage.requests import Mark
 
 from .storage.chroma_server import free_port, serve
 
 SOON = Backoff(0.001, 0.01)
 NEVER = Backoff(3600.0, 3600.0)
+
+
+def opened(folder: Path, **options: Any) -> Hindsight:
+    """A memory that stores what it is told, and nothing by itself."""
+    return Hindsight(folder, settings=Settings(consolidate=False), **options)
+
+
+@pytest.fixture
+def memory() -> Iterator[Hindsight]:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
+        yield engine
 
 
 @pytest.fixture
@@ -55,12 +74,11 @@ def queue(tmp_path: Path) -> Path:
 
 def everything(memory: Hindsight, bank: str = "b") -> list[Memory]:
     """All memories, in the order they were stored."""
-    found: list[Memory] = []
-    cursor: str | None = None
-    while not found or cursor:
-        page = memory.memories.list(bank, limit=1000, cursor=cursor)
+    page = memory.memories.list(bank, limit=1000)
+    found = [*page.items]
+    while page.next_cursor:
+        page = memory.memories.list(bank, limit=1000, cursor=page.next_cursor)
         found += page.items
-        cursor = page.next_cursor
     return found
 
 
@@ -209,6 +227,24 @@ def test_what_was_struck_leaves_no_text_and_no_room_behind(queue: Path) -> None:
     assert queue.stat().st_size == empty
 
 
+def test_a_queue_of_an_older_release_gets_a_name_and_keeps_what_waits(queue: Path) -> None:
+    older = ReplayQueue(queue)
+    added = older.add("b", [submission("Boat 0 is red.")])
+    older.close()
+    with sqlite3.connect(queue) as database:
+        database.execute("DROP TABLE queue")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+    newer = ReplayQueue(queue)
+    assert len(newer.identity) == 16
+    assert newer.identity != older.identity
+    assert tuple(newer.head(9)) == added
+    newer.close()
+    again = ReplayQueue(queue)
+    assert again.identity == newer.identity
+    again.close()
+
+
 @pytest.fixture
 def full_disk() -> Iterator[Callable[[int], None]]:
     """Lets no file of this process grow beyond so many bytes: the system refuses the write."""
@@ -220,7 +256,7 @@ def full_disk() -> Iterator[Callable[[int], None]]:
 def test_on_a_full_disk_nothing_is_acknowledged_and_what_waits_is_kept(
     folder: Path, queue: Path, full_disk: Callable[[int], None]
 ) -> None:
-    with Hindsight(folder), DurableRetain(lambda: Hindsight(folder), queue) as durable:
+    with opened(folder), DurableRetain(lambda: opened(folder), queue) as durable:
         durable.retain("b", "There was room for this.")
         full_disk(50_000)
         with pytest.raises(StoreUnavailableError, match="disk"):
@@ -327,8 +363,8 @@ def test_what_is_retained_while_the_store_is_away_is_stored_in_order_when_it_is_
     folder: Path, queue: Path
 ) -> None:
     said = datetime(2024, 5, 7, tzinfo=UTC)
-    with DurableRetain(lambda: Hindsight(folder), queue, backoff=SOON) as durable:
-        with Hindsight(folder):  # the folder is another's: what it is asked is refused
+    with DurableRetain(lambda: opened(folder), queue, backoff=SOON) as durable:
+        with opened(folder):  # the folder is another's: what it is asked is refused
             first = durable.retain("b", "Boat 0 is red.")
             assert first.result.stored == ()
             assert len(first.queued) == len(first.document_ids) == 1
@@ -353,19 +389,19 @@ def test_what_is_retained_while_the_store_is_away_is_stored_in_order_when_it_is_
 
 
 def test_a_later_process_sends_what_an_earlier_one_queued(folder: Path, queue: Path) -> None:
-    with Hindsight(folder), DurableRetain(lambda: Hindsight(folder), queue) as durable:
+    with opened(folder), DurableRetain(lambda: opened(folder), queue) as durable:
         durable.retain("b", "Boat 0 is red.")
         durable.retain("b", "Boat 1 is red.")
-    with DurableRetain(lambda: Hindsight(folder), queue) as durable:
+    with DurableRetain(lambda: opened(folder), queue) as durable:
         assert durable.drain()
         assert texts(durable.memory) == ["Boat 0 is red.", "Boat 1 is red."]
-    Hindsight(folder).close()  # what a function opened was closed
+    opened(folder).close()  # what a function opened was closed
 
 
 def test_state_tells_when_the_store_is_asked_again_and_why(folder: Path, queue: Path) -> None:
     with (
-        Hindsight(folder),
-        DurableRetain(lambda: Hindsight(folder), queue, backoff=NEVER, patience=1e6) as durable,
+        opened(folder),
+        DurableRetain(lambda: opened(folder), queue, backoff=NEVER, patience=1e6) as durable,
     ):
         durable.retain("b", "Boat 0 is red.")
         state = durable.state()
@@ -417,13 +453,77 @@ def test_what_was_stored_and_not_struck_is_not_stored_twice(
     assert died.claim()
     with DurableRetain(memory, queue) as durable:
         call(durable)
-        core = memory._core
-        for operation in died.head(100):
-            retain(core.retaining, core.bank("b"), [operation.submission])
-        stored = {m.id: (m.text, m.sources, m.mentioned_at) for m in everything(memory)}
+        store_unstruck(memory, died)
+        stored = everything(memory)
         died.close()
         assert durable.drain()
-    assert {m.id: (m.text, m.sources, m.mentioned_at) for m in everything(memory)} == stored
+    assert everything(memory) == stored
+
+
+def store_unstruck(memory: Hindsight, died: ReplayQueue) -> None:
+    """Store what is queued, as a sender does that is killed before it can strike it."""
+    core = memory._core
+    for each in died.head(100):
+        mark = Mark(died.identity, each.number)
+        retain(core.retaining, core.bank_or_new("b"), [each.submission], mark)
+
+
+MEANWHILE: dict[str, Callable[[Hindsight], object]] = {
+    "forgotten": lambda m: m.forget("b", document_id="d"),
+    "replaced": lambda m: m.retain("b", "Boat 1 is blue.", document_id="d"),
+    "appended to": lambda m: m.retain(
+        "b", "Boat 1 is blue.", document_id="d", update_mode="append"
+    ),
+}
+
+
+@pytest.mark.parametrize("change", MEANWHILE.values(), ids=MEANWHILE)
+@pytest.mark.parametrize("mode", ["replace", "append"])
+def test_what_others_did_to_a_stored_retain_before_it_was_struck_stands(
+    memory: Hindsight, queue: Path, change: Callable[[Hindsight], object], mode: UpdateMode
+) -> None:
+    died = ReplayQueue(queue)
+    assert died.claim()
+    with DurableRetain(memory, queue) as durable:
+        durable.retain("b", "Boat 0 is red.", document_id="d", update_mode=mode)
+        store_unstruck(memory, died)
+        change(memory)
+        stored = everything(memory)
+        died.close()
+        durable.retain("b", "Boat 2 is green.")
+        assert durable.drain()
+    assert everything(memory)[: len(stored)] == stored
+    assert texts(memory)[len(stored) :] == ["Boat 2 is green."]
+
+
+def test_a_retain_that_changes_nothing_is_marked_too(memory: Hindsight, queue: Path) -> None:
+    with DurableRetain(memory, queue) as durable:
+        name = durable._queue.identity
+        marks = []
+        for _ in range(2):
+            durable.retain("b", "Boat 0 is red.", document_id="d")
+            marks.append(memory._core.graph.mark("b", name))
+        assert 0 < marks[0] < marks[1]
+        assert len(texts(memory)) == 1
+
+
+def test_a_queue_put_back_from_a_backup_loses_nothing_and_repeats_nothing(
+    memory: Hindsight, queue: Path
+) -> None:
+    waiting = ReplayQueue(queue)
+    waiting.add("b", [submission("Boat 0 is red.", "d")])
+    waiting.close()
+    backup = queue.read_bytes()
+    with DurableRetain(memory, queue) as durable:
+        for n in range(1, 9):
+            durable.retain("b", f"Boat {n} is red.")
+    memory.forget("b", document_id="d")
+    stored = texts(memory)
+    queue.write_bytes(backup)
+    with DurableRetain(memory, queue) as durable:
+        durable.retain("b", "Boat 9 is red.")
+        assert durable.drain()
+    assert texts(memory) == [*stored, "Boat 9 is red."]
 
 
 # A retain at fault
@@ -443,13 +543,13 @@ class Letters:
 @pytest.fixture
 def foreign(folder: Path) -> Path:
     """A folder whose bank "foreign" has the vectors of another embedder."""
-    with Hindsight(folder, embedder=Letters()) as memory:
+    with opened(folder, embedder=Letters()) as memory:
         memory.retain("foreign", "Boat 0 is red.")
     return folder
 
 
 def test_a_refusal_is_told_to_the_caller_that_waits(foreign: Path, queue: Path) -> None:
-    with Hindsight(foreign) as memory, DurableRetain(memory, queue) as durable:
+    with opened(foreign) as memory, DurableRetain(memory, queue) as durable:
         with pytest.raises(EmbedderMismatchError):
             durable.retain("foreign", "Boat 1 is red.")
         many = durable.retain_many("foreign", ["Boat 2 is red.", "Boat 3 is red."])
@@ -460,8 +560,8 @@ def test_a_refusal_is_told_to_the_caller_that_waits(foreign: Path, queue: Path) 
 
 
 def test_a_retain_at_fault_is_set_aside_and_holds_up_no_other(foreign: Path, queue: Path) -> None:
-    with DurableRetain(lambda: Hindsight(foreign), queue, backoff=SOON) as durable:
-        with Hindsight(foreign):
+    with DurableRetain(lambda: opened(foreign), queue, backoff=SOON) as durable:
+        with opened(foreign):
             durable.retain("b", "Boat 0 is red.")
             durable.retain_many("foreign", ["Boat 1 is red.", "Boat 2 is red."])
             durable.retain("b", "Boat 3 is red.")
@@ -486,7 +586,7 @@ def test_a_refusal_after_the_caller_has_gone_is_set_aside(foreign: Path, queue: 
 
     def opening() -> Hindsight:
         away.wait()
-        return Hindsight(foreign)
+        return opened(foreign)
 
     with DurableRetain(opening, queue, patience=0.05) as durable:
         assert durable.retain("foreign", "Boat 1 is red.").queued
@@ -515,17 +615,21 @@ class Moody:
 
 @pytest.fixture
 def moody() -> Iterator[Callable[[int], Hindsight]]:
-    opened: list[Hindsight] = []
+    moody_ones: list[Hindsight] = []
 
     def open_moody(failures: int) -> Hindsight:
         with Hindsight.in_memory() as usual:
             sentences = usual._core.extractor
         assert isinstance(sentences, SentenceExtractor)
-        opened.append(Hindsight.in_memory(extractor=Moody(sentences, failures)))
-        return opened[-1]
+        moody_ones.append(
+            Hindsight.in_memory(
+                extractor=Moody(sentences, failures), settings=Settings(consolidate=False)
+            )
+        )
+        return moody_ones[-1]
 
     yield open_moody
-    for memory in opened:
+    for memory in moody_ones:
         memory.close()
 
 
@@ -572,7 +676,7 @@ def test_a_damaged_entry_is_set_aside(memory: Hindsight, queue: Path) -> None:
     waiting.add("b", [submission(f"Boat {n} is red.") for n in range(3)])
     waiting.close()
     with sqlite3.connect(queue) as database:
-        database.execute("UPDATE waiting SET submission = '{' WHERE number = 2")
+        database.execute("UPDATE waiting SET submission = '{' WHERE submission LIKE '%Boat 1%'")
     database.close()
     with DurableRetain(memory, queue) as durable:
         assert durable.drain()
@@ -584,12 +688,12 @@ def test_a_damaged_entry_is_set_aside(memory: Hindsight, queue: Path) -> None:
 
 
 def test_one_sends_for_all_and_another_takes_over(folder: Path, queue: Path) -> None:
-    opened: list[str] = []
+    names: list[str] = []
 
     def opening(name: str) -> Callable[[], Hindsight]:
         def open_folder() -> Hindsight:
-            opened.append(name)
-            return Hindsight(folder)
+            names.append(name)
+            return opened(folder)
 
         return open_folder
 
@@ -600,11 +704,11 @@ def test_one_sends_for_all_and_another_takes_over(folder: Path, queue: Path) -> 
         assert "another process sends" in str(second.state())
         assert second.drain()
         assert texts(first.memory) == ["Boat 0 is red."]
-        assert opened == ["first"]
+        assert names == ["first"]
         first.close()
         second.retain("b", "Boat 1 is red.")
         assert second.drain()
-        assert opened == ["first", "second"]
+        assert names == ["first", "second"]
         assert texts(second.memory) == ["Boat 0 is red.", "Boat 1 is red."]
 
 
@@ -641,17 +745,46 @@ async def test_twins_do_the_same_inside_a_running_loop(memory: Hindsight, queue:
 
 WRITER = """
 import sys, time
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.replay import Backoff, DurableRetain
 
 folder, queue, url, first = *sys.argv[1:4], int(sys.argv[4])
-opening = lambda: Hindsight(folder, vectors=url)
+opening = lambda: Hindsight(folder, vectors=url, settings=Settings(consolidate=False))
 with DurableRetain(opening, queue, backoff=Backoff(0.05, 0.5)) as durable:
     for n in range(first, first + 100_000):
         receipt = durable.retain("b", f"Kestrel{n} met Osprey{n} at pier {n}.")
         print(n, "queued" if receipt.queued else "stored", flush=True)
         time.sleep(0.02)
 """
+
+
+KILLED_BEFORE_STRIKING = """
+import os, signal, sys
+from hindsight_integrations import Hindsight, Settings
+from hindsight_integrations.replay import DurableRetain, ReplayQueue
+
+ReplayQueue.strike = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+memory = Hindsight(sys.argv[1], settings=Settings(consolidate=False))
+with DurableRetain(memory, sys.argv[2]) as durable:
+    durable.retain_many("b", [{"content": f"Boat {n} is red.", "document_id": f"d{n}"}
+                              for n in range(3)])
+"""
+
+
+@pytest.mark.slow
+def test_a_process_killed_between_the_commit_and_the_striking_doubles_nothing(
+    folder: Path, queue: Path
+) -> None:
+    script = [sys.executable, "-c", KILLED_BEFORE_STRIKING, str(folder), str(queue)]
+    assert subprocess.run(script, check=False).returncode == -signal.SIGKILL
+    with opened(folder) as memory:
+        stored = everything(memory)
+        assert [m.text for m in stored] == [f"Boat {n} is red." for n in range(3)]
+        memory.forget("b", document_id="d1")
+        with DurableRetain(memory, queue) as durable:
+            assert durable.drain()
+            assert durable.set_aside() == []
+        assert everything(memory) == [stored[0], stored[2]]
 
 
 @pytest.mark.slow
@@ -685,7 +818,7 @@ def test_kills_of_the_process_and_of_the_server_lose_nothing_and_double_nothing(
         process.stdout.close()
         acknowledged |= {int(n): how for n, how in (line.split() for line in lines)}
     assert set(acknowledged.values()) == {"queued", "stored"}
-    with DurableRetain(lambda: Hindsight(folder, vectors=url), queue) as durable:
+    with DurableRetain(lambda: opened(folder, vectors=url), queue) as durable:
         assert durable.drain(120)
         assert durable.set_aside() == []
         stored = everything(durable.memory)

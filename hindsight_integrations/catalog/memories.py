@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 
 from hindsight_integrations import checks
 from hindsight_integrations.asynchronous import twin
@@ -15,6 +16,7 @@ from hindsight_integrations.errors import (
     MemoryNotFoundError,
 )
 from hindsight_integrations.model import Change, Memory, MemoryType, Page, utc_now
+from hindsight_integrations.reflect.rewrite import rewritten
 from hindsight_integrations.retain.amend import amended
 from hindsight_integrations.storage.requests import (
     ChangeSet,
@@ -22,6 +24,9 @@ from hindsight_integrations.storage.requests import (
     MemoryFilter,
     MemoryRecord,
 )
+
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+"""A moment at which nothing has expired yet."""
 
 MAX_PAGE = 1000
 """Most memories of a page."""
@@ -140,23 +145,26 @@ class Memories:
         self, bank_id: str, record: MemoryRecord, wanted: Memory, action: str, reason: str | None
     ) -> Memory:
         core = self._core
+        bank = core.bank(bank_id)
         old = record.memory
         now = utc_now()
-        with core.lock(core.bank(bank_id).key):
+        with core.lock(bank.key):
             changed = amended(core.retaining, bank_id, record, replace(wanted, updated_at=now))
-            core.graph.apply(
-                ChangeSet(
-                    bank_id,
-                    entities=changed.created,
-                    names=tuple(EntityNames(e.id, e.name, e.aliases) for e in changed.learnt),
-                    replaced=(changed.record,),
-                    history=tuple(
-                        Change(old.id, action, name, _shown(before), _shown(after), now, reason)
-                        for name, before, after in _differences(old, changed.record.memory)
-                    ),
-                )
+            changes = ChangeSet(
+                bank_id,
+                entities=changed.created,
+                names=tuple(EntityNames(e.id, e.name, e.aliases) for e in changed.learnt),
+                replaced=(changed.record,),
+                history=tuple(
+                    Change(old.id, action, name, _shown(before), _shown(after), now, reason)
+                    for name, before, after in _differences(old, changed.record.memory)
+                ),
             )
+            invalid = {old.id} if wanted.invalidated_at else set()
+            anew = rewritten(core.reflecting, bank, invalid, {old.id: changed.record})
+            core.graph.apply(anew.joined_to(changes))
         core.flush()
+        core.reflect_later(bank_id)
         return changed.record.memory
 
     aget = twin(get)
@@ -187,11 +195,28 @@ def forget(
                 f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
             )
         documents = () if document_id is None else (document_id,)
-        gone = core.graph.apply(
-            ChangeSet(bank_id, remove_memories=tuple(wanted), remove_documents=documents)
-        )
+        leaving = {*wanted, *_only_in(core, bank_id, document_id)}
+        anew = rewritten(core.reflecting, bank, leaving, forgetting=True)
+        changes = ChangeSet(bank_id, remove_memories=tuple(wanted), remove_documents=documents)
+        gone = core.graph.apply(anew.joined_to(changes))
     core.flush()
     return gone
+
+
+def _only_in(core: Core, bank_id: str, document_id: str | None) -> Iterable[str]:
+    """Ids of the memories that were stated in this document alone."""
+    if document_id is None:
+        return
+    filter = MemoryFilter(now=_BEFORE_ALL, document_id=document_id, include_invalid=True)
+    cursor: str | None = None
+    while True:
+        page = core.graph.list_memories(bank_id, filter, limit=MAX_PAGE, cursor=cursor)
+        for memory in page.items:
+            if all(source.document_id == document_id for source in memory.sources):
+                yield memory.id
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 def _differences(old: Memory, new: Memory) -> Iterable[tuple[str, object, object]]:

@@ -16,13 +16,18 @@ from hindsight_integrations.catalog.banks import Banks
 from hindsight_integrations.catalog.entities import Entities
 from hindsight_integrations.catalog.maintenance import Health, Maintenance
 from hindsight_integrations.catalog.memories import Memories
+from hindsight_integrations.catalog.mental_models import MentalModels
+from hindsight_integrations.catalog.observations import Observations
+from hindsight_integrations.catalog.opinions import Opinions
+from hindsight_integrations.engine.consolidating import Consolidating
 from hindsight_integrations.engine.recalling import Recalling
+from hindsight_integrations.engine.reflecting import Reflecting
 from hindsight_integrations.engine.retaining import Retaining
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
 
 
-class Hindsight(Retaining, Recalling):
+class Hindsight(Retaining, Recalling, Consolidating, Reflecting):
     """Long-term memory: banks that retain text, and recall what answers a question.
 
     With a folder everything is embedded: the graph in SQLite, the vectors in Chroma, the models
@@ -41,8 +46,8 @@ class Hindsight(Retaining, Recalling):
             reranker: a function of (query, texts) to scores, a LangChain document compressor, a
             LlamaIndex postprocessor, a sentence-transformers CrossEncoder.
         extractor: draws facts from text; by default one that needs no LLM.
-        llm: a LangChain chat model or LlamaIndex LLM to extract facts with, if no extractor is
-            given.
+        llm: a LangChain chat model, a LlamaIndex LLM or a function (system, user) -> reply: what
+            reflect and consolidate ask, and what draws facts if no extractor is given.
         settings: tunables; see `Settings`.
 
     Raises:
@@ -83,6 +88,9 @@ class Hindsight(Retaining, Recalling):
         self.banks = Banks(self._core)
         self.memories = Memories(self._core)
         self.entities = Entities(self._core)
+        self.observations = Observations(self._core)
+        self.mental_models = MentalModels(self._core)
+        self.opinions = Opinions(self._core)
         self.maintenance = Maintenance(self._core)
 
     @classmethod
@@ -111,7 +119,7 @@ class Hindsight(Retaining, Recalling):
         return self.maintenance.health()
 
     def close(self) -> None:
-        """Release the folder; what was retained is stored already. Twice is harmless."""
+        """Finish what runs in the background, and release the folder. Twice is harmless."""
         self._core.close()
 
     def __enter__(self) -> Self:

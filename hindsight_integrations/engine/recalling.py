@@ -38,6 +38,7 @@ class Recalling:
         min_score: float | None = None,
         chunk_tokens: int = 0,
         entity_tokens: int = 0,
+        prefer_observations: bool = False,
     ) -> RecallResult:
         """The memories that answer a question, best first, as many as fit a token budget.
 
@@ -60,6 +61,7 @@ class Recalling:
                 the bank knows nothing of the matter; see docs/recall.md.
             chunk_tokens: budget for the source chunks of the memories.
             entity_tokens: budget for notes on the entities of the memories.
+            prefer_observations: an observation takes the place of the facts it quotes.
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -85,6 +87,7 @@ class Recalling:
             min_score=min_score,
             chunk_tokens=chunk_tokens,
             entity_tokens=entity_tokens,
+            prefer_observations=prefer_observations,
         )
         banks = [self._core.bank(bank) for bank in request.bank_ids]
         return recall(self._core.recalling, banks, request)

@@ -79,6 +79,7 @@ class Retaining:
         submission = text_submission(item, self._core.settings.max_content_chars)
         bank = self._core.bank_or_new(bank_id)
         result = retain(self._core.retaining, bank, [submission])
+        self._core.reflect_later(bank_id)
         return replace(result, seconds=time.perf_counter() - started)
 
     def retain_many(
@@ -103,6 +104,7 @@ class Retaining:
         batch.check_many(items)
         bank = self._core.bank_or_new(bank_id)
         result = batch.retain_many(self._core.retaining, bank, items, progress)
+        self._core.reflect_later(bank_id)
         return replace(result, seconds=time.perf_counter() - started)
 
     def retain_messages(
@@ -143,6 +145,7 @@ class Retaining:
         )
         bank = self._core.bank_or_new(bank_id)
         result = retain(self._core.retaining, bank, [submission])
+        self._core.reflect_later(bank_id)
         return replace(result, seconds=time.perf_counter() - started)
 
     def retain_memory(
@@ -160,6 +163,7 @@ class Retaining:
         checks.bank_id(bank_id)
         bank = self._core.bank_or_new(bank_id)
         result = prepared.retain_memory(self._core.retaining, bank, memory, vector)
+        self._core.reflect_later(bank_id)
         return replace(result, seconds=time.perf_counter() - started)
 
     aretain = twin(retain)

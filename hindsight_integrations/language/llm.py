@@ -76,11 +76,19 @@ class StructuredModel:
     id: str
     send: Transport
 
-    def ask(self, system: str, user: str, schema: type[T]) -> Answer[T]:
+    def ask(
+        self, system: str, user: str, schema: type[T], check: Callable[[T], object] | None = None
+    ) -> Answer[T]:
         """The model's answer to the two texts, validated.
 
+        Args:
+            system: what the model is to do.
+            user: what with.
+            schema: the form of its answer.
+            check: what else must hold of an answer; it raises `ModelError` or `ValueError`.
+
         Raises:
-            ModelError: the model raised, or its replies could not be read, the second time
+            ModelError: the model raised, or its replies could not be used, the second time
                 knowing what was wrong with the first.
         """
         usage, asked = ModelUsage(), user
@@ -89,7 +97,10 @@ class StructuredModel:
             try:
                 reply = self.send(system, asked, schema)
                 usage += reply.usage
-                return Answer(_read(reply, schema), usage)
+                value = _read(reply, schema)
+                if check is not None:
+                    check(value)
+                return Answer(value, usage)
             except (ModelError, ValueError) as error:
                 # Both frameworks raise a ValueError for a reply that they cannot read.
                 problem = error
@@ -138,11 +149,7 @@ def parse_json(text: str) -> object:
     Raises:
         ModelError: there is none, or it is not valid JSON, or too long.
     """
-    if len(text) > _LONGEST_REPLY:
-        raise ModelError(
-            f"the reply has {len(text)} characters, and {_LONGEST_REPLY} is the most; "
-            f"it starts {text[:_SHOWN]!r}"
-        )
+    _refuse_endless(text)
     body = _THOUGHTS.sub("", text)
     start, end = body.find("{"), body.rfind("}") + 1
     if start < 0 or not end:
@@ -156,7 +163,11 @@ def parse_json(text: str) -> object:
 
 
 def _read(reply: Reply, schema: type[T]) -> T:
-    value = parse_json(reply.text) if reply.filled is None else reply.filled
+    if reply.filled is None:
+        value = parse_json(reply.text)
+    else:
+        value = reply.filled
+        _refuse_endless(_plain(value))
     try:
         return schema.model_validate(value)
     except ValidationError as error:
@@ -170,12 +181,9 @@ def _read(reply: Reply, schema: type[T]) -> T:
 
 
 def _through_langchain(model: Any) -> Transport:
-    structure = getattr(model, "with_structured_output", _no_structured_output)
-
     def send(system: str, user: str, schema: type[BaseModel]) -> Reply:
-        try:
-            structured = structure(schema, include_raw=True)
-        except NotImplementedError:  # it has no tools: let it write the JSON
+        structured = _langchain_structured(model, schema)
+        if structured is None:  # it has no tools: let it write the JSON
             written = AS_JSON.render(system=system, user=user, schema=_described(schema))
             message = model.invoke([("system", written.system), ("human", written.user)])
             return Reply(_langchain_text(message), usage=_langchain_usage(message))
@@ -188,8 +196,14 @@ def _through_langchain(model: Any) -> Transport:
     return send
 
 
-def _no_structured_output(schema: type[BaseModel], *, include_raw: bool) -> Any:
-    raise NotImplementedError
+def _langchain_structured(model: Any, schema: type[BaseModel]) -> Any:
+    """The model bound to the schema, or None if it has no tools to be bound with."""
+    if not hasattr(model, "with_structured_output"):
+        return None
+    try:
+        return model.with_structured_output(schema, include_raw=True)
+    except NotImplementedError:  # what LangChain's models without tools raise
+        return None
 
 
 def _langchain_text(message: Any) -> str:
@@ -257,6 +271,18 @@ def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON number")
 
 
+def _refuse_endless(text: str) -> None:
+    if len(text) > _LONGEST_REPLY:
+        raise ModelError(
+            f"the reply has {len(text)} characters, and {_LONGEST_REPLY} is the most; "
+            f"it starts {text[:_SHOWN]!r}"
+        )
+
+
+def _plain(value: object) -> str:
+    return value.model_dump_json() if isinstance(value, BaseModel) else str(value)
+
+
 def _shortened(value: object) -> str:
-    text = value.model_dump_json() if isinstance(value, BaseModel) else str(value)
+    text = _plain(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

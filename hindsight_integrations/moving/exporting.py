@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hindsight_integrations import checks
@@ -18,8 +18,10 @@ from hindsight_integrations.moving.format import Writer
 from hindsight_integrations.moving.parts import (
     BATCH,
     SCHEMA,
+    Evidence,
     Header,
     Part,
+    Waiting,
     batches,
     stored_counts,
 )
@@ -27,12 +29,13 @@ from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
     MemoryFilter,
 )
+from hindsight_integrations.storage.values import is_conclusion
 
 _EVERYTHING = MemoryFilter(now=datetime.min.replace(tzinfo=UTC), include_invalid=True)
 """At that moment nothing has expired yet."""
 
-_ALL_LINKS = 1 << 31
-"""More than a memory can have."""
+_ALL = 1 << 31
+"""More memories than a bank has, and more links than a memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class ExportResult:
 
     Attributes:
         path: the file.
-        counts: how many documents, chunks, entities, memories, links and changes.
+        counts: how many lines of each kind.
         sha256: checksum of the content, as it stands in the last line.
         seconds: how long it took.
     """
@@ -86,11 +89,21 @@ def _parts(graph: GraphStore, bank_id: str) -> Iterator[Part]:
     yield from graph.chunks(bank_id)
     yield from _entities(graph, bank_id)
     yield from graph.edited_entities(bank_id)
+    conclusions: list[str] = []
     for ids in batches(graph.memory_ids(bank_id)):
-        yield from graph.get_records(bank_id, ids).values()
+        for record in graph.get_records(bank_id, ids).values():
+            if is_conclusion(record.memory):
+                conclusions.append(record.memory.id)
+                record = replace(record, memory=replace(record.memory, sources=()))
+            yield record
+    for ids in batches(conclusions):
+        for memory in graph.get_memories(bank_id, ids).values():
+            yield Evidence(memory.id, memory.sources)
+    yield from map(Waiting, graph.unreflected(bank_id, _ALL))
     for ids in batches(graph.memory_ids(bank_id)):
         yield from _links_from(graph, bank_id, ids)
     yield from graph.changes(bank_id)
+    yield from graph.mental_models(bank_id)
 
 
 def _entities(graph: GraphStore, bank_id: str) -> Iterator[Entity]:
@@ -105,7 +118,7 @@ def _entities(graph: GraphStore, bank_id: str) -> Iterator[Entity]:
 
 def _links_from(graph: GraphStore, bank_id: str, ids: list[str]) -> list[Link]:
     place = {memory_id: number for number, memory_id in enumerate(ids)}
-    links = graph.links(bank_id, ids, _ALL_LINKS, _EVERYTHING)
+    links = graph.links(bank_id, ids, _ALL, _EVERYTHING)
     return sorted(
         (link for link in links if link.source_id in place),
         key=lambda link: (place[link.source_id], link.kind, link.target_id),

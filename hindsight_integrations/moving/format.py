@@ -1,6 +1,6 @@
 """The file of a bank: a JSON object a line, named by what it holds, and a checksum at the end.
 
-    {"hindsight-bank": {"schema": 1, ...}}
+    {"hindsight-bank": {"schema": 2, ...}}
     {"document": {"id": "handbook", ...}}
     {"memory": {"memory": {"id": "m-1", ...}, "vector": "...", ...}}
     {"end": {"counts": {"document": 1, "memory": 1}, "sha256": "..."}}
@@ -23,6 +23,10 @@ from hindsight_integrations.moving.parts import FORMAT, LINES, NAMES, SCHEMA, En
 from hindsight_integrations.storage.requests import (
     MemoryRecord,
 )
+
+_NEW_IN_MEMORIES = {"kind": None, "reasoning": None}
+_NEW_IN_SOURCES = {"memory_id": None, "quote": None, "supports": True}
+"""Fields that version 2 brought, as version 1 meant them."""
 
 
 class Writer:
@@ -69,13 +73,13 @@ def read(file: BankFile, bank_id: str = "") -> Iterator[Header | Part | End]:
     """
     lines = enumerate(file.lines(), start=1)
     number, line = next(lines, (1, b""))
-    header: Header = _value(file, number, line, bank_id)
+    header: Header = _value(file, number, line, bank_id, SCHEMA)
     yield header
     digest, counts, end = sha256(line), Counter[str](), None
     for number, line in lines:
         if end is not None:
             raise file.damaged(number, "something follows its end")
-        value = _value(file, number, line, bank_id)
+        value = _value(file, number, line, bank_id, header.schema)
         if isinstance(value, End):
             if value != End(dict(counts), digest.hexdigest()):
                 raise file.damaged(number, "the counts or the checksum differ: it was altered")
@@ -91,13 +95,15 @@ def read(file: BankFile, bank_id: str = "") -> Iterator[Header | Part | End]:
     yield end
 
 
-def _value(file: BankFile, number: int, line: bytes, bank_id: str) -> Any:
+def _value(file: BankFile, number: int, line: bytes, bank_id: str, schema: int) -> Any:
     try:
         name, content = _named(line)
         if (name == FORMAT) != (number == 1):
             raise ValueError("the header belongs into the first line, and only there")
         if name == FORMAT:
             _check_schema(file, content)
+        if name == "memory" and schema < 2:
+            content = _upgraded(content)
         return decoded(LINES[name], content, bank_id)
     except (ValueError, OverflowError, RecursionError) as error:
         what = "this is no exported bank" if number == 1 else "it cannot be read"
@@ -112,6 +118,17 @@ def _named(line: bytes) -> tuple[str, object]:
         raise ValueError(f"it holds none of {', '.join(LINES)}")
     ((name, content),) = found.items()
     return name, content
+
+
+def _upgraded(content: Any) -> Any:
+    """A memory of version 1 as version 2 writes it; what is none is for the decoder to refuse."""
+    match content:
+        case {"memory": {"sources": list(sources), **memory}, **rest}:
+            stated = [
+                _NEW_IN_SOURCES | each if isinstance(each, dict) else each for each in sources
+            ]
+            return {**rest, "memory": {**_NEW_IN_MEMORIES, **memory, "sources": stated}}
+    return content
 
 
 def _check_schema(file: BankFile, header: object) -> None:

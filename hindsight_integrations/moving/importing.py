@@ -11,10 +11,27 @@ from typing import TypeVar
 from hindsight_integrations import checks
 from hindsight_integrations.core import Core
 from hindsight_integrations.errors import BankExistsError, EmbedderMismatchError, StoreError
-from hindsight_integrations.model import Bank, Change, Chunk, Document, Entity, Link
+from hindsight_integrations.model import (
+    Bank,
+    Change,
+    Chunk,
+    Document,
+    Entity,
+    Link,
+    MentalModel,
+)
 from hindsight_integrations.moving.files import BankFile, reading
 from hindsight_integrations.moving.format import read
-from hindsight_integrations.moving.parts import BATCH, End, Header, Part, batches, stored_counts
+from hindsight_integrations.moving.parts import (
+    BATCH,
+    End,
+    Evidence,
+    Header,
+    Part,
+    Waiting,
+    batches,
+    stored_counts,
+)
 from hindsight_integrations.retain.enrich import indexed_text
 from hindsight_integrations.storage.requests import (
     ChangeSet,
@@ -34,7 +51,7 @@ class ImportResult:
     """What was read.
 
     Attributes:
-        counts: how many documents, chunks, entities, memories, links and changes.
+        counts: how many lines of each kind.
         reembedded: whether the vectors were made anew.
         seconds: how long it took.
     """
@@ -70,7 +87,7 @@ def import_bank(
                 f"{core.stamp.id!r} ({core.stamp.dimension}); open the memory with that embedder, "
                 "or import with reembed=True (--reembed) to make them anew"
             )
-        _store(core, file, bank, end, reembed, report)
+        _store(core, file, header, bank, end, reembed, report)
     return ImportResult(bank.id, end.counts, reembed, time.perf_counter() - started)
 
 
@@ -95,7 +112,13 @@ def _check_free(core: Core, bank_id: str) -> None:
 
 
 def _store(
-    core: Core, file: BankFile, bank: Bank, end: End, reembed: bool, report: Progress
+    core: Core,
+    file: BankFile,
+    header: Header,
+    bank: Bank,
+    end: End,
+    reembed: bool,
+    report: Progress,
 ) -> None:
     """Fill a bank of another id, which gets its own when all of it is there."""
     unfinished = f"{bank.id} {UNFINISHED}"
@@ -103,7 +126,7 @@ def _store(
         _remove(core, unfinished)  # left by an import that was killed
         core.graph.create_bank(replace(bank, id=unfinished), core.stamp)
         try:
-            _fill(core, unfinished, _parts(file, unfinished), end, reembed, report)
+            _fill(core, unfinished, _parts(file, unfinished), header, end, reembed, report)
             core.graph.rename_bank(unfinished, bank.id)
         except BaseException:
             _remove(core, unfinished)
@@ -111,7 +134,13 @@ def _store(
 
 
 def _fill(
-    core: Core, bank_id: str, parts: Iterable[Part], end: End, reembed: bool, report: Progress
+    core: Core,
+    bank_id: str,
+    parts: Iterable[Part],
+    header: Header,
+    end: End,
+    reembed: bool,
+    report: Progress,
 ) -> None:
     done, total = 0, sum(end.counts.values())
     for batch in batches(parts):
@@ -123,8 +152,12 @@ def _fill(
                 chunks=_of(batch, Chunk),
                 entities=_of(batch, Entity),
                 memories=_reembedded(core, records) if reembed else records,
+                sources=tuple((e.memory_id, s) for e in _of(batch, Evidence) for s in e.sources),
                 links=_of(batch, Link),
                 history=_of(batch, Change),
+                mental_models=_of(batch, MentalModel),
+                reflected=tuple(r.memory.id for r in records) if header.schema > 1 else (),
+                unreflected=tuple(each.memory_id for each in _of(batch, Waiting)),
             )
         )
         for names in _of(batch, EntityNames):

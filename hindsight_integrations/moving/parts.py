@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
-from hindsight_integrations.model import Bank, BankStats, Change, Chunk, Document, Entity, Link
+from hindsight_integrations.model import (
+    Bank,
+    BankStats,
+    Change,
+    Chunk,
+    Document,
+    Entity,
+    Link,
+    MentalModel,
+    Source,
+)
 from hindsight_integrations.storage.requests import (
     EmbedderStamp,
     EntityNames,
@@ -17,15 +27,45 @@ from hindsight_integrations.storage.requests import (
 FORMAT = "hindsight-bank"
 """Name of the format, and of its first line."""
 
-SCHEMA = 1
-"""Version of the lines: raised whenever a field of any of them comes, goes or changes."""
+SCHEMA = 2
+"""Version of the lines: raised whenever a field of any of them comes, goes or changes.
+
+Version 2 brought conclusions: `evidence`, `waiting`, `model`, and fields of memories and sources.
+"""
 
 BATCH = 500
 """Memories read, or parts stored, at a time: a few MB."""
 
 T = TypeVar("T")
 
-Part: TypeAlias = Document | Chunk | Entity | EntityNames | MemoryRecord | Link | Change
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All sources of a conclusion. Its own line has none: it may rest on memories after it."""
+
+    memory_id: str
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A memory that waits to be reflected on."""
+
+    memory_id: str
+
+
+Part: TypeAlias = (
+    Document
+    | Chunk
+    | Entity
+    | EntityNames
+    | MemoryRecord
+    | Evidence
+    | Waiting
+    | Link
+    | Change
+    | MentalModel
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +100,11 @@ LINES: Mapping[str, type] = {
     "entity": Entity,
     "edited": EntityNames,  # entities that stay even if nothing mentions them
     "memory": MemoryRecord,
+    "evidence": Evidence,
+    "waiting": Waiting,
     "link": Link,
     "change": Change,
+    "model": MentalModel,
     "end": End,
 }
 """Name of a line to what it holds. A part only refers to parts that come before it."""

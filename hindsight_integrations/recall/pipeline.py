@@ -24,6 +24,7 @@ from hindsight_integrations.recall.notes import entity_notes, source_chunks
 from hindsight_integrations.recall.pack import pack
 from hindsight_integrations.recall.pool import Pool, gather, join
 from hindsight_integrations.recall.ports import DEPTHS, ArmHit, BankSearch, Question, Reranker
+from hindsight_integrations.recall.prefer import with_observations
 from hindsight_integrations.recall.rank import (
     DEFAULT_WEIGHTS,
     Ranking,
@@ -39,7 +40,7 @@ from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
 from hindsight_integrations.storage.requests import StoredBank
 
-_READ_AHEAD = 32
+_READ_AHEAD = 64
 """Memories read from the graph at a time while the budget is filled."""
 
 
@@ -109,9 +110,12 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
         ranking = _rank(parts, pool, question, request)
     with clock.timing("pack"):
         scores = ranking.scores
+        order = _in_order(pool, ranking, scores, request.min_score)
+        if request.prefer_observations:
+            order = with_observations(parts.graph, pool, order)
         read: list[tuple[int, Memory]] = []
         packed = pack(
-            _reading(parts.graph, pool, _in_order(pool, ranking, scores, request.min_score), read),
+            _reading(parts.graph, pool, order, read),
             request.max_tokens,
             parts.tokenizer.count,
             parts.tokenizer.truncate,

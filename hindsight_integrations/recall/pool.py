@@ -21,6 +21,10 @@ PLACED = 100
 """Best fused memories whose neighbours are looked up. Two further down that stand side by side
 say little of each other."""
 
+TEMPORAL_SHARE = 0.25
+"""Part of the depth that the temporal arm's hits fill beside others'. What lies in a wide window
+is mostly beside the question, and the other arms find what is not."""
+
 OFFSETS = (-2, -1, 1, 2)
 """Places of the neighbours that are looked at."""
 
@@ -57,9 +61,7 @@ def gather(
     rrf_k: int,
 ) -> Pool:
     """Fuse the arms' rankings and load the best of them, and the neighbours of the very best."""
-    fused = reciprocal_rank_fusion(
-        ([hit.memory_id for hit in hits] for hits in rankings.values()), rrf_k
-    )
+    fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
     known, first = set(chosen), set(chosen[:SURROUNDINGS])
@@ -103,6 +105,12 @@ def join(pools: Sequence[Pool]) -> Pool:
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
         named=frozenset().union(*(pool.named for pool in pools)),
     )
+
+
+def _joining(hits: int, rankings: Mapping[Arm, Sequence[ArmHit]]) -> list[list[str]]:
+    """Ids of the hits of each arm that may join the pool."""
+    most = {Arm.TEMPORAL: round(hits * TEMPORAL_SHARE)} if len(rankings) > 1 else {}
+    return [[hit.memory_id for hit in found[: most.get(arm)]] for arm, found in rankings.items()]
 
 
 def _around(memories: Sequence[Candidate], beside: Sequence[Neighbour]) -> NDArray[np.intp]:

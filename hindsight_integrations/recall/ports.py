@@ -42,7 +42,7 @@ class Depth:
 
 DEPTHS: dict[Budget, Depth] = {
     "low": Depth(hits=60, nodes=100, pool=120, head=40),
-    "mid": Depth(hits=100, nodes=300, pool=250, head=100),
+    "mid": Depth(hits=150, nodes=300, pool=350, head=150),
     "high": Depth(hits=250, nodes=500, pool=600, head=200),
 }
 """Chosen by the figures in docs/benchmarks.md."""

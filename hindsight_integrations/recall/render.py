@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
+from functools import lru_cache
 
 from hindsight_integrations.model import Memory
 
 
 def header(memory: Memory) -> str:
     """When it was said, to the minute: memories of one moment and document share a header."""
-    return f"[{memory.mentioned_at:%d %b %Y, %H:%M}]"
+    return _stamp(memory.mentioned_at)
+
+
+@lru_cache(1024)
+def _stamp(moment: datetime) -> str:
+    return f"[{moment:%d %b %Y, %H:%M}]"
 
 
 def line(memory: Memory) -> str:

@@ -39,6 +39,7 @@ class RecallRequest:
     min_score: float | None = None
     chunk_tokens: int = 0
     entity_tokens: int = 0
+    prefer_observations: bool = False
 
 
 def recall_request(
@@ -59,6 +60,7 @@ def recall_request(
     min_score: float | None = None,
     chunk_tokens: int = 0,
     entity_tokens: int = 0,
+    prefer_observations: bool = False,
 ) -> RecallRequest:
     """The request, if every argument is one recall can act on.
 
@@ -97,6 +99,7 @@ def recall_request(
         min_score=min_score,
         chunk_tokens=checks.not_negative("chunk_tokens", chunk_tokens),
         entity_tokens=checks.not_negative("entity_tokens", entity_tokens),
+        prefer_observations=bool(prefer_observations),
     )
 
 

@@ -18,7 +18,7 @@ from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import HindsightError, StoreUnavailableError
 from hindsight_integrations.model import MemoryType, Message
 from hindsight_integrations.replay.backoff import Backoff
-from hindsight_integrations.replay.operation import SetAside
+from hindsight_integrations.replay.operation import Operation, SetAside
 from hindsight_integrations.replay.queue import ReplayQueue
 from hindsight_integrations.replay.replayer import Replayer, ReplayState
 from hindsight_integrations.results import Failed, RetainResult
@@ -32,6 +32,7 @@ from hindsight_integrations.retain.request import (
     text_submission,
 )
 from hindsight_integrations.settings import Settings
+from hindsight_integrations.storage.requests import Mark
 
 PATIENCE = 10.0
 """Seconds that a call waits for its store before it leaves the retain to the queue."""
@@ -299,9 +300,18 @@ class DurableRetain:
             return False, str(error)
         return state.ok, str(state)
 
-    def _send(self, bank_id: str, submissions: Sequence[Submission]) -> RetainResult:
+    def _send(self, operations: Sequence[Operation]) -> RetainResult:
+        """Store operations of one bank, save those that it has: they only have to be struck."""
         core = self.memory._core
-        return retain(core.retaining, core.bank_or_new(bank_id), submissions)
+        bank = core.bank_or_new(operations[0].bank_id)
+        applied = core.graph.mark(bank.bank.id, self._queue.identity)
+        due = [each for each in operations if each.number > applied]
+        if not due:
+            return RetainResult(bank.bank.id)
+        mark = Mark(self._queue.identity, due[-1].number)
+        result = retain(core.retaining, bank, [each.submission for each in due], mark)
+        core.reflect_later(bank.bank.id)
+        return result
 
     aretain = twin(retain)
     aretain_messages = twin(retain_messages)

@@ -1,8 +1,7 @@
 """A retain as it lies in the queue: checked, with its id, document and moments settled.
 
 What is kept is not what the caller said but what became of it at the door, so a replay hours
-later stores what the call would have stored: the same document, the same moments. Told the same
-document twice, the engine finds it unchanged, and that is what makes a replay harmless.
+later stores what the call would have stored: the same document, the same moments.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A retain that waits. `number` is its place in the queue, `written` its submission as JSON."""
+    """A retain that waits. `number` orders the queue, `written` is its submission as JSON."""
 
     number: int
     id: str

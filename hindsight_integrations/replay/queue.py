@@ -30,15 +30,13 @@ from hindsight_integrations.model import utc_now
 from hindsight_integrations.replay.operation import Operation, SetAside, write
 from hindsight_integrations.retain.request import Submission
 from hindsight_integrations.storage.sqlite.connection import BUSY_SECONDS, store_error
+from hindsight_integrations.storage.values import micros
 
 _OURS = 0x48524551
 """SQLite's `application_id` of a queue, "HREQ"; a file without it is someone else's."""
 
-_VERSION = 1
-
-_TABLES = (
+_VERSION_1 = (
     f"PRAGMA application_id = {_OURS}",
-    f"PRAGMA user_version = {_VERSION}",
     """CREATE TABLE waiting (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -57,6 +55,14 @@ _TABLES = (
         reason TEXT NOT NULL)""",
 )
 
+_VERSION_2 = (
+    "CREATE TABLE queue (identity TEXT NOT NULL)",
+    "INSERT INTO queue (identity) VALUES (lower(hex(randomblob(8))))",
+)
+
+_MIGRATIONS = (_VERSION_1, _VERSION_2)
+"""Statements that lead from version n (its place in this list) to n + 1. Only ever appended to."""
+
 _MOVED = "id, bank_id, document_id, queued_at, submission"
 
 
@@ -73,6 +79,9 @@ class ReplayQueue:
 
     Args:
         path: the queue's file, made if there is none; its folder must exist.
+
+    Attributes:
+        identity: a name of 16 letters and digits that no other file has, and that this one keeps.
 
     Raises:
         InvalidInputError: the file is another program's.
@@ -101,17 +110,13 @@ class ReplayQueue:
 
     def add(self, bank_id: str, submissions: Sequence[Submission]) -> tuple[Operation, ...]:
         """Write submissions to the end of the queue, all or none; on the disk on return."""
-        now = utc_now()
+        now = utc_now().isoformat()
         rows = [
-            (f"op-{uuid.uuid4().hex[:20]}", bank_id, each.document_id, now.isoformat(), write(each))
+            (f"op-{uuid.uuid4().hex[:20]}", bank_id, each.document_id, now, write(each))
             for each in submissions
         ]
         with self._writing() as cursor:
-            added = []
-            for row in rows:
-                cursor.execute(f"INSERT INTO waiting ({_MOVED}) VALUES (?, ?, ?, ?, ?)", row)
-                added.append(_operation((cursor.lastrowid, *row)))
-        return tuple(added)
+            return tuple(map(_operation, _append(cursor, rows)))
 
     def head(self, limit: int) -> list[Operation]:
         """The first that wait, at most `limit`, in order."""
@@ -122,7 +127,7 @@ class ReplayQueue:
             return [_operation(row) for row in rows]
 
     def strike(self, operations: Sequence[Operation]) -> None:
-        """Take out what is stored; not waited for, since to send it again does no harm."""
+        """Take out what is stored; not waited for, since its bank bears the mark."""
         with self._writing("NORMAL") as cursor:
             cursor.executemany(
                 "DELETE FROM waiting WHERE number = ?", [(each.number,) for each in operations]
@@ -161,9 +166,8 @@ class ReplayQueue:
     def put_back(self) -> int:
         """Move all that are set aside to the end of the queue; returns how many."""
         with self._writing() as cursor:
-            cursor.execute(
-                f"INSERT INTO waiting ({_MOVED}) SELECT {_MOVED} FROM set_aside ORDER BY number"
-            )
+            rows = cursor.execute(f"SELECT {_MOVED} FROM set_aside ORDER BY number").fetchall()
+            _append(cursor, rows)
             return cursor.execute("DELETE FROM set_aside").rowcount
 
     def discard(self, ids: Sequence[str]) -> int:
@@ -204,13 +208,16 @@ class ReplayQueue:
                     f"{str(self.path)!r} is a database, but no queue of retains; give the queue a "
                     "file of its own"
                 )
-            if version > _VERSION:
+            if version > len(_MIGRATIONS):
                 raise SchemaVersionError(
                     f"the queue {str(self.path)!r} has schema version {version}, and this release "
-                    f"knows versions up to {_VERSION}; upgrade hindsight-integrations"
+                    f"knows versions up to {len(_MIGRATIONS)}; upgrade hindsight-integrations"
                 )
-            for statement in () if tables else _TABLES:
-                execute(statement)
+            for statements in _MIGRATIONS[version:]:
+                for statement in statements:
+                    execute(statement)
+            execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+            (self.identity,) = execute("SELECT identity FROM queue").fetchone()
         with self._writer:
             execute("PRAGMA journal_mode = WAL")
 
@@ -252,6 +259,23 @@ class ReplayQueue:
                 f"the queue {str(self.path)!r} cannot be used: {error}; give a file on a local "
                 "disk that this user may write to"
             ) from error
+
+
+def _append(cursor: sqlite3.Cursor, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Put rows of `_MOVED` at the end; returns them with the numbers they got.
+
+    A number is a moment in microseconds, or one more than the last. So a file that is put back
+    from a backup goes on above all that was sent since.
+    """
+    (last,) = cursor.execute(
+        "SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'waiting'"
+    ).fetchone()
+    first = max(last + 1, micros(utc_now()))
+    numbered = [(number, *row) for number, row in enumerate(rows, start=first)]
+    cursor.executemany(
+        f"INSERT INTO waiting (number, {_MOVED}) VALUES (?, ?, ?, ?, ?, ?)", numbered
+    )
+    return numbered
 
 
 def _operation(row: tuple[Any, ...]) -> Operation:

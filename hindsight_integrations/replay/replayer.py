@@ -26,8 +26,8 @@ from hindsight_integrations.retain.request import Submission
 
 log = logging.getLogger("hindsight_integrations")
 
-Send: TypeAlias = Callable[[str, Sequence[Submission]], RetainResult]
-"""Stores submissions in a bank, in one transaction."""
+Send: TypeAlias = Callable[[Sequence[Operation]], RetainResult]
+"""Stores operations of one bank in one transaction, save those that it has already."""
 
 BATCH = 64
 """Retains sent in one transaction, at most: what `retain_many` stores at once."""
@@ -101,7 +101,7 @@ class Replayer:
 
     Args:
         queue: what is to be sent.
-        send: stores submissions, or raises.
+        send: stores operations, or raises.
         backoff: waits between failed attempts.
     """
 
@@ -216,7 +216,7 @@ class Replayer:
                 self._turn.wait(LOOK if left <= 0 else min(left, LOOK))
                 return
         try:
-            result = self._send(batch[0].bank_id, [each.submission for each in batch])
+            result = self._send(batch)
             self._queue.strike(batch)
         except HindsightError as error:
             self._failed(batch, error)

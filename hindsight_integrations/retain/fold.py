@@ -11,6 +11,7 @@ from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
     MemoryRecord,
 )
+from hindsight_integrations.storage.values import is_conclusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,9 @@ def fold(
         for record, near in zip(records, nearest, strict=True)
     ]
     wanted = {memory_id for candidates in alike for memory_id in candidates} - leaving
-    stored = graph.get_memories(bank_id, sorted(wanted))
+    found = graph.get_memories(bank_id, sorted(wanted))
+    # What somebody says is never a source of what was concluded from others.
+    stored = {id: memory for id, memory in found.items() if not is_conclusion(memory)}
     kept: dict[str, MemoryRecord] = {}
     by_print: dict[str, list[str]] = {}
     ids: list[str] = []

@@ -37,6 +37,7 @@ from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
     ChangeSet,
     EntityNames,
+    Mark,
     MemoryFilter,
     MemoryRecord,
     StoredBank,
@@ -48,8 +49,15 @@ ATTEMPTS = 3
 """How often a document that another writer changes meanwhile is read anew."""
 
 
-def retain(parts: RetainParts, bank: StoredBank, submissions: Sequence[Submission]) -> RetainResult:
+def retain(
+    parts: RetainParts,
+    bank: StoredBank,
+    submissions: Sequence[Submission],
+    mark: Mark | None = None,
+) -> RetainResult:
     """Store the submissions in one transaction; no two of them name the same document.
+
+    With a `mark` the transaction notes that this was done, even if it changes nothing else.
 
     Raises:
         ExtractionError: the extractor failed; nothing was stored.
@@ -61,7 +69,7 @@ def retain(parts: RetainParts, bank: StoredBank, submissions: Sequence[Submissio
         statements = read_statements(parts, bank.bank.id, drafts)
         with parts.lock(bank.key):
             if not any(changed_meanwhile(parts, bank.bank.id, draft) for draft in drafts):
-                result = _store(parts, bank, drafts, statements)
+                result = _store(parts, bank, drafts, statements, mark)
                 break
     else:
         raise StoreError(
@@ -77,6 +85,7 @@ def _store(
     bank: StoredBank,
     drafts: Sequence[Draft],
     statements: Sequence[list[Statement]],
+    mark: Mark | None,
 ) -> RetainResult:
     """Resolve, fold, link and commit; under the bank's lock."""
     bank_id = bank.bank.id
@@ -111,6 +120,7 @@ def _store(
             memories=folded.records,
             sources=folded.sources,
             links=tuple(links),
+            mark=mark,
         )
     )
     return RetainResult(

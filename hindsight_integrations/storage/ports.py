@@ -25,6 +25,7 @@ from hindsight_integrations.model import (
     Entity,
     Link,
     Memory,
+    MentalModel,
     Page,
     TimeSpan,
 )
@@ -136,6 +137,24 @@ class GraphStore(Protocol):
 
     def history(self, bank_id: str, memory_id: str) -> list[Change]:
         """What was changed of a memory, oldest first; also of one that is gone."""
+        ...
+
+    # Conclusions: observations and opinions, which rest on other memories
+
+    def unreflected(self, bank_id: str, limit: int) -> list[str]:
+        """Ids of memories that wait to be reflected on, in storing order; see `ChangeSet`."""
+        ...
+
+    def resting_on(self, bank_id: str, memory_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Id of each memory that exists to those of the conclusions on it, in storing order."""
+        ...
+
+    def mental_models(self, bank_id: str) -> list[MentalModel]:
+        """All of the bank, by id."""
+        ...
+
+    def mark(self, bank_id: str, queue: str) -> int:
+        """Number of the last operation of the queue that was applied to the bank; 0 if none."""
         ...
 
     # Documents

@@ -23,6 +23,7 @@ from hindsight_integrations.model import (
     Link,
     Memory,
     MemoryType,
+    MentalModel,
     MetadataValue,
     Source,
     TimeSpan,
@@ -167,14 +168,35 @@ class EntityNames:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a queue outside the store has come: operation `number` of `queue` is applied.
+
+    Stored in the same transaction as what the operation changed, so that a sender who saw no
+    answer can tell whether it was applied.
+    """
+
+    queue: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeSet:
     """One transaction on one bank: all of it is stored, or nothing.
 
     Applied in this order: removals, documents, chunks, new entities, new names of known ones,
-    new memories, replaced memories, added sources, links, history. A memory whose last source
-    goes with a removed chunk or document goes too. An entity whose normalised name (or alias)
-    the bank already has is taken for that one: its id is an alias for the stored id throughout
-    the change set. Links to memories that do not exist (any more) are passed over.
+    new memories, replaced memories, added sources, links, history, mental models, settled
+    memories, mark. An entity whose normalised name (or alias) the bank already has is taken for
+    that one: its id is an alias for the stored id throughout the change set. Links to memories
+    that do not exist (any more) are passed over.
+
+    Evidence stays true. A source goes with the document, chunk or memory it names, and a memory
+    with the last source that supported it; the conclusions that rested on that one follow suit.
+    A source that names a memory which does not exist (any more) is passed over; a conclusion
+    (new, or replaced) that no source supports then is refused with `ConflictError`.
+
+    A valid memory waits to be reflected on, until it is named in `reflected`, once it was stored
+    (unless it is a conclusion itself), replaced or named in `unreflected`, and a conclusion also
+    once it lost a source or a memory it rests on was replaced.
     """
 
     bank_id: str
@@ -190,6 +212,11 @@ class ChangeSet:
     sources: tuple[tuple[str, Source], ...] = ()
     links: tuple[Link, ...] = ()
     history: tuple[Change, ...] = ()
+    mental_models: tuple[MentalModel, ...] = ()
+    remove_mental_models: tuple[str, ...] = ()
+    reflected: tuple[str, ...] = ()
+    unreflected: tuple[str, ...] = ()
+    mark: Mark | None = None
 
 
 class TimeKind(StrEnum):

@@ -1,4 +1,4 @@
-"""Moments, vectors and spans as numbers and bytes: what the stores share, to hold alike."""
+"""What the stores share, to hold alike: moments, vectors and spans as numbers and bytes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from hindsight_integrations.errors import EmbedderMismatchError
+from hindsight_integrations.model import Memory
 from hindsight_integrations.storage.requests import Vector
 from hindsight_integrations.timespan import as_utc
 
@@ -54,3 +55,8 @@ def vector_bytes(vector: Vector, dimension: int) -> bytes:
 def vector_of(data: bytes) -> Vector:
     """The vector that `vector_bytes` was given; read-only."""
     return np.frombuffer(data, dtype="<f4")
+
+
+def is_conclusion(memory: Memory) -> bool:
+    """Whether it rests on other memories."""
+    return any(source.memory_id is not None for source in memory.sources)

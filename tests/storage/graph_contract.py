@@ -22,6 +22,7 @@ from hindsight_integrations.storage.requests import (
     VectorOperation,
 )
 
+from .contract_conclusions import ConclusionContract
 from .contract_entities import EntityContract
 from .contract_filters import FilterContract
 from .contract_searching import SearchContract
@@ -52,7 +53,9 @@ def settle_all(graph: GraphStore) -> None:
     graph.settle([p.ticket for p in graph.pending_vectors(999)])
 
 
-class GraphContract(WritingContract, FilterContract, SearchContract, EntityContract):
+class GraphContract(
+    WritingContract, FilterContract, SearchContract, EntityContract, ConclusionContract
+):
     @pytest.fixture(autouse=True)
     def bank(self, graph: GraphStore) -> str:
         return graph.create_bank(Bank("b"), STAMP).key

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.errors import SchemaVersionError, StoreUnavailableError
-from hindsight_integrations.model import Bank, LinkKind, MemoryType, TimeSpan
+from hindsight_integrations.model import Bank, LinkKind, MemoryType, MentalModel, Source, TimeSpan
 from hindsight_integrations.storage.neo4j import Neo4jGraph
 from hindsight_integrations.storage.neo4j.facets import metadata_facet
 from hindsight_integrations.storage.neo4j.lucene import indexed, terms_of
 from hindsight_integrations.storage.neo4j.schema import MIGRATIONS
 from hindsight_integrations.storage.ports import GraphStore
-from hindsight_integrations.storage.requests import ChangeSet, Condition, MemoryFilter
+from hindsight_integrations.storage.requests import ChangeSet, Condition, Mark, MemoryFilter
 from hindsight_integrations.storage.sqlite import SqliteGraph
 
 from .graph_contract import GraphContract
@@ -28,6 +28,7 @@ from .graphs import (
     STAMP,
     VALID,
     ago,
+    changed,
     chunk,
     day,
     document,
@@ -100,6 +101,25 @@ def test_a_database_of_a_newer_release_is_refused_and_left_alone(
 
 
 @pytest.mark.slow
+def test_a_database_from_before_conclusions_is_upgraded_and_all_valid_memories_wait(
+    graph: Neo4jGraph, bank: str, empty_neo4j: Address
+) -> None:
+    keep(graph, record("a", sources=(source("d"), source("e"))), record("b"))
+    keep(graph, record("wrong", invalidated_at=ago(1)))
+    empty_neo4j.run("MATCH (m:Memory) REMOVE m:Waiting, m.proofs")
+    empty_neo4j.run(
+        "MATCH (m:Memory {id: 'a'}) SET m.sources = "
+        '[\'["d", null, 3, "2024-05-01T00:00:00.000000+00:00", null]\', m.sources[1]]'
+    )
+    empty_neo4j.run("MATCH (s:HindsightStore) SET s.version = 1")
+    newer = Neo4jGraph(empty_neo4j.uri, **empty_neo4j.options())
+    assert newer.unreflected("b", 9) == ["a", "b"]
+    assert newer.get_memories("b", ["a"])["a"].sources[0].position == 3
+    assert [each.proof_count for each in newer.candidates("b", ["a", "b"])] == [2, 1]
+    newer.close()
+
+
+@pytest.mark.slow
 def test_a_database_that_does_not_exist_is_named(empty_neo4j: Address) -> None:
     absent = replace(empty_neo4j, database="absent")
     with pytest.raises(StoreUnavailableError, match=r"absent.*database="):
@@ -126,7 +146,13 @@ def test_the_graph_is_worth_looking_at(graph: Neo4jGraph, bank: str, empty_neo4j
         links=(link("a", "b", 0.5),),
         entities=(entity("Ann", "Annie"),),
     )
+    because = Source(memory_id="a", quote="Ann met Bob")
+    unless = Source(memory_id="b", supports=False)
+    keep(graph, record("o", type=MemoryType.OBSERVATION, sources=(because, unless)))
     for pattern in (
+        "(:Observation {id: 'o'})-[:EVIDENCE {quote: 'Ann met Bob', supports: true}]->"
+        "(:Memory {id: 'a'})",
+        "(:Observation {id: 'o'})-[:EVIDENCE {supports: false}]->(:Memory:Waiting {id: 'b'})",
         "(:Memory {id: 'a', text: 'Ann met Bob'})-[:MENTIONS]->(:Entity {name: 'Ann'})",
         "(:Entity {aliases: ['Annie']})<-[:NAMES]-(:Name {norm: 'annie'})",
         "(:Memory {id: 'a'})-[:LINK {kind: 'semantic', weight: 0.5}]->(:Memory {id: 'b'})",
@@ -142,6 +168,8 @@ def test_the_graph_is_worth_looking_at(graph: Neo4jGraph, bank: str, empty_neo4j
 def test_purging_leaves_no_node_behind(graph: Neo4jGraph, bank: str, empty_neo4j: Address) -> None:
     keep(graph, record("a", "x", entities=("Ann",), sources=(source("d"),)), record("b"))
     keep(graph, documents=(document("d"),), chunks=(chunk("c", "d"),), links=(link("a", "b"),))
+    keep(graph, record("o", sources=(Source(memory_id="a"),)), mark=Mark("q", 1))
+    keep(graph, mental_models=(MentalModel("z", "b", "n", "t"),))
     graph.stage_vectors("b", [("a", record("a").vector, None)], STAMP)
     graph.delete_bank("b")
     graph.settle(each.ticket for each in graph.pending_vectors(99))
@@ -211,10 +239,24 @@ def generated(random: Random, count: int) -> ChangeSet:
             )
         )
     ids = [each.memory.id for each in memories]
+    concluded = [
+        record(
+            f"o{n:03}",
+            type=MemoryType.OBSERVATION,
+            sources=tuple(
+                Source(memory_id=id, mentioned_at=ago(k), supports=k == 0 or random.random() < 0.7)
+                for k, id in enumerate(
+                    [random.choice(ids), *random.sample([*ids, "gone", "o000"], 3)]
+                )
+            ),
+        )
+        for n in range(count // 5)
+    ]
     return ChangeSet(
         "b",
         entities=tuple(entity(name) for name in people),
-        memories=tuple(memories),
+        memories=(*memories, *concluded),
+        reflected=tuple(random.sample(ids, count // 2)),
         links=tuple(
             link(*random.sample(ids, 2), random.choice([0.3, 0.5, 0.9]), random.choice([*LinkKind]))
             for _ in range(4 * count)
@@ -261,9 +303,18 @@ def test_both_stores_answer_alike(graph: Neo4jGraph, bank: str) -> None:
             "statistics": (store.lexeme_stats("b", ["w0", "w79"]), store.bank_stats("b")),
             "mentions": store.mentions("b", ids),
             "memories": store.get_memories("b", ids),
+            "proofs": [(each.id, each.proof_count) for each in store.candidates("b", ids)],
+            "resting": store.resting_on("b", ids),
+            "waiting": store.unreflected("b", 999),
         }
 
-    for change in (changes, ChangeSet("b", remove_documents=("e",), remove_memories=ids[:50:7])):
+    kept = [each for each in changes.memories if each.memory.document_id != "e"]
+    renewed = tuple(changed(each, text="new") for each in kept[51:90:8])
+    for change in (
+        changes,
+        ChangeSet("b", remove_documents=("e",), remove_memories=tuple(ids[:50:7])),
+        ChangeSet("b", replaced=renewed),
+    ):
         assert graph.apply(change) == embedded.apply(change)
         for filter in FILTERS:
             ours, theirs = answers(graph, filter), answers(embedded, filter)
@@ -316,6 +367,33 @@ def test_many_times_of_one_memory_do_not_hide_another(graph: Neo4jGraph, bank: s
 
 
 # Nodes that contradict each other
+
+
+@pytest.mark.slow
+def test_conclusions_on_a_lost_memory_are_put_right(
+    graph: Neo4jGraph, bank: str, empty_neo4j: Address
+) -> None:
+    def on(*ids: str) -> tuple[Source, ...]:
+        return tuple(Source(memory_id=id) for id in ids)
+
+    keep(graph, *map(record, "xyz"))
+    keep(graph, record("on-y", sources=on("y")), record("top", sources=on("on-y")))
+    keep(graph, record("on-both", sources=on("y", "x")), record("on-z", sources=on("z")))
+    empty_neo4j.run("MATCH (m:Memory {id: 'y'}) DETACH DELETE m")
+    empty_neo4j.run("MATCH (:Memory {id: 'on-z'})-[e:EVIDENCE]->() DELETE e")
+    wrong = {
+        ("evidence is none of the memories", 2),
+        ("nothing supports the conclusion", 1),
+        ("evidence is drawn otherwise than stated", 1),
+    }
+    assert wrong <= {(fault.problem, fault.count) for fault in graph.check(repair=False)}
+    repaired = graph.check(repair=True)
+    assert wrong <= {(fault.problem, fault.count) for fault in repaired}
+    assert all(fault.repaired for fault in repaired)
+    assert graph.check(repair=False) == []
+    assert list(graph.memory_ids("b")) == ["x", "z", "on-both", "on-z"]
+    assert graph.resting_on("b", ["x", "z"]) == {"x": ("on-both",), "z": ("on-z",)}
+    assert graph.unreflected("b", 9) == ["x", "z", "on-both"]
 
 
 REPAIRABLE = {

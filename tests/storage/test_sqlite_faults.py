@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from hindsight_integrations.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from hindsight_integrations.model import Bank
+from hindsight_integrations.model import Bank, MentalModel, Source
+from hindsight_integrations.storage.requests import Mark
 from hindsight_integrations.storage.sqlite import SqliteGraph, connection
 from hindsight_integrations.storage.sqlite.connection import Connections, store_error
 from hindsight_integrations.storage.sqlite.schema import MIGRATIONS
@@ -81,6 +83,46 @@ def test_a_file_of_a_newer_release_is_refused_and_left_alone(path: Path) -> None
         SqliteGraph(path)
     tamper(path, f"PRAGMA user_version = {len(MIGRATIONS)}")
     SqliteGraph(path).close()
+
+
+def test_a_file_from_before_conclusions_is_upgraded_and_all_valid_memories_wait(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as raw:
+        for statement in (
+            *(statement for version in MIGRATIONS[:2] for statement in version),
+            "INSERT INTO banks (no, id, last_sequence, valid_memories, valid_lexemes, embedder, "
+            "dimension, name, mission, background, skepticism, literalism, empathy, directives, "
+            "created_at, updated_at) "
+            "VALUES (1, 'b', 2, 1, 1, 'toy', 8, '', '', '', 3, 3, 3, '[]', 0, 0)",
+            *(
+                statement
+                for key, id, since in (((1 << 40) + 1, "x", "NULL"), ((1 << 40) + 2, "y", "5"))
+                for statement in (
+                    f"INSERT INTO memories VALUES ({key}, 1, '{id}', 'world', 0, NULL, {since}, "
+                    "NULL, '[]', 'f')",
+                    f"INSERT INTO contents VALUES ({key}, NULL, 0, 0, NULL, '[]', '{{}}', NULL, "
+                    "NULL, 'word')",
+                    f"INSERT INTO sources VALUES ({key}, 0, 1, 'd', 'c', 0, 0, NULL)",
+                    f"INSERT INTO lexemes VALUES ({key}, {since} IS NULL, 'word')",
+                    f"INSERT INTO vectors VALUES ({key}, zeroblob(32), NULL)",
+                )
+            ),
+            "PRAGMA user_version = 2",
+        ):
+            raw.execute(statement)
+        raw.commit()
+    graph = SqliteGraph(path)
+    assert graph.unreflected("b", 9) == ["x"]
+    memory = graph.get_memories("b", ["x"])["x"]
+    assert (memory.kind, memory.reasoning, memory.proof_count) == (None, None, 1)
+    assert memory.sources == (Source("d", "c", 0, datetime(1970, 1, 1, tzinfo=UTC)),)
+    keep(graph, record("o", sources=(Source(memory_id="x"),)))
+    assert graph.resting_on("b", ["x"]) == {"x": ("o",)}
+    graph.check(repair=True)
+    assert graph.check(repair=False) == []
+    graph.close()
 
 
 def test_an_interrupted_first_opening_can_be_repeated(
@@ -308,6 +350,30 @@ def test_what_belonged_to_a_lost_memory_goes(path: Path, graph: SqliteGraph) -> 
     assert graph.get_entities("b", ["e:ann"])["e:ann"].mention_count == 2
 
 
+def test_conclusions_on_a_lost_memory_are_put_right(path: Path, graph: SqliteGraph) -> None:
+    def on(*ids: str) -> tuple[Source, ...]:
+        return tuple(Source(memory_id=id) for id in ids)
+
+    keep(graph, record("on-y", sources=on("y"), entities=("Eve",)))
+    keep(graph, record("top", sources=on("on-y")), record("on-both", sources=on("y", "x")))
+    tamper(path, "DELETE FROM memories WHERE id = 'y'")
+    wrong = {
+        ("sources", "evidence is none of the memories", 2),
+        ("memories", "nothing supports the conclusion", 1),
+        ("waiting", "unit is none of the memories", 1),
+    }
+    assert wrong <= {(f.table, f.problem, f.count) for f in graph.check(repair=False)}
+    repaired = graph.check(repair=True)
+    assert wrong <= {(f.table, f.problem, f.count) for f in repaired}
+    assert all(fault.repaired for fault in repaired)
+    assert graph.check(repair=False) == []
+    assert list(graph.memory_ids("b")) == ["x", "z", "on-both"]
+    (source,) = graph.get_memories("b", ["on-both"])["on-both"].sources
+    assert source.memory_id == "x"
+    assert graph.lookup_entities("b", ["Eve"]) == {}
+    assert graph.unreflected("b", 9) == ["x", "z", "on-both"]
+
+
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
@@ -339,6 +405,7 @@ def test_a_bank_half_purged_has_no_faults(graph: SqliteGraph) -> None:
 
 def test_purging_leaves_no_row_behind(path: Path, graph: SqliteGraph) -> None:
     graph.stage_vectors("b", [("x", record("x").vector, None)], STAMP)
+    keep(graph, mental_models=(MentalModel("z", "b", "n", "t"),), mark=Mark("q", 1))
     graph.delete_bank("b")
     graph.settle(each.ticket for each in graph.pending_vectors(99))
     graph.purge_deleted()

@@ -1,7 +1,8 @@
 """Nodes that contradict each other: finding them, and putting right what can be computed.
 
 Memories, their mentions and their names are believed; times and counts are made anew where they
-differ. Nodes that belong to nothing go. A lost vector or name can only be reported.
+differ. Nodes that belong to nothing go, and so does a conclusion that nothing supports. A lost
+vector or name can only be reported.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.storage.neo4j import times
-from hindsight_integrations.storage.neo4j.codec import memory_of
+from hindsight_integrations.model import Source
+from hindsight_integrations.storage.neo4j import conclusions, mentions, removal, sources, times
+from hindsight_integrations.storage.neo4j.codec import memory_of, sources_of
 from hindsight_integrations.storage.neo4j.connection import run, run_each
 from hindsight_integrations.storage.neo4j.keys import BankKey
 from hindsight_integrations.storage.neo4j.lucene import terms_of
-from hindsight_integrations.storage.neo4j.mentions import SETTLE
 from hindsight_integrations.storage.requests import StoreFault
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ _TIMES_DIFFER = """
         OR any(each IN named WHERE coalesce(m.occurred[each[0] - 1], '') <> each[1])
     RETURN properties(m)"""
 
+_SOURCES = """
+    MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > 0
+    RETURN m.key, m.seq, m.sources, m.facets, [(m)-[:EVIDENCE]->(e:Memory) | e.id]"""
+
 _COUNTS_DIFFER = """
     MATCH (e:Entity) WHERE e.key STARTS WITH $prefix
     OPTIONAL MATCH (e)<-[:MENTIONS]-(m:Memory)
@@ -55,6 +60,7 @@ def check(tx: ManagedTransaction, bank: BankKey, *, repair: bool) -> list[StoreF
     """Faults found in a bank, and whether they were put right."""
     return [
         *_orphans(tx, bank, repair),
+        *_evidence(tx, bank, repair),
         *_lacking(tx, bank),
         *_times(tx, bank, repair),
         *_mention_counts(tx, bank, repair),
@@ -78,6 +84,43 @@ def _orphans(tx: ManagedTransaction, bank: BankKey, repair: bool) -> Iterator[St
                     tx, f"UNWIND $rows AS key MATCH (n:{label} {{key: key}}) DETACH DELETE n", keys
                 )
             yield StoreFault(label, "belongs to nothing", len(found), repair)
+
+
+def _evidence(tx: ManagedTransaction, bank: BankKey, repair: bool) -> Iterator[StoreFault]:
+    """Sources that name lost memories, conclusions without support, evidence drawn otherwise."""
+    rows = run(tx, _SOURCES, bank=bank.key)
+    there = {key for key, *_ in rows}
+
+    def is_live(source: Source) -> bool:
+        return source.memory_id is None or bank.of(source.memory_id) in there
+
+    lost = 0
+    hurt, unsupported, misdrawn = [], [], {}
+    for key, seq, texts, facets, drawn in rows:
+        given = sources_of(texts)
+        live = list(filter(is_live, given))
+        named = [each.memory_id for each in live if each.memory_id is not None]
+        lost += len(given) - len(live)
+        if len(live) < len(given):
+            hurt.append((key, seq, texts, facets))
+        if (named or len(live) < len(given)) and not any(each.supports for each in live):
+            unsupported.append(key.removeprefix(bank.prefix))
+        elif sorted(named) != sorted(drawn):
+            misdrawn[key] = live
+    if repair:
+        supported = sources.restate(tx, hurt, is_live)
+        still = [key.removeprefix(bank.prefix) for key, still in supported.items() if still]
+        conclusions.wait(tx, bank, still)
+        sources.draw(tx, bank, misdrawn)
+        _, bereft = removal.remove(tx, bank, unsupported)
+        mentions.settle(tx, bereft)
+    for problem, count in (
+        ("evidence is none of the memories", lost),
+        ("nothing supports the conclusion", len(unsupported)),
+        ("evidence is drawn otherwise than stated", len(misdrawn)),
+    ):
+        if count:
+            yield StoreFault("Memory", problem, count, repair)
 
 
 def _lacking(tx: ManagedTransaction, bank: BankKey) -> Iterator[StoreFault]:
@@ -109,7 +152,7 @@ def _mention_counts(tx: ManagedTransaction, bank: BankKey, repair: bool) -> Iter
     wrong = [key for (key,) in run(tx, _COUNTS_DIFFER, prefix=bank.prefix)]
     if wrong:
         if repair:
-            run_each(tx, SETTLE, wrong)
+            run_each(tx, mentions.SETTLE, wrong)
         yield StoreFault("Entity", "counts differ from the mentions", len(wrong), repair)
 
 

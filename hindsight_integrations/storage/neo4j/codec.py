@@ -1,4 +1,4 @@
-"""Values to properties and back: moments, banks, memories and their sources."""
+"""Values to properties and back: moments, banks, memories, their sources, mental models."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hindsight_integrations.model import (
     Disposition,
     Memory,
     MemoryType,
+    MentalModel,
     Metadata,
     Precision,
     Source,
@@ -105,6 +106,8 @@ def memory_properties(bank: BankKey, seq: int, record: MemoryRecord) -> Properti
         "expires_at": text_or_none(memory.expires_at),
         "invalidated_at": text_or_none(memory.invalidated_at),
         "invalidated_because": memory.invalidated_because,
+        "kind": memory.kind,
+        "reasoning": memory.reasoning,
         "fingerprint": record.fingerprint,
         "lexemes": indexed(record.lexemes),
         "facets": facets_of(memory),
@@ -118,6 +121,7 @@ def source_properties(seq: int, sources: Sequence[Source]) -> Properties:
     return {
         "seq": seq,
         "sources": list(dict.fromkeys(map(_source_text, sources))),
+        "proofs": sum(source.supports for source in dict.fromkeys(sources)),
         "document_id": first.document_id,
         "place": (first.position << _SEQUENCE_BITS) + seq,
     }
@@ -145,6 +149,43 @@ def memory_of(node: Mapping[str, Any], bank_id: str, entities: Iterable[str]) ->
         expires_at=moment_or_none(node.get("expires_at")),
         invalidated_at=moment_or_none(node.get("invalidated_at")),
         invalidated_because=node.get("invalidated_because"),
+        kind=node.get("kind"),
+        reasoning=node.get("reasoning"),
+    )
+
+
+def mental_model_properties(bank: BankKey, model: MentalModel) -> Properties:
+    """Of a mental model."""
+    return {
+        "key": bank.of(model.id),
+        "bank": bank.key,
+        "id": model.id,
+        "name": model.name,
+        "text": model.text,
+        "source_query": model.source_query,
+        "max_tokens": model.max_tokens,
+        "tags": list(model.tags),
+        "sources": list(model.sources),
+        "auto_refresh": model.auto_refresh,
+        "created_at": text_of(model.created_at),
+        "refreshed_at": text_of(model.refreshed_at),
+    }
+
+
+def mental_model_of(node: Mapping[str, Any], bank_id: str) -> MentalModel:
+    """Of a mental model's properties."""
+    return MentalModel(
+        id=node["id"],
+        bank_id=bank_id,
+        name=node["name"],
+        text=node["text"],
+        source_query=node.get("source_query"),
+        max_tokens=node["max_tokens"],
+        tags=tuple(node["tags"]),
+        sources=tuple(node["sources"]),
+        auto_refresh=node["auto_refresh"],
+        created_at=moment_of(node["created_at"]),
+        refreshed_at=moment_of(node["refreshed_at"]),
     )
 
 
@@ -160,7 +201,10 @@ def spans_of(occurred: Iterable[str]) -> tuple[TimeSpan, ...]:
 def sources_of(sources: Iterable[str]) -> tuple[Source, ...]:
     """The sources of a memory's `sources`."""
     rows = map(json.loads, sources)
-    return tuple(Source(d, c, position, moment_of(said), ref) for d, c, position, said, ref in rows)
+    return tuple(
+        Source(document_id, chunk_id, position, moment_of(said), *rest)
+        for document_id, chunk_id, position, said, *rest in rows
+    )
 
 
 def _span_text(span: TimeSpan) -> str:
@@ -168,8 +212,16 @@ def _span_text(span: TimeSpan) -> str:
 
 
 def _source_text(source: Source) -> str:
-    said = text_of(source.mentioned_at)
-    row = (source.document_id, source.chunk_id, source.position, said, source.reference)
+    row = (
+        source.document_id,
+        source.chunk_id,
+        source.position,
+        text_of(source.mentioned_at),
+        source.reference,
+        source.memory_id,
+        source.quote,
+        source.supports,
+    )
     return json.dumps(row, ensure_ascii=False)
 
 

@@ -1,23 +1,18 @@
-"""Documents, their chunks, and the sources that tie memories to them.
-
-What a memory's sources are stands in the memory; `FROM` and `OF` draw it for those who look.
-"""
+"""Documents, their chunks, and which memories stand next to each other in them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hindsight_integrations.model import Chunk, Document, Source
-from hindsight_integrations.storage.neo4j import lucene
+from hindsight_integrations.model import Chunk, Document
+from hindsight_integrations.storage.neo4j import lucene, sources
 from hindsight_integrations.storage.neo4j.codec import (
     moment_of,
-    source_properties,
-    sources_of,
     text_of,
 )
 from hindsight_integrations.storage.neo4j.connection import Row, gather, run, run_each
-from hindsight_integrations.storage.neo4j.facets import facet, restated
+from hindsight_integrations.storage.neo4j.facets import facet
 from hindsight_integrations.storage.neo4j.keys import BankKey
 from hindsight_integrations.storage.neo4j.schema import MEMORY_TEXTS
 from hindsight_integrations.storage.requests import Neighbour
@@ -37,10 +32,6 @@ _STATED = f"""
     UNWIND $rows AS listed
     CALL db.index.fulltext.queryNodes('{MEMORY_TEXTS}', listed) YIELD node AS m
     WITH DISTINCT m RETURN collect([m.key, m.seq, m.sources, m.facets])"""
-
-_READ = """
-    UNWIND $rows AS key MATCH (m:Memory {key: key})
-    RETURN collect([m.key, m.seq, m.sources, m.facets])"""
 
 CHUNK = "n.id, n.document_id, n.position, n.text, n.fingerprint"
 DOCUMENT = (
@@ -108,18 +99,14 @@ def remove(
     """Remove documents with their chunks, and chunks, and take them from memories' sources.
 
     Returns:
-        The keys of those of the memories `stated` in them that are left without a source, in
+        The ids of those of the memories `stated` in them that no source supports any more, in
         the order of storing.
     """
-    left = {
-        (seq, key, tuple(facets)): tuple(
-            source
-            for source in sources_of(sources)
-            if source.document_id not in documents and source.chunk_id not in chunks
-        )
-        for key, seq, sources, facets in stated
-    }
-    _restate(tx, left)
+    supported = sources.restate(
+        tx,
+        stated,
+        lambda each: each.document_id not in documents and each.chunk_id not in chunks,
+    )
     run_each(
         tx,
         "UNWIND $rows AS id MATCH (c:Chunk) WHERE c.bank = $bank AND c.document_id = id "
@@ -130,41 +117,7 @@ def remove(
     for label, ids in (("Document", documents), ("Chunk", chunks)):
         keys = [bank.of(id) for id in ids]
         run_each(tx, f"UNWIND $rows AS key MATCH (n:{label} {{key: key}}) DETACH DELETE n", keys)
-    return [key for (_, key, _), sources in sorted(left.items()) if not sources]
-
-
-def add_sources(
-    tx: ManagedTransaction, bank: BankKey, sources: Sequence[tuple[str, Source]]
-) -> None:
-    """Append sources to memories, by id; one that a memory has already is not stored again."""
-    added: dict[str, list[Source]] = {}
-    for id, source in sources:
-        added.setdefault(bank.of(id), []).append(source)
-    has = gather(tx, _READ, list(added))
-    _restate(
-        tx,
-        {
-            (seq, key, tuple(facets)): (*sources_of(had), *added[key])
-            for key, seq, had, facets in has
-        },
-    )
-    link_sources(tx, bank, [(key, each) for key, given in added.items() for each in given])
-
-
-def link_sources(
-    tx: ManagedTransaction, bank: BankKey, sources: Sequence[tuple[str, Source]]
-) -> None:
-    """Draw what memories, by key, come from: the chunk, or a document that has none."""
-    for label, ids in (
-        ("Chunk", [(key, each.chunk_id) for key, each in sources]),
-        ("Document", [(key, each.document_id) for key, each in sources if not each.chunk_id]),
-    ):
-        run_each(
-            tx,
-            f"UNWIND $rows AS row MATCH (m:Memory {{key: row[0]}}) "
-            f"MATCH (d:{label} {{key: row[1]}}) MERGE (m)-[:FROM]->(d)",
-            [(key, bank.of(id)) for key, id in ids if id is not None],
-        )
+    return [key.removeprefix(bank.prefix) for key, still in supported.items() if not still]
 
 
 def get_document(tx: ManagedTransaction, bank: BankKey, document_id: str) -> Document | None:
@@ -239,17 +192,3 @@ def neighbours(
         found += [Neighbour(id, other, -n) for n, other in reversed([*enumerate(before, start=1)])]
         found += [Neighbour(id, other, n) for n, other in enumerate(after, start=1)]
     return found
-
-
-def _restate(
-    tx: ManagedTransaction, stated: dict[tuple[int, str, tuple[str, ...]], tuple[Source, ...]]
-) -> None:
-    """Give memories (storing number, key, facets) these sources and no others."""
-    rows: list[dict[str, Any]] = [
-        {
-            "key": key,
-            "changes": source_properties(seq, sources) | {"facets": restated(facets, sources)},
-        }
-        for (seq, key, facets), sources in stated.items()
-    ]
-    run_each(tx, "UNWIND $rows AS row MATCH (m:Memory {key: row.key}) SET m += row.changes", rows)

@@ -18,27 +18,29 @@ from hindsight_integrations.model import (
     Entity,
     Link,
     Memory,
+    MentalModel,
     Page,
     TimeSpan,
 )
 from hindsight_integrations.storage.neo4j import (
     banks,
     check,
+    conclusions,
     documents,
     entities,
     entity_edits,
     export,
     links,
+    marks,
     memories,
+    mental_models,
     mentions,
     text_search,
     times,
     vectors,
     writes,
 )
-from hindsight_integrations.storage.neo4j import (
-    lexemes as lexeme_counts,
-)
+from hindsight_integrations.storage.neo4j import lexemes as lexeme_counts
 from hindsight_integrations.storage.neo4j.connection import Database
 from hindsight_integrations.storage.neo4j.keys import BankKey, find_bank, lock_bank
 from hindsight_integrations.storage.neo4j.schema import identity, migrate
@@ -187,6 +189,24 @@ class Neo4jGraph:
     def history(self, bank_id: str, memory_id: str) -> list[Change]:
         """See `GraphStore`."""
         return self._read(bank_id, lambda tx, bank: memories.history(tx, bank, memory_id))
+
+    # Conclusions
+
+    def unreflected(self, bank_id: str, limit: int) -> list[str]:
+        """See `GraphStore`."""
+        return self._read(bank_id, lambda tx, bank: conclusions.unreflected(tx, bank, limit))
+
+    def resting_on(self, bank_id: str, memory_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """See `GraphStore`."""
+        return self._read(bank_id, lambda tx, bank: conclusions.resting_on(tx, bank, memory_ids))
+
+    def mental_models(self, bank_id: str) -> list[MentalModel]:
+        """See `GraphStore`."""
+        return self._read(bank_id, mental_models.read)
+
+    def mark(self, bank_id: str, queue: str) -> int:
+        """See `GraphStore`."""
+        return self._read(bank_id, lambda tx, bank: marks.read(tx, bank, queue))
 
     # Documents
 
@@ -368,14 +388,10 @@ class Neo4jGraph:
         after: P,
     ) -> Iterator[T]:
         """All that `read` gives, page by page: each page goes on after the last place."""
-        while page := self._page(read, bank, after):
-            after, _ = page[-1]
-            yield from (item for _, item in page)
 
-    def _page(
-        self,
-        read: Callable[[ManagedTransaction, BankKey, P, int], Sequence[tuple[P, T]]],
-        bank: BankKey,
-        after: P,
-    ) -> Sequence[tuple[P, T]]:
-        return self._database.read(lambda tx: read(tx, bank, after, _PAGE))
+        def page() -> Sequence[tuple[P, T]]:
+            return self._database.read(lambda tx: read(tx, bank, after, _PAGE))
+
+        while found := page():
+            after, _ = found[-1]
+            yield from (item for _, item in found)

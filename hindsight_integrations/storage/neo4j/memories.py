@@ -32,7 +32,7 @@ _RECORDS = f"""
 _CANDIDATES = f"""
     UNWIND $rows AS key MATCH (m:Memory {{key: key}}) MATCH (v:Vector {{key: key}})
     RETURN collect([m.id, m.text, m.speaker, m.document_id, m.mentioned_at, m.occurred,
-        size(m.sources), m.fingerprint, m.lexemes, v.vector, v.interaction, {_MENTIONED}])"""
+        m.proofs, m.fingerprint, m.lexemes, v.vector, v.interaction, {_MENTIONED}])"""
 
 
 def get_memories(tx: ManagedTransaction, bank: BankKey, ids: Sequence[str]) -> dict[str, Memory]:
@@ -73,7 +73,7 @@ def candidates(tx: ManagedTransaction, bank: BankKey, ids: Sequence[str]) -> lis
             document_id,
             moment_of(mentioned_at),
             spans_of(occurred),
-            max(1, sources),
+            max(1, proofs),
             fingerprint,
             terms_of(lexemes),
             vector_of(vector),
@@ -87,7 +87,7 @@ def candidates(tx: ManagedTransaction, bank: BankKey, ids: Sequence[str]) -> lis
             document_id,
             mentioned_at,
             occurred,
-            sources,
+            proofs,
             fingerprint,
             lexemes,
             vector,

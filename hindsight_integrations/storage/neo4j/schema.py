@@ -6,9 +6,11 @@ of each label's keys:
 
     (:Memory)-[:MENTIONS]->(:Entity)<-[:NAMES]-(:Name)      (:Memory)-[:LINK]->(:Memory)
     (:Memory)-[:FROM]->(:Chunk)-[:OF]->(:Document)          (:Memory)-[:AT]->(:Time)
+    (:Memory:Observation)-[:EVIDENCE {quote, supports}]->(:Memory)
 
-Beside these stand what has no place in a picture: `Bank`, `Change` (history), `Lexeme` (counts),
-`Vector` and `StagedVector` (with the key of their memory), and `PendingVector` (the outbox).
+A memory that waits to be reflected on has the label `Waiting` too. Beside these stands what has no
+place in a picture: `Bank`, `MentalModel`, `Mark` (of a queue), `Change` (history), `Lexeme`
+(counts), `Vector` and `StagedVector` (with the key of their memory), `PendingVector` (the outbox).
 Moments are ISO 8601 text in UTC of one width: it sorts as the moments do, reads as a date in
 Neo4j Browser, and costs the driver a tenth of what its own dates do.
 """
@@ -25,7 +27,7 @@ from hindsight_integrations.storage.neo4j.connection import Database, run
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction
 
-BANK_LABELS = (
+_LABELS_1 = (
     "Memory",
     "Time",
     "Vector",
@@ -37,6 +39,8 @@ BANK_LABELS = (
     "Change",
     "Lexeme",
 )
+_LABELS_2 = ("MentalModel", "Mark")
+BANK_LABELS = (*_LABELS_1, *_LABELS_2)
 """Labels of the nodes that a bank owns; their keys begin with the bank's."""
 
 MEMORY_TEXTS = "hindsight_memory_texts"
@@ -44,11 +48,14 @@ NAME_TEXTS = "hindsight_name_texts"
 
 _WHITE_SPACE = "OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}}"
 
+_KEY = (
+    "CREATE CONSTRAINT hindsight_{name}_key IF NOT EXISTS FOR (n:{label}) REQUIRE n.key IS UNIQUE"
+)
+
 _VERSION_1 = (
     *(
-        f"CREATE CONSTRAINT hindsight_{label.lower()}_key IF NOT EXISTS "
-        f"FOR (n:{label}) REQUIRE n.key IS UNIQUE"
-        for label in (*BANK_LABELS, "PendingVector", "DeletedBank", "HindsightStore")
+        _KEY.format(name=label.lower(), label=label)
+        for label in (*_LABELS_1, "PendingVector", "DeletedBank", "HindsightStore")
     ),
     "CREATE CONSTRAINT hindsight_bank_id IF NOT EXISTS FOR (n:Bank) REQUIRE n.id IS UNIQUE",
     "CREATE CONSTRAINT hindsight_bank_key IF NOT EXISTS FOR (n:Bank) REQUIRE n.key IS UNIQUE",
@@ -70,9 +77,18 @@ _VERSION_1 = (
     f"FOR (n:Name) ON EACH [n.bank, n.grams] {_WHITE_SPACE}",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1,)
+_VERSION_2 = (
+    *(_KEY.format(name=label.lower(), label=label) for label in _LABELS_2),
+    "CREATE INDEX hindsight_waiting_order IF NOT EXISTS FOR (n:Waiting) ON (n.bank, n.seq)",
+    "MATCH (m:Memory) WHERE m.proofs IS NULL WITH m LIMIT 10000 SET m.proofs = size(m.sources) "
+    "FOREACH (_ IN CASE WHEN m.invalidated_at IS NULL THEN [1] ELSE [] END | SET m:Waiting) "
+    "RETURN count(m)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
 """Statements that lead from version n (its place in this list) to n + 1. Only ever appended to,
-and each may be run again: Neo4j commits changes of the schema one by one."""
+and each may be run again: Neo4j commits changes of the schema one by one. One that says how many
+nodes it changed is run until there are none left."""
 
 _INDEX_SECONDS = 300
 
@@ -94,7 +110,8 @@ def migrate(database: Database) -> None:
         return
     for statements in MIGRATIONS[version:]:
         for statement in statements:
-            database.write(partial(run, cypher=statement))
+            while any(changed for (changed,) in database.write(partial(run, cypher=statement))):
+                continue
     database.read(lambda tx: run(tx, "CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS))
     database.write(_note_version)
 

@@ -10,14 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hindsight_integrations.errors import ConflictError, InvalidInputError, MemoryNotFoundError
-from hindsight_integrations.model import Change
+from hindsight_integrations.model import Change, MemoryType
 from hindsight_integrations.storage.neo4j import (
+    conclusions,
     documents,
     entities,
     entity_edits,
     lexemes,
     links,
+    marks,
+    mental_models,
     mentions,
+    removal,
+    sources,
     times,
     vectors,
 )
@@ -25,33 +30,25 @@ from hindsight_integrations.storage.neo4j.codec import memory_properties, text_o
 from hindsight_integrations.storage.neo4j.connection import gather, run_each
 from hindsight_integrations.storage.neo4j.entities import names_of
 from hindsight_integrations.storage.neo4j.keys import BankKey, existing, lock_bank, reserve
-from hindsight_integrations.storage.neo4j.lucene import terms_of
 from hindsight_integrations.storage.requests import ChangeSet, MemoryRecord
+from hindsight_integrations.storage.values import is_conclusion
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction
-
-_VALID_LEXEMES = """
-    UNWIND $rows AS key MATCH (m:Memory {key: key}) WHERE m.invalidated_at IS NULL
-    RETURN collect([m.lexemes])"""
-
-_STRIP = """
-    UNWIND $rows AS key MATCH (m:Memory {key: key})
-    CALL (m) { MATCH (m)-[:AT]->(t:Time) DETACH DELETE t }
-    CALL (m) { MATCH (m)-[f:FROM]->() DELETE f }"""
 
 
 def apply(tx: ManagedTransaction, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set inside the caller's transaction; returns the ids of memories that went.
 
     Raises:
-        ConflictError: a new memory's id is taken, or a new name is another entity's.
+        ConflictError: a new memory's id is taken, a new name is another entity's, or nothing
+            that supports a conclusion is left.
         MemoryNotFoundError: a memory to replace, or to add a source to, does not exist.
         EntityNotFoundError: a memory mentions, or a new name is for, an entity that neither the
             bank nor the change set has.
     """
     bank = lock_bank(tx, changes.bank_id)
-    gone, bereft = _removals(tx, bank, changes)
+    gone, bereft = removal.remove_named(tx, bank, changes)
     documents.store_documents(tx, bank, changes.documents)
     documents.store_chunks(tx, bank, changes.chunks)
     records = (*changes.memories, *changes.replaced)
@@ -64,38 +61,17 @@ def apply(tx: ManagedTransaction, changes: ChangeSet) -> tuple[str, ...]:
     _add(tx, bank, changes.memories, entity_keys)
     bereft |= _replace(tx, bank, changes.replaced, entity_keys)
     _check_existing(tx, bank, [id for id, _ in changes.sources])
-    documents.add_sources(tx, bank, changes.sources)
+    sources.add(tx, bank, changes.sources)
     links.add(tx, bank, changes.links)
     _add_history(tx, bank, changes.history)
+    mental_models.remove(tx, bank, changes.remove_mental_models)
+    mental_models.store(tx, bank, changes.mental_models)
+    conclusions.settle(tx, bank, changes.reflected)
+    conclusions.wait(tx, bank, changes.unreflected)
+    if changes.mark is not None:
+        marks.store(tx, bank, changes.mark)
     mentions.settle(tx, bereft)
     return gone
-
-
-def _removals(
-    tx: ManagedTransaction, bank: BankKey, changes: ChangeSet
-) -> tuple[tuple[str, ...], set[str]]:
-    """Ids of the memories that went, and the entities to settle."""
-    named = existing(tx, "Memory", bank, changes.remove_memories)
-    ends = (changes.remove_documents, changes.remove_chunks)
-    stated = documents.stated_in(tx, bank, *ends)
-    bereft = _remove(tx, bank, list(named))
-    gone = set(named.values())
-    orphans = documents.remove(tx, bank, *ends, [row for row in stated if row[0] not in gone])
-    unsourced = tuple(key.removeprefix(bank.prefix) for key in orphans)
-    return (*named, *unsourced), bereft | _remove(tx, bank, unsourced)
-
-
-def _remove(tx: ManagedTransaction, bank: BankKey, ids: Sequence[str]) -> set[str]:
-    if not ids:
-        return set()
-    bereft = _strip(tx, bank, ids)
-    vectors.remove(tx, bank, ids)
-    run_each(
-        tx,
-        "UNWIND $rows AS key MATCH (m:Memory {key: key}) DETACH DELETE m",
-        [bank.of(id) for id in ids],
-    )
-    return bereft
 
 
 def _add(
@@ -109,10 +85,13 @@ def _add(
         raise ConflictError(f"memory {taken[0]!r} exists already in bank {bank.id!r}; replace it")
     if len(set(ids)) < len(ids):
         raise ConflictError(f"a change set for bank {bank.id!r} holds a new memory twice")
+    waiting = [record.memory.id for record in records if not is_conclusion(record.memory)]
+    records = conclusions.upheld(tx, bank, records, ids)
     numbered = zip(reserve(tx, bank, len(records)), records, strict=True)
     rows = [memory_properties(bank, seq, record) for seq, record in numbered]
     run_each(tx, "UNWIND $rows AS row CREATE (m:Memory) SET m = row", rows)
     _furnish(tx, bank, records, entity_keys)
+    conclusions.wait(tx, bank, waiting)
 
 
 def _replace(
@@ -125,7 +104,8 @@ def _replace(
         return set()
     ids = [record.memory.id for record in records]
     _check_existing(tx, bank, ids)
-    bereft = _strip(tx, bank, ids)
+    records = conclusions.upheld(tx, bank, records, ())
+    bereft = removal.strip(tx, bank, ids)
     numbers: dict[str, int] = dict(
         gather(
             tx,
@@ -137,6 +117,7 @@ def _replace(
     run_each(tx, "UNWIND $rows AS row MATCH (m:Memory {key: row.key}) SET m = row", rows)
     vectors.unstage(tx, bank, ids)
     _furnish(tx, bank, records, entity_keys)
+    conclusions.wait_anew(tx, bank, ids)
     return bereft
 
 
@@ -149,23 +130,14 @@ def _furnish(
     """Store all that belongs to memories besides their own nodes."""
     memories = [record.memory for record in records]
     times.add(tx, bank, memories)
-    documents.link_sources(
-        tx, bank, [(bank.of(each.id), source) for each in memories for source in each.sources]
-    )
+    sources.draw(tx, bank, {bank.of(each.id): each.sources for each in memories})
+    observed = [bank.of(each.id) for each in memories if each.type is MemoryType.OBSERVATION]
+    run_each(tx, "UNWIND $rows AS key MATCH (m:Memory {key: key}) SET m:Observation", observed)
     mentioned = {bank.of(r.memory.id): _mentioned(r, entity_keys) for r in records}
     mentions.add(tx, mentioned)
     valid = [record.lexemes for record in records if record.memory.invalidated_at is None]
     lexemes.count(tx, bank, added=valid, removed=())
     vectors.store(tx, bank, [(r.memory.id, r.vector, r.interaction) for r in records])
-
-
-def _strip(tx: ManagedTransaction, bank: BankKey, ids: Sequence[str]) -> set[str]:
-    """Undo `_furnish`, save for the vectors; returns the entities to settle."""
-    keys = [bank.of(id) for id in ids]
-    valid = [terms_of(text) for (text,) in gather(tx, _VALID_LEXEMES, keys)]
-    lexemes.count(tx, bank, added=(), removed=valid)
-    run_each(tx, _STRIP, keys)
-    return mentions.remove(tx, keys)
 
 
 def _mentioned(record: MemoryRecord, entity_keys: Mapping[str, str]) -> list[str]:

@@ -28,13 +28,21 @@ _PURGED = (
     ("links", "source, kind, target", "source"),
     ("vectors", "unit", "unit"),
     ("staged", "unit", "unit"),
+    ("waiting", "unit", "unit"),
     ("grams", "name, gram", "name"),
     ("names", "key", "key"),
     ("entities", "key", "key"),
     ("chunks", "key", "key"),
     ("documents", "key", "key"),
     ("history", "key", "key"),
+    ("mental_models", "key", "key"),
     ("memories", "key", "key"),
+)
+_PURGED_BY_NUMBER = (
+    # the same, where the column carries the bank's number
+    ("lexeme_counts", "bank, lexeme", "bank"),
+    ("marks", "bank, queue", "bank"),
+    ("banks", "no", "no"),
 )
 
 
@@ -105,10 +113,8 @@ def purge(cursor: sqlite3.Cursor, limit: int) -> int:
     for (no,) in cursor.execute("SELECT no FROM banks WHERE deleted ORDER BY no").fetchall():
         for table, key, column in _PURGED:
             removed += _delete_some(cursor, table, key, (column, *key_bounds(no)), limit - removed)
-        removed += _delete_some(
-            cursor, "lexeme_counts", "bank, lexeme", ("bank", no, no), limit - removed
-        )
-        removed += _delete_some(cursor, "banks", "no", ("no", no, no), limit - removed)
+        for table, key, column in _PURGED_BY_NUMBER:
+            removed += _delete_some(cursor, table, key, (column, no, no), limit - removed)
     return removed
 
 

@@ -2,7 +2,8 @@
 
 Memories, sources, mentions, names, links and lexemes are believed; what is made of them (search
 tables, counts, the full-text index) is made anew where it differs. Rows that belong to nothing
-go. A lost text, vector, lexeme list or name can only be reported.
+go, and so does a conclusion that nothing supports. A lost text, vector, lexeme list or name can
+only be reported.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hindsight_integrations.storage.likeness import grams_of
 from hindsight_integrations.storage.requests import (
     StoreFault,
 )
+from hindsight_integrations.storage.sqlite import mentions, removal
 from hindsight_integrations.storage.sqlite.codec import CONTENT_COLUMNS, MEMORY_COLUMNS, memory_of
 from hindsight_integrations.storage.sqlite.derived import DERIVED, DerivedTable
 from hindsight_integrations.storage.sqlite.keys import BankRange, Row
@@ -32,6 +34,7 @@ _CHILDREN = (
     ("lexemes", "unit", "memories"),
     ("vectors", "unit", "memories"),
     ("staged", "unit", "memories"),
+    ("waiting", "unit", "memories"),
     ("mentions", "unit", "memories"),
     ("mentions", "entity", "entities"),
     ("links", "source", "memories"),
@@ -48,6 +51,17 @@ _LACKING = (
     ("names", "no name", "entities", "SELECT entity FROM names WHERE ordinal = 0"),
 )
 """Table that lost a row, problem, the table whose keys are looked for, and where."""
+
+_LOST_EVIDENCE = """
+    SELECT evidence FROM sources WHERE unit BETWEEN ? AND ? AND evidence IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.key = evidence)"""
+
+_UNSUPPORTED = """
+    SELECT c.id, c.key FROM memories c JOIN sources s ON s.unit = c.key
+    LEFT JOIN memories m ON m.key = s.evidence
+    WHERE c.key BETWEEN ? AND ? GROUP BY c.key
+    HAVING max(s.evidence IS NOT NULL)
+    AND NOT max(s.supports AND (s.evidence IS NULL OR m.key IS NOT NULL))"""
 
 _MENTION_COUNTS = """
     SELECT e.key, count(m.key), min(m.mentioned_at), max(m.mentioned_at) FROM entities e
@@ -85,6 +99,7 @@ def check_rows(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
         "SELECT no, id, revision, dimension FROM banks WHERE deleted = 0"
     ).fetchall():
         bank = BankRange(no, id, revision, dimension)
+        faults += _evidence(cursor, bank, repair)
         faults += _lacking(cursor, bank)
         for table in DERIVED:
             faults += _derived(cursor, bank, table, repair)
@@ -123,6 +138,19 @@ def _orphans(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
             if repair:
                 cursor.execute(f"DELETE {where}")
             yield StoreFault(table, f"{column} is none of the {parent}", count, repair)
+
+
+def _evidence(cursor: sqlite3.Cursor, bank: BankRange, repair: bool) -> Iterator[StoreFault]:
+    lost = [key for (key,) in cursor.execute(_LOST_EVIDENCE, bank.bounds)]
+    unsupported: dict[str, int] = dict(cursor.execute(_UNSUPPORTED, bank.bounds).fetchall())
+    if repair:
+        removal.withdraw(cursor, lost)
+        _, bereft = removal.remove(cursor, bank, unsupported)
+        mentions.settle(cursor, bereft)
+    if lost:
+        yield StoreFault("sources", "evidence is none of the memories", len(lost), repair)
+    if unsupported:
+        yield StoreFault("memories", "nothing supports the conclusion", len(unsupported), repair)
 
 
 def _outbox(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:

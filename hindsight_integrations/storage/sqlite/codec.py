@@ -1,9 +1,10 @@
-"""Values to columns and back: moments, vectors, banks and memories."""
+"""Values to columns and back: banks, memories, their sources, mental models."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import (
@@ -11,6 +12,7 @@ from hindsight_integrations.model import (
     Disposition,
     Memory,
     MemoryType,
+    MentalModel,
     Metadata,
     Precision,
     Source,
@@ -25,6 +27,9 @@ from hindsight_integrations.storage.sqlite.keys import Row, SqlValue, vector_key
 from hindsight_integrations.storage.values import micros, micros_or_none, moment, moment_or_none
 
 _NONE, _EMPTY = "[]", "{}"
+
+_SPANS_KEPT = 8192
+"""Times that stay read: recall after recall meets the same memories."""
 """JSON of most tags, times and metadata; parsing it would take a third of reading a memory."""
 
 BANK_COLUMNS = (
@@ -34,7 +39,14 @@ BANK_COLUMNS = (
 MEMORY_COLUMNS = "id, type, mentioned_at, expires_at, invalidated_at, scope, occurred, fingerprint"
 CONTENT_COLUMNS = (
     "confidence, created_at, updated_at, speaker, tags, metadata, invalidated_because, context, "
-    "text"
+    "text, kind, reasoning"
+)
+SOURCE_COLUMNS = (
+    "document_id, chunk_id, position, mentioned_at, reference, evidence, quote, supports"
+)
+MENTAL_MODEL_COLUMNS = (
+    "id, name, text, source_query, max_tokens, tags, sources, auto_refresh, created_at, "
+    "refreshed_at"
 )
 
 
@@ -99,6 +111,8 @@ def content_row(memory: Memory) -> tuple[SqlValue, ...]:
         memory.invalidated_because,
         memory.context,
         memory.text,
+        memory.kind,
+        memory.reasoning,
     )
 
 
@@ -107,7 +121,7 @@ def memory_of(
 ) -> Memory:
     """The memory of a row of `MEMORY_COLUMNS` and `CONTENT_COLUMNS`."""
     id_, type_, mentioned_at, expires_at, invalidated_at, scope, occurred, _ = row[:8]
-    confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = row[8:]
+    confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = row[8:17]
     return Memory(
         id=id_,
         bank_id=bank_id,
@@ -128,9 +142,12 @@ def memory_of(
         expires_at=moment_or_none(expires_at),
         invalidated_at=moment_or_none(invalidated_at),
         invalidated_because=because,
+        kind=row[17],
+        reasoning=row[18],
     )
 
 
+@lru_cache(_SPANS_KEPT)
 def spans_of(occurred: str) -> tuple[TimeSpan, ...]:
     """The times of a row's `occurred`."""
     if occurred == _NONE:
@@ -141,21 +158,67 @@ def spans_of(occurred: str) -> tuple[TimeSpan, ...]:
     )
 
 
-def source_row(source: Source) -> tuple[SqlValue, ...]:
-    """`document_id, chunk_id, position, mentioned_at, reference`."""
+def source_row(source: Source, evidence: int | None) -> tuple[SqlValue, ...]:
+    """`SOURCE_COLUMNS` of a source; `evidence` is the key of the memory it names, if any."""
     return (
         source.document_id,
         source.chunk_id,
         source.position,
         micros(source.mentioned_at),
         source.reference,
+        evidence,
+        source.quote,
+        source.supports,
     )
 
 
 def source_of(row: Row) -> Source:
-    """The source that `source_row` was given."""
-    document_id, chunk_id, position, mentioned_at, reference = row
-    return Source(document_id, chunk_id, position, moment(mentioned_at), reference)
+    """The source that `source_row` was given; the row has the id of the memory for its key."""
+    document_id, chunk_id, position, mentioned_at, reference, memory_id, quote, supports = row
+    return Source(
+        document_id,
+        chunk_id,
+        position,
+        moment(mentioned_at),
+        reference,
+        memory_id,
+        quote,
+        bool(supports),
+    )
+
+
+def mental_model_row(model: MentalModel) -> tuple[SqlValue, ...]:
+    """`MENTAL_MODEL_COLUMNS` of a mental model."""
+    return (
+        model.id,
+        model.name,
+        model.text,
+        model.source_query,
+        model.max_tokens,
+        _json(model.tags),
+        _json(model.sources),
+        model.auto_refresh,
+        micros(model.created_at),
+        micros(model.refreshed_at),
+    )
+
+
+def mental_model_of(row: Row, bank_id: str) -> MentalModel:
+    """The mental model that `mental_model_row` was given."""
+    id_, name, text, query, max_tokens, tags, sources, auto_refresh, created, refreshed = row
+    return MentalModel(
+        id=id_,
+        bank_id=bank_id,
+        name=name,
+        text=text,
+        source_query=query,
+        max_tokens=max_tokens,
+        tags=tuple(json.loads(tags)),
+        sources=tuple(json.loads(sources)),
+        auto_refresh=bool(auto_refresh),
+        created_at=moment(created),
+        refreshed_at=moment(refreshed),
+    )
 
 
 def _json(value: Sequence[object]) -> str:

@@ -1,16 +1,16 @@
-"""Documents, their chunks, and the sources that tie memories to them."""
+"""Documents, their chunks, and which memories stand next to each other in them."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from hindsight_integrations.model import Chunk, Document, Source
+from hindsight_integrations.model import Chunk, Document
 from hindsight_integrations.storage.requests import (
     Neighbour,
 )
-from hindsight_integrations.storage.sqlite.codec import source_row
+from hindsight_integrations.storage.sqlite import sources
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,
     key_list,
@@ -19,8 +19,6 @@ from hindsight_integrations.storage.sqlite.keys import (
     select_in,
 )
 from hindsight_integrations.storage.values import micros, moment
-
-_SOURCE = "document_id, chunk_id, position, mentioned_at, reference"
 
 
 def store_documents(cursor: sqlite3.Cursor, bank: BankRange, documents: Sequence[Document]) -> None:
@@ -59,46 +57,22 @@ def store_chunks(cursor: sqlite3.Cursor, bank: BankRange, chunks: Sequence[Chunk
 
 
 def remove_documents(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> list[int]:
-    """Remove documents with their chunks and sources; returns the memories left without any."""
-    orphans = _remove_sources(cursor, bank, "document_id", ids)
+    """Remove documents with their chunks and sources; returns the memories left unsupported."""
+    supported = sources.remove_in(cursor, bank, "document_id", ids)
     for table, column in (("chunks", "document_id"), ("documents", "id")):
         cursor.executemany(
             f"DELETE FROM {table} WHERE bank = ? AND {column} = ?", [(bank.no, id) for id in ids]
         )
-    return orphans
+    return [key for key, still in supported.items() if not still]
 
 
 def remove_chunks(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> list[int]:
-    """Remove chunks and what they are sources of; returns the memories left without any."""
-    orphans = _remove_sources(cursor, bank, "chunk_id", ids)
+    """Remove chunks and what they are sources of; returns the memories left unsupported."""
+    supported = sources.remove_in(cursor, bank, "chunk_id", ids)
     cursor.executemany(
         "DELETE FROM chunks WHERE bank = ? AND id = ?", [(bank.no, id) for id in ids]
     )
-    return orphans
-
-
-def add_sources(
-    cursor: sqlite3.Cursor, bank: BankRange, sources: Mapping[int, Sequence[Source]]
-) -> None:
-    """Append sources to memories; one that a memory has already is not stored again."""
-    had: dict[int, list[tuple[object, ...]]] = {key: [] for key in sources}
-    for key, *row in cursor.execute(
-        f"SELECT unit, {_SOURCE} FROM sources "
-        "WHERE unit IN (SELECT value FROM json_each(?)) ORDER BY unit, ordinal",
-        (key_list(sources),),
-    ):
-        had[key].append(tuple(row))
-    rows = []
-    for key, given in sources.items():
-        ordinal = len(had[key])
-        for row in dict.fromkeys(map(source_row, given)):
-            if row not in had[key]:
-                rows.append((key, ordinal, bank.no, *row))
-                ordinal += 1
-    cursor.executemany(
-        f"INSERT INTO sources (unit, ordinal, bank, {_SOURCE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        rows,
-    )
+    return [key for key, still in supported.items() if not still]
 
 
 def get_document(cursor: sqlite3.Cursor, bank: BankRange, document_id: str) -> Document | None:
@@ -177,32 +151,3 @@ _NEIGHBOURS = (
     "CROSS JOIN memories m ON m.key = here.unit "
     "WHERE here.document_id IS NOT NULL AND m.invalidated_at IS NULL"
 )
-
-
-def _remove_sources(
-    cursor: sqlite3.Cursor, bank: BankRange, column: str, ids: Sequence[str]
-) -> list[int]:
-    rows = select_in(
-        cursor, f"SELECT unit FROM sources WHERE bank = ? AND {column} IN (*)", (bank.no,), ids
-    )
-    cursor.executemany(
-        f"DELETE FROM sources WHERE bank = ? AND {column} = ?", [(bank.no, id) for id in ids]
-    )
-    left: dict[int, list[int]] = {key: [] for (key,) in sorted(rows)}
-    for key, ordinal in cursor.execute(
-        "SELECT unit, ordinal FROM sources WHERE unit IN (SELECT value FROM json_each(?)) "
-        "ORDER BY unit, ordinal",
-        (key_list(left),),
-    ):
-        left[key].append(ordinal)
-    # The first source is the one numbered 0, so those that stay move up.
-    cursor.executemany(
-        "UPDATE sources SET ordinal = ? WHERE unit = ? AND ordinal = ?",
-        [
-            (new, key, old)
-            for key, ordinals in left.items()
-            for new, old in enumerate(ordinals)
-            if new != old
-        ],
-    )
-    return [key for key, ordinals in left.items() if not ordinals]

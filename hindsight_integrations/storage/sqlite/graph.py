@@ -17,6 +17,7 @@ from hindsight_integrations.model import (
     Entity,
     Link,
     Memory,
+    MentalModel,
     Page,
     TimeSpan,
 )
@@ -41,12 +42,15 @@ from hindsight_integrations.storage.requests import (
 from hindsight_integrations.storage.sqlite import (
     banks,
     check,
+    conclusions,
     documents,
     entities,
     entity_edits,
     export,
     links,
+    marks,
     memories,
+    mental_models,
     mentions,
     text_search,
     times,
@@ -171,6 +175,28 @@ class SqliteGraph:
         """See `GraphStore`."""
         with self._reading(bank_id) as (cursor, bank):
             return memories.history(cursor, bank, memory_id)
+
+    # Conclusions
+
+    def unreflected(self, bank_id: str, limit: int) -> list[str]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as (cursor, bank):
+            return conclusions.unreflected(cursor, bank, limit)
+
+    def resting_on(self, bank_id: str, memory_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as (cursor, bank):
+            return conclusions.resting_on(cursor, bank, memory_ids)
+
+    def mental_models(self, bank_id: str) -> list[MentalModel]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as (cursor, bank):
+            return mental_models.read(cursor, bank)
+
+    def mark(self, bank_id: str, queue: str) -> int:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as (cursor, bank):
+            return marks.read(cursor, bank, queue)
 
     # Documents
 

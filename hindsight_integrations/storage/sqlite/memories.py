@@ -7,18 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.model import Change, Memory, Page, Source
+from hindsight_integrations.model import Change, Memory, Page
 from hindsight_integrations.storage.requests import (
     Candidate,
     MemoryFilter,
     MemoryRecord,
 )
-from hindsight_integrations.storage.sqlite import lexemes
+from hindsight_integrations.storage.sqlite import lexemes, sources
 from hindsight_integrations.storage.sqlite.codec import (
     CONTENT_COLUMNS,
     MEMORY_COLUMNS,
     memory_of,
-    source_of,
     spans_of,
 )
 from hindsight_integrations.storage.sqlite.filters import condition, shortlist
@@ -74,8 +73,8 @@ def get_records(
 
 _CANDIDATES = (
     "SELECT m.key, m.id, c.text, c.speaker, s.document_id, m.mentioned_at, m.occurred, "
-    "(SELECT count(*) FROM sources WHERE unit = m.key), m.fingerprint, l.terms, v.vector, "
-    "ifnull(v.interaction, x'') FROM json_each(?) asked "
+    "(SELECT count(*) FROM sources WHERE unit = m.key AND supports), m.fingerprint, l.terms, "
+    "v.vector, ifnull(v.interaction, x'') FROM json_each(?) asked "
     "CROSS JOIN memories m ON m.key = asked.value "
     "CROSS JOIN contents c ON c.unit = m.key "
     "CROSS JOIN vectors v ON v.unit = m.key "
@@ -97,7 +96,7 @@ def candidates(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> l
             document_id,
             moment(mentioned_at),
             spans_of(occurred),
-            max(1, sources),
+            max(1, proofs),
             fingerprint,
             lexemes.lexemes_of(terms or ""),
             vector_of(vector),
@@ -112,7 +111,7 @@ def candidates(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> l
             document_id,
             mentioned_at,
             occurred,
-            sources,
+            proofs,
             fingerprint,
             terms,
             vector,
@@ -257,41 +256,40 @@ def _rows(cursor: sqlite3.Cursor, keys: Iterable[int]) -> dict[int, Row]:
 
 
 def _memories(cursor: sqlite3.Cursor, bank: BankRange, rows: dict[int, Row]) -> dict[int, Memory]:
-    sources = _sources(cursor, rows)
+    stated = sources.read(cursor, rows)
     mentioned = _mentioned(cursor, rows)
     return {
         key: memory_of(
             row,
             bank_id=bank.id,
-            sources=sources[key],
+            sources=stated[key],
             entities=[name for _, name in mentioned[key]],
         )
         for key, row in rows.items()
     }
 
 
-def _sources(cursor: sqlite3.Cursor, keys: Iterable[int]) -> defaultdict[int, list[Source]]:
-    found: defaultdict[int, list[Source]] = defaultdict(list)
-    for row in cursor.execute(
-        "SELECT unit, document_id, chunk_id, position, mentioned_at, reference FROM sources "
-        "WHERE unit IN (SELECT value FROM json_each(?)) ORDER BY unit, ordinal",
-        (key_list(keys),),
-    ):
-        found[row[0]].append(source_of(row[1:]))
-    return found
-
-
 def _mentioned(
     cursor: sqlite3.Cursor, keys: Iterable[int]
 ) -> defaultdict[int, list[tuple[str, str]]]:
     """Memory key to the (id, canonical name) of each entity, in the order of the text."""
-    found: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-    for key, entity_id, name in cursor.execute(
-        "SELECT x.unit, e.id, ifnull(n.name, e.id) FROM mentions x "
-        "JOIN entities e ON e.key = x.entity "
-        "LEFT JOIN names n ON n.entity = x.entity AND n.ordinal = 0 "
-        "WHERE x.unit IN (SELECT value FROM json_each(?)) ORDER BY x.unit, x.ordinal",
+    pairs = cursor.execute(
+        "SELECT unit, entity FROM mentions WHERE unit IN (SELECT value FROM json_each(?)) "
+        "ORDER BY unit, ordinal",
         (key_list(keys),),
-    ):
-        found[key].append((entity_id, name))
+    ).fetchall()
+    # Memories recalled together share most of their entities: each is looked up once.
+    entities = {
+        key: (entity_id, name)
+        for key, entity_id, name in cursor.execute(
+            "SELECT e.key, e.id, ifnull(n.name, e.id) FROM entities e "
+            "LEFT JOIN names n ON n.entity = e.key AND n.ordinal = 0 "
+            "WHERE e.key IN (SELECT value FROM json_each(?))",
+            (key_list({entity for _, entity in pairs}),),
+        )
+    }
+    found: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+    for key, entity in pairs:
+        if entity in entities:
+            found[key].append(entities[entity])
     return found

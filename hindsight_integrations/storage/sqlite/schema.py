@@ -223,7 +223,38 @@ _VERSION_2 = (
     "INSERT INTO store (identity) VALUES (lower(hex(randomblob(8))))",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
+_VERSION_3 = (
+    # Conclusions: memories whose sources are other memories.
+    "ALTER TABLE contents ADD COLUMN kind TEXT",
+    "ALTER TABLE contents ADD COLUMN reasoning TEXT",
+    "ALTER TABLE sources ADD COLUMN evidence INTEGER",
+    "ALTER TABLE sources ADD COLUMN quote TEXT",
+    "ALTER TABLE sources ADD COLUMN supports INTEGER NOT NULL DEFAULT 1",
+    "CREATE INDEX sources_by_evidence ON sources (evidence, unit) WHERE evidence IS NOT NULL",
+    "CREATE TABLE waiting (unit INTEGER PRIMARY KEY)",
+    "INSERT INTO waiting (unit) SELECT key FROM memories WHERE invalidated_at IS NULL",
+    """CREATE TABLE mental_models (
+        key INTEGER PRIMARY KEY,
+        bank INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        text TEXT NOT NULL,
+        source_query TEXT,
+        max_tokens INTEGER NOT NULL,
+        tags TEXT NOT NULL,
+        sources TEXT NOT NULL,
+        auto_refresh INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        refreshed_at INTEGER NOT NULL)""",
+    "CREATE UNIQUE INDEX mental_models_by_id ON mental_models (bank, id)",
+    """CREATE TABLE marks (
+        bank INTEGER NOT NULL,
+        queue TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        PRIMARY KEY (bank, queue)) WITHOUT ROWID""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
 """Statements that lead from version n (its place in this list) to n + 1. Only ever appended to."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hindsight_integrations.errors import ConflictError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.model import Change, Source
@@ -13,12 +13,17 @@ from hindsight_integrations.storage.requests import (
     MemoryRecord,
 )
 from hindsight_integrations.storage.sqlite import (
+    conclusions,
     documents,
     entities,
     entity_edits,
     lexemes,
     links,
+    marks,
+    mental_models,
     mentions,
+    removal,
+    sources,
     vectors,
 )
 from hindsight_integrations.storage.sqlite.codec import (
@@ -31,24 +36,24 @@ from hindsight_integrations.storage.sqlite.derived import DERIVED
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,
     find_bank,
-    key_list,
     memory_keys,
     new_keys,
 )
-from hindsight_integrations.storage.values import micros
+from hindsight_integrations.storage.values import is_conclusion, micros
 
 
 def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set inside the caller's transaction; returns the ids of memories that went.
 
     Raises:
-        ConflictError: a new memory's id is taken, or a new name is another entity's.
+        ConflictError: a new memory's id is taken, a new name is another entity's, or nothing
+            that supports a conclusion is left.
         MemoryNotFoundError: a memory to replace, or to add a source to, does not exist.
         EntityNotFoundError: a memory mentions, or a new name is for, an entity that neither the
             bank nor the change set has.
     """
     bank = find_bank(cursor, changes.bank_id)
-    gone, bereft = _removals(cursor, bank, changes)
+    gone, bereft = removal.remove_named(cursor, bank, changes)
     documents.store_documents(cursor, bank, changes.documents)
     documents.store_chunks(cursor, bank, changes.chunks)
     records = (*changes.memories, *changes.replaced)
@@ -63,42 +68,15 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     _add_sources(cursor, bank, changes.sources)
     links.add(cursor, bank, changes.links)
     _add_history(cursor, bank, changes.history)
+    mental_models.remove(cursor, bank, changes.remove_mental_models)
+    mental_models.store(cursor, bank, changes.mental_models)
+    conclusions.settle(cursor, memory_keys(cursor, bank, changes.reflected).values())
+    conclusions.wait(cursor, memory_keys(cursor, bank, changes.unreflected).values())
+    if changes.mark is not None:
+        marks.store(cursor, bank, changes.mark)
     if bereft:
         mentions.settle(cursor, bereft)
     return gone
-
-
-def _removals(
-    cursor: sqlite3.Cursor, bank: BankRange, changes: ChangeSet
-) -> tuple[tuple[str, ...], set[int]]:
-    """Ids of the memories that went, and the entities to settle."""
-    if not (changes.remove_memories or changes.remove_documents or changes.remove_chunks):
-        return (), set()
-    named = memory_keys(cursor, bank, changes.remove_memories)
-    bereft = _remove(cursor, bank, named)
-    orphans = documents.remove_documents(cursor, bank, changes.remove_documents)
-    orphans += documents.remove_chunks(cursor, bank, changes.remove_chunks)
-    unsourced = dict(
-        cursor.execute(
-            "SELECT id, key FROM memories WHERE key IN (SELECT value FROM json_each(?)) "
-            "ORDER BY key",
-            (key_list(orphans),),
-        )
-    )
-    bereft |= _remove(cursor, bank, unsourced)
-    return (*named, *unsourced), bereft
-
-
-def _remove(cursor: sqlite3.Cursor, bank: BankRange, gone: dict[str, int]) -> set[int]:
-    keys = (key_list(gone.values()),)
-    bereft = _strip(cursor, bank, gone.values())
-    for column in ("source", "target"):
-        cursor.execute(
-            f"DELETE FROM links WHERE {column} IN (SELECT value FROM json_each(?))", keys
-        )
-    vectors.remove(cursor, bank, gone)
-    cursor.execute("DELETE FROM memories WHERE key IN (SELECT value FROM json_each(?))", keys)
-    return bereft
 
 
 def _add(
@@ -120,6 +98,7 @@ def _add(
         [(key, bank.no, *memory_row(record)) for key, record in keyed.items()],
     )
     _furnish(cursor, bank, keyed, entity_keys)
+    conclusions.wait(cursor, (k for k, record in keyed.items() if not is_conclusion(record.memory)))
 
 
 def _replace(
@@ -132,7 +111,7 @@ def _replace(
         return set()
     keys = _existing(cursor, bank, [record.memory.id for record in records])
     keyed = {keys[record.memory.id]: record for record in records}
-    bereft = _strip(cursor, bank, keyed)
+    bereft = removal.strip(cursor, bank, keyed)
     assignments = ", ".join(f"{column} = ?" for column in MEMORY_COLUMNS.split(", "))
     cursor.executemany(
         f"UPDATE memories SET {assignments} WHERE key = ?",
@@ -140,6 +119,7 @@ def _replace(
     )
     vectors.unstage(cursor, keyed)
     _furnish(cursor, bank, keyed, entity_keys)
+    conclusions.wait_anew(cursor, keyed)
     return bereft
 
 
@@ -151,12 +131,18 @@ def _furnish(
 ) -> None:
     """Store all that belongs to memories besides their own rows."""
     cursor.executemany(
-        f"INSERT INTO contents (unit, {CONTENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO contents (unit, {CONTENT_COLUMNS}) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(key, *content_row(record.memory)) for key, record in keyed.items()],
     )
     for table in DERIVED:
         table.insert(cursor, bank.no, {key: record.memory for key, record in keyed.items()})
-    documents.add_sources(cursor, bank, {k: record.memory.sources for k, record in keyed.items()})
+    stated = {key: record.memory.sources for key, record in keyed.items()}
+    for key in sources.add(cursor, bank, stated):
+        raise ConflictError(
+            f"conclusion {keyed[key].memory.id!r} rests on no memory that bank {bank.id!r} still "
+            "has; draw it anew from what is there"
+        )
     mentions.add(cursor, {key: _mentioned(record, entity_keys) for key, record in keyed.items()})
     lexemes.add(
         cursor,
@@ -166,19 +152,6 @@ def _furnish(
     vectors.store(
         cursor, bank, [(k, r.memory.id, r.vector, r.interaction) for k, r in keyed.items()]
     )
-
-
-def _strip(cursor: sqlite3.Cursor, bank: BankRange, keys: Iterable[int]) -> set[int]:
-    """Undo `_furnish`, save for the vectors; returns the entities to settle."""
-    chosen = list(keys)
-    bereft = mentions.remove(cursor, chosen)
-    lexemes.remove(cursor, bank, chosen)
-    for table in ("contents", "sources", *(table.name for table in DERIVED)):
-        cursor.execute(
-            f"DELETE FROM {table} WHERE unit IN (SELECT value FROM json_each(?))",
-            (key_list(chosen),),
-        )
-    return bereft
 
 
 def _mentioned(record: MemoryRecord, entity_keys: Mapping[str, int]) -> list[int]:
@@ -200,13 +173,13 @@ def _existing(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> di
 
 
 def _add_sources(
-    cursor: sqlite3.Cursor, bank: BankRange, sources: Sequence[tuple[str, Source]]
+    cursor: sqlite3.Cursor, bank: BankRange, given: Sequence[tuple[str, Source]]
 ) -> None:
-    keys = _existing(cursor, bank, [id for id, _ in sources])
+    keys = _existing(cursor, bank, [id for id, _ in given])
     grouped: dict[int, list[Source]] = {key: [] for key in keys.values()}
-    for id, source in sources:
+    for id, source in given:
         grouped[keys[id]].append(source)
-    documents.add_sources(cursor, bank, grouped)
+    sources.add(cursor, bank, grouped)
 
 
 def _add_history(cursor: sqlite3.Cursor, bank: BankRange, history: Sequence[Change]) -> None:

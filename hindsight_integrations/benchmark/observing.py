@@ -1,0 +1,225 @@
+"""`python -m hindsight_integrations.benchmark.observing FILE`: what observations cost and give.
+
+The cost is the time that consolidating takes, and takes again when there is nothing to do. What
+they give is counted in tokens: how much context has to be read until the evidence stands in it,
+from facts alone and with the observations preferred that quote them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.markdown import Markdown
+
+from hindsight_integrations.benchmark import machine
+from hindsight_integrations.engine import Hindsight
+from hindsight_integrations.evaluate.dataset import DataBank, DataQuestion, load_dataset
+from hindsight_integrations.evaluate.metrics import Hit, places
+from hindsight_integrations.evaluate.sections import write_section
+from hindsight_integrations.evaluate.systems import HindsightSystem
+from hindsight_integrations.model import MemoryType
+from hindsight_integrations.results import Recalled
+from hindsight_integrations.settings import Settings
+
+SECTION = "observations"
+MAX_TOKENS = 4096
+FACTS = (MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Tokens read, best first, until the evidence that both recalls found is complete.
+
+    Attributes:
+        facts: of facts alone.
+        preferring: with observations in place of the facts they quote.
+        found_facts: share of the evidence that facts alone brought within the budget.
+        found_preferring: share that came with observations.
+        replaced: whether an observation stood in the answer as far as it was read.
+    """
+
+    facts: int
+    preferring: int
+    found_facts: float
+    found_preferring: float
+    replaced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ObservingFigures:
+    """What consolidating the banks of a dataset took, and what its questions then read.
+
+    Attributes:
+        memories: that were consolidated.
+        observations: that were drawn.
+        evidence: memories that these rest on, each counted once an observation.
+        retain_seconds: to remember the memories, without consolidating.
+        seconds: to consolidate them.
+        again: to consolidate once more, with nothing to do.
+        readings: one a question whose evidence both found, in part at least.
+    """
+
+    memories: int
+    observations: int
+    evidence: int
+    retain_seconds: float
+    seconds: float
+    again: float
+    readings: tuple[Reading, ...]
+
+
+def measure(path: Path, limit: int | None = None) -> ObservingFigures:
+    """Remember a dataset's banks, consolidate them, and ask their questions both ways.
+
+    Args:
+        path: the dataset, JSON.
+        limit: questions of a bank, at most.
+    """
+    dataset = load_dataset(path)
+    memories = observations = evidence = 0
+    spent = {"retain": 0.0, "consolidate": 0.0, "again": 0.0}
+    readings: list[Reading] = []
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        system = HindsightSystem(memory, dataset.name, "mid")
+        for bank in dataset.banks:
+            bank_id = system.bank_id(bank)
+            remembered = system.remember(bank, lambda done: None)
+            memories += remembered.memories
+            spent["retain"] += remembered.seconds or 0.0
+            for stage in ("consolidate", "again"):
+                started = time.perf_counter()
+                done = memory.consolidate(bank_id)
+                spent[stage] += time.perf_counter() - started
+                observations += len(done.created) - len(done.removed)
+            drawn = memory.observations.list(bank_id, limit=1000).items
+            evidence += sum(each.proof_count for each in drawn)
+            read = (_read(memory, bank_id, bank, asked) for asked in bank.questions[:limit])
+            readings += filter(None, read)
+    return ObservingFigures(
+        memories, observations, evidence, spent["retain"], spent["consolidate"], spent["again"],
+        tuple(readings),
+    )  # fmt: skip
+
+
+def _read(
+    memory: Hindsight, bank_id: str, bank: DataBank, question: DataQuestion
+) -> Reading | None:
+    """Both answers to a question, read until the evidence they share is complete."""
+    ask = {"max_tokens": MAX_TOKENS, "query_time": question.time}
+    facts = memory.recall(bank_id, question.question, types=FACTS, **ask)  # type: ignore[arg-type]
+    preferring = memory.recall(
+        bank_id, question.question, prefer_observations=True, **ask  # type: ignore[arg-type]
+    )  # fmt: skip
+    texts = {item.id: item.text for item in bank.items}
+    read = [
+        _places(memory, bank_id, result.memories, question, texts) for result in (facts, preferring)
+    ]
+    shared = read[0].keys() & read[1].keys()
+    if not shared:
+        return None
+    until = [max(found[item] for item in shared) for found in read]
+    reached = 0
+    replaced = False
+    for item in preferring:
+        reached += item.tokens
+        replaced = replaced or item.memory.type is MemoryType.OBSERVATION
+        if reached >= until[1]:
+            break
+    shares = [len(found) / len(question.gold) for found in read]
+    return Reading(until[0], until[1], shares[0], shares[1], replaced)
+
+
+def _places(
+    memory: Hindsight,
+    bank_id: str,
+    found: Sequence[Recalled],
+    question: DataQuestion,
+    texts: Mapping[str, str],
+) -> dict[str, int]:
+    """Each piece of evidence that came back, with the tokens read up to it."""
+    hits = [Hit(_items(memory, bank_id, item), item.text, item.tokens) for item in found]
+    gold = frozenset(question.gold)
+    return {
+        place.item_id: place.spent for place in places(hits, gold, texts) if place.item_id in gold
+    }
+
+
+def _items(memory: Hindsight, bank_id: str, recalled: Recalled) -> tuple[str, ...]:
+    """The items that a memory stands for; an observation for those of its sources."""
+    ids: list[str | None] = []
+    for source in recalled.memory.sources:
+        if source.memory_id is None:
+            ids.append(source.reference)
+        else:
+            rested = memory.memories.get(bank_id, source.memory_id)
+            ids += [each.reference for each in rested.sources]
+    return tuple(dict.fromkeys(filter(None, ids)))
+
+
+def markdown(found: ObservingFigures, command: str) -> str:
+    """The figures as a section of docs/benchmarks.md."""
+    thousand = found.memories / 1000
+    rows = [
+        ("memories", f"{found.memories:,}"),
+        ("observations drawn", f"{found.observations:,}"),
+        ("memories that one rests on, mean", f"{found.evidence / max(1, found.observations):.1f}"),
+        ("to retain 1,000 memories, s", f"{found.retain_seconds / thousand:.1f}"),
+        ("to consolidate 1,000 memories, s", f"{found.seconds / thousand:.2f}"),
+        ("to consolidate again, with nothing new, ms", f"{1000 * found.again:.1f}"),
+    ]
+    parts = [f"`{command}` on {machine.description()}", _table(("cost", ""), rows)]
+    for name, chosen in (
+        ("all questions", found.readings),
+        ("those where an observation came up", [r for r in found.readings if r.replaced]),
+    ):
+        if chosen:
+            parts.append(_table((f"{name}: {len(chosen)}", "facts", "preferring"), _given(chosen)))
+    return "\n\n".join(parts)
+
+
+def _given(readings: Sequence[Reading]) -> list[tuple[str, str, str]]:
+    facts, preferring = (
+        np.array([(reading.facts, reading.found_facts) for reading in readings]),
+        np.array([(reading.preferring, reading.found_preferring) for reading in readings]),
+    )
+    return [
+        ("tokens until the same evidence is complete, mean",
+         f"{facts[:, 0].mean():,.0f}", f"{preferring[:, 0].mean():,.0f}"),
+        ("the same, median",
+         f"{np.median(facts[:, 0]):,.0f}", f"{np.median(preferring[:, 0]):,.0f}"),
+        (f"evidence within {MAX_TOKENS:,} tokens, %",
+         f"{100 * facts[:, 1].mean():.1f}", f"{100 * preferring[:, 1].mean():.1f}"),
+    ]  # fmt: skip
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure as the command line says; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hindsight_integrations.benchmark.observing",
+        description="Measure what observations cost, and what context they save.",
+    )
+    parser.add_argument("file", type=Path, help="the dataset, JSON, as evaluate reads it")
+    parser.add_argument("--limit", type=int, metavar="N", help="ask at most N of each bank")
+    parser.add_argument("--page", type=Path, default=Path("docs/benchmarks.md"), metavar="FILE")
+    given = parser.parse_args(arguments)
+    command = f"python -m hindsight_integrations.benchmark.observing {given.file.name}"
+    text = markdown(measure(given.file, given.limit), command)
+    write_section(given.page, SECTION, text)
+    Console().print(Markdown(text))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

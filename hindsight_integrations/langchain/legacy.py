@@ -1,0 +1,136 @@
+# mypy: allow-subclassing-any, disable-error-code="override"
+"""For code that still uses LangChain's message histories, which LangChain has deprecated.
+
+New code has agents with a checkpointer, and `HindsightMiddleware`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Sequence
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+from langgraph.store.base import PutOp
+
+from hindsight_integrations import checks
+from hindsight_integrations.engine import Hindsight
+from hindsight_integrations.errors import BankNotFoundError, DocumentNotFoundError
+from hindsight_integrations.langchain.bank import BankId, bank_of, checked_bank
+from hindsight_integrations.langchain.messages import conversation
+from hindsight_integrations.langchain.store import HindsightStore
+
+MOST = 2**31
+"""Messages of a history that are read: all of them."""
+
+
+class HindsightChatMessageHistory(BaseChatMessageHistory):
+    """The messages of a session, exactly as they were, and in the bank's memory too.
+
+    Deprecated by LangChain, as its base class is: new code has an agent with a checkpointer and
+    `HindsightMiddleware`.
+
+    Setup:
+        ```bash
+        pip install "hindsight-integrations[langchain]"
+        ```
+
+    Key init args:
+        memory: the engine.
+        bank_id: which bank: its id, or a function of the runtime of the graph that runs.
+        session_id: which session.
+        store: where the messages are kept, word by word; of the same bank.
+
+    Instantiate:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import HindsightChatMessageHistory, HindsightStore
+
+        memory = Hindsight.in_memory()  # or Hindsight("./memories")
+        store = HindsightStore(memory, "alice", path=":memory:")  # or "./store.sqlite3"
+        history = HindsightChatMessageHistory(memory, "alice", session_id="monday", store=store)
+        ```
+
+    Use:
+        ```python
+        history.add_user_message("I moved to Bergen.")
+        history.add_ai_message("How do you like it?")
+        print(history)
+        print(memory.recall("alice", "Where does the user live?").memories[0].text)
+        ```
+
+        ```text
+        Human: I moved to Bergen.
+        AI: How do you like it?
+        user: I moved to Bergen.
+        ```
+
+    Use within a chain:
+        ```python
+        from langchain_core.language_models import FakeListChatModel
+        from langchain_core.prompts import ChatPromptTemplate
+
+        model = FakeListChatModel(responses=["You live in Bergen."])  # any chat model
+        prompt = ChatPromptTemplate([("placeholder", "{history}"), ("user", "{question}")])
+        asked = {"history": history.messages, "question": "Where do I live?"}
+        reply = (prompt | model).invoke(asked)
+        history.add_messages([reply])
+        print(len(history.messages))
+        ```
+
+        ```text
+        3
+        ```
+    """
+
+    def __init__(
+        self, memory: Hindsight, bank_id: BankId, *, session_id: str, store: HindsightStore
+    ) -> None:
+        super().__init__()
+        self._memory = memory
+        self._bank_id = checked_bank(bank_id)
+        self._session = checks.label("session_id", session_id)
+        # A label holds no full stop.
+        self._place = ("chat history", session_id.replace("%", "%25").replace(".", "%2E"))
+        self._store = store
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """All messages, oldest first."""
+        kept = self._store.search(self._place, limit=MOST)
+        messages: list[BaseMessage] = messages_from_dict([item.value for item in kept])
+        return messages
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Keep messages, and retain what was said in them.
+
+        Raises:
+            HindsightError: they could not be retained; they are kept.
+        """
+        self._store.batch(
+            PutOp(self._place, uuid.uuid4().hex, message_to_dict(message), index=False)
+            for message in messages
+        )
+        if said := conversation(messages):
+            self._memory.retain_messages(bank_of(self._bank_id), said, session=self._session)
+
+    def clear(self) -> None:
+        """Delete the session's messages, and the memories made of them."""
+        kept = self._store.search(self._place, limit=MOST)
+        self._store.batch(PutOp(self._place, item.key, None) for item in kept)
+        with contextlib.suppress(BankNotFoundError, DocumentNotFoundError):
+            self._memory.forget(bank_of(self._bank_id), document_id=self._session)
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """`messages`, without blocking the event loop."""
+        return await asyncio.to_thread(lambda: self.messages)
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """`add_messages`, without blocking the event loop."""
+        await asyncio.to_thread(self.add_messages, messages)
+
+    async def aclear(self) -> None:
+        """`clear`, without blocking the event loop."""
+        await asyncio.to_thread(self.clear)

@@ -1,0 +1,114 @@
+"""Memory as tools that an agent calls: retain, recall, reflect, forget."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Unpack
+
+from llama_index.core.tools.tool_spec.base import BaseToolSpec
+
+from hindsight_integrations.asynchronous import twin
+from hindsight_integrations.engine import Hindsight
+from hindsight_integrations.errors import BankNotFoundError, MemoryNotFoundError
+from hindsight_integrations.llamaindex import options
+from hindsight_integrations.llamaindex.chat import ChatOptions, chat_options
+from hindsight_integrations.model import Memory
+from hindsight_integrations.recall.render import header, line
+from hindsight_integrations.reflections import NOTHING_FOUND
+from hindsight_integrations.retain.fence import fence
+
+
+class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
+    """Tools for one bank. The model chooses what to say and to ask; never which bank, or how.
+
+    What a tool recalled is fenced, so that it is not remembered a second time as if somebody had
+    said it. An error is raised, and agents hand it to the model as the tool's answer.
+
+    Args:
+        memory: the engine.
+        bank_id: which bank; made by the first `retain` if there is none.
+        llm: what `reflect` asks, a LlamaIndex LLM for instance; the engine's own if None. Without
+            either it gives the memories themselves.
+        **options: of recalling: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
+            `where`, `min_score`. The tags are also put on what is retained.
+
+    Raises:
+        InvalidInputError: an option has no such name.
+
+    Example:
+        >>> with Hindsight.in_memory() as memory:
+        ...     retain, recall, reflect, forget = HindsightToolSpec(memory, "alice").to_tool_list()
+        ...     _ = retain(content="Alice moved to Lisbon in March 2021.")
+        ...     print("Lisbon" in recall(query="Where does Alice live?").content)
+        True
+    """
+
+    spec_functions: ClassVar[list[tuple[str, str]]] = [
+        ("retain", "aretain"),
+        ("recall", "arecall"),
+        ("reflect", "areflect"),
+        ("forget", "aforget"),
+    ]
+
+    def __init__(
+        self,
+        memory: Hindsight,
+        bank_id: str,
+        *,
+        llm: object | None = None,
+        **options: Unpack[ChatOptions],
+    ) -> None:
+        self._memory = memory
+        self._bank_id = bank_id
+        self._llm = llm
+        self._options = chat_options(options)
+
+    def retain(self, content: str) -> str:
+        """Remember something for later conversations: a fact, a preference, a decision, an event.
+
+        Args:
+            content (str): Whole sentences that can be understood alone, with names and dates.
+        """
+        result = self._memory.retain(self._bank_id, content, tags=self._options.get("tags", ()))
+        return f"Remembered: {', '.join(result.ids)}" if result.stored else "Nothing new in it."
+
+    def recall(self, query: str) -> str:
+        """Look up what is remembered from earlier conversations.
+
+        Args:
+            query (str): The question, with names and times as far as they are known.
+        """
+        found = options.recall(self._memory, self._bank_id, query, self._options)
+        return fence("\n".join(_line(one.memory) for one in found) or NOTHING_FOUND)
+
+    def reflect(self, query: str) -> str:
+        """Think over all that is remembered, and answer from it. Slower than recall, and deeper.
+
+        Args:
+            query (str): The question.
+        """
+        try:
+            found = self._memory.reflect(self._bank_id, query, llm=self._llm, **self._options)
+        except BankNotFoundError:
+            return fence(NOTHING_FOUND)
+        return fence(found.text)
+
+    def forget(self, memory_ids: list[str]) -> str:
+        """Delete memories for good, if the user asks for it.
+
+        Args:
+            memory_ids (list): Ids of the memories, as recall gives them.
+        """
+        try:
+            gone = self._memory.forget(self._bank_id, memory_ids)
+        except BankNotFoundError as error:
+            raise MemoryNotFoundError("nothing is remembered; nothing was deleted") from error
+        return f"Forgotten: {', '.join(gone)}"
+
+    aretain = twin(retain)
+    arecall = twin(recall)
+    areflect = twin(reflect)
+    aforget = twin(forget)
+
+
+def _line(memory: Memory) -> str:
+    return f"{header(memory)} {line(memory)} (id {memory.id})"

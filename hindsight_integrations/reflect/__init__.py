@@ -1,0 +1,1 @@
+"""Memories to understanding: observations, opinions, mental models, context and answers."""

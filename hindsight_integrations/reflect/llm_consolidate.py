@@ -1,0 +1,278 @@
+"""Conclusions drawn by a language model: a `Consolidator` that asks one.
+
+The model sees memories and earlier conclusions under short labels, and proposes what to write and
+what to take away. Its reply is checked against what it was shown: an unknown label, words that do
+not stand in a memory, a statement that shares none with its evidence, and none of it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hindsight_integrations import checks
+from hindsight_integrations.errors import InvalidInputError, ModelError
+from hindsight_integrations.language.lexemes import lexemes
+from hindsight_integrations.language.llm import ModelUsage, as_model
+from hindsight_integrations.language.tokens import as_tokenizer
+from hindsight_integrations.model import Memory, MemoryType, ObservationKind
+from hindsight_integrations.prompts import (
+    CONSOLIDATE,
+    FORM_OPINIONS,
+    Rendered,
+    as_data,
+    as_rules,
+)
+from hindsight_integrations.reflect.ports import (
+    MAX_TEXT,
+    Draft,
+    Evidence,
+    Matter,
+    Proposals,
+    Removal,
+)
+from hindsight_integrations.reflect.proposals import checked
+from hindsight_integrations.reflect.wording import after_blank, day, purpose, traits
+
+PROMPT_TOKENS = 8_000
+"""Tokens of the memories and conclusions of one matter that a model is shown, at most."""
+
+FEWEST = 2
+"""Memories that can say something together; a single one is asked about only to mend what was
+concluded before."""
+
+
+class EvidenceReply(BaseModel):
+    """A memory that a statement rests on, by label, and some words of it to the letter."""
+
+    memory: str
+    quote: str
+    supports: bool = Field(default_factory=lambda: True)
+
+
+class ConclusionReply(BaseModel):
+    """A statement to write.
+
+    `rewrites` is the label of the listed one whose place it takes; `earlier`, of a new one that
+    tells a change, how it would have read before.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"required": ["text", "evidence", "reasoning"]})
+
+    text: str
+    kind: Literal["pattern", "causal", "generalization", "preference", "risk", "strategy"] = Field(
+        default_factory=lambda: "generalization"
+    )
+    evidence: list[EvidenceReply]
+    reasoning: str
+    rewrites: str | None = None
+    earlier: str | None = None
+
+
+class RemovalReply(BaseModel):
+    """A listed conclusion to take away, by label, and the memory or conclusion that shows why."""
+
+    conclusion: str
+    because: str
+    reasoning: str
+
+
+class ConclusionsReply(BaseModel):
+    """What to write and what to take away; both lists are empty if there is nothing to add."""
+
+    conclusions: list[ConclusionReply]
+    removals: list[RemovalReply] = Field(default_factory=list)
+
+
+class LLMConsolidator:
+    """A consolidator that asks a language model; see `Consolidator`.
+
+    Args:
+        model: what `as_model` takes.
+        concluding: what it draws: observations, or opinions.
+        prompt_tokens: tokens of memories and conclusions it is shown of one matter, at most;
+            memories that were reflected on before are left out first, the oldest of them first.
+        tokenizer: counts the tokens; what `as_tokenizer` takes.
+
+    Raises:
+        InvalidInputError: the model cannot be asked, or another argument cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: object,
+        *,
+        concluding: MemoryType = MemoryType.OBSERVATION,
+        prompt_tokens: int = PROMPT_TOKENS,
+        tokenizer: object = None,
+    ) -> None:
+        if concluding not in _PROMPTS:
+            raise InvalidInputError(
+                f"concluding is {concluding!r}; give MemoryType.OBSERVATION or MemoryType.OPINION"
+            )
+        self._model = as_model(model)
+        self._concluding = concluding
+        self._prompt_tokens = checks.positive("prompt_tokens", prompt_tokens)
+        self._tokenizer = as_tokenizer(tokenizer)
+
+    @property
+    def id(self) -> str:
+        """The model and the prompt's version."""
+        return f"llm:{self._model.id}:{_PROMPTS[self._concluding].version}"
+
+    def propose(self, matter: Matter) -> Proposals:
+        """What the model concludes from the matter.
+
+        Raises:
+            ModelError: the model failed, or its reply could not be used, twice.
+        """
+        seen_before = self._concluding is MemoryType.OBSERVATION and not matter.new
+        if seen_before or (len(matter.memories) < FEWEST and not matter.conclusions):
+            return Proposals()
+        shown = _Shown(matter, self._prompt_tokens, self._tokenizer.count)
+        prompt = self._prompt(matter, shown)
+
+        def read(reply: ConclusionsReply) -> Proposals:
+            return checked(matter, shown.proposals(reply, self._concluding))
+
+        answer = self._model.ask(prompt.system, prompt.user, ConclusionsReply, read)
+        usage = self._counted(answer.usage, prompt, answer.value)
+        proposals = read(answer.value)
+        return Proposals(proposals.drafts, proposals.removals, usage)
+
+    def _prompt(self, matter: Matter, shown: _Shown) -> Rendered:
+        rules = as_rules(matter.bank.directives)
+        return _PROMPTS[self._concluding].render(
+            rules=rules,
+            reminder=rules,
+            purpose=after_blank(purpose(matter.bank)),
+            traits=after_blank(traits(matter.bank.disposition)),
+            memories=as_data("memories", f"About {matter.subject}:\n{shown.memory_lines}"),
+            conclusions=as_data("conclusions", shown.conclusion_lines),
+        )
+
+    def _counted(self, usage: ModelUsage, prompt: Rendered, reply: BaseModel) -> ModelUsage:
+        """The usage, estimated where the model does not tell it."""
+        count = self._tokenizer.count
+        return ModelUsage(
+            usage.calls,
+            usage.input_tokens or usage.calls * (count(prompt.system) + count(prompt.user)),
+            usage.output_tokens or usage.calls * count(reply.model_dump_json()),
+        )
+
+
+_PROMPTS = {MemoryType.OBSERVATION: CONSOLIDATE, MemoryType.OPINION: FORM_OPINIONS}
+
+
+class _Shown:
+    """What the model is shown of a matter, under the labels m1, m2, ... and c1, c2, ..."""
+
+    def __init__(self, matter: Matter, max_tokens: int, count: Callable[[str], int]) -> None:
+        memories = {f"m{n}": memory for n, memory in enumerate(matter.memories, start=1)}
+        lines = {
+            label: f"{label}{' (new)' if memory.id in matter.new else ''}: {_line(memory)}"
+            for label, memory in memories.items()
+        }
+        label_of = {memory.id: label for label, memory in memories.items()}
+        self._conclusions = {f"c{n}": each for n, each in enumerate(matter.conclusions, start=1)}
+        self.conclusion_lines = "\n".join(
+            f"{label}{' (evidence changed)' if each.id in matter.new else ''}: "
+            f"{_conclusion_line(each, label_of)}"
+            for label, each in self._conclusions.items()
+        )
+        room = max_tokens - count(self.conclusion_lines)
+        self._memories = {}
+        # The new ones first, and of each kind the latest.
+        for label in sorted(memories, key=lambda each: memories[each].id in matter.new)[::-1]:
+            if (cost := count(lines[label]) + 1) <= room:
+                room -= cost
+                self._memories[label] = memories[label]
+        self.memory_lines = "\n".join(
+            line for label, line in lines.items() if label in self._memories
+        )
+
+    def proposals(self, reply: ConclusionsReply, concluding: MemoryType) -> Proposals:
+        """The reply with ids in place of labels, less what changes nothing.
+
+        Raises:
+            ModelError: it names what was not shown, or quotes what is not there.
+        """
+        drafts = [self._draft(each, concluding) for each in reply.conclusions]
+        removals = [self._removal(each) for each in reply.removals]
+        stored = {memory.id: memory for memory in self._conclusions.values()}
+        news = (draft for draft in drafts if not _says_the_same(draft, stored))
+        return Proposals(tuple(news), tuple(removals))
+
+    def _draft(self, reply: ConclusionReply, concluding: MemoryType) -> Draft:
+        evidence = {e.memory_id: e for e in map(self._evidence, reply.evidence)}
+        text = " ".join(reply.text.split())
+        observes = concluding is MemoryType.OBSERVATION
+        if observes and not all(piece.supports for piece in evidence.values()):
+            raise ModelError(f"evidence against an observation does not belong to it: {text!r:.80}")
+        texts = " ".join(m.text for m in self._memories.values() if m.id in evidence)
+        if evidence and not set(lexemes(text)).intersection(lexemes(texts)):
+            raise ModelError(f"the statement shares no word with its evidence: {text!r:.80}")
+        rewrites = reply.rewrites or None
+        return Draft(
+            text=text,
+            evidence=tuple(evidence.values()),
+            reasoning=" ".join(reply.reasoning.split()),
+            kind=ObservationKind(reply.kind) if observes else None,
+            rewrites=None if rewrites is None else _named(rewrites, self._conclusions).id,
+            earlier=" ".join((reply.earlier or "").split())[:MAX_TEXT] or None,
+        )
+
+    def _evidence(self, reply: EvidenceReply) -> Evidence:
+        memory = _named(reply.memory, self._memories)
+        words = r"\s+".join(map(re.escape, reply.quote.split()))
+        found = re.search(words, memory.text) if words else None
+        if found is None:
+            raise ModelError(
+                f"{reply.quote!r:.80} does not stand in {reply.memory}; quote it to the letter"
+            )
+        return Evidence(memory.id, found[0], reply.supports)
+
+    def _removal(self, reply: RemovalReply) -> Removal:
+        conclusion = _named(reply.conclusion, self._conclusions)
+        because = _named(reply.because, {**self._memories, **self._conclusions})
+        supporting = {source.memory_id for source in conclusion.sources if source.supports}
+        if because is conclusion or because.id in supporting:
+            raise ModelError(f"{reply.because} is no reason why {reply.conclusion} should go")
+        reasoning = " ".join(reply.reasoning.split())
+        if not 0 < len(reasoning) <= MAX_TEXT:
+            raise ModelError(f"give the reason why {reply.conclusion} goes, in a sentence")
+        return Removal(conclusion.id, reasoning)
+
+
+def _named(label: str, shown: Mapping[str, Memory]) -> Memory:
+    found = shown.get(label.strip(" []"))
+    if found is None:
+        raise ModelError(f"there is no {label!r:.40}; the labels are {', '.join(shown) or 'none'}")
+    return found
+
+
+def _says_the_same(draft: Draft, stored: Mapping[str, Memory]) -> bool:
+    """Whether a stored conclusion has its words and all its evidence."""
+    evidence = {(piece.memory_id, piece.supports) for piece in draft.evidence}
+    return any(
+        memory.text == draft.text
+        and evidence <= {(source.memory_id, source.supports) for source in memory.sources}
+        for memory in stored.values()
+    )
+
+
+def _line(memory: Memory) -> str:
+    said = filter(None, [day(memory.mentioned_at), memory.speaker])
+    return f"{', '.join(said)}: {memory.text}"
+
+
+def _conclusion_line(conclusion: Memory, label_of: Mapping[str, str]) -> str:
+    evidence = (
+        f"{label_of.get(source.memory_id or '', 'another memory')}"
+        f"{'' if source.supports else ' (against it)'} “{source.quote}”"
+        for source in conclusion.sources
+    )
+    return f"{conclusion.text} It rests on {'; '.join(evidence)}."

@@ -1,0 +1,51 @@
+"""Language models that say what a test tells them to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+
+
+class Script:
+    """A function (system, user) -> reply; an exception among the replies is raised."""
+
+    def __init__(self, *replies: str | Exception) -> None:
+        self.replies = list(replies)
+        self.asked: list[tuple[str, str]] = []
+
+    def __call__(self, system: str, user: str) -> str:
+        self.asked.append((system, user))
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+def lang_chain(reply: str) -> GenericFakeChatModel:
+    return GenericFakeChatModel(messages=iter([AIMessage(reply)]))
+
+
+class LlamaIndexModel(CustomLLM):
+    """A LlamaIndex model that completes text."""
+
+    reply: str
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="scripted")
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.reply)
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+class ToolCallingModel(GenericFakeChatModel):
+    """A LangChain chat model that says it can call tools, and may or may not do so."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self

@@ -1,0 +1,66 @@
+"""What importing the subpackage costs, and what it says where LangChain is not installed."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from hindsight_integrations import langchain
+
+
+def python(code: str) -> str:
+    """What a fresh interpreter prints."""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout.strip()
+
+
+def test_importing_it_loads_neither_framework_nor_engine() -> None:
+    heavy = "langchain langchain_core langgraph chromadb spacy onnxruntime numpy"
+    code = (
+        "import sys, hindsight_integrations.langchain;"
+        f"print([name for name in {heavy.split()!r} if name in sys.modules])"
+    )
+    assert python(code) == "[]"
+
+
+@pytest.mark.parametrize(
+    ("absent", "name", "command"),
+    [
+        ("langchain_core", "HindsightRetriever", '"hindsight-integrations[langchain]"'),
+        ("langchain", "HindsightMiddleware", '"hindsight-integrations[langchain]"'),
+        ("langgraph", "HindsightStore", '"hindsight-integrations[langchain]"'),
+        ("langchain_classic", "HindsightMemory", "langchain-classic"),
+    ],
+)
+def test_a_name_whose_framework_is_absent_tells_what_to_install(
+    absent: str, name: str, command: str
+) -> None:
+    code = (
+        f"import sys; sys.modules[{absent!r}] = None\n"
+        "import hindsight_integrations.langchain as adapters\n"
+        f"try: adapters.{name}\n"
+        "except ImportError as error: print(type(error).__name__, error)"
+    )
+    assert python(code) == (
+        f"MissingExtraError {name} needs {absent}, which is not installed; "
+        f"run: pip install {command}"
+    )
+
+
+def test_names_are_sorted_listed_once_and_the_same_for_type_checkers() -> None:
+    names = langchain.__all__
+    assert names == sorted(set(names))
+    source = inspect.getsource(langchain)
+    static = source[source.index("if TYPE_CHECKING:") : source.index("_HOME_OF")]
+    for name, home in langchain._HOME_OF.items():
+        assert name in static
+        assert f"langchain.{home} import" in static
+    assert set(langchain._HOME_OF) - set(names) == {"HindsightMemory"}
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="Nonsense"):
+        _ = langchain.Nonsense

@@ -1,0 +1,286 @@
+"""The retriever, alone, in chains, as a tool, and under a reranker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import ConfigurableField, RunnableParallel, RunnablePassthrough
+from langchain_core.tools import create_retriever_tool
+from langgraph.graph import START, MessagesState, StateGraph
+from pydantic import ValidationError
+
+from hindsight_integrations import ClosedError, Hindsight, InvalidInputError
+from hindsight_integrations.langchain import HindsightReranker, HindsightRetriever
+from tests.langchain.models import Scripted
+
+both = pytest.mark.parametrize("mode", ["sync", "async"])
+
+
+@pytest.fixture(scope="module")
+def filled(engine: Hindsight) -> Iterator[Hindsight]:
+    """An engine whose bank "alice" holds a text with its metadata, a chat, and a few facts."""
+    engine.retain(
+        "alice",
+        "Alice joined Northwind in March 2021 as a designer.",
+        document_id="cv",
+        context="curriculum vitae",
+        metadata={"page": 3, "score": 99},
+        tags=["work"],
+    )
+    engine.retain_messages(
+        "alice",
+        [{"speaker": "Maya", "text": "My locker is number 12.", "id": "m-7"}],
+        session="chat",
+    )
+    engine.retain_many(
+        "alice",
+        [
+            {"content": "The bicycle is red.", "tags": ["things"]},
+            {"content": "The tent leaks.", "tags": ["things"]},
+            {"content": "The boat needs paint.", "tags": ["things"], "scope": "summer"},
+        ],
+    )
+    return engine
+
+
+async def ask(mode: str, retriever: Any, *given: Any, **named: Any) -> list[Document]:
+    found = (
+        retriever.invoke(*given, **named)
+        if mode == "sync"
+        else await retriever.ainvoke(*given, **named)
+    )
+    return list(found)
+
+
+@both
+async def test_a_document_tells_what_it_is_when_it_was_and_why_it_is_there(
+    mode: str, filled: Hindsight
+) -> None:
+    retriever = HindsightRetriever(memory=filled, bank_id="alice")
+    document = (await ask(mode, retriever, "Where did Alice work in spring 2021?"))[0]
+    told = document.metadata
+    assert document.page_content == (
+        "curriculum vitae: Alice joined Northwind in March 2021 as a designer."
+    )
+    assert document.id == told["id"]
+    assert filled.memories.get("alice", told["id"]).context == "curriculum vitae"
+    assert 0.5 < told["score"] <= 1
+    assert (told["type"], told["source"], told["rank"]) == ("world", "cv", 1)
+    assert told["entities"] == ["Alice", "Northwind"]
+    assert told["occurred"][0]["start"] == "2021-03-01T00:00:00+00:00"
+    assert any("time: happened 01 Mar 2021" in reason for reason in told["reasons"])
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_metadata_of_the_user_is_whole_and_hides_none_of_ours(filled: Hindsight) -> None:
+    document = HindsightRetriever(memory=filled, bank_id="alice").invoke("Northwind")[0]
+    assert document.metadata["fields"] == {"page": 3, "score": 99}
+    assert document.metadata["score"] <= 1
+
+
+def test_a_message_is_told_with_its_speaker_and_the_id_it_was_given(filled: Hindsight) -> None:
+    document = HindsightRetriever(memory=filled, bank_id="alice").invoke("Which locker?")[0]
+    assert document.page_content == "Maya: My locker is number 12."
+    assert (document.metadata["reference"], document.metadata["source"]) == ("m-7", "chat")
+
+
+@both
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        ({"k": 2}, 2),
+        ({"tags": ["things"]}, 3),
+        ({"tags": ["things"], "scope": "summer"}, 1),
+        ({"where": {"page": {"$gte": 3}}}, 1),
+        ({"types": ["opinion"]}, 0),
+        ({"min_score": 1.0}, 0),
+        ({"max_tokens": 5}, 1),
+    ],
+    ids=["k", "tags", "scope", "where", "types", "min_score", "max_tokens"],
+)
+async def test_a_filter_does_the_same_given_at_once_or_with_the_question(
+    mode: str, options: dict[str, Any], count: int, filled: Hindsight
+) -> None:
+    fields = {name: options[name] for name in ("k", "max_tokens") if name in options}
+    rest = {name: value for name, value in options.items() if name not in fields}
+    at_once = HindsightRetriever(memory=filled, bank_id="alice", options=rest, **fields)
+    later = HindsightRetriever(memory=filled, bank_id="alice", k=4)
+    question = "What is there to do about the things?"
+    found = await ask(mode, at_once, question)
+    assert len(found) == count
+    assert await ask(mode, later, question, None, **options) == found
+
+
+@both
+async def test_a_bank_that_does_not_exist_is_an_empty_one(mode: str, filled: Hindsight) -> None:
+    assert await ask(mode, HindsightRetriever(memory=filled, bank_id="nobody"), "Who?") == []
+    assert "nobody" not in [bank.id for bank in filled.banks.list()]
+
+
+@both
+async def test_the_bank_can_be_chosen_by_the_configuration_of_a_call(
+    mode: str, filled: Hindsight
+) -> None:
+    filled.retain("ben", "Ben collects stamps.")
+    retriever = HindsightRetriever(memory=filled, bank_id="alice", k=1).configurable_fields(
+        bank_id=ConfigurableField(id="bank_id")
+    )
+    ben = {"configurable": {"bank_id": "ben"}}
+    assert (await ask(mode, retriever, "Who collects what?", ben))[0].metadata["bank_id"] == "ben"
+    assert (await ask(mode, retriever, "bicycle"))[0].metadata["bank_id"] == "alice"
+
+
+@both
+async def test_the_bank_can_be_a_function_of_the_runtime_of_a_graph(
+    mode: str, filled: Hindsight
+) -> None:
+    retriever = HindsightRetriever(
+        memory=filled, bank_id=lambda runtime: runtime.context["user"], k=1
+    )
+    with pytest.raises(InvalidInputError, match="no graph is running here"):
+        await ask(mode, retriever, "bicycle")
+
+    async def look(state: MessagesState) -> dict[str, Any]:
+        found = await ask(mode, retriever, state["messages"][-1].text)
+        return {"messages": [("assistant", found[0].page_content)]}
+
+    builder = StateGraph(MessagesState, context_schema=dict).add_node(look).add_edge(START, "look")
+    state = await builder.compile().ainvoke(
+        {"messages": [("user", "bicycle")]}, context={"user": "alice"}
+    )
+    assert state["messages"][-1].text == "The bicycle is red."
+
+
+@both
+async def test_it_feeds_a_chain(mode: str, filled: Hindsight) -> None:
+    retriever = HindsightRetriever(memory=filled, bank_id="alice", k=1)
+    model = Scripted(replies=[lambda messages: str(messages[-1].content)])
+    prompt = ChatPromptTemplate.from_template("{context} | {question}")
+
+    def text(documents: list[Document]) -> str:
+        return documents[0].page_content
+
+    chain = (
+        RunnableParallel(context=retriever | text, question=RunnablePassthrough())
+        | prompt
+        | model
+        | StrOutputParser()
+    )
+    question = "What colour has the bicycle?"
+    answer = chain.invoke(question) if mode == "sync" else await chain.ainvoke(question)
+    assert answer == f"The bicycle is red. | {question}"
+
+
+@both
+async def test_a_batch_answers_each_question(mode: str, filled: Hindsight) -> None:
+    retriever = HindsightRetriever(memory=filled, bank_id="alice", k=1)
+    questions = ["What is red?", "Which locker?"]
+    found = retriever.batch(questions) if mode == "sync" else await retriever.abatch(questions)
+    assert ["bicycle" in found[0][0].page_content, "locker" in found[1][0].page_content] == [
+        True
+    ] * 2
+
+
+@both
+async def test_it_becomes_a_tool_by_langchains_own_means(mode: str, filled: Hindsight) -> None:
+    tool = create_retriever_tool(
+        HindsightRetriever(memory=filled, bank_id="alice", k=1),
+        "notes",
+        "What is known of Alice.",
+        response_format="content_and_artifact",
+    )
+    made = {"name": "notes", "args": {"query": "What is red?"}, "id": "1", "type": "tool_call"}
+    message = tool.invoke(made) if mode == "sync" else await tool.ainvoke(made)
+    assert message.content == "The bicycle is red."
+    assert message.artifact[0].metadata["tags"] == ["things"]
+
+
+@both
+async def test_it_is_the_base_of_a_compression_retriever(mode: str, filled: Hindsight) -> None:
+    retrievers = pytest.importorskip("langchain_classic.retrievers")
+    compressed = retrievers.ContextualCompressionRetriever(
+        base_retriever=HindsightRetriever(memory=filled, bank_id="alice"),
+        base_compressor=HindsightReranker(top_n=1),
+    )
+    (document,) = await ask(mode, compressed, "Which thing leaks?")
+    assert document.page_content == "The tent leaks."
+    assert document.metadata["relevance_score"] > 0.5
+
+
+class Traced(BaseCallbackHandler):
+    """Keeps what a tracer is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def on_retriever_start(self, serialized: Any, query: str, **given: Any) -> None:
+        self.told.append((query, given["metadata"], given["tags"]))
+
+    def on_retriever_end(self, documents: Any, **given: Any) -> None:
+        self.told.append(len(documents))
+
+    def on_retriever_error(self, error: BaseException, **given: Any) -> None:
+        self.told.append(type(error))
+
+
+@both
+async def test_traces_name_the_retriever_and_carry_its_tags(mode: str, filled: Hindsight) -> None:
+    retriever = HindsightRetriever(
+        memory=filled, bank_id="alice", k=1, tags=["memories"], metadata={"team": "blue"}
+    )
+    traced = Traced()
+    await ask(mode, retriever, "What is red?", {"callbacks": [traced]})
+    query, metadata, tags = traced.told[0]
+    assert (query, tags, traced.told[1]) == ("What is red?", ["memories"], 1)
+    assert metadata["ls_retriever_name"] == "hindsight"
+    assert metadata["ls_vector_store_provider"] == "hindsight"
+    assert metadata["team"] == "blue"
+
+
+@both
+async def test_an_engine_that_fails_is_an_error_which_traces_see(
+    mode: str, closed: Hindsight
+) -> None:
+    traced = Traced()
+    with pytest.raises(ClosedError):
+        await ask(
+            mode, HindsightRetriever(memory=closed, bank_id="b"), "Who?", {"callbacks": [traced]}
+        )
+    assert traced.told[1] is ClosedError
+
+
+def test_a_part_of_recall_that_failed_is_logged_and_the_others_answer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(query: str, texts: list[str]) -> list[float]:
+        raise OSError("no reranker today")
+
+    with Hindsight.in_memory(reranker=broken) as memory:
+        memory.retain("alice", "The tent leaks.")
+        assert HindsightRetriever(memory=memory, bank_id="alice").invoke("What leaks?")
+    assert "went on without reranker: OSError: no reranker today" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [({"k": 0}, "k is 0"), ({"budget": "all"}, "budget is 'all'"), ({"query_tim": 1}, "query_tim")],
+)
+def test_an_option_that_cannot_be_used_is_refused(
+    options: dict[str, Any], told: str, filled: Hindsight
+) -> None:
+    retriever = HindsightRetriever(memory=filled, bank_id="alice")
+    with pytest.raises((InvalidInputError, TypeError), match=told):
+        retriever.invoke("Who?", None, **options)
+
+
+@pytest.mark.parametrize("fields", [{"bank_id": " "}, {"bank_id": 3}, {"memory": "alice"}])
+def test_fields_are_checked_at_the_door(fields: dict[str, Any], filled: Hindsight) -> None:
+    with pytest.raises(ValidationError):
+        HindsightRetriever(**({"memory": filled, "bank_id": "alice"} | fields))

@@ -1,0 +1,23 @@
+"""One engine for the tests of a file, and a bank of its own for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hindsight_integrations import Hindsight
+from tests.llamaindex.engines import AS_SAID
+
+pytest.register_assert_rewrite("hindsight_integrations.llamaindex.testing")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Hindsight]:
+    with Hindsight.in_memory(settings=AS_SAID) as engine:
+        yield engine
+
+
+@pytest.fixture
+def bank(request: pytest.FixtureRequest) -> str:
+    return request.node.name[:200]

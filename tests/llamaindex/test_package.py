@@ -1,0 +1,71 @@
+"""The package's door: names, a missing framework, examples, documentation."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hindsight_integrations.llamaindex as package
+from tests.llamaindex.upstream import WARNINGS
+
+pytestmark = WARNINGS
+
+ROOT = Path(package.__file__).parent
+PAGE = ROOT.parents[1] / "docs" / "llamaindex.md"
+EXAMPLES = sorted(path.stem for path in ROOT.glob("*.py") if ">>> " in path.read_text("utf-8"))
+
+
+def in_a_new_process(code: str) -> str:
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return ran.stdout
+
+
+def test_names_are_sorted_and_load() -> None:
+    assert package.__all__ == sorted(package.__all__)
+    for name in package.__all__:
+        assert getattr(package, name).__name__ == name
+        assert name in dir(package)
+    with pytest.raises(AttributeError, match="nothing"):
+        package.nothing  # noqa: B018
+
+
+def test_importing_it_loads_no_framework_and_without_one_it_says_what_to_install() -> None:
+    code = """
+import sys
+import hindsight_integrations.llamaindex as package
+assert not any(name.startswith("llama_index") for name in sys.modules)
+sys.modules["llama_index"] = None
+try:
+    package.HindsightRetriever
+except ImportError as error:
+    print(error)
+"""
+    assert "pip install 'hindsight-integrations[llamaindex]'" in in_a_new_process(code)
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_examples_run(module: str) -> None:
+    loaded = importlib.import_module(f"hindsight_integrations.llamaindex.{module}")
+    from hindsight_integrations import Hindsight
+
+    names = {**vars(loaded), "Hindsight": Hindsight}
+    assert doctest.testmod(loaded, globs=names).failed == 0
+
+
+def test_the_documentation_runs_as_it_stands() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) > 5
+    names: dict[str, object] = {"__name__": "documentation"}
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+
+
+def test_the_documentation_tells_of_every_name() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert [name for name in package.__all__ if name not in text] == []

@@ -1,0 +1,101 @@
+"""The background thread: in order, at rest when it should be, and never in anybody's way."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from hindsight_integrations.errors import BankNotFoundError, ModelError
+from hindsight_integrations.reflect.consolidate import Consolidation
+from hindsight_integrations.reflect.worker import Worker
+from hindsight_integrations.results import Failure
+
+
+def test_each_bank_is_reflected_on_once_however_often_it_was_woken() -> None:
+    seen: list[str] = []
+
+    def work(bank_id: str) -> Iterator[Consolidation]:
+        seen.append(bank_id)
+        yield Consolidation(bank_id)
+
+    worker = Worker(work, delay=3600)
+    for bank in ("a", "b", "a", "a"):
+        worker.wake(bank)
+    assert seen == []
+    assert worker.wait_idle(30)
+    assert sorted(seen) == ["a", "b"]
+    worker.close()
+
+
+def test_closing_drains_and_a_closed_worker_is_not_woken() -> None:
+    seen: list[str] = []
+
+    def work(bank_id: str) -> Iterator[Consolidation]:
+        seen.append(bank_id)
+        yield Consolidation(bank_id)
+
+    worker = Worker(work, delay=3600)
+    worker.wake("a")
+    worker.close()
+    worker.close()
+    worker.wake("b")
+    assert seen == ["a"]
+
+
+def test_waiting_gives_up_in_time() -> None:
+    go = threading.Event()
+
+    def work(bank_id: str) -> Iterator[Consolidation]:
+        go.wait(30)
+        yield Consolidation(bank_id)
+
+    worker = Worker(work, delay=0)
+    worker.wake("a")
+    assert not worker.wait_idle(0.01)
+    go.set()
+    assert worker.wait_idle(30)
+    worker.close()
+
+
+def test_an_error_is_logged_and_kept_until_all_goes_well_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    errors: list[Exception] = [ModelError("it is asleep"), ZeroDivisionError("by nothing")]
+
+    def work(bank_id: str) -> Iterator[Consolidation]:
+        if errors:
+            raise errors.pop(0)
+        yield Consolidation(bank_id)
+
+    worker = Worker(work, delay=0)
+    with caplog.at_level(logging.WARNING):
+        for expected in ("it is asleep", "ZeroDivisionError: by nothing"):
+            worker.wake("a")
+            assert worker.wait_idle(30)
+            well, said = worker.state()
+            assert not well
+            assert expected in said
+            assert expected in caplog.text
+    worker.wake("a")
+    assert worker.wait_idle(30)
+    assert worker.state() == (True, "nothing is waiting")
+    worker.close()
+
+
+def test_what_could_not_be_reflected_on_is_told_and_a_deleted_bank_is_no_error() -> None:
+    def work(bank_id: str) -> Iterator[Consolidation]:
+        if bank_id == "gone":
+            raise BankNotFoundError("deleted")
+        yield Consolidation(bank_id, failures=(Failure("tea", ModelError("no reply")),))
+
+    worker = Worker(work, delay=0)
+    worker.wake("gone")
+    assert worker.wait_idle(30)
+    assert worker.state()[0]
+    worker.wake("a")
+    assert worker.wait_idle(30)
+    assert "no reply" in worker.state()[1]
+    worker.close()

@@ -1,0 +1,299 @@
+"""What every `GraphStore` does with conclusions: evidence, what waits, mental models, marks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hindsight_integrations.errors import BankNotFoundError, ConflictError
+from hindsight_integrations.model import (
+    Bank,
+    Change,
+    Memory,
+    MemoryType,
+    MentalModel,
+    ObservationKind,
+    Source,
+)
+from hindsight_integrations.storage.ports import GraphStore
+from hindsight_integrations.storage.requests import ChangeSet, Mark, MemoryRecord
+
+from .graphs import NOW, STAMP, VALID, ago, changed, chunk, document, keep, record, source
+
+
+def on(memory_id: str, quote: str | None = None, *, supports: bool = True) -> Source:
+    """A source that is a memory."""
+    return Source(mentioned_at=NOW, memory_id=memory_id, quote=quote, supports=supports)
+
+
+def conclusion(id: str, *sources: Source, **fields: Any) -> MemoryRecord:
+    return record(id, type=MemoryType.OBSERVATION, sources=sources, **fields)
+
+
+def model(id: str, **fields: Any) -> MentalModel:
+    return MentalModel(
+        **{"id": id, "bank_id": "b", "name": id, "text": f"text of {id}"}
+        | {"created_at": ago(2), "refreshed_at": ago(1)}
+        | fields
+    )
+
+
+def memory(graph: GraphStore, id: str) -> Memory:
+    return graph.get_memories("b", [id])[id]
+
+
+def reflect(graph: GraphStore) -> None:
+    """Deal with all that waits."""
+    graph.apply(ChangeSet("b", reflected=tuple(graph.unreflected("b", 999))))
+
+
+class ConclusionContract:
+    # Evidence
+
+    def test_a_conclusion_comes_back_with_its_evidence(self, graph: GraphStore) -> None:
+        keep(graph, record("a"), record("b"), record("c"))
+        given = conclusion(
+            "o",
+            on("b", 'it\'s "so" 👩‍👩‍👧'),
+            on("a"),
+            on("b", "and so"),
+            on("c", "but not so", supports=False),
+            kind=ObservationKind.CAUSAL.value,
+            reasoning="b follows a",
+        )
+        keep(graph, given)
+        assert memory(graph, "o") == given.memory
+        assert graph.get_records("b", ["o"])["o"].memory == given.memory
+        assert graph.list_memories("b", VALID, limit=9).items[-1] == given.memory
+        assert memory(graph, "a").kind is None
+
+    def test_only_what_supports_a_memory_proves_it(self, graph: GraphStore) -> None:
+        keep(graph, record("a", sources=(source("d"), source("e"))), record("b"))
+        keep(graph, conclusion("o", on("a"), on("b", supports=False)))
+        proofs = {each.id: each.proof_count for each in graph.candidates("b", ["a", "b", "o"])}
+        assert proofs == {"a": 2, "b": 1, "o": 1}
+
+    def test_evidence_can_be_stored_together_with_what_rests_on_it(self, graph: GraphStore) -> None:
+        keep(graph, conclusion("o", on("a")), conclusion("top", on("o")), record("a"))
+        assert graph.resting_on("b", ["a", "o", "top", "absent"]) == {
+            "a": ("o",),
+            "o": ("top",),
+            "top": (),
+        }
+
+    def test_evidence_is_added_at_the_end_and_once(self, graph: GraphStore) -> None:
+        keep(graph, record("a"), record("b"))
+        keep(graph, conclusion("o", on("a", "q")))
+        more = (("o", on("b")), ("o", on("a", "q")), ("o", on("gone")), ("o", on("a", "r")))
+        keep(graph, sources=more)
+        assert memory(graph, "o").sources == (on("a", "q"), on("b"), on("a", "r"))
+
+    def test_conclusions_on_a_memory_come_in_storing_order(self, graph: GraphStore) -> None:
+        keep(graph, record("a"), record("b"))
+        keep(graph, conclusion("z", on("a"), on("a", "again"), on("b")))
+        keep(graph, conclusion("c", on("a", supports=False), on("z")), record("plain"))
+        assert graph.resting_on("b", ["b", "a", "plain"]) == {
+            "b": ("z",),
+            "a": ("z", "c"),
+            "plain": (),
+        }
+        assert graph.resting_on("b", []) == {}
+
+    def test_lost_evidence_is_passed_over(self, graph: GraphStore) -> None:
+        keep(graph, record("a"))
+        keep(graph, conclusion("o", on("gone", "q"), on("a")))
+        assert memory(graph, "o").sources == (on("a"),)
+
+    @pytest.mark.parametrize(
+        "evidence", [("gone",), ("gone", "-a"), ("-a",)], ids=["gone", "against", "only against"]
+    )
+    def test_a_conclusion_that_nothing_supports_is_refused(
+        self, graph: GraphStore, evidence: tuple[str, ...]
+    ) -> None:
+        keep(graph, record("a"), record("gone"))
+        keep(graph, conclusion("old", on("a")))
+        keep(graph, remove_memories=("gone",))
+        sources = [on(id.removeprefix("-"), supports=id[0] != "-") for id in evidence]
+        with pytest.raises(ConflictError, match="'o'"):
+            keep(graph, record("beside"), conclusion("o", *sources))
+        with pytest.raises(ConflictError, match="'old'"):
+            keep(graph, replaced=(conclusion("old", *sources),))
+        assert list(graph.get_memories("b", ["beside", "o"])) == []
+        assert memory(graph, "old").sources == (on("a"),)
+
+    def test_evidence_removed_by_the_same_change_set_is_lost(self, graph: GraphStore) -> None:
+        keep(graph, record("a"))
+        with pytest.raises(ConflictError):
+            keep(graph, conclusion("o", on("a")), remove_memories=("a",))
+        assert list(graph.get_memories("b", ["a", "o"])) == ["a"]
+
+    # Removal
+
+    def test_a_conclusion_goes_with_its_last_support(self, graph: GraphStore) -> None:
+        keep(graph, *map(record, "abc"))
+        keep(
+            graph,
+            conclusion("on-a", on("a"), entities=("Ann",)),
+            conclusion("on-both", on("a", "q"), on("b"), on("c", "r")),
+            conclusion("against", on("a"), on("b", supports=False)),
+        )
+        keep(graph, conclusion("on-conclusion", on("on-a")), conclusion("on-c", on("c")))
+        assert keep(graph, remove_memories=("a",)) == ("a", "on-a", "against", "on-conclusion")
+        assert list(graph.memory_ids("b")) == ["b", "c", "on-both", "on-c"]
+        assert memory(graph, "on-both").sources == (on("b"), on("c", "r"))
+        assert graph.resting_on("b", ["b", "c"]) == {"b": ("on-both",), "c": ("on-both", "on-c")}
+        assert graph.lookup_entities("b", ["Ann"]) == {}
+        assert graph.check(repair=False) == []
+
+    def test_conclusions_go_with_the_document_they_came_from_in_the_end(
+        self, graph: GraphStore
+    ) -> None:
+        keep(
+            graph,
+            record("a", sources=(source("d", 0, "c1"),)),
+            record("b", sources=(source("d", 1, "c2"), source("e"))),
+            documents=(document("d"), document("e")),
+            chunks=(chunk("c1", "d"), chunk("c2", "d", 1)),
+        )
+        keep(graph, conclusion("o", on("a")), conclusion("p", on("a"), on("b")))
+        assert keep(graph, remove_chunks=("c1",)) == ("a", "o")
+        assert memory(graph, "p").sources == (on("b"),)
+        assert keep(graph, remove_documents=("d",)) == ()
+        assert keep(graph, remove_documents=("e",)) == ("b", "p")
+
+    def test_a_conclusion_on_two_that_go_at_once_goes_once(self, graph: GraphStore) -> None:
+        keep(graph, *map(record, "abc"))
+        keep(graph, conclusion("o", on("a"), on("b")))
+        keep(graph, conclusion("p", on("o"), on("a")), conclusion("q", on("p"), on("c")))
+        assert keep(graph, remove_memories=("b", "o", "a")) == ("b", "o", "a", "p")
+        assert memory(graph, "q").sources == (on("c"),)
+
+    def test_a_removed_conclusion_leaves_its_evidence_alone(self, graph: GraphStore) -> None:
+        keep(graph, record("a"))
+        keep(graph, conclusion("o", on("a")))
+        assert keep(graph, remove_memories=("o",)) == ("o",)
+        assert graph.resting_on("b", ["a"]) == {"a": ()}
+        assert keep(graph, remove_memories=("a",)) == ("a",)
+
+    # What waits
+
+    def test_what_is_stored_waits_until_it_is_reflected_on(self, graph: GraphStore) -> None:
+        keep(graph, record("b"), record("a"), record("wrong", invalidated_at=ago(1)))
+        keep(graph, conclusion("o", on("a")))
+        assert graph.unreflected("b", 9) == ["b", "a"]
+        assert graph.unreflected("b", 1) == ["b"]
+        assert graph.unreflected("b", 0) == []
+        keep(graph, record("c"), record("d"), reflected=("b", "d", "absent"))
+        assert graph.unreflected("b", 9) == ["a", "c"]
+        keep(graph, remove_memories=("a",))
+        assert graph.unreflected("b", 9) == ["c"]
+
+    def test_what_is_replaced_waits_again_with_what_rests_on_it(self, graph: GraphStore) -> None:
+        keep(graph, *map(record, "abc"))
+        keep(graph, conclusion("o", on("a"), on("c")), conclusion("p", on("b")))
+        keep(graph, conclusion("wrong", on("a"), invalidated_at=ago(1)))
+        reflect(graph)
+        keep(graph, replaced=(changed(record("a"), text="new"),))
+        assert graph.unreflected("b", 9) == ["a", "o"]
+        reflect(graph)
+        keep(graph, replaced=(changed(record("a"), invalidated_at=ago(1)),))
+        assert graph.unreflected("b", 9) == ["o"]
+        keep(graph, replaced=(conclusion("o", on("c")),), reflected=("o",))
+        assert graph.unreflected("b", 9) == []
+
+    def test_any_valid_memory_can_be_made_to_wait(self, graph: GraphStore) -> None:
+        keep(graph, record("a"), record("wrong", invalidated_at=ago(1)))
+        keep(graph, conclusion("o", on("a")), reflected=("a",))
+        keep(graph, record("b"), reflected=("b",), unreflected=("o", "b", "wrong", "absent"))
+        assert graph.unreflected("b", 9) == ["o", "b"]
+
+    def test_a_memory_held_to_be_wrong_waits_no_longer(self, graph: GraphStore) -> None:
+        keep(graph, record("a"), record("b"))
+        keep(graph, replaced=(changed(record("a"), invalidated_at=ago(1)),))
+        assert graph.unreflected("b", 9) == ["b"]
+
+    def test_a_conclusion_that_lost_evidence_waits(self, graph: GraphStore) -> None:
+        keep(graph, *map(record, "abc"))
+        keep(graph, conclusion("o", on("a"), on("b")), conclusion("p", on("c")))
+        reflect(graph)
+        keep(graph, remove_memories=("a",))
+        assert graph.unreflected("b", 9) == ["o"]
+        keep(graph, remove_memories=("b",))
+        assert graph.unreflected("b", 9) == []
+
+    # Mental models
+
+    def test_mental_models_are_kept_by_id(self, graph: GraphStore) -> None:
+        full = model(
+            "z",
+            source_query="who?",
+            max_tokens=99,
+            tags=("t", "s"),
+            sources=("m2", "m1"),
+            auto_refresh=True,
+        )
+        keep(graph, mental_models=(full, model("a")))
+        assert graph.mental_models("b") == [model("a"), full]
+        again = replace(full, text="new", tags=(), auto_refresh=False)
+        change = Change("z", "refresh", "text", full.text, "new", NOW)
+        keep(graph, mental_models=(again,), history=(change,), remove_mental_models=("a", "x"))
+        assert graph.mental_models("b") == [again]
+        assert graph.history("b", "z") == [change]
+
+    # Marks
+
+    def test_a_mark_is_kept_for_each_queue(self, graph: GraphStore) -> None:
+        assert graph.mark("b", "q") == 0
+        keep(graph, mark=Mark("q", 7))
+        keep(graph, record("a"), mark=Mark("other", 3))
+        keep(graph, mark=Mark("q", 8))
+        assert (graph.mark("b", "q"), graph.mark("b", "other")) == (8, 3)
+
+    def test_a_mark_is_stored_with_what_was_applied_or_not_at_all(self, graph: GraphStore) -> None:
+        keep(graph, record("a"))
+        with pytest.raises(ConflictError):
+            keep(graph, record("a"), mark=Mark("q", 1), mental_models=(model("z"),))
+        assert graph.mark("b", "q") == 0
+        assert graph.mental_models("b") == []
+
+    # The bank around them
+
+    def test_banks_do_not_see_each_others_conclusions(self, graph: GraphStore) -> None:
+        graph.create_bank(Bank("other"), STAMP)
+        keep(graph, record("a"), mental_models=(model("z"),), mark=Mark("q", 1))
+        keep(graph, conclusion("o", on("a")))
+        keep(graph, record("a", bank_id="other"))
+        assert graph.resting_on("other", ["a", "o"]) == {"a": ()}
+        assert graph.unreflected("other", 9) == ["a"]
+        assert graph.mental_models("other") == []
+        assert graph.mark("other", "q") == 0
+        for call in (
+            lambda: graph.unreflected("x", 1),
+            lambda: graph.resting_on("x", []),
+            lambda: graph.mental_models("x"),
+            lambda: graph.mark("x", "q"),
+        ):
+            with pytest.raises(BankNotFoundError):
+                call()
+
+    def test_a_deleted_bank_takes_its_conclusions_along(self, graph: GraphStore) -> None:
+        keep(graph, record("a"), mental_models=(model("z"),), mark=Mark("q", 5))
+        keep(graph, conclusion("o", on("a")))
+        graph.delete_bank("b")
+        graph.create_bank(Bank("b"), STAMP)
+        assert graph.unreflected("b", 9) == []
+        assert graph.mental_models("b") == []
+        assert graph.mark("b", "q") == 0
+        while graph.purge_deleted(2):
+            assert graph.check(repair=False) == []
+
+    def test_a_renamed_bank_keeps_its_conclusions(self, graph: GraphStore) -> None:
+        keep(graph, record("a"), mental_models=(model("z"),), mark=Mark("q", 5))
+        keep(graph, conclusion("o", on("a")))
+        graph.rename_bank("b", "new")
+        assert graph.resting_on("new", ["a"]) == {"a": ("o",)}
+        assert graph.unreflected("new", 9) == ["a"]
+        assert graph.mental_models("new") == [model("z", bank_id="new")]
+        assert graph.mark("new", "q") == 5

@@ -1,0 +1,432 @@
+"""Observations through the engine: what is drawn, from what, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hindsight_integrations import Hindsight, Message
+from hindsight_integrations.conclusions import Observation, Quotation, Trend
+from hindsight_integrations.demo.compare import BANK, remember
+from hindsight_integrations.demo.story import load_story
+from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
+from hindsight_integrations.model import Disposition, MemoryType, ObservationKind, utc_now
+from hindsight_integrations.recall.boosts import proof_boost
+from hindsight_integrations.reflect.record import DRAWN
+from hindsight_integrations.settings import Settings
+
+START = datetime(2025, 1, 6, 9, tzinfo=UTC)
+REACT = "I'll build the checkout in React, like the kiosk."
+VUE = "I spent three nights moving the checkout to Vue, and it's live."
+
+
+@pytest.fixture
+def memory() -> Iterator[Hindsight]:
+    """An engine that consolidates when it is told to, so that each test sees one step at a time."""
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
+        yield engine
+
+
+def say(memory: Hindsight, text: str, day: int = 0, speaker: str | None = "Inês") -> str:
+    """Retain what somebody says so many days after the start; returns the memory's id."""
+    said = START + timedelta(days=day)
+    if speaker is None:
+        return memory.retain("b", text, timestamp=said).ids[0]
+    return memory.retain_messages("b", [Message(speaker, text, said)], session=str(day)).ids[0]
+
+
+def drawn(memory: Hindsight) -> list[Observation]:
+    memory.consolidate("b")
+    return list(memory.observations.list("b").items)
+
+
+def only(memory: Hindsight) -> Observation:
+    found = drawn(memory)
+    assert len(found) == 1, [each.text for each in found]
+    return found[0]
+
+
+# What is drawn
+
+
+def test_react_then_vue_is_one_observation_that_tells_both_in_order(memory: Hindsight) -> None:
+    react, vue = say(memory, REACT), say(memory, VUE, 160)
+    found = only(memory)
+    assert found.text == (
+        f"Inês on the checkout, first React, then Vue: “{REACT}” (6 January 2025); "
+        f"“{VUE}” (15 June 2025)."
+    )
+    assert found.sources == (react, vue)
+    assert [change.old for change in found.history] == [
+        f"Inês on the checkout: “{REACT}” (6 January 2025)."
+    ]
+    assert "'React' became 'Vue'" in found.reasoning
+
+
+def test_what_was_observed_before_a_change_stays_in_the_history(memory: Hindsight) -> None:
+    for day, text in enumerate(["Alice loves React.", "Alice praises React's component model."]):
+        say(memory, text, day, None)
+    before = only(memory)
+    say(memory, "Alice switched to Vue and won't go back.", 30, None)
+    after = only(memory)
+    assert after.id == before.id
+    assert after.history[-1].old == before.text
+    assert after.text.index("React") < after.text.index("Vue")
+    assert after.proof_count == 3
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Alice works at Google as a designer.", "Alice joined Meta in March 2025."),
+        ("Alice lives in Berlin.", "Alice moved to New York."),
+        ("Bob drinks black tea every morning.", "Bob no longer drinks tea."),
+        ("The team uses React for the dashboard.", "The team moved the dashboard to Vue."),
+        ("Anna wohnt in Berlin.", "Anna ist nach Hamburg umgezogen."),
+    ],
+    ids=["employer", "home", "withdrawn", "tool", "German"],
+)
+def test_a_change_of_state_is_told_as_one(memory: Hindsight, texts: tuple[str, str]) -> None:
+    for day, text in enumerate(texts):
+        say(memory, text, 30 * day, None)
+    text = only(memory).text
+    assert text.index(texts[0]) < text.index(texts[1])
+
+
+def test_statements_of_one_matter_make_an_observation(memory: Hindsight) -> None:
+    say(memory, "Coach 4, seat 61, by the window, facing forward.", 0, "Jonas")
+    say(memory, "By the window both ways.", 90, "Jonas")
+    found = only(memory)
+    assert found.text.startswith("Jonas on the window: ")
+    assert (found.first_seen, found.last_seen) == (START, START + timedelta(days=90))
+    assert found.confidence == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Thank you so much, that is really kind!", "Thank you, that is so kind of you!"),
+        ("Where is the booking site hosted?", "Who pays for the booking site?"),
+        ("The harbour looks pretty today.", "Physics was my favourite class."),
+        ("Alice loves React.", "Alice moved to Paris."),
+        ("Alice lives in Berlin.", "Bob lives in Madrid."),
+    ],
+    ids=["courtesies", "questions", "strangers", "unlike values", "two people"],
+)
+def test_nothing_is_made_of_what_says_no_more_together(
+    memory: Hindsight, texts: tuple[str, str]
+) -> None:
+    for day, text in enumerate(texts):
+        say(memory, text, 30 * day, None)
+    assert drawn(memory) == []
+
+
+def test_one_occasion_makes_no_observation(memory: Hindsight) -> None:
+    turns = [
+        Message("Inês", "I drew the seat map today.", START),
+        Message("Inês", "The seat map has forty seats.", START + timedelta(minutes=1)),
+    ]
+    memory.retain_messages("b", turns, session="s")
+    assert drawn(memory) == []
+
+
+def test_text_that_is_not_english_is_quoted_without_english_words(memory: Hindsight) -> None:
+    first, second = "Ich spiele jeden Dienstag im Verein.", "Der Verein hat einen neuen Trainer."
+    say(memory, first, 0, "Jan")
+    say(memory, second, 40, "Jan")
+    assert only(memory).text == f"Jan: Verein: “{first}” (2025-01-06); “{second}” (2025-02-15)."
+
+
+def test_a_second_run_adds_nothing(memory: Hindsight) -> None:
+    say(memory, REACT)
+    say(memory, VUE, 100)
+    before = only(memory)
+    again = memory.consolidate("b")
+    assert (again.considered, again.created, again.rewritten, again.removed) == (0, (), (), ())
+    assert memory.observations.list("b").items == [before]
+
+
+def test_new_evidence_joins_the_observation_that_is_there(memory: Hindsight) -> None:
+    say(memory, "I want to show the seat map on Thursday.")
+    say(memory, "More time for the seat map at least!", 20)
+    before = only(memory)
+    say(memory, "I'll show the seat map with real boats this time.", 40)
+    after = only(memory)
+    assert (after.id, after.proof_count) == (before.id, 3)
+    assert after.confidence == pytest.approx(0.3)
+    assert after.text.startswith("Inês on the seat map, 3 times from 6 January 2025 to ")
+    assert after.history[-1].old == before.text
+
+
+def test_scopes_are_never_mixed_and_common_tags_are_kept(memory: Hindsight) -> None:
+    for day, (scope, tags) in enumerate([("x", ["a", "b"]), ("x", ["b", "c"]), ("y", ["b"])]):
+        said = START + timedelta(days=day)
+        memory.retain(
+            "b", f"The booking site was down on deck {day}.", timestamp=said, scope=scope, tags=tags
+        )
+    found = only(memory)
+    assert found.tags == ("b",)
+    stored = memory.memories.get("b", found.id)
+    assert stored.scope == "x"
+    assert found.proof_count == 2
+
+
+def test_an_observation_expires_with_its_first_source(memory: Hindsight) -> None:
+    soon = utc_now() + timedelta(days=1)
+    memory.retain("b", "The booking site was down on Monday.", timestamp=START, expires_at=soon)
+    memory.retain("b", "The booking site was down again.", timestamp=START + timedelta(days=9))
+    assert memory.memories.get("b", only(memory).id).expires_at == soon
+
+
+def test_a_sceptical_bank_is_less_sure(memory: Hindsight) -> None:
+    memory.banks.create("b", disposition=Disposition(skepticism=5))
+    say(memory, REACT)
+    say(memory, VUE, 100)
+    assert only(memory).confidence == pytest.approx(0.16)
+
+
+# What becomes of it
+
+
+def test_forgetting_a_source_lowers_the_proof_and_leaves_no_word_of_it(memory: Hindsight) -> None:
+    react, vue = say(memory, REACT), say(memory, VUE, 100)
+    observation = only(memory)
+    assert memory.forget("b", vue) == (vue,)
+    left = memory.observations.list("b").items[0]
+    assert (left.id, left.proof_count, left.sources) == (observation.id, 1, (react,))
+    assert "Vue" not in left.text
+    assert all("Vue" not in item.text for item in memory.recall("b", "the checkout in Vue"))
+    assert all("Vue" not in (change.new or "") for change in left.history[-1:])
+    assert left.history[-1].old is None
+
+
+def test_forgetting_the_last_source_removes_the_observation(memory: Hindsight) -> None:
+    react, vue = say(memory, REACT), say(memory, VUE, 100)
+    observation = only(memory)
+    assert set(memory.forget("b", [react, vue])) == {react, vue, observation.id}
+    assert memory.observations.list("b").items == []
+
+
+def test_forgetting_a_document_rewrites_what_rested_on_it(memory: Hindsight) -> None:
+    react, _ = say(memory, REACT), say(memory, VUE, 100)
+    only(memory)
+    memory.forget("b", document_id="100")
+    left = memory.observations.list("b").items[0]
+    assert left.sources == (react,)
+    assert "Vue" not in left.text
+
+
+def test_invalidating_a_source_takes_it_out_until_it_is_restored(memory: Hindsight) -> None:
+    say(memory, REACT)
+    vue = say(memory, VUE, 100)
+    only(memory)
+    memory.memories.invalidate("b", vue, "a joke")
+    left = memory.observations.list("b").items[0]
+    assert left.proof_count == 1
+    assert "Vue" not in left.text
+    memory.memories.restore("b", vue)
+    assert "first React, then Vue" in only(memory).text
+
+
+def test_correcting_a_source_corrects_the_observation(memory: Hindsight) -> None:
+    say(memory, REACT)
+    vue = say(memory, VUE, 100)
+    only(memory)
+    memory.memories.update("b", vue, text="I spent a night moving the checkout to Svelte.")
+    left = memory.observations.list("b").items[0]
+    assert "first React, then Svelte" in left.text
+    assert "Vue" not in left.text
+    assert left.evidence[-1].quote == "I spent a night moving the checkout to Svelte."
+
+
+def test_two_that_say_nearly_the_same_are_merged(memory: Hindsight) -> None:
+    texts = ["The seat map has boats.", "I drew the seat map anew.", "The seat map is blue."]
+    ids = [say(memory, text, 30 * day) for day, text in enumerate(texts)]
+    only(memory)
+    stored = memory.memories.get("b", memory.observations.list("b").items[0].id)
+    twin = replace(stored, id=f"{DRAWN}twin", sources=stored.sources[1:])
+    memory.retain_memory("b", twin)
+    say(memory, "The seat map needs a legend.", 120)
+    merged = only(memory)
+    assert merged.id == stored.id
+    assert merged.proof_count == 4
+    assert set(ids) < set(merged.sources)
+
+
+# Reading them
+
+
+def test_only_the_types_asked_for_come_back(memory: Hindsight) -> None:
+    say(memory, "The booking site is down.", 0, "Jonas")
+    say(memory, "The booking site is down since six.", 90, "Jonas")
+    say(memory, REACT)
+    say(memory, VUE, 100)
+    drawn(memory)
+    risks = memory.observations.list("b", types=["risk"]).items
+    assert [each.kind for each in risks] == [ObservationKind.RISK]
+    asked = memory.observations.observe("b", "the checkout", types=["risk", "causal"])
+    assert {each.kind for each in asked} <= {ObservationKind.RISK, ObservationKind.CAUSAL}
+    assert memory.observations.list("b", min_confidence=0.3).items == []
+    assert memory.observations.observe("b", "the checkout", min_confidence=0.3) == ()
+    with pytest.raises(InvalidInputError, match="choose from pattern"):
+        memory.observations.list("b", types=["gossip"])
+
+
+def test_observe_reflects_first_and_gives_the_best_first(memory: Hindsight) -> None:
+    say(memory, "The booking site is down.", 0, "Jonas")
+    say(memory, "The booking site is down since six.", 90, "Jonas")
+    say(memory, REACT)
+    say(memory, VUE, 100)
+    found = memory.observations.observe("b", "Which framework is the checkout built in?")
+    assert "first React, then Vue" in found[0].text
+    assert len(memory.observations.observe("b", "the checkout", limit=1)) == 1
+
+
+def test_pages_of_observations_lose_none_to_a_filter(memory: Hindsight) -> None:
+    for n in range(5):
+        kind = "risk" if n % 2 else "pattern"
+        memory.retain("b", f"Nothing of number {n}.")
+        memory.observations.add("b", f"Number {n} is odd indeed.", type=kind)
+    found: list[str] = []
+    cursor = None
+    while True:
+        page = memory.observations.list("b", types=["pattern"], limit=2, cursor=cursor)
+        found += [each.text for each in page.items]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert found == [f"Number {n} is odd indeed." for n in (0, 2, 4)]
+
+
+def test_an_added_observation_survives_the_round_trip(memory: Hindsight) -> None:
+    first, second = say(memory, REACT), say(memory, "Nothing else happened at the pier.", 5)
+    added = memory.observations.add(
+        "b",
+        "Inês likes to rebuild things.",
+        type="preference",
+        sources=[Quotation(first, "build the checkout", START), second],
+        reasoning="She did it more than once.",
+        tags=["people"],
+    )
+    (read,) = memory.observations.list("b").items
+    assert read == added
+    assert read.kind is ObservationKind.PREFERENCE
+    assert [piece.quote for piece in read.evidence] == [
+        "build the checkout",
+        "Nothing else happened at the pier.",
+    ]
+    assert read.reasoning == "She did it more than once."
+    assert (read.confidence, read.proof_count, read.tags) == (0.2, 2, ("people",))
+    again = memory.observations.add("b", "Inês likes to rebuild things.", sources=[second])
+    assert (again.id, again.proof_count) == (added.id, 2)
+    memory.consolidate("b")
+    assert memory.observations.list("b").items[0].text == "Inês likes to rebuild things."
+    memory.forget("b", [first, second])
+    assert memory.observations.list("b").items == []
+
+
+def test_a_source_that_cannot_be_one_is_refused(memory: Hindsight) -> None:
+    fact = say(memory, REACT)
+    added = memory.observations.add("b", "Something.", sources=[fact])
+    with pytest.raises(MemoryNotFoundError):
+        memory.observations.add("b", "Other.", sources=["nowhere"])
+    with pytest.raises(InvalidInputError, match="concluded"):
+        memory.observations.add("b", "Other.", sources=[added.id])
+    with pytest.raises(InvalidInputError, match="does not stand"):
+        memory.observations.add("b", "Other.", sources=[Quotation(fact, "in Angular", START)])
+
+
+def test_trend_is_told_from_the_times_of_the_evidence(memory: Hindsight) -> None:
+    now = utc_now()
+    for days, text in ((5, "The booking site is down."), (1, "The booking site is down again.")):
+        memory.retain("b", text, timestamp=now - timedelta(days=days))
+    assert only(memory).trend is Trend.NEW
+
+
+# In recall
+
+
+def test_recall_finds_observations_and_can_prefer_them(memory: Hindsight) -> None:
+    react, vue = say(memory, REACT), say(memory, VUE, 100)
+    observation = only(memory)
+    plain = memory.recall("b", "What is the checkout built in?")
+    assert {react, vue, observation.id} <= {item.id for item in plain}
+    preferring = memory.recall("b", "What is the checkout built in?", prefer_observations=True)
+    assert [item.id for item in preferring] == [observation.id]
+    assert preferring.tokens < plain.tokens
+    facts = memory.recall("b", "the checkout", types=["world"], prefer_observations=True)
+    assert {item.id for item in facts} == {react, vue}
+
+
+def test_a_fact_of_which_too_little_is_quoted_stays(memory: Hindsight) -> None:
+    long = f"{VUE} Then I drew its forms, its basket and its receipts anew, and slept until noon."
+    say(memory, REACT)
+    vue = say(memory, long, 100)
+    observation = only(memory)
+    found = memory.recall("b", "What is the checkout built in?", prefer_observations=True)
+    assert {observation.id, vue} <= {item.id for item in found}
+
+
+def test_observations_get_the_proof_boost(memory: Hindsight) -> None:
+    say(memory, REACT)
+    say(memory, VUE, 100)
+    observation = only(memory)
+    found = memory.recall("b", "What is the checkout built in?")
+    signals = {item.id: {s.name: s.value for s in item.signals} for item in found}
+    assert signals[observation.id]["proof boost"] == pytest.approx(proof_boost(2))
+    assert {signals[source]["proof boost"] for source in observation.sources} == {1.0}
+
+
+def test_a_repetition_is_never_folded_into_an_observation(memory: Hindsight) -> None:
+    say(memory, REACT)
+    say(memory, VUE, 100)
+    observation = only(memory)
+    result = memory.retain("b", observation.text, type="observation")
+    assert len(result.stored) == 1
+
+
+# In the background
+
+
+def test_the_background_draws_what_an_explicit_run_would() -> None:
+    with Hindsight.in_memory(settings=Settings(consolidation_delay=0.0)) as memory:
+        say(memory, REACT)
+        say(memory, VUE, 100)
+        assert memory.wait_idle(60)
+        assert "first React, then Vue" in memory.observations.list("b").items[0].text
+        assert memory.health().ok
+
+
+def test_closing_finishes_what_is_waiting(folder: object) -> None:
+    with Hindsight(folder, settings=Settings(consolidation_delay=3600)) as memory:  # type: ignore[arg-type]
+        say(memory, REACT)
+        say(memory, VUE, 100)
+    with Hindsight(folder, settings=Settings(consolidate=False)) as memory:  # type: ignore[arg-type]
+        assert len(memory.observations.list("b").items) == 1
+
+
+@pytest.mark.slow
+def test_the_story_yields_what_a_reader_would_note(memory: Hindsight) -> None:
+    remember(memory, load_story(), lambda done, total: None)
+    memory.consolidate(BANK)
+    texts = [each.text for each in memory.observations.list(BANK, limit=100).items]
+    openings = [
+        "Inês on the checkout, first React, then Vue: ",
+        "Maya on the launch, first Tuesday 14 January, then 11 March, then 6 May: ",
+        "Maya on the review, first 101, then Room 102: ",
+        "Jonas on the window: ",
+        "On the booking site, 3 times from 15 November 2024 to 10 June 2025: ",
+        "On pelican-02, ",
+    ]
+    for opening in openings:
+        assert any(text.startswith(opening) for text in texts), (opening, texts)
+    assert len(texts) <= 20
+    stored = memory.memories.list(BANK, types=[MemoryType.OBSERVATION], limit=100).items
+    for observation in stored:
+        for source in observation.sources:
+            assert source.memory_id is not None
+            assert source.quote is not None
+            assert source.quote in memory.memories.get(BANK, source.memory_id).text

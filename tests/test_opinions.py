@@ -1,0 +1,128 @@
+"""Opinions: formed when asked for, moved by what is said, turned round when contradicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hindsight_integrations import Hindsight
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.model import Disposition, MemoryType
+from hindsight_integrations.settings import Settings
+
+START = datetime(2025, 1, 6, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def memory() -> Iterator[Hindsight]:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
+        yield engine
+
+
+def say(memory: Hindsight, *texts: str, bank: str = "b") -> list[str]:
+    """Retain statements a day apart, after what the bank holds already."""
+    first = memory.banks.stats(bank).memories if bank in _banks(memory) else 0
+    return [
+        memory.retain(bank, text, timestamp=START + timedelta(days=first + n)).ids[0]
+        for n, text in enumerate(texts)
+    ]
+
+
+def _banks(memory: Hindsight) -> set[str]:
+    return {bank.id for bank in memory.banks.list()}
+
+
+def test_none_is_formed_unless_it_is_asked_for(memory: Hindsight) -> None:
+    say(memory, "The new booking site is reliable.", "The booking site is fast and easy to use.")
+    memory.consolidate("b")
+    assert memory.opinions.list("b").items == []
+
+
+def test_an_opinion_tells_how_it_is_spoken_of_and_by_what(memory: Hindsight) -> None:
+    good, better = say(
+        memory, "The booking site is reliable.", "The booking site is fast and easy."
+    )
+    (opinion,) = memory.opinions.form("b", "booking site")
+    assert opinion.text == (
+        "Booking site is well spoken of (2 for, 0 against): “The booking site is reliable.” "
+        "(6 January 2025); “The booking site is fast and easy.” (7 January 2025)."
+    )
+    assert opinion.sources == (good, better)
+    assert opinion.confidence == pytest.approx(0.5 + 0.3 * 0.5 + 0.3 * 0.35)
+    assert memory.memories.get("b", opinion.id).type is MemoryType.OPINION
+    assert memory.opinions.list("b").items == [opinion]
+
+
+def test_support_strengthens_and_contradiction_weakens(memory: Hindsight) -> None:
+    say(memory, "The booking site is reliable.")
+    (first,) = memory.opinions.form("b", "booking site")
+    say(memory, "The booking site is fast.")
+    (second,) = memory.opinions.form("b", "booking site")
+    say(memory, "The booking site crashed on Sunday.")
+    (third,) = memory.opinions.form("b", "booking site")
+    assert first.id == second.id == third.id
+    assert first.confidence < second.confidence > third.confidence > 0.5
+    assert [piece.supports for piece in third.evidence] == [True, True, False]
+    assert "Against it: “The booking site crashed on Sunday.”" in third.text
+
+
+def test_contradiction_turns_it_round_and_keeps_what_it_said(memory: Hindsight) -> None:
+    say(memory, "The booking site is reliable.")
+    (before,) = memory.opinions.form("b", "booking site")
+    say(memory, "The booking site crashed again.", "The booking site is slow and useless.")
+    (after,) = memory.opinions.form("b", "booking site")
+    assert " is ill spoken of (1 for, 2 against)" in after.text
+    assert after.confidence > 0.5
+    assert [piece.supports for piece in after.evidence] == [False, True, True]
+    assert after.history[-1].old == before.text
+    assert after.reasoning.startswith("What was believed before is contradicted.")
+
+
+def test_a_sceptical_bank_is_harder_to_convince(memory: Hindsight) -> None:
+    sure = []
+    for skepticism in (1, 3, 5):
+        bank = f"b{skepticism}"
+        memory.banks.create(bank, disposition=Disposition(skepticism=skepticism))
+        say(memory, "The booking site is reliable.", bank=bank)
+        sure.append(memory.opinions.form(bank, "booking site")[0].confidence)
+    assert sure == sorted(sure, reverse=True)
+    assert len(set(sure)) == 3
+
+
+def test_the_same_evidence_again_changes_nothing(memory: Hindsight) -> None:
+    say(memory, "The booking site is reliable.")
+    once = memory.opinions.form("b", "booking site")
+    assert memory.opinions.form("b", "Booking site") == once
+
+
+def test_nothing_that_judges_makes_no_opinion(memory: Hindsight) -> None:
+    say(memory, "The booking site has nine pages.", "Inês is great.")
+    assert memory.opinions.form("b", "booking site") == ()
+    with pytest.raises(InvalidInputError):
+        memory.opinions.form("b", "  ")
+
+
+def test_forgetting_what_supports_it_rewrites_and_in_the_end_removes_it(memory: Hindsight) -> None:
+    bad, good, better = say(
+        memory,
+        "The booking site is slow at noon.",
+        "The booking site is reliable.",
+        "The booking site is easy to use.",
+    )
+    (opinion,) = memory.opinions.form("b", "booking site")
+    memory.forget("b", [bad, better])
+    (left,) = memory.opinions.list("b").items
+    assert (left.id, left.sources) == (opinion.id, (good,))
+    assert "slow" not in left.text
+    assert left.confidence == pytest.approx(0.65)
+    memory.forget("b", good)
+    assert memory.opinions.list("b").items == []
+
+
+def test_statements_of_a_scope_make_no_opinion_outside_of_it(memory: Hindsight) -> None:
+    memory.retain("b", "The booking site is reliable.", timestamp=START, scope="x")
+    assert memory.opinions.form("b", "booking site") == ()
+    (opinion,) = memory.opinions.form("b", "booking site", scope="x")
+    assert memory.memories.get("b", opinion.id).scope == "x"

@@ -1,0 +1,141 @@
+"""`context` and `reflect` as a user calls them."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import BankNotFoundError, ClosedError, Hindsight, Settings
+from hindsight_integrations.catalog.mental_models import MentalModels
+from hindsight_integrations.engine.reflecting import Reflecting
+from hindsight_integrations.reflect.agent import ITERATIONS, SECONDS
+from tests.reflect.models import Script, answer
+
+DOCS = Path(__file__).parent.parent / "docs" / "reflect.md"
+QUESTION = "Where does Ana sail?"
+
+
+@pytest.fixture
+def told() -> Iterator[Hindsight]:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain("b", "Ana sails on the Baltic in summer.", tags=["sea"])
+        memory.retain("b", "Ana keeps her boat in Kiel.")
+        yield memory
+
+
+def test_without_a_language_model_the_answer_is_the_context(told: Hindsight) -> None:
+    reflection, context = told.reflect("b", QUESTION), told.context("b", QUESTION)
+    assert reflection.text == context.text
+    assert reflection.sources == context.sources
+    assert reflection.usage.calls == 0
+    assert reflection.structured is None
+
+
+def test_the_engines_own_language_model_is_asked_unless_another_is_given() -> None:
+    def reply(system: str, user: str) -> dict[str, Any]:
+        if "draw facts" in system:
+            return {"facts": [{"text": "Ana sails.", "type": "world"}]}
+        return answer("Somewhere.")
+
+    own, other = Script(reply), Script(answer("Elsewhere."))
+    with Hindsight.in_memory(llm=own, settings=Settings(consolidate=False)) as memory:
+        memory.retain("b", "Ana sails.")
+        own.asked.clear()
+        assert memory.reflect("b", QUESTION).text == "Somewhere."
+        assert memory.mental_models.create("b", "Ana", source_query="Ana?").text == "Somewhere."
+        assert len(own.asked) == 2
+        assert memory.reflect("b", QUESTION, llm=other).text == "Elsewhere."
+        assert len(own.asked) == 2
+
+
+def test_filters_reach_what_the_model_sees(told: Hindsight) -> None:
+    script = Script(answer("On the Baltic."))
+    told.reflect("b", QUESTION, llm=script, tags=["sea"])
+    [(_, user)] = script.asked
+    assert "Baltic" in user
+    assert "Kiel" not in user
+
+
+def test_beliefs_alone_can_be_reflected_on(told: Hindsight) -> None:
+    told.retain("b", "Ana finds the Baltic cold.", type="opinion")
+    script = Script(answer("It is cold."))
+    reflection = told.reflect("b", QUESTION, llm=script, types=["opinion"])
+    assert "Baltic cold" in script.asked[0][1]
+    assert "Kiel" not in script.asked[0][1]
+    assert [len(lookup.found) for lookup in reflection.lookups] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("verb", ["context", "reflect"])
+def test_a_bank_that_is_not_there_is_an_error(told: Hindsight, verb: str) -> None:
+    with pytest.raises(BankNotFoundError):
+        getattr(told, verb)("nowhere", QUESTION)
+    told.close()
+    with pytest.raises(ClosedError):
+        getattr(told, verb)("b", QUESTION)
+
+
+def test_a_reflection_reads_well(told: Hindsight) -> None:
+    def citing(system: str, user: str) -> dict[str, Any]:
+        return answer(f"In Kiel [{re.findall(r'Kiel. .(m-[0-9a-f]+)', user)[0]}].")
+
+    reflection = told.reflect("b", QUESTION, llm=Script(citing))
+    assert reflection
+    assert str(reflection) == reflection.text
+    assert repr(reflection) == f"Reflection({reflection.text!r}, 1 sources, 1 model calls)"
+    shown = reflection._repr_markdown_()
+    assert shown.startswith(reflection.text)
+    assert "**Sources**" in shown
+    assert "Ana keeps her boat in Kiel." in shown
+    assert "Baltic" not in shown
+    plain = told.reflect("b", QUESTION)
+    assert plain._repr_markdown_() == plain.text
+
+
+@pytest.mark.parametrize("kind", [Reflecting, MentalModels])
+def test_every_verb_has_a_twin_of_the_same_signature(kind: type) -> None:
+    names = {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
+    plain = {name for name in names if not inspect.iscoroutinefunction(getattr(kind, name))}
+    assert {f"a{name}" for name in plain} == names - plain
+    for name in plain:
+        twin = getattr(kind, f"a{name}")
+        assert inspect.signature(twin) == inspect.signature(getattr(kind, name))
+
+
+async def test_twins_do_the_same_inside_a_running_loop(told: Hindsight) -> None:
+    script = Script(answer("On the Baltic."))
+    context, reflection, model = await asyncio.gather(
+        told.acontext("b", QUESTION),
+        told.areflect("b", QUESTION, llm=script),
+        told.mental_models.acreate("b", "Payroll", text="Salaries go out on the first."),
+    )
+    assert context == told.context("b", QUESTION)
+    assert reflection == told.reflect("b", QUESTION, llm=script)
+    assert await told.mental_models.aget("b", model.id) == told.mental_models.get("b", model.id)
+
+
+def test_the_documentation_runs_and_shows_what_it_gives(capsys: pytest.CaptureFixture[str]) -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, str(DOCS), "exec"), names)
+    printed = capsys.readouterr().out
+    names["memory"].close()
+    [context] = re.findall(r"^```text\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    shown = [context, "From Kiel [m-f0f5c5], as far as is known.", "harbour='Kiel'"]
+    for each in shown:
+        assert _comparable(each) in _comparable(printed)
+    assert json.dumps(ITERATIONS) in text
+    assert f"({SECONDS:g} s)" in text
+
+
+def _comparable(text: str) -> str:
+    """Without what differs from run to run: labels and the day."""
+    return re.sub(r"\d+ \w{3} \d{4}", "DAY", re.sub(r"m-[0-9a-f]{6,}", "LABEL", text)).strip()
