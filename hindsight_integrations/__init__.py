@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from hindsight_integrations._version import __version__
 
 if TYPE_CHECKING:
+    from hindsight_integrations.conclusions import Observation, Opinion, Quotation, Trend
     from hindsight_integrations.conversation import Insight, ReflectionMemory, Remark, Session
     from hindsight_integrations.engine import Hindsight
     from hindsight_integrations.errors import (
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         StoreLockedError,
         StoreUnavailableError,
     )
+    from hindsight_integrations.language.llm import ModelUsage
     from hindsight_integrations.language.minilm import MiniLM
     from hindsight_integrations.model import (
         Bank,
@@ -53,7 +55,9 @@ if TYPE_CHECKING:
         Entity,
         Memory,
         MemoryType,
+        MentalModel,
         Message,
+        ObservationKind,
         Page,
         Precision,
         Source,
@@ -61,6 +65,17 @@ if TYPE_CHECKING:
     )
     from hindsight_integrations.moving.exporting import ExportResult
     from hindsight_integrations.moving.importing import ImportResult
+    from hindsight_integrations.reflect.llm_consolidate import LLMConsolidator
+    from hindsight_integrations.reflections import (
+        Bound,
+        Context,
+        ContextItem,
+        Lookup,
+        Reflection,
+        Section,
+        Staleness,
+        Tool,
+    )
     from hindsight_integrations.replay.backoff import Backoff
     from hindsight_integrations.replay.durable import DurableRetain, Receipt
     from hindsight_integrations.results import Arm, Recalled, RecallResult, RetainResult
@@ -73,6 +88,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.storage.sqlite import SqliteGraph
 
 _HOMES = {
+    "conclusions": ("Observation", "Opinion", "Quotation", "Trend"),
     "conversation": ("Insight", "ReflectionMemory", "Remark", "Session"),
     "engine": ("Hindsight",),
     "errors": (
@@ -100,6 +116,7 @@ _HOMES = {
         "StoreLockedError",
         "StoreUnavailableError",
     ),
+    "language.llm": ("ModelUsage",),
     "language.minilm": ("MiniLM",),
     "model": (
         "Bank",
@@ -108,7 +125,9 @@ _HOMES = {
         "Entity",
         "Memory",
         "MemoryType",
+        "MentalModel",
         "Message",
+        "ObservationKind",
         "Page",
         "Precision",
         "Source",
@@ -116,6 +135,17 @@ _HOMES = {
     ),
     "moving.exporting": ("ExportResult",),
     "moving.importing": ("ImportResult",),
+    "reflect.llm_consolidate": ("LLMConsolidator",),
+    "reflections": (
+        "Bound",
+        "Context",
+        "ContextItem",
+        "Lookup",
+        "Reflection",
+        "Section",
+        "Staleness",
+        "Tool",
+    ),
     "replay.backoff": ("Backoff",),
     "replay.durable": ("DurableRetain", "Receipt"),
     "results": ("Arm", "RecallResult", "Recalled", "RetainResult"),

@@ -144,7 +144,7 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """An answer from memory.
+    """An answer from memory; true if it rests on any.
 
     Attributes:
         text: the answer; without a language model, the text of the context.

@@ -63,7 +63,7 @@ class Settings:
     # Reflecting
     consolidate: bool = True
     """Whether observations are drawn in the background after a retain."""
-    consolidation_batch: int = 128
+    consolidation_batch: int = 256
     """Memories reflected on in one transaction."""
     consolidation_delay: float = 0.5
     """Seconds without a retain after which what waits is reflected on."""

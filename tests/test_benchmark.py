@@ -32,9 +32,9 @@ def test_the_corpus_has_the_turns_asked_for_in_order_of_time() -> None:
 
 @pytest.mark.slow
 def test_a_prepared_bank_is_sound_and_found_by_every_arm(tmp_path: Path) -> None:
-    prepare(tmp_path / "bank", "bench", 130)
     said = [message for session in sessions(130) for message in session.messages]
     with Hindsight(tmp_path / "bank") as memory:
+        prepare(memory, "bench", 130)
         assert memory.banks.stats("bench").memories == 130
         assert memory.banks.stats("bench").pending_vectors == 0
         assert not memory.maintenance.doctor(repair=False).findings

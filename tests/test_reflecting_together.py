@@ -13,6 +13,7 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import HindsightError, ModelError
+from hindsight_integrations.language.llm import ModelUsage
 from hindsight_integrations.model import Memory, MemoryType
 from hindsight_integrations.reflect.ports import Matter, Proposals
 from hindsight_integrations.reflect.rules import RuleConsolidator
@@ -205,6 +206,25 @@ def test_two_who_consolidate_at_once_draw_it_once(memory: Hindsight) -> None:
     consolidating_while(memory, another)
     assert memory.observations.list("b").total == 1
     assert_the_evidence_is_true(memory)
+
+
+def test_a_run_stops_at_its_tokens_and_what_is_left_waits() -> None:
+    class Costly(RuleConsolidator):
+        def propose(self, matter: Matter) -> Proposals:
+            return replace(RuleConsolidator().propose(matter), usage=ModelUsage(1, 90, 10))
+
+    settings = Settings(consolidate=False, consolidation_tokens=100)
+    with Hindsight.in_memory(settings=settings) as memory:
+        two_facts(memory)
+        for n, text in enumerate(("The booking site is down.", "The booking site is slow.")):
+            memory.retain("b", text, timestamp=START + timedelta(days=30 * n))
+        core = memory._core
+        core.reflecting = replace(core.reflecting, consolidator=Costly())
+        done = memory.consolidate("b")
+        assert (done.capped, done.usage.calls, len(done.created)) == (True, 1, 1)
+        again = memory.consolidate("b")
+        assert (again.capped, again.considered, len(again.created)) == (False, 2, 1)
+        assert repr(again).startswith("Consolidation(bank_id='b', considered=2, created=1, usage=")
 
 
 def test_a_consolidator_that_fails_changes_nothing_and_is_reported(memory: Hindsight) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 from hindsight_integrations.benchmark import machine
+from hindsight_integrations.benchmark.place import Place
 from hindsight_integrations.benchmark.recalling import RecallFigures, measure_recall
 from hindsight_integrations.benchmark.report import markdown
 from hindsight_integrations.benchmark.retaining import FilledBank, fill, measure_retain
@@ -25,7 +26,7 @@ IMPORTS = ("import hindsight_integrations", "from hindsight_integrations import 
 QUESTIONS, QUICK_QUESTIONS = 100, 8
 RETAINED, QUICK_RETAINED = 1_000, 60
 
-SECTION = "speed"
+SECTION, SERVERS_SECTION = "speed", "servers"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,18 +34,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     sizes = given.sizes or (SIZES[:1] if given.quick else SIZES)
     console = Console(stderr=True)
+    description = machine.description()
     console.print("import and retain ...")
-    imports = {statement: machine.import_seconds(statement) for statement in IMPORTS}
-    retained = measure_retain(QUICK_RETAINED if given.quick else RETAINED)
+    imports = {} if given.servers else {each: machine.import_seconds(each) for each in IMPORTS}
     banks: dict[FilledBank, RecallFigures] = {}
     with TemporaryDirectory(prefix="hindsight-bench-") as folder:
+        place = Place() if given.servers else Place(Path(folder, "retained"))
+        with place.lent():
+            retained = measure_retain(place, QUICK_RETAINED if given.quick else RETAINED)
         for size in sizes:
             console.print(f"a bank of {size:,} ...")
-            bank = fill(Path(folder) / str(size), size)
-            banks[bank] = measure_recall(bank, QUICK_QUESTIONS if given.quick else QUESTIONS)
-    command = " ".join(["python -m hindsight_integrations.benchmark", *(arguments or sys.argv[1:])])
-    text = markdown(machine.description(), command, imports, retained, banks)
-    write_section(given.page, SECTION, text)
+            place = Place() if given.servers else Place(Path(folder, str(size)))
+            with place.lent():
+                bank = fill(place, size)
+                banks[bank] = measure_recall(bank, QUICK_QUESTIONS if given.quick else QUESTIONS)
+    called = arguments if arguments is not None else sys.argv[1:]
+    command = " ".join(["python -m hindsight_integrations.benchmark", *called])
+    where = "into Neo4j and a Chroma server" if given.servers else "embedded"
+    text = markdown(description, command, where, imports, retained, banks)
+    write_section(given.page, SERVERS_SECTION if given.servers else SECTION, text)
     Console().print(Markdown(text))
     return 0
 
@@ -56,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--sizes", type=int, nargs="+", metavar="N", help="memories of a bank")
     parser.add_argument("--quick", action="store_true", help="one small bank, few questions")
+    parser.add_argument(
+        "--servers", action="store_true", help="on those of HINDSIGHT_GRAPH and HINDSIGHT_VECTORS"
+    )
     parser.add_argument("--page", type=Path, default=Path("docs/benchmarks.md"), metavar="FILE")
     return parser
 

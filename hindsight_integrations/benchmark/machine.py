@@ -19,10 +19,10 @@ _TIMING = "import time; start = time.perf_counter(); {}; print(time.perf_counter
 
 
 def description() -> str:
-    """Processor, cores, versions and date, in a sentence or two."""
+    """Processor, cores, load by others, versions and date, in a sentence or two."""
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     return (
-        f"{processor()}, {cores()} cores, {platform.system()} {platform.machine()}; Python "
+        f"{processor()}, {cores()} cores{_busy()}, {platform.system()} {platform.machine()}; Python "
         f"{platform.python_version()}, hindsight-integrations {__version__}, {libraries}; "
         f"{date.today():%d %B %Y}."
     )
@@ -40,6 +40,12 @@ def cores() -> int:
     """Cores this process may use."""
     has_affinity = hasattr(os, "sched_getaffinity")
     return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+
+
+def _busy() -> str:
+    """How many processes compete for the cores beside this one, if more than a few do."""
+    waiting = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return f" (busy with other work: load {waiting:.1f})" if waiting > 0.5 * cores() else ""
 
 
 def peak_memory() -> int:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -30,25 +31,28 @@ from hindsight_integrations.settings import Settings
 
 SECTION = "observations"
 MAX_TOKENS = 4096
-FACTS = (MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION)
+
+
+WAYS: Mapping[str, Mapping[str, object]] = {
+    "facts alone": {"types": (MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION)},
+    "with observations": {},
+    "observations preferred": {"prefer_observations": True},
+}
+"""How a question is asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Tokens read, best first, until the evidence that both recalls found is complete.
+    """One question, asked in each of `WAYS`.
 
     Attributes:
-        facts: of facts alone.
-        preferring: with observations in place of the facts they quote.
-        found_facts: share of the evidence that facts alone brought within the budget.
-        found_preferring: share that came with observations.
-        replaced: whether an observation stood in the answer as far as it was read.
+        tokens: read, best first, until the evidence that all ways found is complete.
+        found: share of the evidence that came back within the budget.
+        replaced: whether an observation took the place of a fact as far as the answer was read.
     """
 
-    facts: int
-    preferring: int
-    found_facts: float
-    found_preferring: float
+    tokens: tuple[int, ...]
+    found: tuple[float, ...]
     replaced: bool
 
 
@@ -63,7 +67,7 @@ class ObservingFigures:
         retain_seconds: to remember the memories, without consolidating.
         seconds: to consolidate them.
         again: to consolidate once more, with nothing to do.
-        readings: one a question whose evidence both found, in part at least.
+        readings: one a question whose evidence all ways found, in part at least.
     """
 
     memories: int
@@ -111,29 +115,37 @@ def measure(path: Path, limit: int | None = None) -> ObservingFigures:
 def _read(
     memory: Hindsight, bank_id: str, bank: DataBank, question: DataQuestion
 ) -> Reading | None:
-    """Both answers to a question, read until the evidence they share is complete."""
-    ask = {"max_tokens": MAX_TOKENS, "query_time": question.time}
-    facts = memory.recall(bank_id, question.question, types=FACTS, **ask)  # type: ignore[arg-type]
-    preferring = memory.recall(
-        bank_id, question.question, prefer_observations=True, **ask  # type: ignore[arg-type]
-    )  # fmt: skip
+    """The answers to a question, read until the evidence that they share is complete."""
     texts = {item.id: item.text for item in bank.items}
-    read = [
-        _places(memory, bank_id, result.memories, question, texts) for result in (facts, preferring)
+    answers = [
+        memory.recall(
+            bank_id,
+            question.question,
+            max_tokens=MAX_TOKENS,
+            query_time=question.time,
+            **options,  # type: ignore[arg-type]
+        ).memories
+        for options in WAYS.values()
     ]
-    shared = read[0].keys() & read[1].keys()
+    read = [_places(memory, bank_id, answer, question, texts) for answer in answers]
+    shared = set(read[0]).intersection(*read[1:])
     if not shared:
         return None
-    until = [max(found[item] for item in shared) for found in read]
-    reached = 0
-    replaced = False
-    for item in preferring:
-        reached += item.tokens
-        replaced = replaced or item.memory.type is MemoryType.OBSERVATION
-        if reached >= until[1]:
-            break
-    shares = [len(found) / len(question.gold) for found in read]
-    return Reading(until[0], until[1], shares[0], shares[1], replaced)
+    tokens = tuple(max(found[item] for item in shared) for found in read)
+    plain, preferring = (
+        [item.id for item, spent in _spending(answer) if spent <= most]
+        for answer, most in zip(answers[1:], tokens[1:], strict=True)
+    )
+    return Reading(
+        tokens,
+        tuple(len(found) / len(question.gold) for found in read),
+        preferring != plain,
+    )
+
+
+def _spending(answer: Sequence[Recalled]) -> Iterator[tuple[Recalled, int]]:
+    """Each memory, and the tokens read up to its end."""
+    yield from zip(answer, accumulate(item.tokens for item in answer), strict=True)
 
 
 def _places(
@@ -174,28 +186,26 @@ def markdown(found: ObservingFigures, command: str) -> str:
         ("to consolidate 1,000 memories, s", f"{found.seconds / thousand:.2f}"),
         ("to consolidate again, with nothing new, ms", f"{1000 * found.again:.1f}"),
     ]
+    replaced = [reading for reading in found.readings if reading.replaced]
     parts = [f"`{command}` on {machine.description()}", _table(("cost", ""), rows)]
     for name, chosen in (
         ("all questions", found.readings),
-        ("those where an observation came up", [r for r in found.readings if r.replaced]),
+        ("those where observations replaced facts", replaced),
     ):
         if chosen:
-            parts.append(_table((f"{name}: {len(chosen)}", "facts", "preferring"), _given(chosen)))
+            parts.append(_table((f"{name}: {len(chosen)}", *WAYS), _given(chosen)))
     return "\n\n".join(parts)
 
 
-def _given(readings: Sequence[Reading]) -> list[tuple[str, str, str]]:
-    facts, preferring = (
-        np.array([(reading.facts, reading.found_facts) for reading in readings]),
-        np.array([(reading.preferring, reading.found_preferring) for reading in readings]),
-    )
+def _given(readings: Sequence[Reading]) -> list[tuple[str, ...]]:
+    tokens = np.array([reading.tokens for reading in readings])
+    found = 100 * np.array([reading.found for reading in readings])
     return [
         ("tokens until the same evidence is complete, mean",
-         f"{facts[:, 0].mean():,.0f}", f"{preferring[:, 0].mean():,.0f}"),
-        ("the same, median",
-         f"{np.median(facts[:, 0]):,.0f}", f"{np.median(preferring[:, 0]):,.0f}"),
+         *(f"{value:,.0f}" for value in tokens.mean(axis=0))),
+        ("the same, median", *(f"{value:,.0f}" for value in np.median(tokens, axis=0))),
         (f"evidence within {MAX_TOKENS:,} tokens, %",
-         f"{100 * facts[:, 1].mean():.1f}", f"{100 * preferring[:, 1].mean():.1f}"),
+         *(f"{value:.1f}" for value in found.mean(axis=0))),
     ]  # fmt: skip
 
 

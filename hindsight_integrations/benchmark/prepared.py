@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from pathlib import Path
+from itertools import islice
 
 import numpy as np
 
 from hindsight_integrations.benchmark.corpus import Session, Turn, sessions
+from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.language.embed import Vectors
 from hindsight_integrations.language.encode import EncodedText, TextEncoder
 from hindsight_integrations.language.lexemes import lexemes
@@ -37,14 +38,11 @@ from hindsight_integrations.model import (
 from hindsight_integrations.naming import text_fingerprint
 from hindsight_integrations.retain.enrich import indexed_text
 from hindsight_integrations.retain.link import temporal_links
-from hindsight_integrations.storage import ledger
-from hindsight_integrations.storage.folder import Folder
 from hindsight_integrations.storage.requests import (
     ChangeSet,
     EmbedderStamp,
     MemoryRecord,
 )
-from hindsight_integrations.storage.sqlite import SqliteGraph
 
 SEMANTIC_LINKS = 10
 """Semantic links a memory: as many as retaining makes of real conversation."""
@@ -62,23 +60,15 @@ _BATCH = 20
 """Sessions a transaction, some 400 memories."""
 
 
-def prepare(folder: Path, bank_id: str, turns: int) -> None:
-    """Write a bank of so many turns into a new folder, ready to be opened by `Hindsight`."""
+def prepare(memory: Hindsight, bank_id: str, turns: int) -> None:
+    """Write a bank of so many turns to the stores of a memory."""
     writer = _Writer(bank_id, _stock())
-    with Folder.open(folder) as owned:
-        graph = SqliteGraph(owned.graph_path)
-        index = ledger.open_index(owned, graph)
-        graph.create_bank(Bank(bank_id), EmbedderStamp(MiniLM.id, MiniLM.dimension))
-        batch: list[Session] = []
-        for session in sessions(turns):
-            batch.append(session)
-            if len(batch) == _BATCH:
-                graph.apply(writer.changes(batch))
-                batch.clear()
+    graph = memory._core.graph
+    graph.create_bank(Bank(bank_id), EmbedderStamp(MiniLM.id, MiniLM.dimension))
+    written = sessions(turns)
+    while batch := list(islice(written, _BATCH)):
         graph.apply(writer.changes(batch))
-        ledger.flush(graph, index)
-        index.close()
-        graph.close()
+    memory._core.flush()
 
 
 def mixed_vectors(count: int) -> Vectors:

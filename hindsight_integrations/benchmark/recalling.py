@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hindsight_integrations.benchmark.corpus import START, questions, sessions
-from hindsight_integrations.benchmark.machine import disk_usage, peak_memory
+from hindsight_integrations.benchmark.machine import peak_memory
 from hindsight_integrations.benchmark.prepared import mixed_vectors
 from hindsight_integrations.benchmark.retaining import BANK, FilledBank, texts
 from hindsight_integrations.benchmark.timing import Latency, timed
@@ -39,10 +39,10 @@ class RecallFigures:
 
     Attributes:
         latencies: by what was asked of it.
-        plain: of the plain searches, by name.
-        first_answer: seconds from a new process's `Hindsight(folder)` to its first answer.
+        plain: of the plain searches, by name; of none beside servers.
+        first_answer: seconds from a new process's `Hindsight(...)` to its first answer.
         memory: peak of the process that recalls, in bytes.
-        disk: bytes of the bank's folder.
+        disk: bytes of the bank's folder, if it has one.
     """
 
     memories: int
@@ -50,7 +50,7 @@ class RecallFigures:
     plain: dict[str, Latency]
     first_answer: float
     memory: int
-    disk: int
+    disk: int | None
 
 
 RERANKED = "all arms, reranked"
@@ -70,7 +70,7 @@ def _measure(bank: FilledBank, count: int) -> RecallFigures:
     asked = questions(count) + questions(count // 4, dated=True)
     dated = questions(count, dated=True)
     started = time.perf_counter()
-    with Hindsight(bank.folder) as memory:
+    with bank.place.open() as memory:
         _recalling(memory)(asked[0])
         first_answer = time.perf_counter() - started
         latencies = {
@@ -80,13 +80,14 @@ def _measure(bank: FilledBank, count: int) -> RecallFigures:
         }
         used = peak_memory()
         memories = memory.banks.stats(BANK).memories
-    with Hindsight(bank.folder, reranker=None) as memory:
+    with bank.place.open(reranker=None) as memory:
         latencies[FUSED] = _latency(_recalling(memory), asked)
         for arm in Arm:
             chosen = dated if arm is Arm.TEMPORAL else asked
             latencies[f"{arm} alone"] = _latency(_recalling(memory, arms=(arm,)), chosen)
-    plain = {name: _latency(search, asked) for name, search in _plain(bank)}
-    return RecallFigures(memories, latencies, plain, first_answer, used, disk_usage(bank.folder))
+    beside = _plain(bank) if bank.place.folder else ()
+    plain = {name: _latency(search, asked) for name, search in beside}
+    return RecallFigures(memories, latencies, plain, first_answer, used, bank.place.disk())
 
 
 def _latency(work: Callable[[str], object], asked: Sequence[str]) -> Latency:

@@ -14,22 +14,25 @@ _MEGABYTE = 1_000_000
 def markdown(
     machine: str,
     command: str,
+    where: str,
     imports: Mapping[str, float],
     retain: RetainFigures,
     banks: Mapping[FilledBank, RecallFigures],
 ) -> str:
-    """Tables for retaining and recalling, under what they were measured on."""
+    """Tables for retaining and recalling, under what they were measured on, and where."""
+    plain = next(iter(banks.values())).plain
+    imported = "; ".join(f"`{name}`: {1000 * spent:.0f} ms" for name, spent in imports.items())
     parts = [
         f"`{command}` on {machine}",
-        "; ".join(f"`{name}`: {1000 * spent:.0f} ms" for name, spent in imports.items()) + ".",
-        "**Retaining**, embedded, models loaded:",
+        *([f"{imported}."] if imported else []),
+        f"**Retaining**, {where}, models loaded:",
         _table(["", "turns/s"], [[name, f"{rate:.0f}"] for name, rate in retain.rates.items()]),
         f"A single message takes {retain.single} ms (p50 / p95).",
         "**Recalling** from one bank of generated conversation, 4,096 tokens, milliseconds "
         "(p50 / p95), the embedding of the question included:",
         _table(["memories", *(f"{f.memories:,}" for f in banks.values())], list(_recall(banks))),
-        _ratios(banks),
-        *_notes(banks),
+        *([_ratios(banks)] if plain else []),
+        *_notes(banks, beside_plain=bool(plain)),
     ]
     return "\n\n".join(parts)
 
@@ -42,10 +45,17 @@ def _recall(banks: Mapping[FilledBank, RecallFigures]) -> Sequence[Sequence[str]
     rows += [[name, *(str(found.plain[name]) for found in figures)] for name in figures[0].plain]
     rows += [
         ["first answer of a new process, s", *(f"{f.first_answer:.1f}" for f in figures)],
-        ["peak memory of the process, MB", *(f"{f.memory / _MEGABYTE:,.0f}" for f in figures)],
-        ["disk, MB", *(f"{f.disk / _MEGABYTE:,.0f}" for f in figures)],
+        ["peak memory of the process, MB", *(_megabytes(f.memory) for f in figures)],
     ]
+    disks = [f.disk for f in figures if f.disk is not None]
+    if disks:
+        rows.append(["disk, MB", *map(_megabytes, disks)])
+    rows.append(["made, memories/s", *(f"{bank.turns / bank.seconds:,.0f}" for bank in banks)])
     return rows
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / _MEGABYTE:,.0f}"
 
 
 def _ratios(banks: Mapping[FilledBank, RecallFigures]) -> str:
@@ -67,12 +77,13 @@ def _ratio(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
-def _notes(banks: Mapping[FilledBank, RecallFigures]) -> list[str]:
-    notes = [
-        f"Plain Chroma is a collection of the same texts with the same embedder and Chroma's own "
-        f"settings, asked for {PLAIN_LIMIT} texts; BM25 keeps its index in memory. The temporal "
-        "arm is timed on questions that name a time, the others on a mix."
-    ]
+def _notes(banks: Mapping[FilledBank, RecallFigures], *, beside_plain: bool) -> list[str]:
+    notes = ["The temporal arm is timed on questions that name a time, the others on a mix."]
+    if beside_plain:
+        notes.append(
+            "Plain Chroma is a collection of the same texts with the same embedder and Chroma's "
+            f"own settings, asked for {PLAIN_LIMIT} texts; BM25 keeps its index in memory."
+        )
     if any(bank.prepared for bank in banks):
         notes.append(
             f"Banks of more than {REAL:,} memories are not retained but written straight to the "

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from hindsight_integrations.benchmark.corpus import Session, sessions
+from hindsight_integrations.benchmark.place import Place
 from hindsight_integrations.benchmark.prepared import prepare
 from hindsight_integrations.benchmark.timing import Latency, timed
 from hindsight_integrations.demo.story import load_story
@@ -31,22 +30,26 @@ class RetainFigures:
 
 @dataclass(frozen=True, slots=True)
 class FilledBank:
-    """A bank of generated conversation: where, of how many turns, and how it was made."""
+    """A bank of generated conversation: where, of how many turns, and how it was made.
 
-    folder: Path
+    `seconds` is how long that took.
+    """
+
+    place: Place
     turns: int
     prepared: bool
+    seconds: float
 
 
-def measure_retain(turns: int) -> RetainFigures:
-    """Rates with the bundled models, in a folder, after one message has loaded them."""
+def measure_retain(place: Place, turns: int) -> RetainFigures:
+    """Rates with the bundled models, after one message has loaded them."""
     story = [
         (name, [Message(m.speaker, m.text, m.time, m.id) for m in messages])
         for name, messages in load_story().sessions.items()
     ]
     lines = [m.text for session in sessions(turns, seed=3) for m in session.messages]
     alone = [m for session in sessions(50, seed=4) for m in session.messages]
-    with TemporaryDirectory(prefix="hindsight-bench-") as folder, Hindsight(folder) as memory:
+    with place.open() as memory:
         memory.retain("warm up", "Ana moved to Porto in May 2021.")
         many = memory.retain_many("texts", lines)
         rates = {
@@ -58,15 +61,16 @@ def measure_retain(turns: int) -> RetainFigures:
     return RetainFigures(rates, single)
 
 
-def fill(folder: Path, turns: int) -> FilledBank:
-    """A bank of generated conversation in a new folder; see `prepared` on the big ones."""
+def fill(place: Place, turns: int) -> FilledBank:
+    """A bank of generated conversation, where there is none; see `prepared` on the big ones."""
     prepared = turns > REAL
-    if prepared:
-        prepare(folder, BANK, turns)
-    else:
-        with Hindsight(folder) as memory:
+    started = time.perf_counter()
+    with place.open() as memory:
+        if prepared:
+            prepare(memory, BANK, turns)
+        else:
             _rate(memory, BANK, _generated(turns))
-    return FilledBank(folder, turns, prepared)
+    return FilledBank(place, turns, prepared, time.perf_counter() - started)
 
 
 def texts(given: Iterable[Session]) -> list[str]:

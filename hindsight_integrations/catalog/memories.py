@@ -24,6 +24,7 @@ from hindsight_integrations.storage.requests import (
     MemoryFilter,
     MemoryRecord,
 )
+from hindsight_integrations.storage.values import is_conclusion
 
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 """A moment at which nothing has expired yet."""
@@ -159,6 +160,8 @@ class Memories:
                     Change(old.id, action, name, _shown(before), _shown(after), now, reason)
                     for name, before, after in _differences(old, changed.record.memory)
                 ),
+                # What the user made of a conclusion stands until there is new evidence.
+                reflected=(old.id,) if is_conclusion(old) else (),
             )
             invalid = {old.id} if wanted.invalidated_at else set()
             anew = rewritten(core.reflecting, bank, invalid, {old.id: changed.record})

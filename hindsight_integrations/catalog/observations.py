@@ -290,8 +290,9 @@ def _admitted(
     core: Core, memories: Iterable[Memory], kinds: frozenset[ObservationKind], least: float
 ) -> list[Observation]:
     now = utc_now()
-    return [
+    found = (
         view.observation(memory, core.graph.history(memory.bank_id, memory.id), now)
         for memory in memories
-        if view.kind(memory) in kinds and (memory.confidence or 0.0) >= least
-    ]
+        if view.kind(memory) in kinds
+    )
+    return [each for each in found if each.confidence >= least]

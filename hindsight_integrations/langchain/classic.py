@@ -1,4 +1,3 @@
-# mypy: allow-subclassing-any
 """For chains of `langchain-classic`, whose memories LangChain has deprecated.
 
 New code has agents with a checkpointer, and `HindsightMiddleware`.
@@ -15,7 +14,6 @@ from langchain_classic.base_memory import BaseMemory  # type: ignore[import-not-
 from pydantic import Field, field_validator
 
 from hindsight_integrations import checks
-from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import (
     BankNotFoundError,
@@ -123,10 +121,6 @@ class HindsightMemory(BaseMemory):
         """Forget this session."""
         with contextlib.suppress(BankNotFoundError, DocumentNotFoundError):
             self.memory.forget(bank_of(self.bank_id), document_id=self.session_id)
-
-    aload_memory_variables = twin(load_memory_variables)
-    asave_context = twin(save_context)
-    aclear = twin(clear)
 
     def _asked(self, inputs: Mapping[str, Any]) -> str:
         own = {self.memory_key, "stop"}

@@ -1,4 +1,3 @@
-# mypy: allow-subclassing-any
 """The engine's models as LangChain's.
 
 The other way needs no bridge: `Hindsight` takes LangChain's embeddings, chat models and document
@@ -16,6 +15,7 @@ from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
+from pydantic import PositiveInt, field_validator
 
 from hindsight_integrations import checks
 from hindsight_integrations.errors import RerankError
@@ -28,6 +28,7 @@ from hindsight_integrations.language.interaction import (
 )
 from hindsight_integrations.language.minilm import MiniLM
 from hindsight_integrations.model import Memory
+from hindsight_integrations.recall.ports import Reranker
 from hindsight_integrations.recall.rerankers import as_reranker
 
 
@@ -145,8 +146,13 @@ class HindsightReranker(BaseDocumentCompressor):
         It also goes into LangChain's `ContextualCompressionRetriever`, as `base_compressor`.
     """
 
-    top_n: int | None = None
+    top_n: PositiveInt | None = None
     reranker: Any = None
+
+    @field_validator("reranker")
+    @classmethod
+    def _check_reranker(cls, value: object) -> Reranker | None:
+        return None if value is None else as_reranker(value)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -154,7 +160,7 @@ class HindsightReranker(BaseDocumentCompressor):
         """The documents, best first, each with its `relevance_score` in a copy's metadata.
 
         Raises:
-            InvalidInputError: the query is blank, or `reranker` is none.
+            InvalidInputError: the query is blank.
             RerankError: the reranker gave no usable scores.
         """
         question = checks.query(query)
@@ -182,13 +188,12 @@ def _by_interaction(question: str, texts: Sequence[str]) -> NDArray[np.float64]:
     return maxsim(asked, stored, token_shares(asked, stored)).astype(np.float64)
 
 
-def _by_reranker(reranker: object, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
-    chosen = as_reranker(reranker)
+def _by_reranker(reranker: Reranker, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
     memories = [Memory(str(place), "", text) for place, text in enumerate(texts)]
-    scores = np.asarray(chosen.score(question, memories), dtype=np.float64)
+    scores = np.asarray(reranker.score(question, memories), dtype=np.float64)
     if scores.shape != (len(texts),) or not np.isfinite(scores).all():
         raise RerankError(
-            f"reranker {chosen.id!r} returned scores of shape {scores.shape} for {len(texts)} "
+            f"reranker {reranker.id!r} returned scores of shape {scores.shape} for {len(texts)} "
             "documents, or some that are not finite; return one finite number a document"
         )
     return scores

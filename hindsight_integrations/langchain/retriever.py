@@ -1,6 +1,5 @@
 """Recall as a LangChain retriever."""
 
-# mypy: allow-subclassing-any
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +10,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from pydantic import Field, field_validator
+from pydantic import Field, PositiveInt, field_validator
 
 from hindsight_integrations import checks
 from hindsight_integrations.asynchronous import twin
@@ -121,8 +120,8 @@ class HindsightRetriever(BaseRetriever):
 
     memory: Hindsight = Field(exclude=True)
     bank_id: BankId
-    k: int | None = None
-    max_tokens: int | None = None
+    k: PositiveInt | None = None
+    max_tokens: PositiveInt | None = None
     options: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("bank_id")

@@ -1,4 +1,3 @@
-# mypy: allow-subclassing-any
 """The tools of memory, as a LangChain toolkit."""
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ to answer with what there is. It is told the bank's directives first and last, e
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -102,8 +102,8 @@ class StepReply(BaseModel):
     def _say_something(self) -> Self:
         if self.action == "answer":
             AnswerReply(answer=self.answer)
-        elif not any(character.isalnum() for character in self.query):
-            raise ValueError("a search needs a query")
+        else:
+            self.query = checks.query(self.query)
         return self
 
 
@@ -263,7 +263,7 @@ class _Asking:
         self._model = model
         self._bounds = bounds
         self._left = bounds.iterations
-        self._until = time.monotonic() + bounds.seconds
+        self._until = monotonic() + bounds.seconds
         self._slowest = 0.0
         self.usage = ModelUsage()
         rules = as_rules(bank.directives)
@@ -280,7 +280,7 @@ class _Asking:
         """The bound that leaves time for the answer only, if one does."""
         if self._left <= 1:
             return Bound.ITERATIONS
-        return Bound.TIME if self._until - time.monotonic() < self._slowest else None
+        return Bound.TIME if self._until - monotonic() < self._slowest else None
 
     def ask(self, prompt: Prompt, form: type[T], evidence: Context, **values: str) -> T:
         """The model's reply; `values` are data to fill the prompt in with, by tag."""
@@ -289,7 +289,7 @@ class _Asking:
             memories=as_data("memories", evidence.text),
             **{tag: as_data(tag, text) for tag, text in values.items()},
         )
-        started = time.monotonic()
+        started = monotonic()
         try:
             answer = within(
                 self._until - started, lambda: self._model.ask(asked.system, asked.user, form)
@@ -299,7 +299,7 @@ class _Asking:
                 f"{self._model.id} gave no answer in {self._bounds.seconds:g} s; allow more "
                 "with timeout=, or ask a faster model"
             ) from error
-        self._slowest = max(self._slowest, time.monotonic() - started)
+        self._slowest = max(self._slowest, monotonic() - started)
         self._left -= 1
         self.usage += answer.usage
         return answer.value

@@ -46,11 +46,12 @@ def shared_topics(one: Told, other: Told, alike: float, similarity: float) -> li
     """
     if one.memory.id == other.memory.id or one.memory.scope != other.memory.scope:
         return []
-    common = one.statement.topics.keys() & other.statement.topics.keys()
+    here, there = one.statement.topics, other.statement.topics
+    common = [min(here[key], there[key], key=_grade) for key in here if key in there]
     found = [
         topic
-        for key, topic in one.statement.topics.items()
-        if key in common and alike >= similarity + MARGIN[topic.grade] and _tells(topic, one, other)
+        for topic in common
+        if alike >= similarity + MARGIN[topic.grade] and _tells(topic, one, other)
     ]
     return sorted(found, key=lambda topic: (-topic.grade, topic.key))
 

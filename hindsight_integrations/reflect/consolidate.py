@@ -81,6 +81,16 @@ class Consolidation:
             self.seconds + other.seconds,
         )
 
+    def __repr__(self) -> str:
+        parts = [f"considered={self.considered}"]
+        parts += [
+            f"{name}={len(value)}"
+            for name in ("created", "rewritten", "removed", "failures")
+            if (value := getattr(self, name))
+        ]
+        parts += [f"usage={self.usage}"] if self.usage.calls else []
+        return f"Consolidation(bank_id={self.bank_id!r}, {', '.join(parts)})"
+
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
@@ -157,7 +167,8 @@ def _round(
     capped = False
     for matter in found:
         tokens = _tokens(spent) + _tokens(usage)
-        if tokens >= parts.settings.consolidation_tokens:
+        asks_a_model = parts.consolidator is not parts.rules
+        if asks_a_model and tokens >= parts.settings.consolidation_tokens:
             capped = True
             unasked |= matter.new
             continue

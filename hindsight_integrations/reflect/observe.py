@@ -8,7 +8,6 @@ something has changed. Where the evidence is not English, the frame around it ha
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -118,13 +117,13 @@ def common_topic(told: Sequence[Told], other_than: str | None = None) -> Topic |
 
 
 def common_topics(told: Sequence[Told]) -> list[Topic]:
-    """Topics of any of the statements that all of them speak of, each as spelled most often."""
+    """Topics of any of the statements that all of them speak of, each as spelled most often, small if it is anywhere."""
     spelled: dict[str, list[Topic]] = {}
     for each in told:
         for key, topic in each.statement.topics.items():
             spelled.setdefault(key, []).append(topic)
     return [
-        max(topics, key=lambda topic: (Counter(topics)[topic], topic.surface))
+        max(topics, key=lambda topic: (topic.surface.islower(), topics.count(topic), topic.surface))
         for key, topics in spelled.items()
         if all(each.statement.speaks_of(key) for each in told)
     ]

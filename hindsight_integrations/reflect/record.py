@@ -41,7 +41,8 @@ def conclusion(
     """The memory that a draft becomes, still without its own vector.
 
     What all of its evidence has in common it has too: tags, metadata, scope. It is as old as
-    the latest of it, tells its times, and expires with the first of it to expire.
+    the latest of it, tells its times, and expires with the first of it to expire. One that was
+    held to be wrong stays so.
 
     Args:
         bank: whose it is.
@@ -80,6 +81,8 @@ def conclusion(
         created_at=before.created_at if before else now,
         updated_at=now,
         expires_at=min((f.expires_at for f in facts if f.expires_at), default=None),
+        invalidated_at=before.invalidated_at if before else None,
+        invalidated_because=before.invalidated_because if before else None,
         kind=draft.kind,
         reasoning=draft.reasoning,
     )

@@ -69,7 +69,7 @@ class _Word:
     is_plain: bool = False
 
 
-LONGEST_QUOTE = 240
+LONGEST_QUOTE = 180
 """Characters of a sentence that is quoted whole."""
 _FEWEST_TERMS = 2
 _FEWEST_WORDS = 3

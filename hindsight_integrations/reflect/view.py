@@ -53,5 +53,6 @@ def opinion(memory: Memory, history: Sequence[Change], now: datetime) -> Opinion
 
 
 def kind(memory: Memory) -> ObservationKind:
-    """Its kind; a generalization, where nobody said which."""
-    return ObservationKind(memory.kind) if memory.kind else ObservationKind.GENERALIZATION
+    """Its kind; a generalization, where nobody said which of those there are."""
+    known = {each.value: each for each in ObservationKind}
+    return known.get(memory.kind or "", ObservationKind.GENERALIZATION)

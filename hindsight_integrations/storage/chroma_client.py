@@ -25,6 +25,8 @@ from hindsight_integrations.errors import (
 )
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from chromadb.api import ServerAPI
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.api.models.Collection import Collection
@@ -54,6 +56,7 @@ CHROMA_ERRORS: Mapping[str, type[StoreError]] = {
 _ERRORS_BENEATH: Mapping[str, type[StoreError]] = {
     "DatabaseError": StoreUnavailableError,
     "HTTPError": StoreUnavailableError,
+    "JSONDecodeError": StoreUnavailableError,
     "OSError": StoreUnavailableError,
     "TypeError": StoreError,
     "ValueError": StoreError,
@@ -80,6 +83,16 @@ _ADVICE: Mapping[type[StoreError], str] = {
     StoreError: "the request was refused; nothing of it was stored",
 }
 
+_TOKEN_ADVICE = "give the token that the server asks for: token=..., or CHROMA_TOKEN"
+_TRUST_ADVICE = (
+    "the server's certificate is not one this machine trusts: name a PEM file with its authority, "
+    "verify=... or SSL_CERT_FILE"
+)
+_SERVER_ADVICE = "what answers there is no Chroma server of release 1.0 or later: check the URL"
+
+_SHOWN = 500
+"""Characters of an answer that an error repeats: a proxy may send a whole page."""
+
 _HNSW: CreateCollectionConfiguration = {
     # 200 candidates looked at in a search gave a recall@10 of 0.99 at 100,000 vectors;
     # Chroma's own default gave 0.58.
@@ -105,8 +118,27 @@ def store_error(error: BaseException, where: str) -> StoreError | None:
     kind = _kind(error)
     if kind is None:
         return None
-    text = str(error) or type(error).__name__
-    return kind(f"the vector index at {where} failed: {text}; {_ADVICE[kind]}")
+    text = str(error)[:_SHOWN] or type(error).__name__
+    if status := _status(error):
+        text = f"HTTP {status}: {text}"
+    return kind(f"the vector index at {where} failed: {text}; {_advice(error, kind)}")
+
+
+def _advice(error: BaseException, kind: type[StoreError]) -> str:
+    status, name = _status(error), type(error).__name__
+    if status in (401, 403) or name in ("AuthorizationError", "ChromaAuthError"):
+        return _TOKEN_ADVICE
+    if status in (404, 405, 410) or name == "JSONDecodeError":
+        return _SERVER_ADVICE
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return _TRUST_ADVICE
+    return _ADVICE[kind]
+
+
+def _status(error: BaseException) -> int | None:
+    """Of a server's answer that Chroma's client does not know: it raises while it handles that."""
+    answer = getattr(error.__context__, "response", None)
+    return None if answer is None else int(answer.status_code)
 
 
 def _kind(error: BaseException) -> type[StoreError] | None:
@@ -196,28 +228,33 @@ class ChromaClient:
         tenant: str,
         database: str,
     ) -> ChromaClient:
-        """A Chroma server. Raises `InvalidInputError` on a URL that names none."""
+        """A Chroma server; see `ChromaVectors.at_server`."""
         where = _server_url(url)
-        bearer = {"Authorization": f"Bearer {token}", "x-chroma-token": token} if token else None
+        headers = _headers(token)
+        trust = verify if isinstance(verify, bool) else _authorities(verify)
         with chroma_errors(where):
             from chromadb.api.fastapi import FastAPI
             from chromadb.config import Settings, System
             from httpx import Timeout
 
-            system = System(
-                Settings(
-                    anonymized_telemetry=False,
-                    chroma_api_impl="chromadb.api.fastapi.FastAPI",
-                    chroma_server_host=where,
-                    chroma_server_http_port=8000,  # asked for, and not used beside a whole URL
-                    chroma_server_headers=bearer,
-                    chroma_server_ssl_verify=verify,
-                )
+            settings = Settings(
+                anonymized_telemetry=False,
+                chroma_api_impl="chromadb.api.fastapi.FastAPI",
+                chroma_server_host=where,
+                chroma_server_http_port=8000,  # asked for, and not used beside a whole URL
+                chroma_server_headers=headers,
             )
+            # As it is, to httpx, which takes more than Chroma's setting would.
+            settings.chroma_server_ssl_verify = trust  # type: ignore[assignment]
+            system = System(settings)
             api = system.instance(FastAPI)
             system.start()
             api._session.timeout = Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
-            api.heartbeat()
+            try:
+                api.heartbeat()
+            except BaseException:
+                api._session.close()
+                raise
         return cls(
             api,
             where,
@@ -301,6 +338,31 @@ def _server_url(url: str) -> str:
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+
+def _headers(token: str | None) -> dict[str, str] | None:
+    """What shows the server who asks, in the ways of proxies and of Chroma."""
+    if not token:
+        return None
+    if not (token.isascii() and token.isprintable()):
+        raise InvalidInputError(
+            "the token of the Chroma server holds a line break or another character that no "
+            "header can carry; give it on one line, without blanks around it"
+        )
+    return {"Authorization": f"Bearer {token}", "x-chroma-token": token}
+
+
+def _authorities(file: str) -> SSLContext:
+    """Trust in the authorities of a file, and in no others."""
+    import ssl
+
+    try:
+        return ssl.create_default_context(cafile=file)
+    except OSError as error:
+        raise InvalidInputError(
+            f"verify={file!r} cannot be read as certificates: {error}; give a PEM file with the "
+            "authority of the server's certificate"
+        ) from error
 
 
 def _allow_open_files(indexes: int) -> None:

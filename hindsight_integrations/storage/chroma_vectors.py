@@ -175,15 +175,17 @@ class ChromaVectors:
         Args:
             url: `http://host:port` or `https://host:port`; without a port 8000 and 443.
             token: sent as bearer token and as Chroma Cloud's.
-            verify: whether to check the server's certificate, or a file of authorities to trust.
+            verify: whether to check the server's certificate, or a PEM file of the authorities
+                to trust; by default those of certifi, or of the file that `SSL_CERT_FILE` names.
             namespace: start of the names of all collections; stores that share a server and
                 not their memories need one each.
             tenant: Chroma's tenant.
             database: Chroma's database.
 
         Raises:
-            InvalidInputError: the URL names no server, or holds credentials.
-            StoreUnavailableError: the server does not answer.
+            InvalidInputError: the URL names no server, or holds credentials; the token or the
+                file of authorities cannot be used.
+            StoreUnavailableError: the server does not answer, or refuses the token.
         """
         client = ChromaClient.remote(
             url,

@@ -12,6 +12,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.messages import AIMessage
 from langchain_core.vectorstores import InMemoryVectorStore
+from pydantic import ValidationError
 
 from hindsight_integrations import Hindsight, InvalidInputError, MiniLM, RerankError
 from hindsight_integrations.langchain import HindsightEmbeddings, HindsightReranker
@@ -83,6 +84,12 @@ def test_a_reranker_with_unusable_scores_is_an_error(scores: list[float]) -> Non
     reranker = HindsightReranker(reranker=lambda query, texts: scores)
     with pytest.raises(RerankError, match="one finite number a document"):
         reranker.compress_documents(DOCUMENTS, "anything")
+
+
+@pytest.mark.parametrize("fields", [{"top_n": 0}, {"reranker": 3}])
+def test_what_cannot_rerank_is_refused_at_the_door(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        HindsightReranker(**fields)
 
 
 def test_a_blank_query_is_refused() -> None:

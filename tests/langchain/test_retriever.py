@@ -280,7 +280,7 @@ def test_an_option_that_cannot_be_used_is_refused(
         retriever.invoke("Who?", None, **options)
 
 
-@pytest.mark.parametrize("fields", [{"bank_id": " "}, {"bank_id": 3}, {"memory": "alice"}])
+@pytest.mark.parametrize("fields", [{"bank_id": " "}, {"bank_id": 3}, {"memory": "a"}, {"k": 0}])
 def test_fields_are_checked_at_the_door(fields: dict[str, Any], filled: Hindsight) -> None:
     with pytest.raises(ValidationError):
         HindsightRetriever(**({"memory": filled, "bank_id": "alice"} | fields))

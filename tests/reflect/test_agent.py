@@ -19,6 +19,7 @@ from hindsight_integrations import (
     Source,
 )
 from hindsight_integrations.language.tokens import count
+from hindsight_integrations.reflect import agent
 from hindsight_integrations.reflections import Bound, Tool
 from tests.language.test_llm import ScriptedLLM
 from tests.reflect.models import Script, answer, calling, calling_in_llama_index, search
@@ -219,14 +220,20 @@ def test_a_model_that_hangs_is_given_up(told: Hindsight) -> None:
         released.set()
 
 
-def test_a_slow_model_is_asked_for_the_answer_while_there_is_time(told: Hindsight) -> None:
+def test_a_slow_model_is_asked_for_the_answer_while_there_is_time(
+    told: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(agent, "monotonic", lambda: clock[0])
+
     def slow(system: str, user: str) -> dict[str, Any]:
-        threading.Event().wait(0.6)
+        clock[0] += 50.0
         return search("facts", "boat")
 
-    script = Script(slow, SAILS)
-    reflection = told.reflect("b", QUESTION, llm=script, timeout=1.0, max_iterations=9)
+    script = Script(slow, slow, SAILS)
+    reflection = told.reflect("b", QUESTION, llm=script, timeout=120, max_iterations=9)
     assert reflection.forced is Bound.TIME
+    assert reflection.usage.calls == 3
 
 
 @pytest.mark.parametrize(
@@ -237,12 +244,24 @@ def test_a_slow_model_is_asked_for_the_answer_while_there_is_time(told: Hindsigh
         '{"action": "answer", "answer": "cut o',
         {"action": "answer", "answer": "  "},
         {"action": "search_facts", "query": ""},
+        {"action": "search_facts", "query": "x" * 50_000},
         {"action": "delete_everything"},
         {"action": "answer", "answer": "x" * 200_000},
         answer("ha" * 15_000),
         RuntimeError("key sk-123"),
     ],
-    ids=["empty", "prose", "cut off", "blank", "no query", "hostile", "huge", "long", "raises"],
+    ids=[
+        "empty",
+        "prose",
+        "cut off",
+        "blank",
+        "no query",
+        "endless query",
+        "hostile",
+        "huge",
+        "long",
+        "raises",
+    ],
 )
 def test_a_model_that_gives_nothing_usable_is_an_error(told: Hindsight, reply: Any) -> None:
     script = Script(reply)

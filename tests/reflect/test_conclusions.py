@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from hindsight_integrations.conclusions import Trend
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.model import Bank, Memory, ObservationKind
-from hindsight_integrations.reflect.cluster import matters
+from hindsight_integrations.recall.prefer import CALLED_FOR
+from hindsight_integrations.reflect.cluster import MARGIN, matters
 from hindsight_integrations.reflect.confidence import observation_confidence
 from hindsight_integrations.reflect.contradict import Change, change, told
 from hindsight_integrations.reflect.kinds import kind_of
@@ -21,9 +23,10 @@ from hindsight_integrations.reflect.opinions import RATES, belief
 from hindsight_integrations.reflect.polarity import polarity
 from hindsight_integrations.reflect.ports import Draft, Evidence, Matter, Proposals, Removal
 from hindsight_integrations.reflect.proposals import checked
-from hindsight_integrations.reflect.rules import RuleConsolidator
+from hindsight_integrations.reflect.rules import PAIR_MARGIN, RuleConsolidator
 from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, statements
-from hindsight_integrations.reflect.trend import trend
+from hindsight_integrations.reflect.trend import RECENT, STALE, trend
+from hindsight_integrations.settings import Settings
 
 NOW = datetime(2025, 6, 20, 9, tzinfo=UTC)
 
@@ -340,3 +343,22 @@ def test_the_belief_in_the_opposite_is_the_rest(supports: list[bool], skepticism
 
 def test_the_more_sceptical_the_slower() -> None:
     assert sorted(RATES, key=lambda s: -RATES[s]) == [1, 2, 3, 4, 5]
+
+
+# What the documentation says
+
+
+def test_the_documented_numbers_are_those_of_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "observations.md").read_text(encoding="utf-8")
+    base = Settings().observation_similarity
+    asked = {grade: f"{base + MARGIN[grade]:.2f}" for grade in Grade}
+    of_two = {grade: f"{base + PAIR_MARGIN[grade]:.2f}" for grade in Grade}
+    assert f"booking site | {asked[Grade.PHRASE]} |" in page
+    assert f"Quillhaven | {asked[Grade.NAME]}; {of_two[Grade.NAME]} if" in page
+    assert f"by the window | {asked[Grade.NOUN]}; {of_two[Grade.NOUN]} |" in page
+    assert f"Bob and *tea* | {asked[Grade.WORD]}; {of_two[Grade.WORD]} |" in page
+    assert f"batches of {Settings().consolidation_batch} memories" in page
+    assert f"among the best {CALLED_FOR};" in page
+    rates = [str(RATES[skepticism]) for skepticism in (1, 2, 3, 4)]
+    assert f"{', '.join(rates)} or {RATES[5]} of it" in page
+    assert (RECENT.days, STALE.days, Settings().consolidation_delay) == (30, 90, 0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import resource
 import shutil
@@ -11,6 +12,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import chromadb
@@ -29,6 +32,7 @@ from hindsight_integrations.storage.chroma_client import CHROMA_ERRORS, store_er
 from hindsight_integrations.storage.chroma_vectors import OWN_FROM, SHARED_UP_TO, ChromaVectors
 
 from .chroma_server import free_port, serve
+from .guarded import certificate, guarded
 from .vector_contract import VectorContract, names, unit_vectors
 
 
@@ -118,6 +122,102 @@ class TestAtServer(VectorContract):
         finally:
             server.terminate()
             server.wait()
+
+
+# A server on an open network
+
+
+TOKEN = "correct-horse-7"
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return certificate(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def secured(url: str, authority: tuple[Path, Path]) -> Iterator[str]:
+    with guarded(int(url.rpartition(":")[2]), TOKEN, authority) as address:
+        yield address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["file", "environment", "unchecked"])
+def test_a_server_behind_tls_and_a_token_is_used_like_any_other(
+    secured: str,
+    authority: tuple[Path, Path],
+    how: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    if how == "environment":
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority[0]))
+    verify: dict[str, bool | str] = {"file": str(authority[0]), "unchecked": False}
+    index = ChromaVectors.at_server(
+        secured, token=TOKEN, verify=verify.get(how, True), namespace=f"tls-{how}"
+    )
+    index.upsert("a", names(3), unit_vectors(3))
+    assert index.query("a", unit_vectors(3)[1], 1)[0][0] == "m1"
+    index.delete("a", ["m1"])
+    assert index.ids("a") == {"m0", "m2"}
+    index.drop("a")
+    assert index.keys() == set()
+    index.close()
+    assert secured in repr(index)
+    assert TOKEN not in repr(index) + repr(vars(index)) + caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("token", ["wrong-donkey-9", None])
+def test_a_wrong_token_is_named_but_not_shown(
+    secured: str,
+    authority: tuple[Path, Path],
+    token: str | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(StoreUnavailableError, match=r"HTTP 401.*CHROMA_TOKEN") as caught:
+        ChromaVectors.at_server(secured, token=token, verify=str(authority[0]))
+    assert "wrong-donkey" not in str(caught.value) + repr(caught.value.__cause__) + caplog.text
+
+
+@pytest.mark.slow
+def test_a_certificate_of_nobody_known_is_refused_with_what_to_do(secured: str) -> None:
+    with pytest.raises(StoreUnavailableError, match=r"CERTIFICATE_VERIFY_FAILED.*SSL_CERT_FILE"):
+        ChromaVectors.at_server(secured, token=TOKEN)
+
+
+@pytest.mark.parametrize("written", [None, "no certificate"])
+def test_a_file_of_authorities_that_cannot_be_used_is_refused(
+    tmp_path: Path, written: str | None
+) -> None:
+    file = tmp_path / "authorities.pem"
+    if written is not None:
+        file.write_text(written)
+    with pytest.raises(InvalidInputError, match=r"authorities\.pem.*PEM"):
+        ChromaVectors.at_server("https://localhost", verify=str(file))
+
+
+@pytest.mark.parametrize("token", ["s3cret\n", "s3crét"])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(token: str) -> None:
+    with pytest.raises(InvalidInputError, match="one line") as caught:
+        ChromaVectors.at_server("http://localhost:8000", token=token)
+    assert "s3cr" not in str(caught.value)
+
+
+@pytest.mark.parametrize("page", ["index.html", "api/v2/heartbeat"])
+def test_a_server_of_something_else_is_told_from_chroma(tmp_path: Path, page: str) -> None:
+    """With no such path (an old release), or with some page under it."""
+    (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / page).write_text("<p>Welcome!" + " " * 9_999)
+    files = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), files) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        with pytest.raises(StoreUnavailableError, match="no Chroma server of release 1") as caught:
+            ChromaVectors.at_server(f"http://127.0.0.1:{other.server_port}")
+        other.shutdown()
+    assert len(str(caught.value)) < 999
 
 
 def test_collections_are_cosine_with_the_settings_asked_for(tmp_path: Path) -> None:
