@@ -29,11 +29,11 @@ test: $(READY) ## lint, types and every test
 	@$(BIN)/mypy
 	@$(BIN)/pytest -n auto
 
-check: $(READY) ## lint, format, types and the fast tests, in under a minute
+check: $(READY) ## lint, format, types and the core's fast tests, in under a minute
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -n auto -m "not slow"
+	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto -m "not slow" --ignore=tests/langchain --ignore=tests/llamaindex
 
 bench: $(READY) ## measure speed and quality, and write docs/benchmarks.md
 	@$(BIN)/python -m hindsight_integrations.benchmark

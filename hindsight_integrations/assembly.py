@@ -12,7 +12,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.language.embed import Embedder, TokenEncoder, as_embedder
 from hindsight_integrations.language.encode import TextEncoder
 from hindsight_integrations.language.llm import StructuredModel, as_model
-from hindsight_integrations.language.minilm import MiniLM
+from hindsight_integrations.language.minilm import bundled
 from hindsight_integrations.language.pipeline import Pipeline
 from hindsight_integrations.language.tokens import Tokenizer, as_tokenizer
 from hindsight_integrations.recall.rerankers import as_reranker
@@ -130,10 +130,10 @@ def _vector_server(url: str, store: GraphStore) -> VectorIndex:
 def _encoder(embedder: object | None) -> TextEncoder:
     """With another embedder, the bundled model still reads the tokens for late interaction."""
     if embedder is None:
-        model = _bundled_model()
+        model = bundled()
         return TextEncoder(model, model)
     foreign: Embedder = as_embedder(embedder)
-    tokens: TokenEncoder = foreign if isinstance(foreign, TokenEncoder) else _bundled_model()
+    tokens: TokenEncoder = foreign if isinstance(foreign, TokenEncoder) else bundled()
     return TextEncoder(foreign, tokens)
 
 
@@ -163,12 +163,6 @@ def _extractor(
         pipeline=_bundled_pipeline(),
         hemisphere=settings.hemisphere,
     )
-
-
-@cache
-def _bundled_model() -> MiniLM:
-    """One for all engines of the process: it takes 100 MB."""
-    return MiniLM()
 
 
 @cache

@@ -101,7 +101,15 @@ class EmbedderMismatchError(StoreError):
 
 
 class ModelError(HindsightError):
-    """A model failed, local or remote."""
+    """A model failed, local or remote.
+
+    Attributes:
+        tokens: what a language model had taken until then.
+    """
+
+    def __init__(self, *args: object, tokens: int = 0) -> None:
+        super().__init__(*args)
+        self.tokens = tokens
 
 
 class ModelFilesError(ModelError):

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, Settings
 
-# A run says the same twice. To look for what no run has seen: HYPOTHESIS_PROFILE=search
+# A run says the same twice; `make check` tries fewer examples. To look for what no run has seen:
+# HYPOTHESIS_PROFILE=search
 settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=20)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
@@ -25,8 +27,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def memory() -> Iterator[Hindsight]:
-    """An engine in memory: real SQLite, real Chroma, real models."""
-    with Hindsight.in_memory() as engine:
+    """An engine in memory: real SQLite, real Chroma, real models.
+
+    It makes no observations by itself, so that a bank holds just what the test retained.
+    """
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
         yield engine
 
 

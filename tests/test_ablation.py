@@ -57,6 +57,7 @@ def study() -> Iterator[Study]:
         yield Study(memory, parse_dataset(DATA))
 
 
+@pytest.mark.slow
 def test_the_weights_in_use_give_the_figures_of_recall_itself(study: Study) -> None:
     recalled = evaluate(parse_dataset(DATA), engine=Hindsight.in_memory).overall
     ranked = study.figures(DEFAULT_WEIGHTS, (1024, 2048, 4096))
@@ -83,6 +84,7 @@ def test_fitting_ends_no_worse_than_it_began(study: Study) -> None:
     assert best["R@5"] > worst["R@5"]
 
 
+@pytest.mark.slow
 def test_the_module_writes_a_table_with_a_row_a_part(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,6 +98,7 @@ def test_the_module_writes_a_table_with_a_row_a_part(
     assert "without the entity arm" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_bank_that_knows_nothing_of_it_scores_lower(tmp_path: Path) -> None:
     other = {
         "dataset": "kitchen",

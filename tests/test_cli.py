@@ -378,6 +378,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_has_help_and_json(command: list[str], reading: Run) -> None:
     ran = reading(*command, "--help")

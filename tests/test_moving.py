@@ -399,6 +399,7 @@ def unit_vector(seed: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     return (values / np.linalg.norm(values)).astype(np.float32)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(RECORDS, min_size=1, max_size=4),
@@ -480,6 +481,7 @@ def signed(lines: Sequence[bytes]) -> bytes:
     return content + json.dumps(end).encode() + b"\n"
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
 def test_a_file_with_any_byte_altered_is_refused(
@@ -880,6 +882,7 @@ def command(folder: Path, *arguments: str, input: bytes = b"") -> tuple[int, byt
     return ran.exit_code, ran.stdout_bytes, ran.stderr
 
 
+@pytest.mark.slow
 def test_the_commands_move_a_bank_by_file_and_by_pipe(tmp_path: Path) -> None:
     here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "bank.gz"
     with Hindsight(here) as memory:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from hindsight_integrations import Arm, Hindsight, Message, TimeSpan
+from hindsight_integrations import Arm, Hindsight, Message, Settings, TimeSpan
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.recall import entity, meaning, pathway, temporal
 
@@ -281,7 +281,7 @@ def raising(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def filled(**options: object) -> Hindsight:
-    memory = Hindsight.in_memory(**options)
+    memory = Hindsight.in_memory(settings=Settings(consolidate=False), **options)
     memory.retain_many("b", [{"content": text, "timestamp": said} for text, said in FACTS])
     return memory
 

@@ -144,6 +144,7 @@ submissions = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=40)  # each waits for the disk
 @given(given=st.lists(submissions, max_size=4))
 def test_what_is_queued_is_read_back_equal_and_in_order(
@@ -359,6 +360,7 @@ def test_calls_from_many_threads_each_get_their_own_result(memory: Hindsight, qu
 # A store that is away
 
 
+@pytest.mark.slow
 def test_what_is_retained_while_the_store_is_away_is_stored_in_order_when_it_is_back(
     folder: Path, queue: Path
 ) -> None:
@@ -443,6 +445,7 @@ REPLAYED: dict[str, Callable[[DurableRetain], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", REPLAYED.values(), ids=REPLAYED)
 def test_what_was_stored_and_not_struck_is_not_stored_twice(
     memory: Hindsight, queue: Path, call: Callable[[DurableRetain], object]
@@ -687,6 +690,7 @@ def test_a_damaged_entry_is_set_aside(memory: Hindsight, queue: Path) -> None:
 # Several who share a queue
 
 
+@pytest.mark.slow
 def test_one_sends_for_all_and_another_takes_over(folder: Path, queue: Path) -> None:
     names: list[str] = []
 

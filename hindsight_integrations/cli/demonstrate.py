@@ -30,17 +30,15 @@ def demo(
     from hindsight_integrations.demo import compare, screen
     from hindsight_integrations.demo.story import load_story
     from hindsight_integrations.engine import Hindsight
-    from hindsight_integrations.language.minilm import MiniLM
 
     output = Screen(as_json)
     story = load_story()
     output.draw(screen.opening(story))
-    embedder = MiniLM()
-    with _folder(keep) as folder, Hindsight(folder, embedder=embedder) as memory:
+    with _folder(keep) as folder, Hindsight(folder) as memory:
         with output.progress("Retaining") as report:
             retained = compare.remember(memory, story, report)
         output.draw(screen.retained(retained, len(story.messages)))
-        plain = compare.PlainSearch(story, embedder)
+        plain = compare.PlainSearch(story, memory.embedder)
         asked = [story.ask(text) for text in question] if question else story.questions
         found: list[compare.Comparison] = []
         for number, each in enumerate(asked, start=1):

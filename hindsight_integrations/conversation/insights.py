@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from hindsight_integrations import checks
 from hindsight_integrations.errors import ModelError
-from hindsight_integrations.language.llm import Reply
+from hindsight_integrations.language.llm import Reply, without_thoughts
 from hindsight_integrations.naming import text_fingerprint
 
 UNKNOWN_IMPORTANCE = 0.5
@@ -23,10 +23,7 @@ SHORTEST_LINE = 10
 """Characters from which a line of a reply is taken for an insight."""
 LONGEST = 2_000
 """Characters up to which a text is taken for an insight."""
-LONGEST_REPLY = 100_000
-"""Characters up to which a reply is read at all: a model that writes more goes in circles."""
 
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL | re.IGNORECASE)
 _LIKE_JSON = re.compile(r"\[\s*[\[{\"]|\{\s*\"")
 _BULLET = re.compile(r"\A(?:[-*•–]+\s+|[(\[]?\d{1,3}[.)\]]\s+)?")
 
@@ -72,11 +69,7 @@ def read_insights(reply: Reply) -> list[Drawn]:
     filled = reply.filled.model_dump() if isinstance(reply.filled, BaseModel) else reply.filled
     drawn = None if filled is None else _listed(filled)
     if drawn is None:
-        text = _THOUGHTS.sub("", reply.text)
-        if len(text) > LONGEST_REPLY:
-            raise ModelError(
-                f"the reply has {len(text):,} characters, and {LONGEST_REPLY:,} is the most"
-            )
+        text = without_thoughts(reply.text)
         drawn = _of_json(text)
         if drawn is None and not (drawn := list(_of_lines(text))):
             raise ModelError(f"the reply holds no insight; it is {checks.shown(text)}")

@@ -25,13 +25,12 @@ from hindsight_integrations.conversation.insights import (
     read_insights,
 )
 from hindsight_integrations.conversation.keeping import InBank, InProcess, Keeping
-from hindsight_integrations.conversation.prompt import DRAW_INSIGHTS
 from hindsight_integrations.conversation.remarks import Remark
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import ClosedError, InvalidInputError, ModelError
 from hindsight_integrations.language.llm import ModelUsage, as_model
 from hindsight_integrations.model import as_moment, utc_now
-from hindsight_integrations.prompts import Rendered, as_data
+from hindsight_integrations.prompts import DRAW_INSIGHTS, LEARNT, Rendered, as_data
 from hindsight_integrations.retain.fence import fence
 
 RECENT = 20
@@ -47,7 +46,6 @@ _READ_CHARS = 4_000
 """Characters of a remark that the model reads: one long paste must not drown the rest."""
 
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
-_LEARNT = "What you have learnt so far, for you to use and not to repeat:\n"
 
 
 class ReflectionMemory:
@@ -218,7 +216,7 @@ class ReflectionMemory:
         messages = [] if system is None else [_message("system", system)]
         if insights := self.insights:
             lines = "\n".join(f"- {insight.text}" for insight in insights)
-            messages.append(_message("system", _LEARNT + fence(lines)))
+            messages.append(_message("system", f"{LEARNT}\n{fence(lines)}"))
         messages += map(_as_message, self.recent)
         return messages if prompt is None else [*messages, _message("user", prompt)]
 

@@ -23,6 +23,10 @@ from hindsight_integrations.engine.consolidating import Consolidating
 from hindsight_integrations.engine.recalling import Recalling
 from hindsight_integrations.engine.reflecting import Reflecting
 from hindsight_integrations.engine.retaining import Retaining
+from hindsight_integrations.language.embed import Embedder
+from hindsight_integrations.language.minilm import bundled
+from hindsight_integrations.recall.ports import Reranker
+from hindsight_integrations.recall.rerankers import LateInteraction
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
 
@@ -113,6 +117,19 @@ class Hindsight(Retaining, Recalling, Consolidating, Reflecting):
             "settings": Settings.from_env(),
         }
         return cls(**(given | options))  # type: ignore[arg-type]
+
+    @property
+    def embedder(self) -> Embedder:
+        """What turns this memory's texts into vectors: for other parts of your program."""
+        return self._core.encoder.embedder
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """What the constructor was given, or late interaction with this memory's own model."""
+        parts = self._core.recalling
+        if parts.reranker is None and parts.reranking:
+            return LateInteraction(self._core.encoder.tokens or bundled())
+        return parts.reranker
 
     def health(self) -> Health:
         """Whether each part answers, and how far the vector index is behind."""

@@ -18,7 +18,7 @@ from hindsight_integrations.evaluate.metrics import Hit
 from hindsight_integrations.evaluate.systems import Answer, Remembered
 from hindsight_integrations.language import tokens
 from hindsight_integrations.language.embed import Embedder, Vectors
-from hindsight_integrations.language.minilm import MiniLM
+from hindsight_integrations.language.minilm import bundled
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -172,8 +172,7 @@ def rendered(item: DataItem) -> str:
 
 
 def _plain_chroma() -> Baseline:
-    embedder = MiniLM()
-    return Baseline("plain Chroma", lambda texts: ChromaSearch(texts, embedder))
+    return Baseline("plain Chroma", lambda texts: ChromaSearch(texts, bundled()))
 
 
 BASELINES: Mapping[str, Callable[[], Baseline]] = MappingProxyType(

@@ -26,15 +26,10 @@ from hindsight_integrations.langchain.messages import (
     since,
     with_section,
 )
+from hindsight_integrations.prompts import UNREADABLE
 from hindsight_integrations.results import RetainResult
 
 log = logging.getLogger("hindsight_integrations")
-
-UNREADABLE = """\
-Your long-term memory cannot be read just now. Do not take its silence for an answer: you may well \
-have been told."""
-"""Stands in a prompt in place of memories when recall failed: the agent should not deny what it
-was told."""
 
 Retaining = Literal["every_turn", "end", "never"]
 OnFailure = Literal["warn", "raise"]

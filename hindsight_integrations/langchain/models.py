@@ -7,33 +7,23 @@ compressors as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-import numpy as np
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import Embeddings
-from numpy.typing import NDArray
-from pydantic import PositiveInt, field_validator
+from pydantic import Field, PositiveInt, field_validator
 
 from hindsight_integrations import checks
-from hindsight_integrations.errors import RerankError
 from hindsight_integrations.language.embed import as_embedder, query_vector
-from hindsight_integrations.language.interaction import (
-    compress,
-    maxsim,
-    token_matrix,
-    token_shares,
-)
-from hindsight_integrations.language.minilm import MiniLM
+from hindsight_integrations.language.minilm import bundled
 from hindsight_integrations.model import Memory
 from hindsight_integrations.recall.ports import Reranker
-from hindsight_integrations.recall.rerankers import as_reranker
+from hindsight_integrations.recall.rerankers import LateInteraction, as_reranker, best_first
 
 
 class HindsightEmbeddings(Embeddings):
-    """The embedder that `Hindsight` uses, for anything of LangChain's that takes embeddings.
+    """An embedder of the engine's, for anything of LangChain's that takes embeddings.
 
     Setup:
         ```bash
@@ -41,8 +31,8 @@ class HindsightEmbeddings(Embeddings):
         ```
 
     Key init args:
-        embedder: what was given to `Hindsight(embedder=...)`; if nothing was, leave it out for
-            all-MiniLM-L6-v2, which comes with the package and runs on the CPU.
+        embedder: `memory.embedder` for that of an open `Hindsight`, or whatever it takes as one;
+            by default all-MiniLM-L6-v2, which comes with the package and runs on the CPU.
 
     Instantiate:
         ```python
@@ -78,7 +68,7 @@ class HindsightEmbeddings(Embeddings):
     """
 
     def __init__(self, embedder: object | None = None) -> None:
-        self._embedder = _bundled() if embedder is None else as_embedder(embedder)
+        self._embedder = bundled() if embedder is None else as_embedder(embedder)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector of unit length for each text."""
@@ -92,7 +82,7 @@ class HindsightEmbeddings(Embeddings):
 
 
 class HindsightReranker(BaseDocumentCompressor):
-    """The engine's reranker, for documents from anywhere.
+    """A reranker of the engine's, for documents from anywhere.
 
     By default documents are compared with the question token by token (late interaction), each
     token weighing as much as it is rare among them. No other model is needed than the one that
@@ -105,7 +95,7 @@ class HindsightReranker(BaseDocumentCompressor):
 
     Key init args:
         top_n: documents at most; all of them, in a new order, if None.
-        reranker: what was given to `Hindsight(reranker=...)`, if something was.
+        reranker: `memory.reranker` for that of an open `Hindsight`, or whatever it takes as one.
 
     Instantiate:
         ```python
@@ -147,12 +137,12 @@ class HindsightReranker(BaseDocumentCompressor):
     """
 
     top_n: PositiveInt | None = None
-    reranker: Any = None
+    reranker: Any = Field(default=None, validate_default=True)
 
     @field_validator("reranker")
     @classmethod
-    def _check_reranker(cls, value: object) -> Reranker | None:
-        return None if value is None else as_reranker(value)
+    def _check_reranker(cls, value: object) -> Reranker:
+        return LateInteraction() if value is None else as_reranker(value)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -164,39 +154,9 @@ class HindsightReranker(BaseDocumentCompressor):
             RerankError: the reranker gave no usable scores.
         """
         question = checks.query(query)
-        if not documents:
-            return []
-        texts = [document.page_content for document in documents]
-        scores = (
-            _by_interaction(question, texts)
-            if self.reranker is None
-            else _by_reranker(self.reranker, question, texts)
-        )
-        best = np.argsort(-scores, kind="stable")[: self.top_n].tolist()
-        return [_scored(documents[place], float(scores[place])) for place in best]
-
-
-@cache
-def _bundled() -> MiniLM:
-    return MiniLM()
-
-
-def _by_interaction(question: str, texts: Sequence[str]) -> NDArray[np.float64]:
-    encoded = _bundled().encode([question, *texts])
-    asked = token_matrix(encoded.token_vectors[0], encoded.token_ids[0])
-    stored = compress(encoded.token_vectors[1:], encoded.token_ids[1:])
-    return maxsim(asked, stored, token_shares(asked, stored)).astype(np.float64)
-
-
-def _by_reranker(reranker: Reranker, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
-    memories = [Memory(str(place), "", text) for place, text in enumerate(texts)]
-    scores = np.asarray(reranker.score(question, memories), dtype=np.float64)
-    if scores.shape != (len(texts),) or not np.isfinite(scores).all():
-        raise RerankError(
-            f"reranker {reranker.id!r} returned scores of shape {scores.shape} for {len(texts)} "
-            "documents, or some that are not finite; return one finite number a document"
-        )
-    return scores
+        texts = [Memory(str(n), "", each.page_content) for n, each in enumerate(documents)]
+        best = best_first(self.reranker, question, texts, self.top_n)
+        return [_scored(documents[place], score) for place, score in best]
 
 
 def _scored(document: Document, score: float) -> Document:

@@ -16,12 +16,13 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import InvalidInputError, ModelError
+from hindsight_integrations.language import tokens
 from hindsight_integrations.prompts import AS_JSON, REPAIR
 
 T = TypeVar("T", bound=BaseModel)
 
 _ATTEMPTS = 2
-_LONGEST_REPLY = 100_000
+LONGEST_REPLY = 100_000
 """Characters. A model that writes more is going round in circles."""
 _SHOWN = 200
 """Characters of a reply that an error shows."""
@@ -31,11 +32,16 @@ _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL | re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What asking a model took. Tokens are counted as far as the model reports them."""
+    """What asking a model took; tokens are estimated where the model does not tell."""
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Those read and those written."""
+        return self.input_tokens + self.output_tokens
 
     def __add__(self, other: ModelUsage) -> ModelUsage:
         return ModelUsage(
@@ -55,7 +61,10 @@ class Answer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model sent back: `filled` by its own structured output, or else as text."""
+    """What a model sent back: `filled` by its own structured output, or else as text.
+
+    The usage has no tokens if the model did not tell them.
+    """
 
     text: str
     filled: object = None
@@ -94,25 +103,29 @@ class StructuredModel:
         usage, asked = ModelUsage(), user
         problem: ModelError | ValueError
         for _ in range(_ATTEMPTS):
+            taken = ModelUsage(1, tokens.count(system) + tokens.count(asked))
             try:
                 reply = self.send(system, asked, schema)
-                usage += reply.usage
+                taken = _told(reply, taken)
                 value = _read(reply, schema)
                 if check is not None:
                     check(value)
-                return Answer(value, usage)
+                return Answer(value, usage + taken)
             except (ModelError, ValueError) as error:
                 # Both frameworks raise a ValueError for a reply that they cannot read.
                 problem = error
+                usage += taken
                 asked = REPAIR.render(system=system, user=user, problem=_shortened(error)).user
             except Exception as error:
                 raise ModelError(
                     f"{self.id} raised {type(error).__name__} when asked for "
-                    f"{schema.__name__}; its cause tells more"
+                    f"{schema.__name__}; its cause tells more",
+                    tokens=(usage + taken).tokens,
                 ) from error
         raise ModelError(
             f"{self.id} gave no usable {schema.__name__} in {_ATTEMPTS} attempts; "
-            f"the last: {problem}"
+            f"the last: {problem}",
+            tokens=usage.tokens,
         ) from problem
 
 
@@ -143,14 +156,13 @@ def as_model(model: object) -> StructuredModel:
 def parse_json(text: str) -> object:
     """The one JSON object in a reply: alone, in a ```json fence, or with prose around it.
 
-    The reasoning that some models write between <think> tags is passed over. Nothing is mended:
-    JSON that ends early has lost a part that nobody can know.
+    Thoughts are passed over. Nothing is mended: JSON that ends early has lost a part that nobody
+    can know.
 
     Raises:
         ModelError: there is none, or it is not valid JSON, or too long.
     """
-    _refuse_endless(text)
-    body = _THOUGHTS.sub("", text)
+    body = without_thoughts(text)
     start, end = body.find("{"), body.rfind("}") + 1
     if start < 0 or not end:
         raise ModelError(f"the reply holds no JSON object; it is {_shortened(text)!r}")
@@ -160,6 +172,16 @@ def parse_json(text: str) -> object:
         raise ModelError(
             f"the reply is not valid JSON ({error}); it is {_shortened(text)!r}"
         ) from error
+
+
+def without_thoughts(text: str) -> str:
+    """A reply without the reasoning that some models write first, between <think> tags.
+
+    Raises:
+        ModelError: it is longer than anything that would be of use.
+    """
+    _refuse_endless(text)
+    return _THOUGHTS.sub("", text)
 
 
 def _read(reply: Reply, schema: type[T]) -> T:
@@ -251,6 +273,16 @@ def _through_function(function: Callable[[str, str], object]) -> Transport:
     return send
 
 
+def _told(reply: Reply, estimated: ModelUsage) -> ModelUsage:
+    """The reply's own usage, estimated in cl100k_base where it says nothing."""
+    written = reply.text if reply.filled is None else _plain(reply.filled)
+    return ModelUsage(
+        reply.usage.calls,
+        reply.usage.input_tokens or estimated.input_tokens,
+        reply.usage.output_tokens or tokens.count(written[:LONGEST_REPLY]),
+    )
+
+
 def _usage(counts: object, input_key: str, output_key: str) -> ModelUsage:
     known = counts if isinstance(counts, Mapping) else {}
     return ModelUsage(1, known.get(input_key) or 0, known.get(output_key) or 0)
@@ -272,9 +304,9 @@ def _refuse_constant(name: str) -> object:
 
 
 def _refuse_endless(text: str) -> None:
-    if len(text) > _LONGEST_REPLY:
+    if len(text) > LONGEST_REPLY:
         raise ModelError(
-            f"the reply has {len(text)} characters, and {_LONGEST_REPLY} is the most; "
+            f"the reply has {len(text):,} characters, and {LONGEST_REPLY:,} is the most; "
             f"it starts {text[:_SHOWN]!r}"
         )
 

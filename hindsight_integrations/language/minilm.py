@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -124,6 +125,12 @@ class MiniLM:
             if self._loaded is None:
                 self._loaded = _load(self._model_dir, self._threads)
             return self._loaded
+
+
+@cache
+def bundled() -> MiniLM:
+    """The one that all parts of the process share, unless they are given another: 100 MB."""
+    return MiniLM()
 
 
 @dataclass(frozen=True, slots=True)

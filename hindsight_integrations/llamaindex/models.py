@@ -30,7 +30,7 @@ from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_ca
 from hindsight_integrations import checks
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.language.embed import Embedder, as_embedder, query_vector
-from hindsight_integrations.language.minilm import MiniLM
+from hindsight_integrations.language.minilm import bundled
 
 Reply = Callable[[str, str], str]
 """A model as a function of a system text and a user text."""
@@ -42,8 +42,9 @@ class HindsightEmbedding(BaseEmbedding):  # type: ignore[misc]
     all-MiniLM-L6-v2 on the CPU, from an installed package: nothing is downloaded.
 
     Args:
-        embedder: one of ours, LangChain's, sentence-transformers', or a function from texts to
-            vectors; the bundled one if None.
+        embedder: `memory.embedder` for that of an open `Hindsight`, or whatever it takes as one:
+            LangChain's, sentence-transformers', or a function from texts to vectors; by default
+            the bundled one.
         **fields: those of LlamaIndex's `BaseEmbedding`, such as `embed_batch_size`.
 
     Raises:
@@ -57,7 +58,7 @@ class HindsightEmbedding(BaseEmbedding):  # type: ignore[misc]
     _embedder: Embedder = PrivateAttr()
 
     def __init__(self, embedder: object | None = None, **fields: Any) -> None:
-        ours = MiniLM() if embedder is None else as_embedder(embedder)
+        ours = bundled() if embedder is None else as_embedder(embedder)
         super().__init__(**{"model_name": ours.id, **fields})
         self._embedder = ours
 

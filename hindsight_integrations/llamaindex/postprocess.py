@@ -5,61 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-import numpy as np
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
-from numpy.typing import NDArray
 
 from hindsight_integrations import checks
-from hindsight_integrations.errors import InvalidInputError, RerankError
-from hindsight_integrations.language.interaction import (
-    compress,
-    token_coverage,
-    token_matrix,
-    token_shares,
-)
-from hindsight_integrations.language.minilm import MiniLM
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.language.time import parse_query
 from hindsight_integrations.model import Memory, TimeSpan, utc_now
 from hindsight_integrations.recall.ports import Reranker
-from hindsight_integrations.recall.render import line
-from hindsight_integrations.recall.rerankers import as_reranker
-
-
-class LateInteraction:
-    """The built-in reranker: each token of the question finds its nearest in the text.
-
-    Tokens that are rare among the texts weigh more. The model is bundled, and runs on the CPU.
-
-    Args:
-        encoder: the model; a new one if None.
-    """
-
-    id = "late interaction"
-
-    def __init__(self, encoder: MiniLM | None = None) -> None:
-        self._encoder = encoder or MiniLM()
-
-    def score(self, query: str, memories: Sequence[Memory]) -> NDArray[np.float64]:
-        """How much of the question each text covers, up to 1.
-
-        Raises:
-            EmbeddingError: the model failed.
-        """
-        encoded = self._encoder.encode([query, *map(line, memories)])
-        question = token_matrix(encoded.token_vectors[0], encoded.token_ids[0])
-        texts = compress(encoded.token_vectors[1:], encoded.token_ids[1:])
-        covered = token_coverage(question, texts) @ token_shares(question, texts)
-        return np.asarray(covered, np.float64)
+from hindsight_integrations.recall.rerankers import LateInteraction, as_reranker, best_first
 
 
 class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
     """Puts nodes of any retriever in order of how well they answer the question.
 
     Args:
-        reranker: None for late interaction; or any that `Hindsight` takes: a function of (query,
-            texts) to scores, a LangChain document compressor, a CrossEncoder, a postprocessor.
+        reranker: None for late interaction, `memory.reranker` for that of an open `Hindsight`, or
+            whatever it takes as one: a function of (query, texts) to scores, a LangChain document
+            compressor, a CrossEncoder, a postprocessor.
         top_n: nodes to keep, at most.
 
     Example:
@@ -87,17 +51,9 @@ class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
     ) -> list[NodeWithScore]:
         if query_bundle is None:
             raise InvalidInputError("nodes are reranked by a question; give query_str")
-        if not nodes:
-            return []
-        scores = self._reranker.score(
-            query_bundle.query_str, [_memory(each.node) for each in nodes]
-        )
-        if scores.shape != (len(nodes),) or not np.isfinite(scores).all():
-            raise RerankError(
-                f"{self._reranker.id} gave no finite number for each of {len(nodes)} nodes"
-            )
-        best = np.argsort(-scores, kind="stable")[: self.top_n]
-        return [NodeWithScore(node=nodes[place].node, score=float(scores[place])) for place in best]
+        texts = [_memory(each.node) for each in nodes]
+        best = best_first(self._reranker, query_bundle.query_str, texts, self.top_n)
+        return [NodeWithScore(node=nodes[place].node, score=score) for place, score in best]
 
 
 class HindsightTimeFilter(BaseNodePostprocessor):  # type: ignore[misc]

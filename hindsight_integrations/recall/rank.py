@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hindsight_integrations.errors import RerankError
 from hindsight_integrations.language.interaction import token_coverage, token_shares
 from hindsight_integrations.language.lexemes import bm25
 from hindsight_integrations.model import Memory
 from hindsight_integrations.recall import boosts, bridges, conversation
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.recall.ports import Question, Reranker
+from hindsight_integrations.recall.rerankers import checked_scores
 from hindsight_integrations.recall.standard import Scores, over_max, standardise
 from hindsight_integrations.recall.temporal import date_match
 from hindsight_integrations.results import Failure, Signal
@@ -201,13 +201,7 @@ def rerank(
         return ranking
     first = np.array(list(head), dtype=np.intp)
     try:
-        scores = np.asarray(reranker.score(question.text, list(head.values())), dtype=np.float64)
-        if scores.shape != (len(first),) or not np.isfinite(scores).all():
-            raise RerankError(
-                f"reranker {reranker.id!r} returned scores of shape {scores.shape} "
-                f"for {len(first)} memories, or some that are not finite; "
-                "return one finite number a memory"
-            )
+        scores = checked_scores(reranker, question.text, list(head.values()))
     except Exception as error:  # noqa: BLE001 - a reranker is foreign code; recall goes on without
         failure = Failure("reranker", error)
         return replace(ranking, failures=(*ranking.failures, failure))

@@ -1,23 +1,88 @@
-"""Other people's rerankers, made to fit the port.
+"""Rerankers for texts from anywhere: our own, and other people's made to fit the port.
 
-Told apart by what they can do; no framework is imported before one of its objects is given.
+Those are told apart by what they can do; no framework is imported before one of its objects is
+given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindsight_integrations.errors import InvalidInputError, RerankError
+from hindsight_integrations.language.embed import TokenEncoder
+from hindsight_integrations.language.encode import SLICE
+from hindsight_integrations.language.interaction import (
+    compress,
+    maxsim,
+    token_matrix,
+    token_shares,
+)
+from hindsight_integrations.language.minilm import bundled
 from hindsight_integrations.model import Memory
 from hindsight_integrations.recall.ports import Reranker
 from hindsight_integrations.recall.render import line
+from hindsight_integrations.recall.standard import Scores
 
-Scores = NDArray[np.float64]
+
+@dataclass(frozen=True, slots=True)
+class LateInteraction:
+    """How much of a question each text covers, token by token; see `language.interaction`.
+
+    It knows nothing but the texts, so a token weighs as much as it is rare among them. Recall's
+    own ranking goes by this too, and by much else that it knows of memories.
+    """
+
+    encoder: TokenEncoder = field(default_factory=bundled)
+    id: str = field(default="late interaction", init=False)
+
+    def score(self, query: str, memories: Sequence[Memory]) -> Scores:
+        """From -1 to 1 for each.
+
+        Raises:
+            EmbeddingError: the encoder failed.
+        """
+        lines = [line(memory) for memory in memories]
+        texts: list[bytes] = []
+        for start in range(0, len(lines), SLICE):
+            encoded = self.encoder.encode(lines[start : start + SLICE])
+            texts += compress(encoded.token_vectors, encoded.token_ids)
+        asked = self.encoder.encode([query])
+        question = token_matrix(asked.token_vectors[0], asked.token_ids[0])
+        return maxsim(question, texts, token_shares(question, texts)).astype(np.float64)
+
+
+def checked_scores(reranker: Reranker, query: str, memories: Sequence[Memory]) -> Scores:
+    """The reranker's scores.
+
+    Raises:
+        RerankError: they are not one finite number a memory.
+    """
+    scores = np.asarray(reranker.score(query, memories), dtype=np.float64)
+    if scores.shape != (len(memories),) or not np.isfinite(scores).all():
+        raise RerankError(
+            f"reranker {reranker.id!r} returned scores of shape {scores.shape} for "
+            f"{len(memories)} texts, or some that are not finite; return one finite number a text"
+        )
+    return scores
+
+
+def best_first(
+    reranker: Reranker, query: str, memories: Sequence[Memory], most: int | None = None
+) -> list[tuple[int, float]]:
+    """Places of the memories in the reranker's order, each with its score; `most` at most.
+
+    Raises:
+        RerankError: the scores cannot be used.
+    """
+    if not memories:
+        return []
+    scores = checked_scores(reranker, query, memories)
+    order = np.argsort(-scores, kind="stable")[:most]
+    return list(zip(order.tolist(), scores[order].tolist(), strict=True))
 
 
 @runtime_checkable

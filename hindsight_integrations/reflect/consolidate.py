@@ -53,7 +53,7 @@ class Consolidation:
         rewritten: observations that gained or lost evidence, as they read now.
         removed: ids of those taken away.
         failures: matters that could not be reflected on; they wait for the next time.
-        usage: what asking a language model took.
+        usage: what asking a language model took; of a call that failed only the tokens.
         capped: whether it stopped for `settings.consolidation_tokens`.
         seconds: how long it took.
     """
@@ -88,7 +88,7 @@ class Consolidation:
             for name in ("created", "rewritten", "removed", "failures")
             if (value := getattr(self, name))
         ]
-        parts += [f"usage={self.usage}"] if self.usage.calls else []
+        parts += [f"usage={self.usage}"] if self.usage.tokens else []
         return f"Consolidation(bank_id={self.bank_id!r}, {', '.join(parts)})"
 
 
@@ -166,9 +166,8 @@ def _round(
     unasked: set[str] = set()
     capped = False
     for matter in found:
-        tokens = _tokens(spent) + _tokens(usage)
         asks_a_model = parts.consolidator is not parts.rules
-        if asks_a_model and tokens >= parts.settings.consolidation_tokens:
+        if asks_a_model and (spent + usage).tokens >= parts.settings.consolidation_tokens:
             capped = True
             unasked |= matter.new
             continue
@@ -177,6 +176,7 @@ def _round(
             usage += proposals.usage
             answered.append(_answered(parts, scene, matter, checked(matter, proposals)))
         except ModelError as error:
+            usage += ModelUsage(input_tokens=error.tokens)
             failures.append(Failure(f"consolidating {matter.subject!r}", error))
             unasked |= matter.new
     answered = _with_vectors(parts, answered)
@@ -346,7 +346,3 @@ def _changes(answered: _Answered) -> Iterator[Change]:
         yield Change(
             removal.conclusion_id, "consolidate", "text", text, None, utc_now(), removal.reasoning
         )
-
-
-def _tokens(usage: ModelUsage) -> int:
-    return usage.input_tokens + usage.output_tokens

@@ -315,7 +315,7 @@ def _names(told: Told) -> Mapping[str, str]:
     found = {
         entity_norm(topic.surface): topic.surface
         for topic in told.statement.topics.values()
-        if topic.grade == Grade.NAME
+        if topic.grade == Grade.NAME and not topic.surface.islower()
     }
     for match in _CAPITALISED.finditer(told.text):
         word = match.group()

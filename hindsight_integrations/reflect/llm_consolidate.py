@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hindsight_integrations import checks
 from hindsight_integrations.errors import InvalidInputError, ModelError
 from hindsight_integrations.language.lexemes import lexemes
-from hindsight_integrations.language.llm import ModelUsage, as_model
+from hindsight_integrations.language.llm import as_model
 from hindsight_integrations.language.tokens import as_tokenizer
 from hindsight_integrations.model import Memory, MemoryType, ObservationKind
 from hindsight_integrations.prompts import (
@@ -139,9 +140,7 @@ class LLMConsolidator:
             return checked(matter, shown.proposals(reply, self._concluding))
 
         answer = self._model.ask(prompt.system, prompt.user, ConclusionsReply, read)
-        usage = self._counted(answer.usage, prompt, answer.value)
-        proposals = read(answer.value)
-        return Proposals(proposals.drafts, proposals.removals, usage)
+        return replace(read(answer.value), usage=answer.usage)
 
     def _prompt(self, matter: Matter, shown: _Shown) -> Rendered:
         rules = as_rules(matter.bank.directives)
@@ -152,15 +151,6 @@ class LLMConsolidator:
             traits=after_blank(traits(matter.bank.disposition)),
             memories=as_data("memories", f"About {matter.subject}:\n{shown.memory_lines}"),
             conclusions=as_data("conclusions", shown.conclusion_lines),
-        )
-
-    def _counted(self, usage: ModelUsage, prompt: Rendered, reply: BaseModel) -> ModelUsage:
-        """The usage, estimated where the model does not tell it."""
-        count = self._tokenizer.count
-        return ModelUsage(
-            usage.calls,
-            usage.input_tokens or usage.calls * (count(prompt.system) + count(prompt.user)),
-            usage.output_tokens or usage.calls * count(reply.model_dump_json()),
         )
 
 

@@ -117,7 +117,10 @@ def common_topic(told: Sequence[Told], other_than: str | None = None) -> Topic |
 
 
 def common_topics(told: Sequence[Told]) -> list[Topic]:
-    """Topics of any of the statements that all of them speak of, each as spelled most often, small if it is anywhere."""
+    """Topics of any of the statements that all of them speak of.
+
+    Each as it is spelled most often, but small if it is anywhere.
+    """
     spelled: dict[str, list[Topic]] = {}
     for each in told:
         for key, topic in each.statement.topics.items():

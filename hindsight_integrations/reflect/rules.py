@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from hindsight_integrations.language.lexemes import lexemes
 from hindsight_integrations.model import Memory
 from hindsight_integrations.reflect.cluster import changes, cosine, shared_topics
 from hindsight_integrations.reflect.contradict import Told, told
 from hindsight_integrations.reflect.kinds import kind_of
 from hindsight_integrations.reflect.observe import common_topics, compose
 from hindsight_integrations.reflect.ports import Draft, Evidence, Matter, Proposals, Removal
-from hindsight_integrations.reflect.topics import Grade, Topic
+from hindsight_integrations.reflect.topics import Grade, Statement, Topic
 
 MOST_EVIDENCE = 24
 """Memories that an observation rests on: the first, and the latest ones."""
@@ -65,6 +66,7 @@ class _Reading:
         self._similarity = similarity
         self._free = [each for memory in matter.memories for each in told(memory, matter.speakers)]
         self._held = [_Held(each, self._quoted(each)) for each in matter.conclusions]
+        self._take([each for held in self._held for each in held.evidence])
 
     def proposals(self) -> Proposals:
         removals = tuple(self._merged())
@@ -80,21 +82,23 @@ class _Reading:
         return Proposals(tuple(drafts), removals)
 
     def _quoted(self, conclusion: Memory) -> list[Told]:
-        """The statements that its evidence quotes, taken from the free ones.
+        """The statements that its evidence quotes.
 
-        Of a memory whose text has changed, the statement that is of the same matter still.
+        Where a language model quoted more or less than a statement, just these words. Of a memory
+        whose text has changed, the statement that is of the same matter still.
         """
-        sources = {s.memory_id: s.quote or "" for s in conclusion.sources if s.supports}
-        mine = [each for each in self._free if each.memory.id in sources]
-        found = [each for each in mine if sources[each.memory.id] in each.text]
+        quotes = {s.memory_id: s.quote or "" for s in conclusion.sources if s.supports}
+        mine = [each for each in self._free if each.memory.id in quotes]
+        found = [each for each in mine if quotes[each.memory.id] in each.text]
+        found += [
+            Told(memory, Statement(words, {}, frozenset(lexemes(words))))
+            for memory in self._matter.memories
+            if (words := quotes.get(memory.id)) and words in memory.text
+        ]
         found = _one_a_memory(found)
         keys = {topic.key for topic in common_topics(found)}
-        for each in mine:
-            lost = all(each.memory.id != other.memory.id for other in found)
-            if lost and keys & each.statement.topics.keys():
-                found.append(each)
-        self._take(found)
-        return found
+        found += [each for each in mine if keys & each.statement.topics.keys()]
+        return _one_a_memory(found)
 
     def _merged(self) -> Iterator[Removal]:
         """Of two that say nearly the same, the older takes over the evidence of the other."""

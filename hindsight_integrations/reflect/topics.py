@@ -134,10 +134,11 @@ def says_nothing(sentence: str) -> bool:
 def _topics(sentence: str, names: Sequence[str]) -> Iterator[Topic]:
     """Words first, then nouns, so that the best grade of a key stays."""
     words = [_word(match) for match in _WORD.finditer(sentence)]
-    to_another = bool(vocabulary.YOU.search(sentence))
-    for place, word in enumerate(() if to_another else words):
+    own = [] if vocabulary.YOU.search(sentence) else words
+    for word in own:
         if word.lexeme and word.text.casefold() not in vocabulary.VERBS:
             yield Topic(word.lexeme, word.text, Grade.WORD)
+    for place in range(len(own)):
         if place and words[place - 1].text.casefold() in vocabulary.LEADS:
             noun = _noun(sentence, words[place:])
             if noun is not None and noun.lexeme is not None:

@@ -1,4 +1,4 @@
-"""Reflecting in the background: one thread an engine, which comes after what it was woken by."""
+"""Reflecting in the background: one thread an engine, for as long as there is work for it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,19 @@ class Worker:
     Args:
         work: reflects on a bank, a batch at each step.
         delay: seconds of quiet, after it was last woken for a bank, before it begins with it.
+        patience: seconds without work after which the thread ends, so that an engine nobody
+            closed is not kept alive by it; the next call to `wake` starts another.
     """
 
-    def __init__(self, work: Callable[[str], Iterator[Consolidation]], delay: float) -> None:
+    def __init__(
+        self,
+        work: Callable[[str], Iterator[Consolidation]],
+        delay: float,
+        patience: float = 10.0,
+    ) -> None:
         self._work = work
         self._delay = delay
+        self._patience = patience
         self._changed = threading.Condition()
         self._woken: dict[str, tuple[float, float]] = {}
         self._thread: threading.Thread | None = None
@@ -92,14 +100,13 @@ class Worker:
                     self._changed.notify_all()
 
     def _next(self) -> str | None:
-        """The bank that has been quiet for long enough; None once all is done and closed."""
+        """The bank that has been quiet for long enough; None if there is no more to do."""
         with self._changed:
             while True:
+                self._changed.wait_for(lambda: self._woken or self._closed, self._patience)
                 if not self._woken:
-                    if self._closed:
-                        return None
-                    self._changed.wait()
-                    continue
+                    self._thread = None
+                    return None
                 due, bank_id = min((self._due(*times), id) for id, times in self._woken.items())
                 left = due - time.monotonic()
                 if left <= 0 or self._hurried():

@@ -18,6 +18,7 @@ from .scripted import Script
 DOCS = Path(__file__).parents[2] / "docs" / "conversations.md"
 
 
+@pytest.mark.slow
 def test_the_examples_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,14 +30,13 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.conversation import Insight, ReflectionMemory, Remark
 from hindsight_integrations.conversation.insights import (
-    LONGEST_REPLY,
     Drawn,
     InsightDraft,
     InsightsReply,
     merge,
     read_insights,
 )
-from hindsight_integrations.language.llm import Reply
+from hindsight_integrations.language.llm import LONGEST_REPLY, Reply
 from hindsight_integrations.naming import text_fingerprint
 
 from .scripted import LlamaIndexModel, Script, ToolCallingModel, lang_chain

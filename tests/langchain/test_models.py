@@ -82,7 +82,7 @@ def test_whatever_the_engine_takes_as_reranker_comes_out_as_langchains() -> None
 @pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0, float("nan")]])
 def test_a_reranker_with_unusable_scores_is_an_error(scores: list[float]) -> None:
     reranker = HindsightReranker(reranker=lambda query, texts: scores)
-    with pytest.raises(RerankError, match="one finite number a document"):
+    with pytest.raises(RerankError, match="one finite number a text"):
         reranker.compress_documents(DOCUMENTS, "anything")
 
 
@@ -138,3 +138,22 @@ def test_langchains_chat_model_goes_into_the_engine() -> None:
         memory.retain("b", "So, yeah, that desk at Northwind, it's mine, says Alice.")
         texts = [stored.text for stored in memory.memories.list("b").items]
         assert texts == ["Alice has a desk at Northwind."]
+
+
+def test_an_engines_own_models_come_out_as_langchains() -> None:
+    def shortest(query: str, texts: Sequence[str]) -> list[float]:
+        return [-float(len(text)) for text in texts]
+
+    with Hindsight.in_memory(embedder=embeddings(), reranker=shortest) as memory:
+        assert len(HindsightEmbeddings(memory.embedder).embed_query("Alice")) == 16
+        reranker = HindsightReranker(reranker=memory.reranker)
+        found = reranker.compress_documents(DOCUMENTS, "anything")
+        assert [document.id for document in found] == ["c", "a", "b"]
+
+
+def test_all_engines_and_bridges_of_a_process_share_the_bundled_model() -> None:
+    with Hindsight.in_memory() as one, Hindsight.in_memory(embedder=embeddings()) as other:
+        late = [one.reranker, other.reranker, HindsightReranker().reranker]
+        assert len({id(each.encoder) for each in late} | {id(one.embedder)}) == 1
+    with Hindsight.in_memory(reranker=None) as without:
+        assert without.reranker is None

@@ -98,6 +98,7 @@ def test_any_text_has_a_vector(model: MiniLM, text: str) -> None:
     assert np.linalg.norm(encoded.vectors, axis=1) == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_megabyte_is_read_as_far_as_the_model_reads(model: MiniLM) -> None:
     long, beginning = model.embed(["memory " * 150_000, "memory " * 254])
     assert long == pytest.approx(beginning, abs=1e-5)

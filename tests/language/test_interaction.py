@@ -154,6 +154,7 @@ def test_the_shipped_projection_is_the_one_stored_vectors_were_made_with() -> No
     assert digest == "fa9541dc7f5e9a495fac04d3735314b7a15c116bb6c99980d3288a2142746b92"
 
 
+@pytest.mark.slow
 def test_the_shipped_projection_can_be_fitted_again(model: MiniLM) -> None:
     corpus = (FOLDER / "projection_corpus.txt").read_text(encoding="utf-8").splitlines()
     fitted = fit_projection(model, corpus)

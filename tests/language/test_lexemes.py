@@ -80,6 +80,7 @@ def test_words_side_by_side_have_the_terms_of_each(word: str) -> None:
     assert lexemes(f"{word}, zebra") == [*lexemes(word), "zebra"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["a", "a.", "我", "한", "ก", "_", "'", "1,000", "👍", "\u0301"])
 def test_a_megabyte_of_anything_has_short_terms(unit: str) -> None:
     found = lexemes(unit * (1_000_000 // len(unit)))

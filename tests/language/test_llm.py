@@ -27,6 +27,7 @@ from pydantic import BaseModel, Field
 
 from hindsight_integrations.errors import InvalidInputError, ModelError
 from hindsight_integrations.language.llm import Answer, ModelUsage, as_model, parse_json
+from hindsight_integrations.language.tokens import count
 
 SYSTEM, USER = "Answer. {curly} $dollar", "Where is {Alice}? ${it} costs {0} %s"
 GOOD = '{"place": "Berlin", "sure": true}'
@@ -228,14 +229,32 @@ def test_a_structured_model_is_taken_as_it_is() -> None:
             ModelUsage(1, 7, 3),
         ),
         (ScriptedLLM(replies=[GOOD]), ModelUsage(1, 11, 5)),
-        (lambda system, user: GOOD, ModelUsage(1, 0, 0)),
+        (lambda system, user: GOOD, ModelUsage(1, count(SYSTEM) + count(USER), count(GOOD))),
     ],
     ids=["langchain_text", "langchain_tools", "llama_index", "function"],
 )
-def test_tokens_are_counted_over_all_attempts_as_far_as_the_model_tells(
+def test_tokens_are_counted_over_all_attempts_and_estimated_if_the_model_tells_none(
     model: object, usage: ModelUsage
 ) -> None:
     assert ask(model).usage == usage
+
+
+@pytest.mark.parametrize(
+    ("model", "attempts"),
+    [
+        (lambda system, user: "I would rather not.", 2),
+        (lambda system, user: 1 / 0, 1),
+        (ScriptedLLM(replies=["?", "?"]), 0),
+    ],
+    ids=["unusable", "raising", "telling"],
+)
+def test_a_failure_has_its_cost(model: object, attempts: int) -> None:
+    with pytest.raises(ModelError) as caught:
+        ask(model)
+    if attempts:
+        assert caught.value.tokens >= attempts * (count(SYSTEM) + count(USER))
+    else:
+        assert caught.value.tokens == 2 * (11 + 5)
 
 
 def test_ids_name_the_model_and_hold_no_repr() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.conclusions import Trend
 from hindsight_integrations.errors import ModelError
-from hindsight_integrations.model import Bank, Memory, ObservationKind
+from hindsight_integrations.model import Bank, Memory, ObservationKind, Source
 from hindsight_integrations.recall.prefer import CALLED_FOR
 from hindsight_integrations.reflect.cluster import MARGIN, matters
 from hindsight_integrations.reflect.confidence import observation_confidence
@@ -269,6 +270,17 @@ def test_whatever_rules_propose_can_be_stored(texts: list[str]) -> None:
     proposals = checked(matter, RuleConsolidator().propose(matter))
     assert all(len(draft.evidence) > 1 for draft in proposals.drafts)
     assert proposals.removals == ()
+
+
+def test_what_a_model_quoted_across_sentences_is_kept_when_it_is_rewritten() -> None:
+    memory = fact("1", "Is it so? Bob drinks tea. He says.")
+    source = Source(memory_id="1", quote="so? Bob drinks")
+    held = replace(fact("c-1", "Bob likes tea."), sources=(source,))
+    matter = Matter(Bank("b"), "tea", (memory,), frozenset({"c-1"}), (held,))
+    (draft,) = checked(matter, RuleConsolidator().propose(matter)).drafts
+    assert draft.rewrites == "c-1"
+    assert draft.evidence == (Evidence("1", "so? Bob drinks"),)
+    assert "“so? Bob drinks” (20 June 2025)" in draft.text
 
 
 # Proposals

@@ -263,6 +263,7 @@ def test_context_holds_what_recall_brings_in_its_order(memory: Hindsight) -> Non
     assert list(memory.context("b", "Which boats has Ana?").sources) == recalled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [8, 40, 100, 400])
 def test_the_token_budget_holds_over_a_real_bank(memory: Hindsight, budget: int) -> None:
     memory.retain_many("b", [f"Boat number {n} is moored in bay {n}." for n in range(20)])

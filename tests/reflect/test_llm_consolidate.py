@@ -329,6 +329,7 @@ def test_what_a_model_concludes_is_stored_with_its_cost_and_a_second_time_adds_n
         assert "## Observations" in memory.context("b", "What does Ana build with?").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [
@@ -365,3 +366,16 @@ def test_tokens_are_capped_and_what_is_left_waits() -> None:
         assert done.capped
         assert script.asked == []
         assert len(memory._core.graph.unreflected("b", 10)) == 2
+
+
+@pytest.mark.parametrize("reply", ["I would rather not.", ConnectionError("down")], ids=type)
+def test_the_tokens_of_failed_calls_are_capped_too(reply: Any) -> None:
+    script = Script(reply)
+    with told(script, consolidation_tokens=1) as memory:
+        for text in ("The ferry to Moss is late on Mondays.", "The ferry to Moss was late again."):
+            memory.retain("b", text, timestamp=MAY)
+        done = memory.consolidate("b")
+        [failure] = done.failures
+        assert done.capped
+        assert done.usage.tokens == failure.error.tokens > 300
+        assert len({user for _, user in script.asked if user.startswith("<memories>")}) == 1

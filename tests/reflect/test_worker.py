@@ -45,6 +45,23 @@ def test_closing_drains_and_a_closed_worker_is_not_woken() -> None:
     assert seen == ["a"]
 
 
+def test_without_work_the_thread_ends_and_is_started_again() -> None:
+    threads: list[threading.Thread] = []
+
+    def work(bank_id: str) -> Iterator[Consolidation]:
+        threads.append(threading.current_thread())
+        yield Consolidation(bank_id)
+
+    worker = Worker(work, delay=0, patience=0.01)
+    for _ in range(2):
+        worker.wake("a")
+        assert worker.wait_idle(30)
+        threads[-1].join(30)
+        assert not threads[-1].is_alive()
+    assert len(set(threads)) == 2
+    worker.close()
+
+
 def test_waiting_gives_up_in_time() -> None:
     go = threading.Event()
 

@@ -366,6 +366,7 @@ def test_an_index_copied_elsewhere_is_kept(copy: Path) -> None:
     assert put_aside(copy) == []
 
 
+@pytest.mark.slow
 def test_a_clean_start_does_not_try_the_files_first(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
