@@ -1,11 +1,13 @@
-"""Asynchronous twins of synchronous methods, with the same signature and one body."""
+"""Asynchronous twins of synchronous methods, and objects for both kinds of `with` block."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 S = TypeVar("S")
 P = ParamSpec("P")
@@ -28,3 +30,33 @@ def twin(
     asynchronous.__qualname__ = f"{method.__qualname__.rpartition('.')[0]}.a{method.__name__}"
     asynchronous.__doc__ = f"`{method.__name__}`, without blocking the event loop."
     return asynchronous
+
+
+class Closing(ABC):
+    """Something that is closed at the end of its `with` or `async with` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what it holds; twice is harmless."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self.close)

@@ -54,20 +54,20 @@ def content(value: object, limit: int) -> str:
             f"content has {len(clean):,} characters, and one retain takes {limit:,}; "
             "retain it in parts (one document_id each), or raise settings.max_content_chars"
         )
-    if not any(map(is_visible, clean)):
+    if is_blank(clean):
         raise InvalidInputError("content is blank; give text with at least one visible character")
     return clean
 
 
-def is_visible(character: str) -> bool:
-    """Whether a character leaves ink: not a blank, control or format character."""
-    return unicodedata.category(character)[0] not in "ZC"
+def is_blank(text: str) -> bool:
+    """Whether no character leaves ink: all are blank, control or format characters."""
+    return all(unicodedata.category(character)[0] in "ZC" for character in text)
 
 
 def query(value: object) -> str:
     """A question: not blank, and not a whole book."""
     clean = text(value, "query").strip()
-    if not any(map(is_visible, clean)):
+    if is_blank(clean):
         raise InvalidInputError("query is blank; ask something")
     if len(clean) > MAX_QUERY:
         raise InvalidInputError(

@@ -24,6 +24,7 @@ LEVELS = [
     {"moving"},
     {"assembly", "catalog"},
     {"engine"},
+    {"adapting"},
     {
         "replay",
         "explain",

@@ -22,8 +22,8 @@ def description() -> str:
     """Processor, cores, load by others, versions and date, in a sentence or two."""
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     return (
-        f"{processor()}, {cores()} cores{_busy()}, {platform.system()} {platform.machine()}; Python "
-        f"{platform.python_version()}, hindsight-integrations {__version__}, {libraries}; "
+        f"{processor()}, {cores()} cores{_busy()}, {platform.system()} {platform.machine()}; "
+        f"Python {platform.python_version()}, hindsight-integrations {__version__}, {libraries}; "
         f"{date.today():%d %B %Y}."
     )
 

@@ -147,4 +147,4 @@ def importance(value: object) -> float:
 
 def _tidy(text: str) -> str:
     clean = " ".join(checks.text(text, "an insight").split())
-    return clean if any(map(checks.is_visible, clean)) else ""
+    return "" if checks.is_blank(clean) else clean

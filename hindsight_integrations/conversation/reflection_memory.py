@@ -12,11 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from threading import Lock
-from types import TracebackType
-from typing import Self
 
 from hindsight_integrations import checks
-from hindsight_integrations.asynchronous import twin
+from hindsight_integrations.asynchronous import Closing, twin
 from hindsight_integrations.conversation.background import Worker
 from hindsight_integrations.conversation.insights import (
     Insight,
@@ -48,7 +46,7 @@ _READ_CHARS = 4_000
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 
 
-class ReflectionMemory:
+class ReflectionMemory(Closing):
     """Short-term memory that learns. Threads may share it.
 
     It needs nothing but a language model, and then lasts as long as this object. With `memory`
@@ -155,7 +153,7 @@ class ReflectionMemory:
             InvalidInputError: an argument cannot be used; nothing was kept.
             StoreError: it could not be stored.
         """
-        if not any(map(checks.is_visible, checks.text(text, "text"))):
+        if checks.is_blank(checks.text(text, "text")):
             raise InvalidInputError("text is blank; give at least one visible character")
         remark = Remark(
             id=uuid.uuid4().hex,
@@ -216,7 +214,7 @@ class ReflectionMemory:
         messages = [] if system is None else [_message("system", system)]
         if insights := self.insights:
             lines = "\n".join(f"- {insight.text}" for insight in insights)
-            messages.append(_message("system", f"{LEARNT}\n{fence(lines)}"))
+            messages.append(_message("system", fence(f"{LEARNT}\n{lines}")))
         messages += map(_as_message, self.recent)
         return messages if prompt is None else [*messages, _message("user", prompt)]
 
@@ -229,28 +227,6 @@ class ReflectionMemory:
         with self._turn:
             self._closed = True
         self._worker.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     def __repr__(self) -> str:
         return f"ReflectionMemory({self._model.id}, failures={self.failures})"

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from threading import Lock
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from hindsight_integrations import checks
-from hindsight_integrations.asynchronous import twin
+from hindsight_integrations.asynchronous import Closing, twin
 from hindsight_integrations.conversation.background import Worker
 from hindsight_integrations.conversation.record import Record
 from hindsight_integrations.engine import Hindsight
@@ -34,7 +33,7 @@ _PART = "messages"
 """Of the session; what is retained of it is a document of its own, named as the session is."""
 
 
-class Session:
+class Session(Closing):
     """One conversation with a bank behind it. Threads may share it.
 
     Every message is stored before `add_message` returns, in the bank's own store, so that it
@@ -191,28 +190,6 @@ class Session:
         with self._turn:
             self._closed = True
         self._worker.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     def __repr__(self) -> str:
         return (

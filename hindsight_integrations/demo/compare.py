@@ -6,7 +6,7 @@ Both embed with the same model, and both are held to their first `K` messages.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from hindsight_integrations.demo.story import Story, StoryMessage, StoryQuestion
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.explain import why
 from hindsight_integrations.language.embed import Embedder
-from hindsight_integrations.model import BankStats, Message
+from hindsight_integrations.model import BankStats, Memory, Message
 from hindsight_integrations.results import RecallResult
 
 BANK = "story"
@@ -103,7 +103,10 @@ class PlainSearch:
 def remember(
     memory: Hindsight, story: Story, progress: Callable[[int, int | None], None]
 ) -> Retained:
-    """Retain the story, a session at a time. Done twice, the second time costs nothing."""
+    """Retain the story, a session at a time, until what it says together is observed as well.
+
+    Done twice, the second time costs nothing.
+    """
     started = time.perf_counter()
     done = new = 0
     progress(done, len(story.messages))
@@ -112,6 +115,7 @@ def remember(
         new += len(memory.retain_messages(BANK, turns, session=session).stored)
         done += len(turns)
         progress(done, len(story.messages))
+    memory.wait_idle()
     return Retained(new, time.perf_counter() - started, memory.banks.stats(BANK))
 
 
@@ -124,13 +128,22 @@ def compare(
     seconds = time.perf_counter() - started
     messages = {message.id: message for message in story.messages}
     ranked = [
-        (messages[source.reference], why(item))
+        (messages[reference], why(item))
         for item in result
-        for source in item.memory.sources
-        if source.reference in messages
+        for reference in _references(memory, item.memory)
+        if reference in messages
     ]
     recalled = _answer(question, ranked, seconds)
     return Comparison(question, plain.answer(question), recalled, result)
+
+
+def _references(memory: Hindsight, found: Memory) -> Iterator[str | None]:
+    """Ids of the messages it was said in; of an observation, of those it quotes."""
+    for source in found.sources:
+        if source.memory_id is None:
+            yield source.reference
+        else:
+            yield from _references(memory, memory.memories.get(BANK, source.memory_id))
 
 
 def _answer(

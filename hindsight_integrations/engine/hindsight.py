@@ -7,11 +7,10 @@ memories, entities and upkeep lives in the namespaces.
 from __future__ import annotations
 
 import os
-from types import TracebackType
 from typing import Self
 
 from hindsight_integrations import assembly
-from hindsight_integrations.asynchronous import twin
+from hindsight_integrations.asynchronous import Closing, twin
 from hindsight_integrations.catalog.banks import Banks
 from hindsight_integrations.catalog.entities import Entities
 from hindsight_integrations.catalog.maintenance import Health, Maintenance
@@ -31,7 +30,7 @@ from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
 
 
-class Hindsight(Retaining, Recalling, Consolidating, Reflecting):
+class Hindsight(Closing, Retaining, Recalling, Consolidating, Reflecting):
     """Long-term memory: banks that retain text, and recall what answers a question.
 
     With a folder everything is embedded: the graph in SQLite, the vectors in Chroma, the models
@@ -138,28 +137,6 @@ class Hindsight(Retaining, Recalling, Consolidating, Reflecting):
     def close(self) -> None:
         """Finish what runs in the background, and release the folder. Twice is harmless."""
         self._core.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     def __repr__(self) -> str:
         return f"Hindsight({self._where})"

@@ -7,10 +7,9 @@ Each name is loaded when it is first used; docs/langchain.md shows them all.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.errors import MissingExtraError
+from hindsight_integrations.adapting.lazy import loader
 
 if TYPE_CHECKING:
     from hindsight_integrations.langchain.classic import HindsightMemory as HindsightMemory
@@ -70,22 +69,7 @@ __all__ = [
     "retain_tool",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        value: object = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    except ModuleNotFoundError as error:
-        package = (error.name or "").split(".")[0]
-        if package not in _INSTALLED_BY:
-            raise
-        raise MissingExtraError(
-            f"{name} needs {package}, which is not installed; run: "
-            f"pip install {_INSTALLED_BY[package]}"
-        ) from error
-    globals()[name] = value
-    return value
+__getattr__ = loader(__name__, _HOME_OF, _INSTALLED_BY)
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,6 @@ New code has agents with a checkpointer, and `HindsightMiddleware`.
 
 from __future__ import annotations
 
-import contextlib
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -13,16 +12,13 @@ from typing import Any
 from langchain_classic.base_memory import BaseMemory  # type: ignore[import-not-found,unused-ignore]
 from pydantic import Field, field_validator
 
-from hindsight_integrations import checks
+from hindsight_integrations.adapting.banks import forget_document, recall
+from hindsight_integrations.adapting.options import check_options, options_of
+from hindsight_integrations.adapting.texts import as_question, section
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import (
-    BankNotFoundError,
-    DocumentNotFoundError,
-    InvalidInputError,
-)
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.langchain.bank import BankId, bank_of, checked_bank
-from hindsight_integrations.langchain.documents import recall
-from hindsight_integrations.langchain.messages import ASSISTANT, USER, section
+from hindsight_integrations.langchain.messages import ASSISTANT, USER
 from hindsight_integrations.model import Message
 
 
@@ -96,6 +92,12 @@ class HindsightMemory(BaseMemory):
     def _check_bank(cls, value: BankId) -> BankId:
         return checked_bank(value)
 
+    @field_validator("options")
+    @classmethod
+    def _check_options(cls, value: dict[str, Any]) -> dict[str, Any]:
+        check_options(value, options_of(Hindsight.recall))
+        return value
+
     @property
     def memory_variables(self) -> list[str]:
         """What it adds to the chain's input."""
@@ -103,8 +105,8 @@ class HindsightMemory(BaseMemory):
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """What bears on the chain's question, fenced; empty if nothing does."""
-        question = self._asked(inputs)[: checks.MAX_QUERY]
-        if not any(map(checks.is_visible, question)):
+        question = as_question(self._asked(inputs))
+        if not question:
             return {self.memory_key: ""}
         found = recall(self.memory, bank_of(self.bank_id), question, **self.options)
         return {self.memory_key: section(found.text)}
@@ -119,8 +121,7 @@ class HindsightMemory(BaseMemory):
 
     def clear(self) -> None:
         """Forget this session."""
-        with contextlib.suppress(BankNotFoundError, DocumentNotFoundError):
-            self.memory.forget(bank_of(self.bank_id), document_id=self.session_id)
+        forget_document(self.memory, bank_of(self.bank_id), self.session_id)
 
     def _asked(self, inputs: Mapping[str, Any]) -> str:
         own = {self.memory_key, "stop"}

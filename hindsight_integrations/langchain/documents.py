@@ -1,31 +1,10 @@
-"""What recall found, in LangChain's terms."""
+"""What recall found, as LangChain's documents."""
 
 from __future__ import annotations
 
-import logging
-from typing import Any
-
 from langchain_core.documents import Document
 
-from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import BankNotFoundError
-from hindsight_integrations.results import Recalled, RecallResult
-
-log = logging.getLogger("hindsight_integrations")
-
-
-def recall(memory: Hindsight, bank_id: str, query: str, **options: Any) -> RecallResult:
-    """`Hindsight.recall`, for which a bank that does not exist yet is an empty one.
-
-    Parts of recall that failed, and were left out, are logged: an agent has nowhere to look.
-    """
-    try:
-        result = memory.recall(bank_id, query, **options)
-    except BankNotFoundError:
-        return RecallResult((bank_id,), query)
-    for failure in result.failures:
-        log.warning("a recall in bank %r went on without %s", bank_id, failure)
-    return result
+from hindsight_integrations.results import Recalled
 
 
 def as_document(recalled: Recalled) -> Document:

@@ -7,7 +7,6 @@ New code has agents with a checkpointer, and `HindsightMiddleware`.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import uuid
 from collections.abc import Sequence
 
@@ -16,8 +15,8 @@ from langchain_core.messages import BaseMessage, message_to_dict, messages_from_
 from langgraph.store.base import PutOp
 
 from hindsight_integrations import checks
+from hindsight_integrations.adapting.banks import forget_document
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import BankNotFoundError, DocumentNotFoundError
 from hindsight_integrations.langchain.bank import BankId, bank_of, checked_bank
 from hindsight_integrations.langchain.messages import conversation
 from hindsight_integrations.langchain.store import HindsightStore
@@ -120,8 +119,7 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
         """Delete the session's messages, and the memories made of them."""
         kept = self._store.search(self._place, limit=MOST)
         self._store.batch(PutOp(self._place, item.key, None) for item in kept)
-        with contextlib.suppress(BankNotFoundError, DocumentNotFoundError):
-            self._memory.forget(bank_of(self._bank_id), document_id=self._session)
+        forget_document(self._memory, bank_of(self._bank_id), self._session)
 
     async def aget_messages(self) -> list[BaseMessage]:
         """`messages`, without blocking the event loop."""

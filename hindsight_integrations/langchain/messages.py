@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from hindsight_integrations import checks
+from hindsight_integrations.adapting.texts import as_question
 from hindsight_integrations.model import Message
-from hindsight_integrations.prompts import REMEMBERED
-from hindsight_integrations.retain.fence import fence, strip_fenced
 
 USER = "user"
 ASSISTANT = "assistant"
@@ -18,11 +17,10 @@ BEGINNING = ""
 """Marks the place before the first message."""
 
 
-def question_in(messages: Sequence[BaseMessage]) -> str | None:
-    """What the last human message asks, as far as recall reads; None if it has no text."""
+def question_in(messages: Sequence[BaseMessage]) -> str:
+    """What the last human message asks; "" if it says nothing."""
     asked = next((m for m in reversed(messages) if isinstance(m, HumanMessage)), None)
-    text = strip_fenced(str(asked.text)).strip() if asked else ""
-    return text[: checks.MAX_QUERY] if any(map(checks.is_visible, text)) else None
+    return as_question(str(asked.text)) if asked else ""
 
 
 def last_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -62,14 +60,8 @@ def conversation(messages: Sequence[BaseMessage]) -> list[Message]:
             id=message.id,
         )
         for message in _heard(messages)
-        if isinstance(message, HumanMessage | AIMessage)
-        and any(map(checks.is_visible, str(message.text)))
+        if isinstance(message, HumanMessage | AIMessage) and not checks.is_blank(str(message.text))
     ]
-
-
-def section(memories: str) -> str:
-    """Recalled text as it goes into a prompt: fenced, so that it is not retained in its turn."""
-    return f"{REMEMBERED}\n{fence(memories)}" if memories else ""
 
 
 def with_section(system: SystemMessage | None, text: str) -> SystemMessage:

@@ -13,16 +13,17 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from hindsight_integrations import checks
+from hindsight_integrations.adapting.banks import recall
+from hindsight_integrations.adapting.options import check_options, options_of
+from hindsight_integrations.adapting.texts import section
 from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.langchain.bank import BankId, bank_of, checked_bank, thread_of
-from hindsight_integrations.langchain.documents import recall
 from hindsight_integrations.langchain.messages import (
     conversation,
     mark_before_last_turn,
     question_in,
-    section,
     since,
     with_section,
 )
@@ -152,6 +153,8 @@ class HindsightMiddleware(AgentMiddleware[HindsightState, Any, Any]):
         self.on_failure: OnFailure = on_failure
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
         self.retain_options = dict(retain_options or {})
+        check_options(self.recall_options, options_of(Hindsight.recall))
+        check_options(self.retain_options, options_of(Hindsight.retain_messages))
         self._name = _node_name(f"HindsightMiddleware[{_title(bank_id)}]" if name is None else name)
 
     @property
@@ -226,7 +229,7 @@ class HindsightMiddleware(AgentMiddleware[HindsightState, Any, Any]):
 
     def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
         question = question_in(messages)
-        if question is None:
+        if not question:
             return ""
         bank = bank_of(self.bank_id, runtime)
         try:

@@ -8,15 +8,12 @@ from typing import Any, TypeAlias
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
+from hindsight_integrations.adapting.banks import recall
+from hindsight_integrations.adapting.options import check_options, options_of
+from hindsight_integrations.adapting.texts import section
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.langchain.bank import BankId, bank_of, checked_bank, thread_of
-from hindsight_integrations.langchain.documents import recall
-from hindsight_integrations.langchain.messages import (
-    conversation,
-    last_turn,
-    question_in,
-    section,
-)
+from hindsight_integrations.langchain.messages import conversation, last_turn, question_in
 
 Node: TypeAlias = Callable[[Any, Runtime[Any]], dict[str, Any]]
 
@@ -40,6 +37,9 @@ def recall_node(
         messages: the field of the state that holds the conversation.
         into: the field that the text goes into.
         **options: anything else that `Hindsight.recall` takes.
+
+    Raises:
+        InvalidInputError: the bank cannot be used, or an option has no such name.
 
     Example:
         ```python
@@ -77,10 +77,11 @@ def recall_node(
         ```
     """
     checked_bank(bank_id)
+    check_options(options, options_of(Hindsight.recall))
 
     def recalling(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
         question = question_in(_messages(state, messages))
-        if question is None:
+        if not question:
             return {into: ""}
         found = recall(memory, bank_of(bank_id, runtime), question, **options)
         return {into: section(found.text)}
@@ -101,6 +102,9 @@ def retain_node(
         messages: the field of the state that holds the conversation.
         **options: anything else that `Hindsight.retain_messages` takes, such as `tags`.
 
+    Raises:
+        InvalidInputError: the bank cannot be used, or an option has no such name.
+
     Example:
         ```python
         from hindsight_integrations import Hindsight
@@ -120,6 +124,7 @@ def retain_node(
         ```
     """
     checked_bank(bank_id)
+    check_options(options, options_of(Hindsight.retain_messages))
 
     def retaining(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
         said = conversation(last_turn(_messages(state, messages)))

@@ -13,10 +13,12 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from pydantic import Field, PositiveInt, field_validator
 
 from hindsight_integrations import checks
+from hindsight_integrations.adapting.banks import recall
+from hindsight_integrations.adapting.options import check_options, options_of
 from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.langchain.bank import BankId, bank_of, checked_bank
-from hindsight_integrations.langchain.documents import as_document, recall
+from hindsight_integrations.langchain.documents import as_document
 
 
 class HindsightRetriever(BaseRetriever):
@@ -129,6 +131,12 @@ class HindsightRetriever(BaseRetriever):
     def _check_bank(cls, value: BankId) -> BankId:
         return checked_bank(value)
 
+    @field_validator("options")
+    @classmethod
+    def _check_options(cls, value: dict[str, Any]) -> dict[str, Any]:
+        check_options(value, options_of(Hindsight.recall))
+        return value
+
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
@@ -140,8 +148,9 @@ class HindsightRetriever(BaseRetriever):
         return await self._arecalled(query, options)
 
     def _recalled(self, query: str, given: dict[str, Any]) -> list[Document]:
+        k = given.pop("k", self.k)
+        check_options(given, options_of(Hindsight.recall))
         options = {"max_tokens": self.max_tokens, **self.options, **given}
-        k = options.pop("k", self.k)
         wanted = None if k is None else checks.positive("k", k)
         result = recall(self.memory, bank_of(self.bank_id), query, **options)
         return [as_document(found) for found in result.memories[:wanted]]

@@ -13,8 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from types import TracebackType
-from typing import Any, Self, TypeGuard
+from typing import Any, TypeGuard
 
 from langgraph.store.base import (
     BaseStore,
@@ -31,6 +30,7 @@ from langgraph.store.base import (
 from langgraph.store.base import Item as StoredItem
 
 from hindsight_integrations import checks
+from hindsight_integrations.asynchronous import Closing
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.langchain import store_index as index
@@ -43,7 +43,7 @@ from hindsight_integrations.model import as_moment, utc_now
 log = logging.getLogger("hindsight_integrations")
 
 
-class HindsightStore(BaseStore):
+class HindsightStore(Closing, BaseStore):
     """LangGraph's long-term store, searched by time, people, meaning and exact terms at once.
 
     `get`, `put`, `delete`, filters, namespaces and time-to-live are those of an exact table.
@@ -173,17 +173,6 @@ class HindsightStore(BaseStore):
         with self._lock:
             self._table.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _read(self, bank: str, op: Op, scores: Mapping[str, float] | None, now: datetime) -> Result:
         if isinstance(op, ListNamespacesOp):
             found = [n for n in self._table.namespaces(bank) if fits(n, op.match_conditions)]
@@ -269,7 +258,7 @@ def _check(op: Op) -> None:
 
 def _asks(op: Op) -> TypeGuard[SearchOp]:
     """Whether it is a search with a query that says something."""
-    return isinstance(op, SearchOp) and any(map(checks.is_visible, op.query or ""))
+    return isinstance(op, SearchOp) and not checks.is_blank(op.query or "")
 
 
 def _fields(row: Row) -> dict[str, Any]:

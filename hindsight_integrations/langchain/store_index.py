@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Sequence
 
 from hindsight_integrations import checks
+from hindsight_integrations.adapting.banks import forget_document, recall
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import (
-    BankNotFoundError,
-    DocumentNotFoundError,
-    InvalidInputError,
-)
-from hindsight_integrations.langchain.documents import recall
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.langchain.store_filter import Namespace
 from hindsight_integrations.langchain.store_table import Unsent, digest
 from hindsight_integrations.retain.request import Item
@@ -61,8 +56,7 @@ def tell(memory: Hindsight, bank: str, changes: Sequence[Unsent]) -> None:
             log.warning("queries will not find the item %r: %s", key, failed.error)
     for change in changes:
         if not change.text:
-            with contextlib.suppress(BankNotFoundError, DocumentNotFoundError):
-                memory.forget(bank, document_id=name_of(change.namespace, change.key))
+            forget_document(memory, bank, name_of(change.namespace, change.key))
 
 
 def name_of(namespace: Namespace, key: str) -> str:

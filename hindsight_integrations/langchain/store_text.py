@@ -29,7 +29,7 @@ def searched_text(
     found = (
         leaves(value) if path == WHOLE else get_text_at_path(dict(value), path) for path in paths
     )
-    return "\n".join(text for texts in found for text in texts if any(map(checks.is_visible, text)))
+    return "\n".join(text for texts in found for text in texts if not checks.is_blank(text))
 
 
 def leaves(value: object, name: str = "") -> Iterator[str]:

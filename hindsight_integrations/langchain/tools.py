@@ -7,7 +7,6 @@ of the engine becomes the tool's answer, so that the model can mend its call.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,13 +14,12 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, Field, create_model
 
+from hindsight_integrations.adapting import banks, texts
+from hindsight_integrations.adapting.options import check_options, options_of
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import BankNotFoundError, HindsightError, InvalidInputError
+from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.langchain.bank import BankId, bank_of, checked_bank
-from hindsight_integrations.langchain.documents import as_document, recall
-from hindsight_integrations.reflections import NOTHING_FOUND
-from hindsight_integrations.results import Recalled
-from hindsight_integrations.retain.fence import fence
+from hindsight_integrations.langchain.documents import as_document
 
 Answer = tuple[str, dict[str, Any]]
 """What the model reads, and the artifact for the program."""
@@ -107,8 +105,7 @@ def retain_tool(
     def act(bank: str, content: str, **options: Any) -> Answer:
         result = memory.retain(bank, content, **options)
         known = [skipped.memory_id for skipped in result.skipped if skipped.memory_id]
-        told = f"Stored {', '.join(result.ids)}." if result.stored else "Nothing new in it."
-        return told, {"stored": list(result.ids), "known": known}
+        return texts.told_of_retain(result), {"stored": list(result.ids), "known": known}
 
     return _tool(name, description, RetainArguments, act, memory.retain, bank_id, pinned)
 
@@ -150,12 +147,12 @@ def recall_tool(
     """
 
     def act(bank: str, query: str, **options: Any) -> Answer:
-        result = recall(memory, bank, query, **options)
+        result = banks.recall(memory, bank, query, **options)
         artifact = {
             "memories": [as_document(found).metadata | {"text": found.text} for found in result],
             "failures": [str(failure) for failure in result.failures],
         }
-        return fence("\n".join(map(_line, result))) if result else NOTHING_FOUND, artifact
+        return texts.told_of_recall(result), artifact
 
     return _tool(name, description, RecallArguments, act, memory.recall, bank_id, pinned)
 
@@ -197,16 +194,13 @@ def reflect_tool(
     """
 
     def act(bank: str, query: str, **options: Any) -> Answer:
-        try:
-            result = memory.reflect(bank, query, **options)
-        except BankNotFoundError:
-            return NOTHING_FOUND, {"sources": [], "structured": None}
+        result = banks.reflect(memory, bank, query, **options)
         form = result.structured
         artifact = {
             "sources": list(result.sources),
             "structured": form.model_dump(mode="json") if isinstance(form, BaseModel) else form,
         }
-        return fence(result.text), artifact
+        return texts.told_of_reflect(result), artifact
 
     return _tool(name, description, ReflectArguments, act, memory.reflect, bank_id, pinned)
 
@@ -234,18 +228,17 @@ def forget_tool(
         memory = Hindsight.in_memory()
         stored = memory.retain("alice", "The code of the safe is 4711.")
         forget = forget_tool(memory, "alice")
-        print(forget.invoke({"ids": list(stored.ids)}))
+        print(forget.invoke({"ids": list(stored.ids)}).startswith("Forgotten: m-"))
         ```
 
         ```text
-        Forgot 1 memory.
+        True
         ```
     """
 
     def act(bank: str, ids: Sequence[str]) -> Answer:
-        gone = memory.forget(bank, ids)
-        count = "1 memory" if len(gone) == 1 else f"{len(gone)} memories"
-        return f"Forgot {count}.", {"forgotten": list(gone)}
+        gone = banks.forget(memory, bank, ids)
+        return texts.told_of_forget(gone), {"forgotten": list(gone)}
 
     return _tool(name, description, ForgetArguments, act, memory.forget, bank_id, {})
 
@@ -261,7 +254,7 @@ def _tool(
 ) -> BaseTool:
     """`act` as a tool: called with the bank, what the model gave, and what is pinned."""
     checked_bank(bank_id)
-    _check_pinned(pinned, verb, arguments)
+    check_options(pinned, options_of(verb))
 
     def run(runtime: ToolRuntime = None, **given: Any) -> Answer:  # type: ignore[assignment]
         try:
@@ -283,17 +276,6 @@ def _tool(
     )
 
 
-def _check_pinned(
-    pinned: Mapping[str, Any], verb: Callable[..., object], arguments: type[BaseModel]
-) -> None:
-    asked = next(iter(arguments.model_fields))  # what the model is there to say
-    known = inspect.signature(verb).parameters.keys() - {"bank_id", asked}
-    if unknown := sorted(pinned.keys() - known):
-        raise InvalidInputError(
-            f"{unknown[0]!r} cannot be pinned; choose from {', '.join(sorted(known))}"
-        )
-
-
 def _without(arguments: type[BaseModel], pinned: Mapping[str, Any]) -> type[BaseModel]:
     """The arguments that are left to the model."""
     shown: dict[str, Any] = {
@@ -302,8 +284,3 @@ def _without(arguments: type[BaseModel], pinned: Mapping[str, Any]) -> type[Base
         if name not in pinned
     }
     return create_model(arguments.__name__, __doc__=arguments.__doc__, **shown)
-
-
-def _line(recalled: Recalled) -> str:
-    """A memory as a model reads it: when it was said, the text, and its id for `forget`."""
-    return f"[{recalled.memory.mentioned_at:%d %b %Y}] {recalled.text} (id: {recalled.id})"

@@ -9,14 +9,11 @@ Each part takes the engine and a bank, and works alike in synchronous and asynch
 LlamaIndex is imported when the first name is used.
 """
 
-# ruff: noqa: F401 (imported for type checkers only; `__getattr__` loads them)
-
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.errors import MissingExtraError
+from hindsight_integrations.adapting.lazy import loader
 
 if TYPE_CHECKING:
     from hindsight_integrations.llamaindex.block import HindsightMemoryBlock
@@ -28,34 +25,37 @@ if TYPE_CHECKING:
     from hindsight_integrations.llamaindex.retriever import HindsightRetriever, RecallQuery
     from hindsight_integrations.llamaindex.tools import HindsightToolSpec
 
-_HOMES = {
-    "block": ("HindsightMemoryBlock",),
-    "ingest": ("HindsightTransform",),
-    "memory": ("HindsightMemory", "HindsightSerializer"),
-    "models": ("FunctionLLM", "HindsightEmbedding"),
-    "postprocess": ("HindsightRerank", "HindsightTimeFilter"),
-    "query_engine": ("HindsightQueryEngine",),
-    "retriever": ("HindsightRetriever", "RecallQuery"),
-    "tools": ("HindsightToolSpec",),
+_HOME_OF = {
+    "FunctionLLM": "models",
+    "HindsightEmbedding": "models",
+    "HindsightMemory": "memory",
+    "HindsightMemoryBlock": "block",
+    "HindsightQueryEngine": "query_engine",
+    "HindsightRerank": "postprocess",
+    "HindsightRetriever": "retriever",
+    "HindsightSerializer": "memory",
+    "HindsightTimeFilter": "postprocess",
+    "HindsightToolSpec": "tools",
+    "HindsightTransform": "ingest",
+    "RecallQuery": "retriever",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [*sorted(_HOME_OF)]
+__all__ = [
+    "FunctionLLM",
+    "HindsightEmbedding",
+    "HindsightMemory",
+    "HindsightMemoryBlock",
+    "HindsightQueryEngine",
+    "HindsightRerank",
+    "HindsightRetriever",
+    "HindsightSerializer",
+    "HindsightTimeFilter",
+    "HindsightToolSpec",
+    "HindsightTransform",
+    "RecallQuery",
+]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        value: object = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("llama_index"):
-            raise
-        raise MissingExtraError(
-            f"{name} needs LlamaIndex; run: pip install 'hindsight-integrations[llamaindex]'"
-        ) from error
-    globals()[name] = value
-    return value
+__getattr__ = loader(__name__, _HOME_OF, {"llama_index": '"hindsight-integrations[llamaindex]"'})
 
 
 def __dir__() -> list[str]:

@@ -12,15 +12,10 @@ from llama_index.core.memory import BaseMemory, BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
 
 from hindsight_integrations import checks
+from hindsight_integrations.adapting.texts import shortened
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.language import tokens
-from hindsight_integrations.llamaindex.chat import (
-    SPEAKERS,
-    ChatOptions,
-    Chats,
-    chat_options,
-    shortened,
-)
+from hindsight_integrations.llamaindex.chat import SPEAKERS, ChatOptions, Chats, chat_options
 
 Retaining = Literal["eager", "overflow", "never"]
 

@@ -11,14 +11,15 @@ from typing import NamedTuple, TypedDict
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
+from hindsight_integrations.adapting.banks import recall
+from hindsight_integrations.adapting.options import check_options
+from hindsight_integrations.adapting.texts import as_question, section
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.language import tokens
-from hindsight_integrations.language.tokens import Tokenizer
-from hindsight_integrations.llamaindex.options import as_question, checked_options, recall
 from hindsight_integrations.model import MemoryType, Message
 from hindsight_integrations.recall.pack import pack
 from hindsight_integrations.recall.request import Where
-from hindsight_integrations.retain.fence import FENCE_END, FENCE_START, fence, strip_fenced
+from hindsight_integrations.retain.fence import strip_fenced
 from hindsight_integrations.retain.request import digest
 
 SPEAKERS = {"user": "user", "assistant": "assistant"}
@@ -56,7 +57,7 @@ def chat_options(given: ChatOptions) -> ChatOptions:
     Raises:
         InvalidInputError: one has no such name.
     """
-    checked_options(given, ChatOptions)
+    check_options(given, ChatOptions.__annotations__)
     return {"max_tokens": MAX_TOKENS, **given}
 
 
@@ -90,23 +91,6 @@ def said(messages: Iterable[ChatMessage], speakers: Mapping[str, str]) -> list[M
         if text.strip() and (speaker := speakers.get(message.role.value)):
             found.append(Message(speaker, text.strip()))
     return found
-
-
-def shortened(recalled: str, saving: int, tokenizer: Tokenizer) -> str | None:
-    """Fenced text, `saving` tokens shorter by its least relevant lines; None if none can stay.
-
-    A line goes whole: half a statement can say the opposite.
-    """
-    room = tokenizer.count(recalled) - saving
-    lines = recalled.splitlines()[1:-1]
-    while lines:
-        lines.pop()
-        while lines and lines[-1].startswith("["):  # the date of lines that are gone
-            lines.pop()
-        text = "\n".join([FENCE_START, *lines, FENCE_END])
-        if lines and tokenizer.count(text) <= room:
-            return text
-    return None
 
 
 def _alike(one: ChatMessage, other: ChatMessage) -> bool:
@@ -150,7 +134,7 @@ class Chats:
     ) -> str:
         """What the bank holds on the last turn, fenced, without what is `shown` anyway; or ""."""
         turn = last_turn(messages)
-        question = as_question(strip_fenced(turn.question)) if turn else ""
+        question = as_question(turn.question) if turn else ""
         if not question:
             return ""
         session = self._session(session_id)
@@ -182,11 +166,11 @@ class Chats:
         visible = "\n".join(message.content or "" for message in shown)
         unseen = [
             one.memory
-            for one in recall(self.memory, self.bank_id, question, options)
+            for one in recall(self.memory, self.bank_id, question, **options)
             if one.memory.text not in visible
         ]
         packed = pack(unseen, room, tokens.count, tokens.truncate)
-        return fence(packed.text) if packed.text else ""
+        return section(packed.text)
 
     def _scope(self, session_id: str | None) -> str | None:
         return (session_id or self._unnamed) if self.separate else None

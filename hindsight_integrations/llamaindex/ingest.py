@@ -6,7 +6,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -15,6 +15,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from hindsight_integrations import checks
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.llamaindex.nodes import moment
 from hindsight_integrations.retain.request import Item
 
 
@@ -99,9 +100,10 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
 
     def _item(self, document_id: str, nodes: Sequence[BaseNode]) -> Item:
         metadata = _shared([node.metadata for node in nodes])
+        key = self.timestamp_key
         return Item(
             "\n\n".join(node.get_content(MetadataMode.NONE) for node in nodes),
-            timestamp=_moment(metadata.get(self.timestamp_key)) if self.timestamp_key else None,
+            timestamp=moment(key, metadata[key]) if key and metadata.get(key) else None,
             document_id=document_id,
             metadata={name: _plain(value) for name, value in metadata.items() if value is not None},
             tags=self.tags,
@@ -112,7 +114,7 @@ def _documents(nodes: Sequence[BaseNode]) -> dict[str, list[BaseNode]]:
     """Nodes with text, by the document they are, or are of; in order."""
     found: dict[str, list[BaseNode]] = {}
     for node in nodes:
-        if any(map(checks.is_visible, node.get_content(MetadataMode.NONE))):
+        if not checks.is_blank(node.get_content(MetadataMode.NONE)):
             found.setdefault(node.ref_doc_id or node.node_id, []).append(node)
     return found
 
@@ -134,17 +136,3 @@ def _plain(value: object) -> str | int | float | bool:
     if isinstance(value, date):
         return value.isoformat()
     return json.dumps(value, default=str, ensure_ascii=False)
-
-
-def _moment(value: object) -> datetime | None:
-    if value is None or isinstance(value, datetime):
-        return value
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day)
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError as error:
-        raise InvalidInputError(
-            f"a document's timestamp is {checks.shown(value)}; give a datetime or ISO 8601 text, "
-            "such as 2024-05-07T13:56"
-        ) from error

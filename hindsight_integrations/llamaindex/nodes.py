@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
+from hindsight_integrations import checks
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import Memory
 from hindsight_integrations.results import Recalled
 
@@ -54,3 +57,20 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
         excluded_embed_metadata_keys=list(metadata),
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=source)} if source else {},
     )
+
+
+def moment(field: str, value: object) -> datetime:
+    """A moment in a node's metadata: a datetime, a date, or either as ISO 8601 text.
+
+    Raises:
+        InvalidInputError: it is none of these.
+    """
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(str(value))
+    except ValueError as error:
+        raise InvalidInputError(
+            f"a node's {field} is {checks.shown(value)}; give a datetime or ISO 8601 text, such as "
+            "2024-05-07T13:56"
+        ) from error

@@ -1,24 +1,17 @@
-"""Recall as the adapters ask for it: options by name, and a missing bank taken as an empty one."""
+"""The options of recall, typed, and LlamaIndex's metadata filters as its conditions."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypedDict
 
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilters
 
-from hindsight_integrations import checks
-from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import BankNotFoundError, InvalidInputError
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import MemoryType, TimeSpan
 from hindsight_integrations.recall.request import Where
-from hindsight_integrations.results import Arm, RecallResult
-
-log = logging.getLogger("hindsight_integrations")
-
-BankIds = str | Sequence[str]
+from hindsight_integrations.results import Arm
 
 
 class RecallOptions(TypedDict, total=False):
@@ -39,44 +32,6 @@ class RecallOptions(TypedDict, total=False):
     chunk_tokens: int
     entity_tokens: int
     prefer_observations: bool
-
-
-def checked_options(given: Mapping[str, object], kind: type = RecallOptions) -> None:
-    """Refuse, when an adapter is made, an option that would only fail when it is used.
-
-    Raises:
-        InvalidInputError: one has no such name.
-    """
-    known = kind.__annotations__
-    if unknown := sorted(set(given) - set(known)):
-        raise InvalidInputError(f"no option is called {unknown[0]!r}; there are {', '.join(known)}")
-
-
-def recall(
-    memory: Hindsight, bank_id: BankIds, query: str, options: Mapping[str, Any]
-) -> RecallResult:
-    """What the banks hold on a question; nothing for those that do not exist.
-
-    Raises:
-        InvalidInputError: an argument cannot be used.
-        StoreUnavailableError: every arm failed. If only some did, the log says so.
-    """
-    try:
-        result = memory.recall(bank_id, query, **options)
-    except BankNotFoundError:
-        banks = [] if isinstance(bank_id, str) else [b for b in bank_id if _exists(memory, b)]
-        if not banks:
-            return RecallResult(_listed(bank_id), query)
-        result = memory.recall(banks, query, **options)
-    for failure in result.failures:
-        log.warning("recall went on without a part that failed: %s", failure)
-    return result
-
-
-def as_question(text: str) -> str:
-    """A text of any length, such as a whole chat message, cut to what can be asked; "" if blank."""
-    text = text.strip()
-    return text[: checks.MAX_QUERY] if any(map(checks.is_visible, text)) else ""
 
 
 _OPERATORS = {
@@ -121,15 +76,3 @@ def _tests(filters: MetadataFilters) -> Iterator[tuple[str, str, object]]:
                 f"the filter on {each.key!r} uses {each.operator.value!r}; recall has "
                 f"{', '.join(operator.value for operator in _OPERATORS)}"
             )
-
-
-def _exists(memory: Hindsight, bank_id: str) -> bool:
-    try:
-        memory.banks.get(bank_id)
-    except BankNotFoundError:
-        return False
-    return True
-
-
-def _listed(bank_id: BankIds) -> tuple[str, ...]:
-    return (bank_id,) if isinstance(bank_id, str) else tuple(bank_id)

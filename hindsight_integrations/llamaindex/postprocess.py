@@ -12,6 +12,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, Query
 from hindsight_integrations import checks
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.language.time import parse_query
+from hindsight_integrations.llamaindex.nodes import moment
 from hindsight_integrations.model import Memory, TimeSpan, utc_now
 from hindsight_integrations.recall.ports import Reranker
 from hindsight_integrations.recall.rerankers import LateInteraction, as_reranker, best_first
@@ -123,17 +124,6 @@ def _memory(node: BaseNode) -> Memory:
 def _span(metadata: Mapping[str, object], time_key: str) -> TimeSpan | None:
     start, end = metadata.get("occurred_start"), metadata.get("occurred_end")
     if start and end:
-        return TimeSpan(_moment("occurred_start", start), _moment("occurred_end", end))
+        return TimeSpan(moment("occurred_start", start), moment("occurred_end", end))
     said = metadata.get(time_key)
-    return TimeSpan.of_day(_moment(time_key, said)) if said else None
-
-
-def _moment(key: str, value: object) -> datetime:
-    if isinstance(value, datetime):
-        return value
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError as error:
-        raise InvalidInputError(
-            f"a node's {key} is {checks.shown(value)}; give ISO 8601, such as 2024-05-07T13:56"
-        ) from error
+    return TimeSpan.of_day(moment(time_key, said)) if said else None

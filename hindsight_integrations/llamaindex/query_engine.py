@@ -15,14 +15,14 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
 from pydantic import BaseModel
 
+from hindsight_integrations.adapting.banks import reflect
+from hindsight_integrations.adapting.options import check_options
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.llamaindex.nodes import memory_node
-from hindsight_integrations.llamaindex.options import checked_options
 from hindsight_integrations.llamaindex.retriever import RecallQuery
 from hindsight_integrations.model import Memory, MemoryType, MentalModel
 from hindsight_integrations.recall.request import Where
-from hindsight_integrations.reflections import NOTHING_FOUND, Reflection
+from hindsight_integrations.reflections import Reflection
 
 
 class ReflectOptions(TypedDict, total=False):
@@ -77,7 +77,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
         callback_manager: CallbackManager | None = None,
         **options: Unpack[ReflectOptions],
     ) -> None:
-        checked_options(options, ReflectOptions)
+        check_options(options, ReflectOptions.__annotations__)
         self._memory = memory
         self._bank_id = bank_id
         self._options = options
@@ -94,12 +94,9 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
     def _query(self, query_bundle: QueryBundle) -> Response:
         options = self._options
         if isinstance(query_bundle, RecallQuery):
-            checked_options(query_bundle.options, ReflectOptions)
+            check_options(query_bundle.options, ReflectOptions.__annotations__)
             options = {**options, **query_bundle.options}  # type: ignore[typeddict-unknown-key]
-        try:
-            found = self._memory.reflect(self._bank_id, query_bundle.query_str, **options)
-        except BankNotFoundError:
-            return Response(NOTHING_FOUND)
+        found = reflect(self._memory, self._bank_id, query_bundle.query_str, **options)
         return Response(found.text, _cited(found), _details(found))
 
     async def _aquery(self, query_bundle: QueryBundle) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Unpack
 
@@ -12,16 +13,12 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
 
 from hindsight_integrations import checks
+from hindsight_integrations.adapting.banks import recall
+from hindsight_integrations.adapting.options import check_options
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.llamaindex.nodes import recalled_nodes
-from hindsight_integrations.llamaindex.options import (
-    BankIds,
-    RecallOptions,
-    checked_options,
-    recall,
-    where_from,
-)
+from hindsight_integrations.llamaindex.options import RecallOptions, where_from
 
 
 @dataclass
@@ -69,14 +66,14 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
     def __init__(
         self,
         memory: Hindsight,
-        bank_id: BankIds,
+        bank_id: str | Sequence[str],
         *,
         similarity_top_k: int | None = None,
         filters: MetadataFilters | None = None,
         callback_manager: CallbackManager | None = None,
         **options: Unpack[RecallOptions],
     ) -> None:
-        checked_options(options)
+        check_options(options, RecallOptions.__annotations__)
         if similarity_top_k is not None:
             checks.positive("similarity_top_k", similarity_top_k)
         if filters is not None:
@@ -92,9 +89,9 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         options = self._options
         if isinstance(query_bundle, RecallQuery):
-            checked_options(query_bundle.options)
+            check_options(query_bundle.options, RecallOptions.__annotations__)
             options = {**options, **query_bundle.options}
-        result = recall(self._memory, self._bank_id, query_bundle.query_str, options)
+        result = recall(self._memory, self._bank_id, query_bundle.query_str, **options)
         return recalled_nodes(result.memories[: self._most])
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -6,15 +6,10 @@ from typing import ClassVar, Unpack
 
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
+from hindsight_integrations.adapting import banks, texts
 from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import BankNotFoundError, MemoryNotFoundError
-from hindsight_integrations.llamaindex import options
 from hindsight_integrations.llamaindex.chat import ChatOptions, chat_options
-from hindsight_integrations.model import Memory
-from hindsight_integrations.recall.render import header, line
-from hindsight_integrations.reflections import NOTHING_FOUND
-from hindsight_integrations.retain.fence import fence
 
 
 class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
@@ -69,7 +64,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
             content (str): Whole sentences that can be understood alone, with names and dates.
         """
         result = self._memory.retain(self._bank_id, content, tags=self._options.get("tags", ()))
-        return f"Remembered: {', '.join(result.ids)}" if result.stored else "Nothing new in it."
+        return texts.told_of_retain(result)
 
     def recall(self, query: str) -> str:
         """Look up what is remembered from earlier conversations.
@@ -77,8 +72,8 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         Args:
             query (str): The question, with names and times as far as they are known.
         """
-        found = options.recall(self._memory, self._bank_id, query, self._options)
-        return fence("\n".join(_line(one.memory) for one in found) or NOTHING_FOUND)
+        found = banks.recall(self._memory, self._bank_id, query, **self._options)
+        return texts.told_of_recall(found)
 
     def reflect(self, query: str) -> str:
         """Think over all that is remembered, and answer from it. Slower than recall, and deeper.
@@ -86,11 +81,8 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         Args:
             query (str): The question.
         """
-        try:
-            found = self._memory.reflect(self._bank_id, query, llm=self._llm, **self._options)
-        except BankNotFoundError:
-            return fence(NOTHING_FOUND)
-        return fence(found.text)
+        found = banks.reflect(self._memory, self._bank_id, query, llm=self._llm, **self._options)
+        return texts.told_of_reflect(found)
 
     def forget(self, memory_ids: list[str]) -> str:
         """Delete memories for good, if the user asks for it.
@@ -98,17 +90,9 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         Args:
             memory_ids (list): Ids of the memories, as recall gives them.
         """
-        try:
-            gone = self._memory.forget(self._bank_id, memory_ids)
-        except BankNotFoundError as error:
-            raise MemoryNotFoundError("nothing is remembered; nothing was deleted") from error
-        return f"Forgotten: {', '.join(gone)}"
+        return texts.told_of_forget(banks.forget(self._memory, self._bank_id, memory_ids))
 
     aretain = twin(retain)
     arecall = twin(recall)
     areflect = twin(reflect)
     aforget = twin(forget)
-
-
-def _line(memory: Memory) -> str:
-    return f"{header(memory)} {line(memory)} (id {memory.id})"

@@ -38,13 +38,13 @@ class Weights:
     """Cosine of the embeddings."""
     terms: float = 0.3
     """BM25."""
-    date: float = 2.5
+    date: float = 3.0
     """Fit of the memory's times to the window asked for, 0 to 1."""
-    neighbours: float = 1.0
+    neighbours: float = 0.8
     """What the turns before and after have in common with the question."""
-    further: float = 0.2
+    further: float = 0.5
     """The same of those two away."""
-    session: float = 0.5
+    session: float = 0.8
     """What the whole session has in common with the question."""
     speaker: float = 1.8
     """Said by the one person named in the question, 0 or 1."""

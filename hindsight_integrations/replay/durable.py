@@ -8,11 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import TracebackType
-from typing import Self
 
 from hindsight_integrations import checks
-from hindsight_integrations.asynchronous import twin
+from hindsight_integrations.asynchronous import Closing, twin
 from hindsight_integrations.catalog.maintenance import Health, PartHealth
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import HindsightError, StoreUnavailableError
@@ -53,7 +51,7 @@ class Receipt:
     queued: tuple[str, ...] = ()
 
 
-class DurableRetain:
+class DurableRetain(Closing):
     """Retains into a memory whose stores may be away, by way of a queue on disk.
 
     Each call is written to the queue before it is sent. If the store takes it, the receipt says
@@ -233,28 +231,6 @@ class DurableRetain:
             self._queue.close()
             if self._open is not None and self._memory is not None:
                 self._memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     def __repr__(self) -> str:
         return f"DurableRetain({str(self._queue.path)!r})"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
 
+from hindsight_integrations import checks
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.language.pipeline import Pipeline
 from hindsight_integrations.language.time import find_times
@@ -147,14 +147,10 @@ def _trimmed(text: str, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
     start = 0
     for end in ends:
         part = text[start:end]
-        if any(map(_is_visible, part)):
+        if not checks.is_blank(part):
             first = start + len(part) - len(part.lstrip())
             yield first, start + len(part.rstrip())
         start = end
-
-
-def _is_visible(character: str) -> bool:
-    return unicodedata.category(character)[0] not in "CZ"
 
 
 def _texts(passage: Passage) -> list[str]:

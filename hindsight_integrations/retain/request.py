@@ -143,7 +143,7 @@ def conversation_submission(
     for number, given in enumerate(messages):
         message = _message(given, number)
         text = strip_fenced(checks.text(message.text, f"messages[{number}].text"))
-        if not any(map(checks.is_visible, text)):
+        if checks.is_blank(text):
             continue
         checks.content(text, max_chars)
         moment = checks.moment(f"messages[{number}].timestamp", message.timestamp)

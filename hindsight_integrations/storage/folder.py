@@ -17,10 +17,10 @@ import shlex
 import socket
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 
 from filelock import FileLock, Timeout
 
+from hindsight_integrations.asynchronous import Closing
 from hindsight_integrations.errors import (
     InvalidInputError,
     StoreLockedError,
@@ -29,7 +29,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.model import utc_now
 
 
-class Folder:
+class Folder(Closing):
     """A folder owned by this process until closed. Use `Folder.open`."""
 
     def __init__(self, path: Path, lock: FileLock) -> None:
@@ -89,17 +89,6 @@ class Folder:
         if self._lock.is_locked:
             (self.path / "owner.json").unlink(missing_ok=True)
             self._lock.release()
-
-    def __enter__(self) -> Folder:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Folder({str(self.path)!r})"

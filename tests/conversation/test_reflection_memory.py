@@ -494,7 +494,8 @@ def test_context_is_system_insights_recent_prompt() -> None:
         ("user", "Book me a trip."),
     ]
     lines = context[1]["content"].splitlines()
-    assert lines[1:] == ["<hindsight-memory>", f"- {TRAINS}", f"- {PORTO}", "</hindsight-memory>"]
+    assert lines[0] == "<hindsight-memory>"
+    assert lines[2:] == [f"- {TRAINS}", f"- {PORTO}", "</hindsight-memory>"]
 
 
 def test_context_without_any_of_them() -> None:

@@ -129,8 +129,10 @@ def test_a_state_without_a_question_recalls_and_retains_nothing(
 
 
 @pytest.mark.parametrize("make", [recall_node, retain_node])
-def test_a_bank_that_cannot_be_is_refused_when_the_node_is_made(
+def test_what_cannot_be_used_is_refused_when_the_node_is_made(
     make: Callable[..., Any], engine: Hindsight
 ) -> None:
     with pytest.raises(InvalidInputError, match="blank"):
         make(engine, " ")
+    with pytest.raises(InvalidInputError, match="no option is called 'tag'"):
+        make(engine, "b", tag="a")

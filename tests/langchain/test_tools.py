@@ -56,10 +56,10 @@ async def test_what_one_call_retains_another_recalls_and_a_third_forgets(
     (memory_id,) = stored.artifact["stored"]
     found = await call(mode, recall, query="Where does Alice live?", tags=["move"])
     assert found.content.startswith(FENCE_START)
-    assert f"Alice moved to Bergen in May 2024. (id: {memory_id})" in found.content
+    assert f"Alice moved to Bergen in May 2024. (id {memory_id})" in found.content
     assert found.artifact["memories"][0]["id"] == memory_id
     assert found.artifact["memories"][0]["occurred"][0]["start"].startswith("2024-05-01")
-    assert (await call(mode, forget, ids=[memory_id])).content == "Forgot 1 memory."
+    assert (await call(mode, forget, ids=[memory_id])).content == f"Forgotten: {memory_id}"
     gone = await call(mode, recall, query="Where does Alice live?")
     assert gone.content == NOTHING_FOUND
     assert gone.artifact == {"memories": [], "failures": []}
@@ -161,7 +161,7 @@ async def test_a_pinned_argument_holds_whatever_the_model_gives(
 
 @pytest.mark.parametrize("wrong", ["speed", "query"])
 def test_only_arguments_of_the_verb_can_be_pinned(wrong: str, engine: Hindsight) -> None:
-    with pytest.raises(InvalidInputError, match=f"'{wrong}' cannot be pinned; choose from arms,"):
+    with pytest.raises(InvalidInputError, match=f"no option is called '{wrong}'; there are arms,"):
         recall_tool(engine, "b", **{wrong: "x"})
 
 

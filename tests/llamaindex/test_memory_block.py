@@ -15,7 +15,6 @@ from llama_index.core.workflow import Context
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.language import tokens
 from hindsight_integrations.llamaindex import HindsightMemoryBlock, HindsightToolSpec
-from hindsight_integrations.llamaindex.chat import shortened
 from hindsight_integrations.llamaindex.testing import ScriptedChat, short_chat
 from hindsight_integrations.retain.fence import FENCE_END, FENCE_START, fence
 from tests.llamaindex.engines import AS_SAID, CountingHindsight, Gate
@@ -73,7 +72,7 @@ async def test_on_overflow_only_what_leaves_is_retained_until_it_is_flushed(
 async def test_told_never_to_retain_it_only_recalls(engine: Hindsight, bank: str) -> None:
     engine.retain(bank, "Ruth has nine hives.")
     block = HindsightMemoryBlock(engine, bank, retain="never")
-    async with short_chat(block, session_id="s", token_limit=120) as chat:
+    async with short_chat(block, session_id="s", token_limit=160) as chat:
         for n in range(20):
             await chat.aput(user(f"Message number {n} is about weather."))
         shown = await chat.aget(input="How many hives has Ruth?")
@@ -236,21 +235,6 @@ def test_another_memory_can_be_flushed_too(engine: Hindsight, bank: str) -> None
     buffer = ChatMemoryBuffer.from_defaults(chat_history=[user("My sister keeps bees.")])
     block.flush(buffer, session_id="old")
     assert remembered(engine, bank, "old") == ["My sister keeps bees."]
-
-
-def test_shortened_it_keeps_whole_lines_of_the_most_relevant_under_their_date() -> None:
-    counter = tokens.as_tokenizer()
-    recalled = fence(
-        "[02 Apr 2021, 09:30]\nTomas: Ruth keeps bees.\nTomas: She sells honey in Porto.\n"
-        "[07 May 2023, 12:00]\nTomas: It rained."
-    )
-    kept = shortened(recalled, 5, counter)
-    assert kept == fence(
-        "[02 Apr 2021, 09:30]\nTomas: Ruth keeps bees.\nTomas: She sells honey in Porto."
-    )
-    less = shortened(recalled, counter.count(recalled) - counter.count(kept) + 1, counter)
-    assert less == fence("[02 Apr 2021, 09:30]\nTomas: Ruth keeps bees.")
-    assert shortened(recalled, counter.count(recalled) - 5, counter) is None
 
 
 async def test_a_full_memory_shortens_it_and_stays_within_its_limit(

@@ -46,7 +46,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    assert "pip install 'hindsight-integrations[llamaindex]'" in in_a_new_process(code)
+    assert 'pip install "hindsight-integrations[llamaindex]"' in in_a_new_process(code)
 
 
 @pytest.mark.parametrize("module", EXAMPLES)

@@ -7,18 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import (
     Bank,
     Disposition,
     Memory,
     MemoryType,
     MentalModel,
-    Metadata,
     Precision,
     Source,
     TimeSpan,
 )
+from hindsight_integrations.storage.conditions import metadata_text
 from hindsight_integrations.storage.neo4j.facets import facets_of
 from hindsight_integrations.storage.neo4j.keys import BankKey, vector_key
 from hindsight_integrations.storage.neo4j.lucene import indexed
@@ -96,7 +95,7 @@ def memory_properties(bank: BankKey, seq: int, record: MemoryRecord) -> Properti
         "speaker": memory.speaker,
         "context": memory.context,
         "tags": list(memory.tags),
-        "metadata": _metadata_text(memory.metadata),
+        "metadata": metadata_text(memory.metadata),
         "confidence": memory.confidence,
         "scope": memory.scope,
         "occurred": list(map(_span_text, memory.occurred)),
@@ -223,12 +222,3 @@ def _source_text(source: Source) -> str:
         source.supports,
     )
     return json.dumps(row, ensure_ascii=False)
-
-
-def _metadata_text(metadata: Metadata) -> str:
-    try:
-        return json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"metadata {dict(metadata)!r} holds a number that is not finite; leave it out"
-        ) from error

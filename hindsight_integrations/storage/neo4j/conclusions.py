@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.errors import ConflictError
+from hindsight_integrations.storage.conditions import unsupported
 from hindsight_integrations.storage.neo4j import sources
 from hindsight_integrations.storage.neo4j.connection import gather, run, run_each
 from hindsight_integrations.storage.neo4j.keys import BankKey
@@ -62,10 +62,7 @@ def upheld(
         memory = record.memory
         left = tuple(each for each in memory.sources if each.memory_id not in gone)
         if is_conclusion(memory) and not any(each.supports for each in left):
-            raise ConflictError(
-                f"conclusion {memory.id!r} rests on no memory that bank {bank.id!r} still has; "
-                "draw it anew from what is there"
-            )
+            raise unsupported(bank.id, memory.id)
         kept.append(replace(record, memory=replace(memory, sources=left)))
     return kept
 

@@ -1,7 +1,8 @@
 """One database of a Neo4j server: managed transactions, and errors in our own terms.
 
 The driver runs a transaction again if the server asks for it (a deadlock, a new leader, a broken
-connection), so the work handed to `read` and `write` may run more than once.
+connection), so the work handed to `read` and `write` may run more than once. In a cluster a read
+may go to a member that lags behind; it waits there for all that was written by way of this object.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from hindsight_integrations.errors import (
     MissingExtraError,
     StoreUnavailableError,
 )
+from hindsight_integrations.storage.conditions import storable
 from hindsight_integrations.storage.neo4j.errors import store_error
 
 if TYPE_CHECKING:
-    from neo4j import ManagedTransaction
+    from neo4j import ManagedTransaction, Session
 
 Row: TypeAlias = tuple[Any, ...]
 """What the server returns; typed again by the codecs."""
@@ -96,6 +98,7 @@ class Database:
                 telemetry_disabled=True,
                 user_agent=f"hindsight-integrations/{__version__}",
             )
+            self._bookmarks = GraphDatabase.bookmark_manager()
             try:
                 check_server(self._driver.get_server_info().agent)
             except BaseException:
@@ -108,19 +111,22 @@ class Database:
     def read(self, work: Callable[[ManagedTransaction], T]) -> T:
         """What `work` returns of a transaction that only reads."""
         self._check_open()
-        with self._errors(), self._driver.session(database=self.name) as session:
+        with self._errors(), self._session() as session:
             return session.execute_read(work)
 
     def write(self, work: Callable[[ManagedTransaction], T]) -> T:
         """What `work` returns of a transaction that is committed if it ends well, else undone."""
         self._check_open()
-        with self._errors(), self._driver.session(database=self.name) as session:
+        with self._errors(), self._session() as session:
             return session.execute_write(work)
 
     def close(self) -> None:
         """Close all connections."""
         self._closed = True
         self._driver.close()
+
+    def _session(self) -> Session:
+        return self._driver.session(database=self.name, bookmark_manager=self._bookmarks)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -131,17 +137,10 @@ class Database:
         from neo4j.exceptions import GqlError
 
         try:
-            yield
+            with storable():
+                yield
         except GqlError as error:
             raise store_error(error, f"{self.where} ({self.name})") from error
-        except UnicodeEncodeError as error:
-            raise InvalidInputError(
-                f"a text holds half a character (a lone surrogate): {error}; replace it first"
-            ) from error
-        except OverflowError as error:
-            raise InvalidInputError(
-                f"a number is too large to store: {error}; give at most 64 bits"
-            ) from error
         except OSError as error:
             raise StoreUnavailableError(
                 f"Neo4j at {self.where}: {error}; check its address and the network"

@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hindsight_integrations.errors import EntityNotFoundError, InvalidInputError
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import Entity, Page
 from hindsight_integrations.naming import entity_norm
+from hindsight_integrations.storage.conditions import check_entities
 from hindsight_integrations.storage.likeness import (
     RAREST_TRIGRAMS,
     by_norm,
@@ -83,10 +84,7 @@ def resolve(
         key = found[entity.id]
         fresh[key] |= {norm: name for norm, name in names.items() if norm not in owners}
         owners |= dict.fromkeys(fresh[key], key)
-    if missing := used - found.keys():
-        raise EntityNotFoundError(
-            f"bank {bank.id!r} has no entity {min(missing)!r}; put it into the change set"
-        )
+    check_entities(bank.id, used, found)
     store(tx, bank, made)
     add_names(tx, bank, fresh)
     return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
 from hindsight_integrations.model import Entity
+from hindsight_integrations.storage.conditions import check_free
 from hindsight_integrations.storage.neo4j import entities, mentions
 from hindsight_integrations.storage.neo4j.connection import run, run_each
 from hindsight_integrations.storage.neo4j.entities import names_of
@@ -41,11 +42,7 @@ def edit(tx: ManagedTransaction, bank: BankKey, change: EntityEdit) -> None:
 def set_names(tx: ManagedTransaction, bank: BankKey, id: str, names: Mapping[str, str]) -> None:
     """Give an entity these names, by normalised name, and no others. Raises `ConflictError`."""
     entities.remove_names(tx, bank.of(id))
-    if taken := entities.owners_of(tx, bank, names):
-        norm = next(iter(taken))
-        raise ConflictError(
-            f"the name {names[norm]!r} is another entity's; choose another, or merge the two"
-        )
+    check_free(names, entities.owners_of(tx, bank, names))
     entities.add_names(tx, bank, {bank.of(id): names})
 
 

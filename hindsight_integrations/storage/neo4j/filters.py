@@ -6,7 +6,7 @@ Only the fixed texts below become Cypher; every value travels as a parameter.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hindsight_integrations.model import TimeSpan
@@ -24,6 +24,9 @@ from hindsight_integrations.storage.requests import Condition, MemoryFilter
 from hindsight_integrations.storage.values import LENGTH_CLASSES, micros
 
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+# The moment of mention (ordinal 0) counts only where the text names no time.
+_IN_WINDOW = "w.since < $closes AND w.until > $opens AND (w.ordinal > 0 OR m.occurred = [])"
+
 _MOST_TERMS = 500
 """Terms that one clause of a full-text query may hold; Lucene refuses more than 1,024."""
 
@@ -66,36 +69,32 @@ def condition(bank: BankKey, filter: MemoryFilter) -> Cypher:
         params["entity"] = bank.of(filter.entity_id)
         parts.append("EXISTS { (m)-[:MENTIONS]->(:Entity {key: $entity}) }")
     if filter.window is not None:
-        # The moment of mention (ordinal 0) counts only where the text names no time.
-        params["opens"], params["closes"] = text_of(filter.window.start), text_of(filter.window.end)
-        parts.append(
-            "EXISTS { (m)-[:AT]->(w:Time) WHERE w.since < $closes AND w.until > $opens "
-            "AND (w.ordinal > 0 OR m.occurred = []) }"
-        )
+        params |= _bounds(filter.window)
+        parts.append(f"EXISTS {{ (m)-[:AT]->(w:Time) WHERE {_IN_WINDOW} }}")
     return Cypher(" AND ".join(parts), params)
 
 
 def start(bank: BankKey, filter: MemoryFilter) -> Cypher:
     """Clauses that give the memories `m` of the bank that pass, from the part that keeps fewest."""
     test = condition(bank, filter)
-    params = test.params | {"bank": bank.key}
+    params: dict[str, Any] = {"bank": bank.key}
     if clauses := facet_clauses(filter):
         params["listed"] = " ".join([lucene.query(bank), *clauses])
         text = f"CALL db.index.fulltext.queryNodes('{MEMORY_TEXTS}', $listed) YIELD node AS m"
     elif filter.entity_id is not None:
         text = "MATCH (:Entity {key: $entity})<-[:MENTIONS]-(m:Memory)"
     elif filter.window is not None:
-        params["reaches"] = reaches(filter.window)
+        params |= {"reaches": reaches(filter.window), **_bounds(filter.window)}
+        test = condition(bank, replace(filter, window=None))
         text = (
-            "UNWIND $reaches AS reach MATCH (t:Time) "
-            "WHERE t.bank = $bank AND t.length_class = reach.length_class "
-            "AND t.middle >= reach.low AND t.middle <= reach.high "
-            "AND t.since < $closes AND t.until > $opens "
-            "MATCH (m:Memory)-[:AT]->(t) WITH DISTINCT m"
+            "UNWIND $reaches AS reach MATCH (w:Time) "
+            "WHERE w.bank = $bank AND w.length_class = reach.length_class "
+            "AND w.middle >= reach.low AND w.middle <= reach.high "
+            f"MATCH (m:Memory)-[:AT]->(w) WHERE {_IN_WINDOW} WITH DISTINCT m"
         )
     else:
         text = "MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > 0"
-    return Cypher(f"{text} WITH m WHERE {test.text}", params)
+    return Cypher(f"{text} WITH m WHERE {test.text}", test.params | params)
 
 
 def facet_clauses(filter: MemoryFilter) -> list[str]:
@@ -126,6 +125,10 @@ def reaches(window: TimeSpan) -> list[dict[str, int]]:
         }
         for number, longest in enumerate(LENGTH_CLASSES)
     ]
+
+
+def _bounds(window: TimeSpan) -> dict[str, str]:
+    return {"opens": text_of(window.start), "closes": text_of(window.end)}
 
 
 def _groups(filter: MemoryFilter) -> Iterator[list[str]]:

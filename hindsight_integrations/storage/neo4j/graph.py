@@ -206,7 +206,8 @@ class Neo4jGraph:
 
     def mark(self, bank_id: str, queue: str) -> int:
         """See `GraphStore`."""
-        return self._read(bank_id, lambda tx, bank: marks.read(tx, bank, queue))
+        # As a write: a member of a cluster that lags behind would let a retain be sent twice.
+        return self._write(bank_id, lambda tx, bank: marks.read(tx, bank, queue))
 
     # Documents
 

@@ -148,7 +148,7 @@ def matching(
     chosen = start(bank, filter)
     found = run(
         tx,
-        f"{chosen.text} WITH m ORDER BY m.bank, m.seq LIMIT $most RETURN m.id, m.seq",
+        f"{chosen.text} WITH m LIMIT $most RETURN m.id, m.seq",
         most=limit + 1,
         **chosen.params,
     )

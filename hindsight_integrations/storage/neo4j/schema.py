@@ -17,11 +17,12 @@ Neo4j Browser, and costs the driver a tenth of what its own dates do.
 
 from __future__ import annotations
 
+import re
 import secrets
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.errors import SchemaVersionError
+from hindsight_integrations.errors import SchemaVersionError, StoreError
 from hindsight_integrations.storage.neo4j.connection import Database, run
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
 and each may be run again: Neo4j commits changes of the schema one by one. One that says how many
 nodes it changed is run until there are none left."""
 
+_EXISTS = re.compile(r"Neo\.ClientError\.Schema\.\w+AlreadyExists")
+
 _INDEX_SECONDS = 300
 
 
@@ -110,10 +113,22 @@ def migrate(database: Database) -> None:
         return
     for statements in MIGRATIONS[version:]:
         for statement in statements:
-            while any(changed for (changed,) in database.write(partial(run, cypher=statement))):
-                continue
+            _change(database, statement)
     database.read(lambda tx: run(tx, "CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS))
     database.write(_note_version)
+
+
+def _change(database: Database, statement: str) -> None:
+    """Run a statement of a migration until it is done, by this client or another one.
+
+    `IF NOT EXISTS` is no protection from who makes the same at the same moment.
+    """
+    try:
+        while any(changed for (changed,) in database.write(partial(run, cypher=statement))):
+            continue
+    except StoreError as error:
+        if not _EXISTS.fullmatch(getattr(error.__cause__, "code", None) or ""):
+            raise
 
 
 def identity(tx: ManagedTransaction) -> str:

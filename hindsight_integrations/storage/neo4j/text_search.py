@@ -6,10 +6,10 @@ statistics.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hindsight_integrations.language.lexemes import idf
 from hindsight_integrations.storage.neo4j import lexemes as index
 from hindsight_integrations.storage.neo4j import lucene
 from hindsight_integrations.storage.neo4j.connection import run
@@ -45,7 +45,7 @@ def text_search(
     searches = [
         {
             "listed": " ".join([lucene.query(bank, lexemes=[lexeme]), *clauses]),
-            "weight": _idf(stats, lexeme),
+            "weight": idf(stats.frequency[lexeme], stats.documents),
         }
         for lexeme in rarest
     ]
@@ -80,8 +80,3 @@ def _affordable(stats: LexemeStats, rarest: Sequence[str]) -> int:
         if count and total > _POSTINGS_READ:
             return count
     return len(rarest)
-
-
-def _idf(stats: LexemeStats, lexeme: str) -> float:
-    holding = stats.frequency[lexeme]
-    return math.log(1 + max(0.0, stats.documents - holding + 0.5) / (holding + 0.5))

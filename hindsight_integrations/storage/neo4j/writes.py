@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.errors import ConflictError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.model import Change, MemoryType
+from hindsight_integrations.storage.conditions import check_new, check_there, mentioned
 from hindsight_integrations.storage.neo4j import (
     conclusions,
     documents,
@@ -60,7 +60,8 @@ def apply(tx: ManagedTransaction, changes: ChangeSet) -> tuple[str, ...]:
         entity_edits.set_names(tx, bank, id, names_of(named))
     _add(tx, bank, changes.memories, entity_keys)
     bereft |= _replace(tx, bank, changes.replaced, entity_keys)
-    _check_existing(tx, bank, [id for id, _ in changes.sources])
+    stated = [id for id, _ in changes.sources]
+    check_there(bank.id, stated, existing(tx, "Memory", bank, stated))
     sources.add(tx, bank, changes.sources)
     links.add(tx, bank, changes.links)
     _add_history(tx, bank, changes.history)
@@ -81,10 +82,7 @@ def _add(
     entity_keys: Mapping[str, str],
 ) -> None:
     ids = [record.memory.id for record in records]
-    if taken := list(existing(tx, "Memory", bank, ids)):
-        raise ConflictError(f"memory {taken[0]!r} exists already in bank {bank.id!r}; replace it")
-    if len(set(ids)) < len(ids):
-        raise ConflictError(f"a change set for bank {bank.id!r} holds a new memory twice")
+    check_new(bank.id, ids, existing(tx, "Memory", bank, ids))
     waiting = [record.memory.id for record in records if not is_conclusion(record.memory)]
     records = conclusions.upheld(tx, bank, records, ids)
     numbered = zip(reserve(tx, bank, len(records)), records, strict=True)
@@ -103,7 +101,7 @@ def _replace(
     if not records:
         return set()
     ids = [record.memory.id for record in records]
-    _check_existing(tx, bank, ids)
+    check_there(bank.id, ids, existing(tx, "Memory", bank, ids))
     records = conclusions.upheld(tx, bank, records, ())
     bereft = removal.strip(tx, bank, ids)
     numbers: dict[str, int] = dict(
@@ -133,28 +131,10 @@ def _furnish(
     sources.draw(tx, bank, {bank.of(each.id): each.sources for each in memories})
     observed = [bank.of(each.id) for each in memories if each.type is MemoryType.OBSERVATION]
     run_each(tx, "UNWIND $rows AS key MATCH (m:Memory {key: key}) SET m:Observation", observed)
-    mentioned = {bank.of(r.memory.id): _mentioned(r, entity_keys) for r in records}
-    mentions.add(tx, mentioned)
+    mentions.add(tx, {bank.of(r.memory.id): mentioned(r, entity_keys) for r in records})
     valid = [record.lexemes for record in records if record.memory.invalidated_at is None]
     lexemes.count(tx, bank, added=valid, removed=())
     vectors.store(tx, bank, [(r.memory.id, r.vector, r.interaction) for r in records])
-
-
-def _mentioned(record: MemoryRecord, entity_keys: Mapping[str, str]) -> list[str]:
-    if len(record.entity_ids) != len(record.memory.entities):
-        raise InvalidInputError(
-            f"memory {record.memory.id!r} names {len(record.memory.entities)} entities but gives "
-            f"{len(record.entity_ids)} ids; give one id a name"
-        )
-    return list(dict.fromkeys(entity_keys[id] for id in record.entity_ids))
-
-
-def _check_existing(tx: ManagedTransaction, bank: BankKey, ids: Sequence[str]) -> None:
-    there = existing(tx, "Memory", bank, ids)
-    if missing := [id for id in ids if id not in there]:
-        raise MemoryNotFoundError(
-            f"bank {bank.id!r} has no memory {missing[0]!r}; it was deleted, or never stored"
-        )
 
 
 def _add_history(tx: ManagedTransaction, bank: BankKey, history: Sequence[Change]) -> None:

@@ -6,18 +6,17 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import (
     Bank,
     Disposition,
     Memory,
     MemoryType,
     MentalModel,
-    Metadata,
     Precision,
     Source,
     TimeSpan,
 )
+from hindsight_integrations.storage.conditions import metadata_text
 from hindsight_integrations.storage.requests import (
     EmbedderStamp,
     MemoryRecord,
@@ -107,7 +106,7 @@ def content_row(memory: Memory) -> tuple[SqlValue, ...]:
         micros(memory.updated_at),
         memory.speaker,
         _json(memory.tags),
-        _metadata_json(memory.metadata),
+        metadata_text(memory.metadata),
         memory.invalidated_because,
         memory.context,
         memory.text,
@@ -223,12 +222,3 @@ def mental_model_of(row: Row, bank_id: str) -> MentalModel:
 
 def _json(value: Sequence[object]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _metadata_json(metadata: Metadata) -> str:
-    try:
-        return json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"metadata {dict(metadata)!r} holds a number that is not finite; leave it out"
-        ) from error

@@ -17,12 +17,12 @@ from filelock import FileLock, Timeout
 
 from hindsight_integrations.errors import (
     ClosedError,
-    InvalidInputError,
     StoreCorruptError,
     StoreError,
     StoreLockedError,
     StoreUnavailableError,
 )
+from hindsight_integrations.storage.conditions import storable
 from hindsight_integrations.storage.sqlite.schema import migrate
 
 BUSY_SECONDS = 30.0
@@ -167,21 +167,14 @@ class Connections:
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
-            yield
+            with storable():
+                yield
         except sqlite3.Error as error:
             raise store_error(error, self._name) from error
         except Timeout as error:
             raise StoreLockedError(
                 f"the memory store {self._name}: another process has been writing to it for "
                 f"{BUSY_SECONDS:g} s; try again, or end that process"
-            ) from error
-        except UnicodeEncodeError as error:
-            raise InvalidInputError(
-                f"a text holds half a character (a lone surrogate): {error}; replace it first"
-            ) from error
-        except OverflowError as error:
-            raise InvalidInputError(
-                f"a number is too large to store: {error}; give at most 64 bits"
             ) from error
         except OSError as error:
             raise StoreUnavailableError(

@@ -10,9 +10,10 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from hindsight_integrations.errors import EntityNotFoundError, InvalidInputError
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import Entity, Page
 from hindsight_integrations.naming import entity_norm
+from hindsight_integrations.storage.conditions import check_entities
 from hindsight_integrations.storage.likeness import (
     RAREST_TRIGRAMS,
     by_norm,
@@ -55,10 +56,7 @@ def resolve(
         fresh = {norm: name for norm, name in names.items() if norm not in owners}
         add_names(cursor, bank, found[entity.id], fresh)
         owners |= dict.fromkeys(fresh, found[entity.id])
-    if missing := used - found.keys():
-        raise EntityNotFoundError(
-            f"bank {bank.id!r} has no entity {min(missing)!r}; put it into the change set"
-        )
+    check_entities(bank.id, used, found)
     return found
 
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
+from hindsight_integrations.storage.conditions import check_free
 from hindsight_integrations.storage.likeness import by_norm
 from hindsight_integrations.storage.requests import (
     EntityEdit,
@@ -44,11 +45,7 @@ def set_names(
 ) -> None:
     """Give an entity these names, by normalised name, and no others. Raises `ConflictError`."""
     entities.remove_names(cursor, (entity,))
-    if taken := entities.owners_of(cursor, bank, names):
-        norm = next(iter(taken))
-        raise ConflictError(
-            f"the name {names[norm]!r} is another entity's; choose another, or merge the two"
-        )
+    check_free(names, entities.owners_of(cursor, bank, names))
     entities.add_names(cursor, bank, entity, names)
 
 

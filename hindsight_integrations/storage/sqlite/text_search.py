@@ -6,11 +6,11 @@ found here with the bank's statistics.
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from hindsight_integrations.language.lexemes import idf
 from hindsight_integrations.storage.requests import LexemeStats, MemoryFilter, TextHit
 from hindsight_integrations.storage.sqlite import lexemes as index
 from hindsight_integrations.storage.sqlite.keys import BankRange
@@ -36,7 +36,7 @@ def text_search(
     Equal ones come latest stored first.
     """
     stats = index.stats(cursor, bank, list(dict.fromkeys(lexemes)))
-    weights = {lexeme: _idf(stats, lexeme) for lexeme in stats.frequency}
+    weights = {lexeme: idf(stats.frequency[lexeme], stats.documents) for lexeme in stats.frequency}
     few = matching_keys(cursor, bank, filter, _FEW) if filter.is_selective else None
     if few is not None:
         ids = few
@@ -55,11 +55,6 @@ def text_search(
     chosen = chosen[:limit]
     terms = index.read(cursor, chosen)
     return [TextHit(ids[key], terms[key]) for key in chosen]
-
-
-def _idf(stats: LexemeStats, lexeme: str) -> float:
-    holding = stats.frequency[lexeme]
-    return math.log(1 + max(0.0, stats.documents - holding + 0.5) / (holding + 0.5))
 
 
 def _best(sums: Mapping[int, float]) -> list[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from hindsight_integrations.errors import ConflictError, InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.model import Change, Source
+from hindsight_integrations.storage.conditions import check_new, check_there, mentioned, unsupported
 from hindsight_integrations.storage.likeness import by_norm
 from hindsight_integrations.storage.requests import (
     ChangeSet,
@@ -88,10 +88,7 @@ def _add(
     ids = [record.memory.id for record in records]
     if not records:
         return
-    if taken := list(memory_keys(cursor, bank, ids)):
-        raise ConflictError(f"memory {taken[0]!r} exists already in bank {bank.id!r}; replace it")
-    if len(set(ids)) < len(ids):
-        raise ConflictError(f"a change set for bank {bank.id!r} holds a new memory twice")
+    check_new(bank.id, ids, memory_keys(cursor, bank, ids))
     keyed = dict(zip(new_keys(cursor, bank, len(records)), records, strict=True))
     cursor.executemany(
         f"INSERT INTO memories (key, bank, {MEMORY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -139,11 +136,8 @@ def _furnish(
         table.insert(cursor, bank.no, {key: record.memory for key, record in keyed.items()})
     stated = {key: record.memory.sources for key, record in keyed.items()}
     for key in sources.add(cursor, bank, stated):
-        raise ConflictError(
-            f"conclusion {keyed[key].memory.id!r} rests on no memory that bank {bank.id!r} still "
-            "has; draw it anew from what is there"
-        )
-    mentions.add(cursor, {key: _mentioned(record, entity_keys) for key, record in keyed.items()})
+        raise unsupported(bank.id, keyed[key].memory.id)
+    mentions.add(cursor, {key: mentioned(record, entity_keys) for key, record in keyed.items()})
     lexemes.add(
         cursor,
         bank,
@@ -154,21 +148,9 @@ def _furnish(
     )
 
 
-def _mentioned(record: MemoryRecord, entity_keys: Mapping[str, int]) -> list[int]:
-    if len(record.entity_ids) != len(record.memory.entities):
-        raise InvalidInputError(
-            f"memory {record.memory.id!r} names {len(record.memory.entities)} entities but gives "
-            f"{len(record.entity_ids)} ids; give one id a name"
-        )
-    return list(dict.fromkeys(entity_keys[id] for id in record.entity_ids))
-
-
 def _existing(cursor: sqlite3.Cursor, bank: BankRange, ids: Sequence[str]) -> dict[str, int]:
     keys = memory_keys(cursor, bank, ids)
-    if missing := [id for id in ids if id not in keys]:
-        raise MemoryNotFoundError(
-            f"bank {bank.id!r} has no memory {missing[0]!r}; it was deleted, or never stored"
-        )
+    check_there(bank.id, ids, keys)
     return keys
 
 

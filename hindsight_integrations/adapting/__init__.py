@@ -1,0 +1,1 @@
+"""What adapters to agent frameworks share, whichever framework it is."""

@@ -1,0 +1,235 @@
+"""A memory on two servers, when they are killed and when several processes write at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from threading import Semaphore, Thread
+
+import pytest
+
+from hindsight_integrations import Arm, Hindsight, Settings, StoreUnavailableError
+from hindsight_integrations.model import Memory
+from hindsight_integrations.replay import Backoff, DurableRetain
+from hindsight_integrations.storage.chroma_vectors import ChromaVectors
+from hindsight_integrations.storage.neo4j import Neo4jGraph
+
+from .storage.chroma_server import free_port, serve
+from .storage.neo4j_server import Address, Server, empty_neo4j, neo4j_address, or_skip
+
+__all__ = ["empty_neo4j", "neo4j_address"]
+
+PASSWORD = "correct-horse-7"
+RETAINS = 500
+SOON = Backoff(0.05, 0.5)
+
+
+class Chroma:
+    """A Chroma server in `folder`, on a port of its own that it keeps when it is started again."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.port = free_port()
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self._process: subprocess.Popen[bytes] = serve(self.folder, self.port)
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture
+def chroma(tmp_path: Path) -> Iterator[Chroma]:
+    server = Chroma(tmp_path / "chroma")
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def neo4j(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "neo4j", password=PASSWORD)
+    with or_skip():
+        server.start()
+    yield server
+    server.kill()
+
+
+def opened(address: Address, url: str) -> Hindsight:
+    """A memory that stores what it is told, and nothing by itself."""
+    graph = Neo4jGraph(address.uri, **address.options())
+    vectors = ChromaVectors.at_server(url, namespace=f"memory-{graph.identity()}")
+    return Hindsight(graph=graph, vectors=vectors, settings=Settings(consolidate=False))
+
+
+def everything(memory: Hindsight) -> list[Memory]:
+    """All memories, in the order they were stored."""
+    page = memory.memories.list("b", limit=1000)
+    assert page.next_cursor is None
+    return list(page.items)
+
+
+class Stream:
+    """Retains that a thread makes one after the other, as many as it is let."""
+
+    def __init__(self, durable: DurableRetain) -> None:
+        self.acknowledged: list[bool] = []
+        """Of each retain whether it was stored at once, and not queued."""
+        self._durable = durable
+        self._let = Semaphore(0)
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def go_on(self, *, by: int, until: int) -> None:
+        """Let `by` more begin; returns when `until` in all are acknowledged."""
+        self._let.release(by)
+        while len(self.acknowledged) < until:
+            assert self._thread.is_alive() or len(self.acknowledged) == RETAINS
+            time.sleep(0.01)
+
+    def ended(self) -> None:
+        self._thread.join()
+
+    def _run(self) -> None:
+        for n in range(RETAINS):
+            self._let.acquire()
+            receipt = self._durable.retain(
+                "b", f"Kestrel{n} met Osprey{n} at pier {n}.", entities=["Ruth Castellane"]
+            )
+            self.acknowledged.append(not receipt.queued)
+
+
+@pytest.mark.slow
+def test_kills_of_both_servers_in_a_stream_of_retains_lose_nothing_and_double_nothing(
+    neo4j: Server, chroma: Chroma, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def opening() -> Hindsight:
+        return opened(neo4j.address, chroma.url)
+
+    asked = "Who met Osprey7?"
+    with DurableRetain(opening, tmp_path / "q", backoff=SOON) as durable:
+        stream = Stream(durable)
+        stream.go_on(by=80, until=60)
+        neo4j.kill()  # while 20 more are let
+        stream.go_on(by=220, until=300)
+        assert not all(stream.acknowledged)
+        assert not durable.health()
+        with pytest.raises(StoreUnavailableError, match="check that the server runs") as down:
+            durable.memory.recall("b", asked)
+        assert neo4j.address.uri in str(down.value)
+
+        neo4j.start()
+        stream.go_on(by=120, until=400)  # behind those that wait
+        assert durable.drain(300)
+        stream.go_on(by=40, until=420)
+        chroma.kill()
+        stream.go_on(by=30, until=470)
+        found = durable.memory.recall("b", asked)
+        assert [failure.part for failure in found.failures] == [f"arm {Arm.MEANING}"]
+        assert chroma.url in str(found.failures[0])
+        assert "Kestrel7 met Osprey7" in found.text
+        assert not durable.health()
+
+        chroma.start()
+        stream.go_on(by=30, until=RETAINS)
+        stream.ended()
+        assert durable.drain(300)
+        assert durable.set_aside() == []
+        assert durable.health()
+        memory = durable.memory
+        stored = everything(memory)
+        assert [int(m.text.split()[-1][:-1]) for m in stored] == list(range(RETAINS))
+        assert {m.proof_count for m in stored} == {1}
+        (ruth,) = (e for e in memory.entities.list("b").items if "Ruth" in e.name)
+        assert ruth.mention_count == RETAINS
+        assert memory.maintenance.doctor().findings == ()
+        last = f"Who met Osprey{RETAINS - 1}?"
+        assert memory.recall("b", last, arms=["meaning"])[0].memory.id == stored[-1].id
+    assert PASSWORD not in caplog.text + repr(memory) + str(down.value)
+
+
+@pytest.mark.slow
+def test_several_that_open_a_new_database_at_once_set_it_up_once(empty_neo4j: Address) -> None:
+    def schema() -> list[object]:
+        return [
+            *empty_neo4j.run("SHOW INDEXES YIELD name, state RETURN name, state ORDER BY name"),
+            *empty_neo4j.run("MATCH (s:HindsightStore) RETURN s.key, s.version"),
+        ]
+
+    def open_and_close(_: int) -> str:
+        graph = Neo4jGraph(empty_neo4j.uri, **empty_neo4j.options())
+        name = graph.identity()
+        graph.close()
+        return name
+
+    open_and_close(0)
+    whole = schema()
+    for (name,) in empty_neo4j.run("SHOW CONSTRAINTS YIELD name RETURN name"):
+        empty_neo4j.run(f"DROP CONSTRAINT {name}")
+    for (name,) in empty_neo4j.run(
+        "SHOW INDEXES YIELD name WHERE name STARTS WITH 'hindsight' RETURN name"
+    ):
+        empty_neo4j.run(f"DROP INDEX {name}")
+    empty_neo4j.run("MATCH (s:HindsightStore) DELETE s")
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(open_and_close, range(4)))) == 1
+    assert schema() == whole
+
+
+SHARE = 20
+"""Retains of each of two processes."""
+
+
+def _retain(address: Address, url: str, together: Barrier, who: str) -> None:
+    """Run by a process: name what the other names too, and take turns in one conversation."""
+    with opened(address, url) as memory:
+        together.wait(60)
+        for n in range(SHARE):
+            memory.retain("b", f"{who} met Osprey{n} at pier {n}.", entities=["Ruth Castellane"])
+            memory.retain_messages(
+                "b", [{"speaker": who, "text": f"Heron{n} has left.", "id": f"{who}-{n}"}],
+                session="chat",
+            )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_two_processes_that_retain_at_once_lose_no_update_and_double_no_entity(
+    empty_neo4j: Address, chroma: Chroma
+) -> None:
+    spawning = multiprocessing.get_context("spawn")
+    together = spawning.Barrier(2)
+    names = ("Kestrel", "Puffin")
+    processes = [
+        spawning.Process(target=_retain, args=(empty_neo4j, chroma.url, together, who))
+        for who in names
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+    with opened(empty_neo4j, chroma.url) as memory:
+        said = Counter(m.text for m in everything(memory))
+        assert said == Counter(
+            [f"{who} met Osprey{n} at pier {n}." for who in names for n in range(SHARE)]
+            + [f"Heron{n} has left." for _ in names for n in range(SHARE)]
+        )
+        entities = memory.entities.list("b", limit=1000).items
+        mentions = {entity.name: entity.mention_count for entity in entities}
+        assert len(mentions) == len(entities)
+        assert mentions["Ruth Castellane"] == 2 * SHARE
+        assert {mentions[f"Osprey{n}"] for n in range(SHARE)} == {2}
+        assert memory.maintenance.doctor().findings == ()
