@@ -76,6 +76,12 @@ class Observation:
         """Ids of the memories it rests on."""
         return tuple(piece.memory_id for piece in self.evidence)
 
+    def __repr__(self) -> str:
+        return (
+            f"Observation({self.text!r}, {self.kind}, from {self.proof_count} memories, "
+            f"confidence {self.confidence:.2f}, {self.trend})"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
@@ -104,6 +110,9 @@ class Opinion:
     def sources(self) -> tuple[str, ...]:
         """Ids of the memories it rests on."""
         return tuple(piece.memory_id for piece in self.evidence)
+
+    def __repr__(self) -> str:
+        return f"Opinion({self.topic!r}: {self.text!r}, confidence {self.confidence:.2f})"
 
 
 def quotations(memory: Memory) -> tuple[Quotation, ...]:

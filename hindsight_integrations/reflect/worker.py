@@ -79,7 +79,7 @@ class Worker:
             if self._fault is not None:
                 return False, self._fault
             waiting = len(self._woken) + self._busy
-            return True, f"{waiting} banks to reflect on" if waiting else "nothing is waiting"
+            return True, f"banks to reflect on: {waiting}" if waiting else "nothing is waiting"
 
     def close(self) -> None:
         """Finish what is waiting, and stop; calling it twice is harmless."""
