@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,15 @@ from hindsight_integrations import Hindsight
 from hindsight_integrations.benchmark.__main__ import main
 from hindsight_integrations.benchmark.corpus import questions, sessions
 from hindsight_integrations.benchmark.machine import disk_usage, import_seconds, peak_memory
+from hindsight_integrations.benchmark.place import Place
 from hindsight_integrations.benchmark.prepared import mixed_vectors, prepare
 from hindsight_integrations.benchmark.timing import timed
+from hindsight_integrations.errors import InvalidInputError
+
+from .storage.chroma_server import free_port, serve
+from .storage.neo4j_server import Address, empty_neo4j, neo4j_address
+
+__all__ = ["empty_neo4j", "neo4j_address"]
 
 
 def test_the_corpus_is_the_same_for_the_same_seed() -> None:
@@ -77,3 +85,49 @@ def test_a_run_writes_its_section_and_keeps_the_rest(tmp_path: Path) -> None:
     rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
     assert {"all arms, reranked", "meaning alone", "plain Chroma", "disk, MB"} <= set(rows)
     assert rows["memories"] == "| memories | 60 |"
+
+
+@pytest.fixture
+def servers(
+    empty_neo4j: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    (tmp_path / "chroma").mkdir()
+    process = serve(tmp_path / "chroma", port := free_port())
+    monkeypatch.setenv("HINDSIGHT_GRAPH", empty_neo4j.uri)
+    monkeypatch.setenv("HINDSIGHT_VECTORS", f"http://127.0.0.1:{port}")
+    yield
+    process.terminate()
+    process.wait()
+
+
+@pytest.mark.slow
+def test_a_run_on_servers_writes_a_section_of_its_own_and_leaves_them_empty(
+    servers: None, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    assert main(["--servers", "--quick", "--sizes", "60", "--page", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!-- servers:start -->")
+    assert "| all arms, reranked |" in text
+    assert "disk, MB" not in text
+    with Place().open() as memory:
+        assert memory.banks.list() == []
+
+
+@pytest.mark.slow
+def test_servers_that_hold_banks_are_left_alone(servers: None, tmp_path: Path) -> None:
+    with Place().open() as memory:
+        memory.retain("mine", "Ana moved to Porto.")
+        with pytest.raises(InvalidInputError, match="banks on the servers"):
+            main(["--servers", "--quick", "--page", str(tmp_path / "page.md")])
+        assert memory.banks.stats("mine").memories == 1
+        assert [bank.id for bank in memory.banks.list()] == ["mine"]
+
+
+def test_servers_without_a_url_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HINDSIGHT_GRAPH", "neo4j://localhost:7687")
+    monkeypatch.delenv("HINDSIGHT_VECTORS", raising=False)
+    with pytest.raises(InvalidInputError, match="HINDSIGHT_VECTORS not set"):
+        main(["--servers", "--page", str(tmp_path / "page.md")])

@@ -52,7 +52,7 @@ class Place:
         with self.open() as memory:
             if found := memory.banks.list():
                 raise InvalidInputError(
-                    f"there are {len(found)} banks on the servers; name servers, or a database, "
+                    f"there are banks on the servers ({len(found)}); name servers, or a database, "
                     "that nobody uses: what is made to be measured is deleted again"
                 )
             try:

@@ -90,6 +90,7 @@ class HindsightSystem:
         started = time.perf_counter()
         self._retain(bank_id, bank, report)
         seconds = time.perf_counter() - started
+        self._memory.wait_idle()  # observations are drawn before anything is asked
         banks.update(bank_id, background=content)
         return Remembered(banks.stats(bank_id).memories, seconds)
 
