@@ -184,9 +184,9 @@ class Core:
             LLMConsolidator(self.model, concluding=MemoryType.OPINION, tokenizer=self.tokenizer),
         )
 
-    def close(self) -> None:
-        """Finish reflecting, and let go of everything; calling it twice is harmless."""
-        self.worker.close()
+    def close(self, *, finish: bool = True) -> None:
+        """Finish reflecting, or leave it, and let go of everything. Twice is harmless."""
+        self.worker.close(finish=finish)
         if self._closed:
             return
         self._closed = True

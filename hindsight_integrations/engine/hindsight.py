@@ -7,6 +7,7 @@ memories, entities and upkeep lives in the namespaces.
 from __future__ import annotations
 
 import os
+from types import TracebackType
 from typing import Self
 
 from hindsight_integrations import assembly
@@ -137,6 +138,15 @@ class Hindsight(Closing, Retaining, Recalling, Consolidating, Reflecting):
     def close(self) -> None:
         """Finish what runs in the background, and release the folder. Twice is harmless."""
         self._core.close()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Somebody who pressed Ctrl-C does not wait: what is left waits in the graph.
+        self._core.close(finish=error is None)
 
     def __repr__(self) -> str:
         return f"Hindsight({self._where})"

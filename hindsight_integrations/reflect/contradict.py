@@ -183,6 +183,7 @@ def subjects(told: Told) -> Mapping[str, str]:
     return {entity_norm(name): name for name in ([*names, first] if first else names)}
 
 
+@lru_cache(maxsize=8192)
 def opening_name(sentence: str) -> str | None:
     """The word a sentence begins with, if it may be a name or the beginning of one."""
     word = sentence.split(maxsplit=1)[0].strip("\"'“‘(,.:;")

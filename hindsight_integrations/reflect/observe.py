@@ -8,6 +8,7 @@ something has changed. Where the evidence is not English, the frame around it ha
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -126,7 +127,10 @@ def common_topics(told: Sequence[Told]) -> list[Topic]:
         for key, topic in each.statement.topics.items():
             spelled.setdefault(key, []).append(topic)
     return [
-        max(topics, key=lambda topic: (topic.surface.islower(), topics.count(topic), topic.surface))
+        max(
+            Counter(topics).items(),
+            key=lambda found: (found[0].surface.islower(), found[1], found[0].surface),
+        )[0]
         for key, topics in spelled.items()
         if all(each.statement.speaks_of(key) for each in told)
     ]

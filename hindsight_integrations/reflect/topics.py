@@ -209,6 +209,7 @@ def _named(sentence: str, names: Sequence[str]) -> Iterator[Topic]:
                 break
 
 
+@lru_cache(maxsize=8192)
 def is_name(name: str) -> bool:
     """Whether it may be one: a tagger takes "Alice loves React" for one, too."""
     small = [word for word in name.split() if word.islower() and word.isalpha()]

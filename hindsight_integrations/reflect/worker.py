@@ -46,6 +46,7 @@ class Worker:
         self._busy = False
         self._waiters = 0
         self._closed = False
+        self._leaving = False
         self._fault: str | None = None
 
     def wake(self, bank_id: str) -> None:
@@ -81,10 +82,17 @@ class Worker:
             waiting = len(self._woken) + self._busy
             return True, f"banks to reflect on: {waiting}" if waiting else "nothing is waiting"
 
-    def close(self) -> None:
-        """Finish what is waiting, and stop; calling it twice is harmless."""
+    def close(self, *, finish: bool = True) -> None:
+        """Finish what is waiting, and stop; calling it twice is harmless.
+
+        Args:
+            finish: if not, stop after the batch at hand. The graph knows what still waits.
+        """
         with self._changed:
             self._closed = True
+            if not finish:
+                self._leaving = True
+                self._woken.clear()
             self._changed.notify_all()
             thread = self._thread
         if thread is not None:
@@ -126,6 +134,8 @@ class Worker:
         try:
             for done in self._work(bank_id):
                 failures += map(str, done.failures)
+                if self._leaving:
+                    break
                 self._rest(done.seconds)
         except NotFoundError:
             log.debug("bank %r was deleted before it was reflected on", bank_id)
