@@ -43,6 +43,9 @@ T = TypeVar("T")
 OWN_FROM = 1_000
 """Vectors from which a space has a collection of its own."""
 
+SEARCH_TRIES = 10
+"""A search that misses an id every time searches a damaged index."""
+
 SHARED_UP_TO = 5_000
 """Vectors that share a collection: a `where` in it takes 4 ms, in one of 10,000 it takes 9."""
 
@@ -298,19 +301,25 @@ class ChromaVectors:
         """What `do` makes of the space, or None if there is none.
 
         Done again if the space moved or vanished meanwhile: a move takes vectors from the old
-        place only after it has pointed to the new one.
+        place only after it has pointed to the new one. So is a search in which Chroma misses an
+        id that was taken out before it was read.
         """
-        from chromadb.errors import NotFoundError
+        from chromadb.errors import InternalError, NotFoundError
 
+        tries = SEARCH_TRIES
         while space := self._find(key):
             try:
                 done = do(space)
+            except InternalError as error:
+                tries -= 1
+                if not tries or "Error finding id" not in str(error):
+                    raise
             except NotFoundError:
                 if self._spaces.get(key) is space:
                     del self._spaces[key]
-                continue
-            if self._spaces.get(key) is space:
-                return done
+            else:
+                if self._spaces.get(key) is space:
+                    return done
         return None
 
     def _place(self, key: str, count: int, dimension: int) -> _Space:

@@ -142,6 +142,24 @@ class VectorContract:
         assert index.keys() == {"shared"}
         assert index.ids("shared") == set(names(200))
 
+    def test_a_search_is_not_broken_by_what_is_taken_out_meanwhile(
+        self, index: VectorIndex
+    ) -> None:
+        vectors = unit_vectors(300)
+        index.upsert("a", names(300), vectors)
+
+        def exchange(first: int) -> None:
+            for at in range(first, first + 100):
+                index.delete("a", [f"m{at}"])
+                index.upsert("a", [f"m{at}"], vectors[at : at + 1])
+
+        with ThreadPoolExecutor(4) as threads:
+            writing = [threads.submit(exchange, first) for first in (0, 100)]
+            while not all(each.done() for each in writing):
+                assert len(index.query("a", vectors[250], 150)) == 150
+            for each in writing:
+                each.result()
+
     def test_closed_twice_is_closed(self, index: VectorIndex) -> None:
         index.upsert("a", ["x"], unit_vectors(1))
         index.close()
