@@ -132,3 +132,12 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
     async def aclear(self) -> None:
         """`clear`, without blocking the event loop."""
         await asyncio.to_thread(self.clear)
+
+
+def __getattr__(name: str) -> object:
+    """`HindsightMemory`, which needs `langchain-classic`, only when it is asked for."""
+    if name != "HindsightMemory":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from hindsight_integrations.langchain.classic import HindsightMemory
+
+    return HindsightMemory

@@ -107,3 +107,12 @@ def test_a_classic_memory_asks_which_of_several_inputs_is_the_question(
     memory = classic(memory=engine, bank_id=bank, input_key="question", output_key="text")
     memory.save_context(both_given, {"text": "On level 3.", "tokens": "7"})
     assert texts(engine, bank) == ["Where is my car?", "On level 3."]
+
+
+def test_the_memory_of_classic_chains_is_found_here_too() -> None:
+    pytest.importorskip("langchain_classic")
+    from hindsight_integrations.langchain import classic, legacy
+
+    assert legacy.HindsightMemory is classic.HindsightMemory
+    with pytest.raises(AttributeError, match="Nonsense"):
+        _ = legacy.Nonsense

@@ -13,6 +13,7 @@ from llama_index.core.base.base_selector import BaseSelector, SelectorResult, Si
 from llama_index.core.llms.mock import MockLLM
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.query_engine import RetrieverQueryEngine, RouterQueryEngine
+from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MetadataMode, QueryBundle
 from llama_index.core.tools import QueryEngineTool, ToolMetadata
 from llama_index.core.vector_stores import FilterCondition, MetadataFilter, MetadataFilters
@@ -213,3 +214,17 @@ def test_a_router_sends_each_question_to_its_bank(engine: Hindsight, bank: str) 
     ):
         assert [found.text for found in router.query(question).source_nodes] == [text]
         assert [n.text for n in asyncio.run(router.aquery(question)).source_nodes] == [text]
+
+
+def test_retrievers_of_two_banks_are_fused(engine: Hindsight, bank: str) -> None:
+    engine.retain(f"{bank}-bees", "Ruth has nine hives.")
+    engine.retain(f"{bank}-boats", "The ferry leaves at nine.")
+    fusion = QueryFusionRetriever(
+        [HindsightRetriever(engine, f"{bank}-{topic}") for topic in ("bees", "boats")],
+        llm=MockLLM(),
+        num_queries=1,
+        use_async=False,
+    )
+    both = {"Ruth has nine hives.", "The ferry leaves at nine."}
+    assert {found.text for found in fusion.retrieve("What is nine?")} == both
+    assert {found.text for found in asyncio.run(fusion.aretrieve("What is nine?"))} == both
