@@ -14,7 +14,7 @@ from hindsight_integrations import Hindsight, Settings
 # A run says the same twice; `make check` tries fewer examples. To look for what no run has seen:
 # HYPOTHESIS_PROFILE=search
 settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.register_profile("quick", derandomize=True, deadline=None, max_examples=20)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -99,16 +99,22 @@ REFUSED: dict[str, tuple[Call, str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def untouched() -> Iterator[Hindsight]:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain("full", "Something is in here.")
+        yield memory
+
+
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused_with_what_to_do_and_nothing_touched(memory: Hindsight, name: str) -> None:
-    memory.retain("full", "Something is in here.")
+def test_refused_with_what_to_do_and_nothing_touched(untouched: Hindsight, name: str) -> None:
     call, advice = REFUSED[name]
     with pytest.raises(InvalidInputError) as refusal:
-        call(memory)
+        call(untouched)
     assert advice in str(refusal.value)
     assert len(str(refusal.value)) < 500
-    assert [bank.id for bank in memory.banks.list()] == ["full"]
-    assert memory.banks.stats("full").memories == 1
+    assert [bank.id for bank in untouched.banks.list()] == ["full"]
+    assert untouched.banks.stats("full").memories == 1
 
 
 def test_too_much_text_has_an_error_of_its_own(memory: Hindsight) -> None:

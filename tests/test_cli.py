@@ -345,6 +345,7 @@ def test_reindex_makes_every_vector_anew(writing: Run) -> None:
     assert writing("recall", "Who runs Heron?").code == 0
 
 
+@pytest.mark.slow
 def test_evaluate_gives_figures_for_a_file(tmp_path: Path) -> None:
     data = {
         "dataset": "tiny",

@@ -111,6 +111,7 @@ def filled(folder: Path, count: int = 12) -> list[str]:
         return [m.id for m in memory.memories.list("b").items]
 
 
+@pytest.mark.slow
 def test_a_lost_chroma_folder_is_made_again(folder: Path) -> None:
     ids = filled(folder)
     shutil.rmtree(folder / "chroma")
@@ -139,6 +140,7 @@ def test_doctor_puts_back_what_the_index_lost_and_takes_out_what_it_should_not_h
     assert memory.maintenance.doctor().findings == ()
 
 
+@pytest.mark.slow
 def test_doctor_repairs_tables_that_lost_rows(folder: Path) -> None:
     said = datetime(2024, 5, 7, tzinfo=UTC)
     with Hindsight(folder) as memory:
@@ -170,6 +172,7 @@ class Letters:
         return np.array(rows, dtype=np.float32)
 
 
+@pytest.mark.slow
 def test_another_embedder_is_refused_until_the_bank_is_reindexed(folder: Path) -> None:
     ids = filled(folder)
     with Hindsight(folder, embedder=Letters()) as memory:
@@ -187,6 +190,7 @@ def test_another_embedder_is_refused_until_the_bank_is_reindexed(folder: Path) -
         memory.recall("b", "boats")
 
 
+@pytest.mark.slow
 def test_an_interrupted_reindex_leaves_the_bank_as_it_was(folder: Path) -> None:
     ids = filled(folder)
 

@@ -360,6 +360,7 @@ def test_an_unknown_baseline_names_those_there_are(garden: Path) -> None:
         evaluate_baseline(garden, "lucene")
 
 
+@pytest.mark.slow
 def test_the_module_writes_rows_and_a_section(
     garden: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -202,13 +202,6 @@ def answers(memory: Hindsight, bank: str) -> list[list[str]]:
     return [[found.id for found in memory.recall(bank, question)] for question in QUESTIONS]
 
 
-@pytest.fixture
-def memory() -> Iterator[Hindsight]:
-    """An engine that stores what it is told, and nothing by itself."""
-    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
-        yield engine
-
-
 @pytest.fixture(scope="module")
 def home() -> Iterator[Hindsight]:
     """An engine with a bank "alice" that is only to be read, and room for others."""
@@ -493,6 +486,7 @@ def test_a_file_with_any_byte_altered_is_refused(
     assert ", line " in message
 
 
+@pytest.mark.slow
 def test_a_file_cut_off_anywhere_is_refused_and_the_line_named(
     home: Hindsight, whole: Path, tmp_path: Path
 ) -> None:
@@ -505,6 +499,7 @@ def test_a_file_cut_off_anywhere_is_refused_and_the_line_named(
         assert "breaks off" in message
 
 
+@pytest.mark.slow
 def test_a_compressed_file_cut_off_or_altered_is_refused(
     home: Hindsight, whole: Path, tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -21,13 +20,6 @@ from hindsight_integrations.settings import Settings
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)
 REACT = "I'll build the checkout in React, like the kiosk."
 VUE = "I spent three nights moving the checkout to Vue, and it's live."
-
-
-@pytest.fixture
-def memory() -> Iterator[Hindsight]:
-    """An engine that consolidates when it is told to, so that each test sees one step at a time."""
-    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
-        yield engine
 
 
 def say(memory: Hindsight, text: str, day: int = 0, speaker: str | None = "Inês") -> str:

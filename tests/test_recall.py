@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -28,10 +28,24 @@ FACTS = [
 ]
 
 
-@pytest.fixture
-def bank(memory: Hindsight) -> Hindsight:
+def filled(**options: object) -> Hindsight:
+    memory = Hindsight.in_memory(settings=Settings(consolidate=False), **options)  # type: ignore[arg-type]
     memory.retain_many("b", [{"content": text, "timestamp": said} for text, said in FACTS])
     return memory
+
+
+@pytest.fixture(scope="module")
+def bank() -> Iterator[Hindsight]:
+    """The facts, for tests that only read them."""
+    with filled() as memory:
+        yield memory
+
+
+@pytest.fixture
+def changing() -> Iterator[Hindsight]:
+    """The facts, for a test that changes them."""
+    with filled() as memory:
+        yield memory
 
 
 def recalled(memory: Hindsight, query: str, **options: object) -> list[str]:
@@ -100,19 +114,20 @@ def test_a_disabled_arm_does_not_run(bank: Hindsight, monkeypatch: pytest.Monkey
 # Filters
 
 
-@pytest.fixture
-def filed(memory: Hindsight) -> Hindsight:
+@pytest.fixture(scope="module")
+def filed() -> Iterator[Hindsight]:
     rows = [
         ("red", "The red boat needs paint.", "world", ["boat"], {"length": 7}, "north"),
         ("blue", "The blue boat needs paint.", "opinion", ["boat", "old"], {"length": 9}, "south"),
         ("shed", "The shed needs paint.", "world", ["house"], {}, None),
     ]
-    for document, text, kind, tags, metadata, scope in rows:
-        memory.retain(
-            "b", text, document_id=document, type=kind, tags=tags, metadata=metadata, scope=scope,
-            timestamp=datetime(2025, 5, len(text) % 28 + 1, tzinfo=UTC),
-        )  # fmt: skip
-    return memory
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        for document, text, kind, tags, metadata, scope in rows:
+            memory.retain(
+                "b", text, document_id=document, type=kind, tags=tags, metadata=metadata,
+                scope=scope, timestamp=datetime(2025, 5, len(text) % 28 + 1, tzinfo=UTC),
+            )  # fmt: skip
+        yield memory
 
 
 @pytest.mark.parametrize("arm", [None, *Arm])
@@ -163,22 +178,22 @@ def test_what_has_expired_is_passed_over(memory: Hindsight) -> None:
     assert recalled(memory, "password") == ["The password is tuna."]
 
 
-def test_what_is_invalidated_is_not_recalled_until_restored(bank: Hindsight) -> None:
-    wrong = next(m for m in bank.memories.list("b").items if "Room 101" in m.text)
-    bank.memories.invalidate("b", wrong.id, reason="it was cancelled")
-    assert wrong.text not in recalled(bank, "Which room was the review in?")
-    bank.memories.restore("b", wrong.id)
-    assert wrong.text in recalled(bank, "Which room was the review in?")
-    actions = [change.action for change in bank.memories.history("b", wrong.id)]
+def test_what_is_invalidated_is_not_recalled_until_restored(changing: Hindsight) -> None:
+    wrong = next(m for m in changing.memories.list("b").items if "Room 101" in m.text)
+    changing.memories.invalidate("b", wrong.id, reason="it was cancelled")
+    assert wrong.text not in recalled(changing, "Which room was the review in?")
+    changing.memories.restore("b", wrong.id)
+    assert wrong.text in recalled(changing, "Which room was the review in?")
+    actions = [change.action for change in changing.memories.history("b", wrong.id)]
     assert set(actions) == {"invalidate", "restore"}
 
 
-def test_a_correction_is_found_by_its_new_words_and_keeps_the_old(bank: Hindsight) -> None:
-    wrong = next(m for m in bank.memories.list("b").items if "window seats" in m.text)
-    bank.memories.update("b", wrong.id, text="Jonas prefers aisle seats.", reason="he said so")
-    assert recalled(bank, "aisle", arms=["pathway"]) == ["Jonas prefers aisle seats."]
-    assert recalled(bank, "window seats", arms=["pathway"]) == ["Jonas prefers aisle seats."]
-    change = next(c for c in bank.memories.history("b", wrong.id) if c.field == "text")
+def test_a_correction_is_found_by_its_new_words_and_keeps_the_old(changing: Hindsight) -> None:
+    wrong = next(m for m in changing.memories.list("b").items if "window seats" in m.text)
+    changing.memories.update("b", wrong.id, text="Jonas prefers aisle seats.", reason="he said so")
+    assert recalled(changing, "aisle", arms=["pathway"]) == ["Jonas prefers aisle seats."]
+    assert recalled(changing, "window seats", arms=["pathway"]) == ["Jonas prefers aisle seats."]
+    change = next(c for c in changing.memories.history("b", wrong.id) if c.field == "text")
     assert (change.old, change.new, change.reason) == (
         "Jonas prefers window seats on trains.", "Jonas prefers aisle seats.", "he said so"
     )  # fmt: skip
@@ -278,12 +293,6 @@ def too_few(query: str, texts: Sequence[str]) -> list[float]:
 
 def raising(query: str, texts: Sequence[str]) -> list[float]:
     raise RuntimeError("no GPU")
-
-
-def filled(**options: object) -> Hindsight:
-    memory = Hindsight.in_memory(settings=Settings(consolidate=False), **options)
-    memory.retain_many("b", [{"content": text, "timestamp": said} for text, said in FACTS])
-    return memory
 
 
 def test_another_reranker_decides_the_order() -> None:

@@ -90,6 +90,7 @@ def test_threads_share_one(pipeline: Pipeline) -> None:
             assert list(threads.map(pipeline.annotate, [[text] for text in texts])) == alone
 
 
+@pytest.mark.slow
 def test_a_pipeline_object_or_a_folder_may_be_given(tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "ORG", "pattern": "Northwind"}])

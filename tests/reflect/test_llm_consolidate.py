@@ -368,6 +368,7 @@ def test_tokens_are_capped_and_what_is_left_waits() -> None:
         assert len(memory._core.graph.unreflected("b", 10)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reply", ["I would rather not.", ConnectionError("down")], ids=type)
 def test_the_tokens_of_failed_calls_are_capped_too(reply: Any) -> None:
     script = Script(reply)

@@ -206,6 +206,7 @@ def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(token: str) -
     assert "s3cr" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["index.html", "api/v2/heartbeat"])
 def test_a_server_of_something_else_is_told_from_chroma(tmp_path: Path, page: str) -> None:
     """With no such path (an old release), or with some page under it."""
@@ -311,6 +312,7 @@ def test_a_move_cut_short_is_ended_at_the_next_start(tmp_path: Path, stop: str) 
     assert sorted(collections(folder).values()) == [10, 1200]
 
 
+@pytest.mark.slow
 def test_a_space_can_be_searched_while_it_moves() -> None:
     vectors = unit_vectors(OWN_FROM + 600)
     index = ChromaVectors.in_memory()

@@ -119,6 +119,7 @@ class VectorContract:
         assert index.query("small", small[3], 1)[0][0] == "m3"
         assert index.query("large", large[4], 1)[0][0] == "m4"
 
+    @pytest.mark.slow
     def test_a_batch_of_any_size_is_written(self, index: VectorIndex) -> None:
         vectors = unit_vectors(6_000, dimension=4)
         index.upsert("a", names(6_000), vectors)
@@ -126,6 +127,7 @@ class VectorContract:
         index.delete("a", names(5_800))
         assert index.ids("a") == set(names(200, start=5_800))
 
+    @pytest.mark.slow
     def test_threads_may_share_it(self, index: VectorIndex) -> None:
         vectors = unit_vectors(200)
 
@@ -142,6 +144,7 @@ class VectorContract:
         assert index.keys() == {"shared"}
         assert index.ids("shared") == set(names(200))
 
+    @pytest.mark.slow
     def test_a_search_is_not_broken_by_what_is_taken_out_meanwhile(
         self, index: VectorIndex
     ) -> None:
