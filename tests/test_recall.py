@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from hindsight_integrations import Arm, Hindsight, Message, Settings, TimeSpan
+from hindsight_integrations import Arm, Hindsight, Memory, Message, Settings, TimeSpan
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.recall import entity, meaning, pathway, temporal
 
@@ -325,6 +325,27 @@ def test_without_reranking_the_fusion_decides() -> None:
 def test_recall_is_deterministic(bank: Hindsight) -> None:
     runs = [recalled(bank, "What happened to the booking site last spring?") for _ in range(3)]
     assert runs[0] == runs[1] == runs[2]
+
+
+def test_what_changes_between_two_recalls_is_seen(changing: Hindsight) -> None:
+    """What recall read for the first question is kept, but never longer than it is true."""
+    query = "Who works on Project Heron?"
+
+    def found() -> dict[str, Memory]:
+        return {item.memory.text: item.memory for item in changing.recall("b", query)}
+
+    works = found()["Alice works on Project Heron."]
+    works.metadata["mine"] = True  # type: ignore[index]
+    changing.entities.rename("b", "Alice", "Alice Okafor")
+    assert found()["Alice works on Project Heron."].entities[0] == "Alice Okafor"
+    changing.retain("b", "Alice works on Project Heron.", document_id="again")
+    assert found()["Alice works on Project Heron."].proof_count == 2
+    changing.memories.update("b", works.id, text="Alice has left Project Heron.")
+    assert found()["Alice has left Project Heron."].metadata == {}
+    changing.forget("b", works.id)
+    assert works.id not in {memory.id for memory in found().values()}
+    changing.retain("b", "Mara works on Project Heron.")
+    assert "Mara works on Project Heron." in found()
 
 
 def test_a_speaker_named_in_the_question_counts(memory: Hindsight) -> None:

@@ -6,11 +6,11 @@ read the question -> four arms in parallel, a bank at a time -> fuse into a pool
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, TimeoutError
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.language.encode import TextEncoder
@@ -19,6 +19,7 @@ from hindsight_integrations.language.time import QueryTimes, parse_query
 from hindsight_integrations.language.tokens import Tokenizer
 from hindsight_integrations.model import Entity, Memory
 from hindsight_integrations.recall import entity, events, meaning, pathway, render, temporal
+from hindsight_integrations.recall.kept import Kept
 from hindsight_integrations.recall.names import named_entities
 from hindsight_integrations.recall.notes import entity_notes, source_chunks
 from hindsight_integrations.recall.pack import pack
@@ -38,7 +39,7 @@ from hindsight_integrations.recall.standard import Scores
 from hindsight_integrations.results import Arm, Failure, Recalled, RecallResult, Window
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
-from hindsight_integrations.storage.requests import StoredBank
+from hindsight_integrations.storage.requests import Candidate, StoredBank
 
 _READ_AHEAD = 64
 """Memories read from the graph at a time while the budget is filled."""
@@ -61,6 +62,8 @@ class RecallParts:
     reranker: Reranker | None = None
     reranking: bool = True
     weights: Weights = DEFAULT_WEIGHTS
+    candidates: Kept[Candidate] = field(default_factory=Kept)
+    memories: Kept[Memory] = field(default_factory=Kept)
 
 
 @dataclass(slots=True)
@@ -107,7 +110,7 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
     gathered = gather_pool(parts, banks, request, clock)
     pool, question = gathered.pool, gathered.question
     with clock.timing("rank"):
-        ranking = _rank(parts, pool, question, request)
+        ranking = _rank(parts, banks, pool, question, request)
     with clock.timing("pack"):
         scores = ranking.scores
         order = _in_order(pool, ranking, scores, request.min_score)
@@ -115,7 +118,7 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
             order = with_observations(parts.graph, pool, order)
         read: list[tuple[int, Memory]] = []
         packed = pack(
-            _reading(parts.graph, pool, order, read),
+            _reading(parts, banks, pool, order, read),
             request.max_tokens,
             parts.tokenizer.count,
             parts.tokenizer.truncate,
@@ -198,7 +201,9 @@ def _ask(
     with clock.timing("arms"):
         rankings = _run_arms(parts, search, request, named, failures, clock)
     with clock.timing("pool"):
-        pool = gather(search, rankings, [e.id for e in named], parts.settings.rrf_k)
+        pool = gather(
+            search, rankings, [e.id for e in named], parts.settings.rrf_k, parts.candidates
+        )
     names = tuple(entity.name for entity in named)
     return Gathered(pool, search.question, names, tuple(failures))
 
@@ -286,7 +291,13 @@ def _run_arms(
     return rankings
 
 
-def _rank(parts: RecallParts, pool: Pool, question: Question, request: RecallRequest) -> Ranking:
+def _rank(
+    parts: RecallParts,
+    banks: Sequence[StoredBank],
+    pool: Pool,
+    question: Question,
+    request: RecallRequest,
+) -> Ranking:
     if not len(pool):
         return Ranking.empty()
     if not parts.reranking:
@@ -295,7 +306,8 @@ def _rank(parts: RecallParts, pool: Pool, question: Question, request: RecallReq
     ranking = rank(pool, question, head, parts.weights)
     if parts.reranker is not None:
         first = ranking.order[:head].tolist()
-        ranking = rerank(ranking, _memories(parts.graph, pool, first), question, parts.reranker)
+        head_memories = _memories(parts, banks, pool, first)
+        ranking = rerank(ranking, head_memories, question, parts.reranker)
     return ranking
 
 
@@ -313,23 +325,36 @@ def _in_order(pool: Pool, ranking: Ranking, scores: Scores, min_score: float | N
     return order
 
 
-def _memories(graph: GraphStore, pool: Pool, positions: Sequence[int]) -> dict[int, Memory]:
+def _memories(
+    parts: RecallParts, banks: Sequence[StoredBank], pool: Pool, positions: Sequence[int]
+) -> dict[int, Memory]:
     """The memories at these positions of the pool, in that order, less those gone meanwhile."""
-    wanted: defaultdict[str, list[str]] = defaultdict(list)
-    for position in positions:
-        candidate = pool.memories[position]
-        wanted[candidate.bank_id].append(candidate.id)
-    found = {bank_id: graph.get_memories(bank_id, ids) for bank_id, ids in wanted.items()}
-    keys = ((p, pool.memories[p].bank_id, pool.memories[p].id) for p in positions)
-    return {p: found[bank_id][id] for p, bank_id, id in keys if id in found[bank_id]}
+    found: dict[tuple[str, str], Memory] = {}
+    for bank in banks:
+        id = bank.bank.id
+        wanted = [m.id for m in map(pool.memories.__getitem__, positions) if m.bank_id == id]
+        load = partial(parts.graph.get_memories, id)
+        for memory in parts.memories.read(bank, wanted, load).values():
+            found[id, memory.id] = _to_give(memory)
+    keys = {p: (pool.memories[p].bank_id, pool.memories[p].id) for p in positions}
+    return {p: found[key] for p, key in keys.items() if key in found}
+
+
+def _to_give(memory: Memory) -> Memory:
+    """The memory, for somebody who may change what can be changed of it."""
+    return replace(memory, metadata=dict(memory.metadata)) if memory.metadata else memory
 
 
 def _reading(
-    graph: GraphStore, pool: Pool, order: Sequence[int], read: list[tuple[int, Memory]]
+    parts: RecallParts,
+    banks: Sequence[StoredBank],
+    pool: Pool,
+    order: Sequence[int],
+    read: list[tuple[int, Memory]],
 ) -> Iterator[Memory]:
     """The memories in order, read as far as they are asked for; `read` gets what was given."""
     for start in range(0, len(order), _READ_AHEAD):
-        found = _memories(graph, pool, order[start : start + _READ_AHEAD])
+        found = _memories(parts, banks, pool, order[start : start + _READ_AHEAD])
         for position, memory in found.items():
             read.append((position, memory))
             yield memory

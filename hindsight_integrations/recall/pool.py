@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.recall.fuse import reciprocal_rank_fusion
+from hindsight_integrations.recall.kept import Kept
 from hindsight_integrations.recall.ports import ArmHit, BankSearch
 from hindsight_integrations.results import Arm, ArmScore
 from hindsight_integrations.storage.requests import Candidate, LexemeStats, Neighbour
@@ -59,6 +62,7 @@ def gather(
     rankings: Mapping[Arm, Sequence[ArmHit]],
     named: Sequence[str],
     rrf_k: int,
+    kept: Kept[Candidate],
 ) -> Pool:
     """Fuse the arms' rankings and load the best of them, and the neighbours of the very best."""
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
@@ -69,10 +73,10 @@ def gather(
     extra = [memory_id for memory_id in dict.fromkeys(joining) if memory_id not in known]
     allowed = request.graph.admitted(request.bank_id, extra, request.filter)
     ids = chosen + [memory_id for memory_id in extra if memory_id in allowed]
-    memories = request.graph.candidates(request.bank_id, ids)
+    memories = tuple(kept.read(request.bank, ids, partial(_load, request)).values())
     scores = _arm_scores(rankings)
     return Pool(
-        memories=tuple(memories),
+        memories=memories,
         fused=np.array([fused.get(memory.id, 0.0) for memory in memories]),
         arms=tuple(tuple(scores.get(memory.id, ())) for memory in memories),
         around=_around(memories, beside),
@@ -107,6 +111,10 @@ def join(pools: Sequence[Pool]) -> Pool:
     )
 
 
+def _load(request: BankSearch, ids: Sequence[str]) -> dict[str, Candidate]:
+    return {each.id: each for each in request.graph.candidates(request.bank_id, ids)}
+
+
 def _joining(hits: int, rankings: Mapping[Arm, Sequence[ArmHit]]) -> list[list[str]]:
     """Ids of the hits of each arm that may join the pool."""
     most = {Arm.TEMPORAL: round(hits * TEMPORAL_SHARE)} if len(rankings) > 1 else {}
@@ -125,8 +133,8 @@ def _around(memories: Sequence[Candidate], beside: Sequence[Neighbour]) -> NDArr
 
 
 def _arm_scores(rankings: Mapping[Arm, Sequence[ArmHit]]) -> dict[str, list[ArmScore]]:
-    scores: dict[str, list[ArmScore]] = {}
+    scores: defaultdict[str, list[ArmScore]] = defaultdict(list)
     for arm, hits in rankings.items():
-        for rank, hit in enumerate(hits, start=1):
-            scores.setdefault(hit.memory_id, []).append(ArmScore(arm, rank, hit.score, hit.reason))
+        for rank, (memory_id, score, reason) in enumerate(hits, start=1):
+            scores[memory_id].append(ArmScore(arm, rank, score, reason))
     return scores

@@ -117,12 +117,12 @@ class Ranking:
     def signals(self, position: int) -> tuple[Signal, ...]:
         """The signals of one memory, largest contribution first."""
         values, added = self.values[position].tolist(), self.contributions[position].tolist()
-        named = [
-            Signal(name, value, share)
-            for name, value, share in zip(self.names, values, added, strict=True)
-            if value or share
-        ]
-        return tuple(sorted(named, key=lambda signal: (-abs(signal.contribution), signal.name)))
+        by_size = sorted(
+            zip([-abs(share) for share in added], self.names, values, added, strict=True)
+        )
+        return tuple(
+            Signal(name, value, share) for _, name, value, share in by_size if value or share
+        )
 
 
 class _Sheet:

@@ -103,11 +103,18 @@ class EmbedderStamp:
 
 @dataclass(frozen=True, slots=True)
 class StoredBank:
-    """A bank as stored. `key` names this incarnation: never used again after a deletion."""
+    """A bank as stored.
+
+    Attributes:
+        key: names this incarnation; never used again after a deletion.
+        edition: rises with every change to what is stored of a memory or its entities' names.
+            Memories that are added change nothing: what was read of the others stays true.
+    """
 
     bank: Bank
     key: str
     embedder: EmbedderStamp
+    edition: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +224,18 @@ class ChangeSet:
     reflected: tuple[str, ...] = ()
     unreflected: tuple[str, ...] = ()
     mark: Mark | None = None
+
+    @property
+    def alters(self) -> bool:
+        """Whether it may change what is stored of memories already: it raises the edition."""
+        return bool(
+            self.remove_documents
+            or self.remove_chunks
+            or self.remove_memories
+            or self.names
+            or self.replaced
+            or self.sources
+        )
 
 
 class TimeKind(StrEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -16,10 +17,20 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.model import Change, LinkKind, MemoryType, Precision, Source, TimeSpan
+from hindsight_integrations.model import (
+    Bank,
+    Change,
+    LinkKind,
+    MemoryType,
+    Precision,
+    Source,
+    TimeSpan,
+)
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
     ChangeSet,
+    EntityMerge,
+    EntityNames,
     Neighbour,
 )
 
@@ -322,3 +333,43 @@ class WritingContract:
         wrong = replace(record("c", invalidated_at=ago(1)), fingerprint="f")
         keep(graph, *same, wrong)
         assert graph.find_fingerprints("b", ["f", "g"]) == {"f": ["a", "b"]}
+
+    def test_what_was_read_of_memories_stays_true_for_the_edition(self, graph: GraphStore) -> None:
+        first = record("a", "Ann met Bob", entities=("Ann", "Bob"), sources=(source("d"),))
+        other = record("b", "Bob left", entities=("Bob",))
+        keep(graph, first, other, documents=(document("d"),))
+
+        def read() -> tuple[int, object, object]:
+            stored = graph.get_bank("b")
+            assert stored is not None
+            weighed = [each[:10] + each[11:] for each in graph.candidates("b", ["a", "b"])]
+            return stored.edition, weighed, graph.get_memories("b", ["a", "b"])
+
+        told = Source(None, None, 0, NOW, reference="elsewhere")
+        quote = replace(told, memory_id="b")
+        drawn = record("o", type=MemoryType.OBSERVATION, sources=(quote,))
+        additions: list[Callable[[], object]] = [
+            lambda: keep(graph, record("c", "Ann sings", entities=("Ann",))),
+            lambda: keep(graph, links=(link("c", "a"),)),
+            lambda: keep(graph, drawn, reflected=("b",)),
+            lambda: graph.replace_bank(Bank("b", mission="new")),
+        ]
+        changes: list[Callable[[], object]] = [
+            lambda: keep(graph, names=(EntityNames("e:ann", "Anna", ("Ann",)),)),
+            lambda: keep(graph, replaced=(changed(other, text="Bob left early"),)),
+            lambda: keep(graph, sources=(("b", told),)),
+            lambda: graph.edit_entity("b", EntityNames("e:bob", "Robert", ("Bob",))),
+            lambda: graph.edit_entity("b", EntityMerge("e:ann", "e:bob")),
+            lambda: keep(graph, remove_documents=("d",)),
+            lambda: keep(graph, remove_memories=("b",)),
+        ]
+        for step in additions:
+            before = read()
+            step()
+            assert read() == before
+        for step in changes:
+            before = read()
+            step()
+            after = read()
+            assert after[0] > before[0]
+            assert after[1:] != before[1:]

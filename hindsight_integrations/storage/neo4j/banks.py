@@ -76,6 +76,12 @@ def replace(tx: ManagedTransaction, bank: BankKey, new: Bank) -> None:
     run(tx, "MATCH (b:Bank {key: $key}) SET b += $bank", key=bank.key, bank=bank_properties(new))
 
 
+def alter(tx: ManagedTransaction, bank: BankKey) -> None:
+    """Raise the bank's edition: what was read of its memories may be true no more."""
+    raised = "SET b.edition = coalesce(b.edition, 0) + 1"
+    run(tx, f"MATCH (b:Bank {{key: $key}}) {raised}", key=bank.key)
+
+
 def adopt_staged(tx: ManagedTransaction, bank: BankKey, embedder: EmbedderStamp) -> StoredBank:
     """Exchange the bank's vectors for the staged ones, under a new vector key.
 

@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hindsight_integrations.model import Source
-from hindsight_integrations.storage.neo4j import conclusions, mentions, removal, sources, times
+from hindsight_integrations.storage.neo4j import (
+    banks,
+    conclusions,
+    mentions,
+    removal,
+    sources,
+    times,
+)
 from hindsight_integrations.storage.neo4j.codec import memory_of, sources_of
 from hindsight_integrations.storage.neo4j.connection import run, run_each
 from hindsight_integrations.storage.neo4j.keys import BankKey
@@ -58,6 +65,8 @@ _COUNTS_DIFFER = """
 
 def check(tx: ManagedTransaction, bank: BankKey, *, repair: bool) -> list[StoreFault]:
     """Faults found in a bank, and whether they were put right."""
+    if repair:
+        banks.alter(tx, bank)
     return [
         *_orphans(tx, bank, repair),
         *_evidence(tx, bank, repair),

@@ -80,7 +80,8 @@ def stored_bank(node: Mapping[str, Any]) -> StoredBank:
         updated_at=moment_of(node["updated_at"]),
     )
     stamp = EmbedderStamp(node["embedder"], node["dimension"])
-    return StoredBank(bank, vector_key(node["key"], node["revision"]), stamp)
+    key = vector_key(node["key"], node["revision"])
+    return StoredBank(bank, key, stamp, node.get("edition", 0))
 
 
 def memory_properties(bank: BankKey, seq: int, record: MemoryRecord) -> Properties:

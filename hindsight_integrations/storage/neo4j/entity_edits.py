@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
 from hindsight_integrations.model import Entity
 from hindsight_integrations.storage.conditions import check_free
-from hindsight_integrations.storage.neo4j import entities, mentions
+from hindsight_integrations.storage.neo4j import banks, entities, mentions
 from hindsight_integrations.storage.neo4j.connection import run, run_each
 from hindsight_integrations.storage.neo4j.entities import names_of
 from hindsight_integrations.storage.neo4j.keys import BankKey, existing
@@ -37,6 +37,7 @@ def edit(tx: ManagedTransaction, bank: BankKey, change: EntityEdit) -> None:
     else:
         set_names(tx, bank, _read(tx, bank, change.entity_id).id, names_of(change))
         _keep_if_aliased(tx, bank, change.entity_id)
+    banks.alter(tx, bank)
 
 
 def set_names(tx: ManagedTransaction, bank: BankKey, id: str, names: Mapping[str, str]) -> None:

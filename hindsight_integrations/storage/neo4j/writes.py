@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.model import Change, MemoryType
 from hindsight_integrations.storage.conditions import check_new, check_there, mentioned
 from hindsight_integrations.storage.neo4j import (
+    banks,
     conclusions,
     documents,
     entities,
@@ -72,6 +73,8 @@ def apply(tx: ManagedTransaction, changes: ChangeSet) -> tuple[str, ...]:
     if changes.mark is not None:
         marks.store(tx, bank, changes.mark)
     mentions.settle(tx, bereft)
+    if changes.alters:
+        banks.alter(tx, bank)
     return gone
 
 

@@ -11,7 +11,12 @@ from hindsight_integrations.storage.requests import (
     StoredBank,
 )
 from hindsight_integrations.storage.sqlite import vectors
-from hindsight_integrations.storage.sqlite.codec import BANK_COLUMNS, bank_row, stored_bank
+from hindsight_integrations.storage.sqlite.codec import (
+    BANK_COLUMNS,
+    STORED_BANK_COLUMNS,
+    bank_row,
+    stored_bank,
+)
 from hindsight_integrations.storage.sqlite.keys import BankRange, find_bank, key_bounds
 from hindsight_integrations.storage.values import moment_or_none
 
@@ -53,7 +58,7 @@ def create(cursor: sqlite3.Cursor, bank: Bank, embedder: EmbedderStamp) -> Store
     values = (*bank_row(bank), embedder.id, embedder.dimension)
     row = cursor.execute(
         f"INSERT INTO banks ({BANK_COLUMNS}) VALUES ({', '.join('?' * len(values))}) "
-        f"RETURNING no, revision, {BANK_COLUMNS}",
+        f"RETURNING {STORED_BANK_COLUMNS}",
         values,
     ).fetchone()
     return stored_bank(row)
@@ -62,16 +67,14 @@ def create(cursor: sqlite3.Cursor, bank: Bank, embedder: EmbedderStamp) -> Store
 def get(cursor: sqlite3.Cursor, bank_id: str) -> StoredBank | None:
     """The bank, or None."""
     row = cursor.execute(
-        f"SELECT no, revision, {BANK_COLUMNS} FROM banks WHERE id = ? AND deleted = 0", (bank_id,)
+        f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE id = ? AND deleted = 0", (bank_id,)
     ).fetchone()
     return None if row is None else stored_bank(row)
 
 
 def list_all(cursor: sqlite3.Cursor) -> list[StoredBank]:
     """All banks, by id."""
-    rows = cursor.execute(
-        f"SELECT no, revision, {BANK_COLUMNS} FROM banks WHERE deleted = 0 ORDER BY id"
-    )
+    rows = cursor.execute(f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE deleted = 0 ORDER BY id")
     return [stored_bank(row) for row in rows]
 
 
@@ -85,6 +88,11 @@ def replace(cursor: sqlite3.Cursor, bank: Bank) -> None:
     )
 
 
+def alter(cursor: sqlite3.Cursor, bank: BankRange) -> None:
+    """Raise the bank's edition: what was read of its memories may be true no more."""
+    cursor.execute("UPDATE banks SET edition = edition + 1 WHERE no = ?", (bank.no,))
+
+
 def adopt_staged(cursor: sqlite3.Cursor, bank: BankRange, embedder: EmbedderStamp) -> StoredBank:
     """Exchange the bank's vectors for the staged ones, under a new vector key.
 
@@ -94,7 +102,7 @@ def adopt_staged(cursor: sqlite3.Cursor, bank: BankRange, embedder: EmbedderStam
     vectors.adopt(cursor, bank, embedder)
     row = cursor.execute(
         "UPDATE banks SET revision = revision + 1, embedder = ?, dimension = ? WHERE no = ? "
-        f"RETURNING no, revision, {BANK_COLUMNS}",
+        f"RETURNING {STORED_BANK_COLUMNS}",
         (embedder.id, embedder.dimension, bank.no),
     ).fetchone()
     vectors.requeue(cursor, find_bank(cursor, bank.id), None)

@@ -16,7 +16,7 @@ from hindsight_integrations.storage.likeness import grams_of
 from hindsight_integrations.storage.requests import (
     StoreFault,
 )
-from hindsight_integrations.storage.sqlite import mentions, removal
+from hindsight_integrations.storage.sqlite import banks, mentions, removal
 from hindsight_integrations.storage.sqlite.codec import CONTENT_COLUMNS, MEMORY_COLUMNS, memory_of
 from hindsight_integrations.storage.sqlite.derived import DERIVED, DerivedTable
 from hindsight_integrations.storage.sqlite.keys import BankRange, Row
@@ -107,6 +107,8 @@ def check_rows(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
         faults += _mention_counts(cursor, bank, repair)
         faults += _cooccurrence(cursor, bank, repair)
         faults += _lexeme_counts(cursor, bank, repair)
+        if repair:
+            banks.alter(cursor, bank)
     return _added_up(faults)
 
 

@@ -35,6 +35,7 @@ BANK_COLUMNS = (
     "id, name, mission, background, skepticism, literalism, empathy, directives, "
     "created_at, updated_at, embedder, dimension"
 )
+STORED_BANK_COLUMNS = f"no, revision, edition, {BANK_COLUMNS}"
 MEMORY_COLUMNS = "id, type, mentioned_at, expires_at, invalidated_at, scope, occurred, fingerprint"
 CONTENT_COLUMNS = (
     "confidence, created_at, updated_at, speaker, tags, metadata, invalidated_because, context, "
@@ -67,8 +68,9 @@ def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
 
 
 def stored_bank(row: Row) -> StoredBank:
-    """Of a row of `no, revision` and `BANK_COLUMNS`."""
-    no, revision, id_, name, mission, background, *traits, directives, created, updated = row[:12]
+    """Of a row of `STORED_BANK_COLUMNS`."""
+    no, revision, edition, *stated, embedder, dimension = row
+    id_, name, mission, background, *traits, directives, created, updated = stated
     bank = Bank(
         id=id_,
         name=name,
@@ -79,7 +81,8 @@ def stored_bank(row: Row) -> StoredBank:
         created_at=moment(created),
         updated_at=moment(updated),
     )
-    return StoredBank(bank, vector_key(no, revision), EmbedderStamp(*row[12:]))
+    stamp = EmbedderStamp(embedder, dimension)
+    return StoredBank(bank, vector_key(no, revision), stamp, edition)
 
 
 def memory_row(record: MemoryRecord) -> tuple[SqlValue, ...]:

@@ -14,7 +14,7 @@ from hindsight_integrations.storage.requests import (
     EntityMerge,
     EntitySplit,
 )
-from hindsight_integrations.storage.sqlite import entities, mentions
+from hindsight_integrations.storage.sqlite import banks, entities, mentions
 from hindsight_integrations.storage.sqlite.keys import (
     BankRange,
     entity_keys,
@@ -38,6 +38,7 @@ def edit(cursor: sqlite3.Cursor, bank: BankRange, change: EntityEdit) -> None:
         entity = _key(cursor, bank, change.entity_id)
         set_names(cursor, bank, entity, by_norm((change.name, *change.aliases)))
         _keep_if_aliased(cursor, entity)
+    banks.alter(cursor, bank)
 
 
 def set_names(

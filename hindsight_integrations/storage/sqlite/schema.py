@@ -254,7 +254,9 @@ _VERSION_3 = (
         PRIMARY KEY (bank, queue)) WITHOUT ROWID""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
+_VERSION_4 = ("ALTER TABLE banks ADD COLUMN edition INTEGER NOT NULL DEFAULT 0",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """Statements that lead from version n (its place in this list) to n + 1. Only ever appended to."""
 
 

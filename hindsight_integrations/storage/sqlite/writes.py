@@ -13,6 +13,7 @@ from hindsight_integrations.storage.requests import (
     MemoryRecord,
 )
 from hindsight_integrations.storage.sqlite import (
+    banks,
     conclusions,
     documents,
     entities,
@@ -76,6 +77,8 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
         marks.store(cursor, bank, changes.mark)
     if bereft:
         mentions.settle(cursor, bereft)
+    if changes.alters:
+        banks.alter(cursor, bank)
     return gone
 
 
