@@ -26,7 +26,8 @@ class Worker:
 
     Args:
         work: reflects on a bank, a batch at each step.
-        delay: seconds of quiet, after it was last woken for a bank, before it begins with it.
+        delay: seconds of quiet, after it was last woken for any bank, before it begins: what is
+            being retained has the processor to itself.
         patience: seconds without work after which the thread ends, so that an engine nobody
             closed is not kept alive by it; the next call to `wake` starts another.
     """
@@ -41,7 +42,8 @@ class Worker:
         self._delay = delay
         self._patience = patience
         self._changed = threading.Condition()
-        self._woken: dict[str, tuple[float, float]] = {}
+        self._woken: dict[str, float] = {}
+        self._last_woken = 0.0
         self._thread: threading.Thread | None = None
         self._busy = False
         self._waiters = 0
@@ -55,8 +57,8 @@ class Worker:
         with self._changed:
             if self._closed:
                 return
-            first, _ = self._woken.get(bank_id, (now, now))
-            self._woken[bank_id] = first, now
+            self._woken.setdefault(bank_id, now)
+            self._last_woken = now
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="hindsight-reflect", daemon=True
@@ -115,16 +117,13 @@ class Worker:
                 if not self._woken:
                     self._thread = None
                     return None
-                due, bank_id = min((self._due(*times), id) for id, times in self._woken.items())
-                left = due - time.monotonic()
+                first, bank_id = min((first, id) for id, first in self._woken.items())
+                left = min(self._last_woken + self._delay, first + LATEST) - time.monotonic()
                 if left <= 0 or self._hurried():
                     del self._woken[bank_id]
                     self._busy = True
                     return bank_id
                 self._changed.wait(left)
-
-    def _due(self, first: float, last: float) -> float:
-        return min(last + self._delay, first + LATEST)
 
     def _hurried(self) -> bool:
         return self._closed or self._waiters > 0
