@@ -74,6 +74,7 @@ def assemble(
     core.flush()
     while store.purge_deleted():  # left by a deletion that was interrupted
         continue
+    core.reflect_on_leftovers()
     return where, core
 
 

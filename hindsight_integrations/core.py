@@ -19,6 +19,7 @@ from hindsight_integrations.language.encode import TextEncoder
 from hindsight_integrations.language.llm import StructuredModel
 from hindsight_integrations.language.tokens import Tokenizer
 from hindsight_integrations.model import Bank, MemoryType
+from hindsight_integrations.naming import UNFINISHED
 from hindsight_integrations.recall.pipeline import RecallParts
 from hindsight_integrations.recall.ports import Reranker
 from hindsight_integrations.reflect.consolidate import Consolidation, rounds
@@ -174,6 +175,14 @@ class Core:
         """Have the bank reflected on in the background, if the settings ask for it."""
         if self.settings.consolidate:
             self.worker.wake(bank_id)
+
+    def reflect_on_leftovers(self) -> None:
+        """Have reflected on what a process left that was killed, or closed in haste."""
+        if self.settings.consolidate:
+            for stored in self.graph.list_banks(waiting=True):
+                whole = not stored.bank.id.endswith(UNFINISHED)
+                if whole and stored.embedder == self.stamp:
+                    self.worker.wake(stored.bank.id)
 
     def _consolidators(self) -> tuple[Consolidator, Consolidator] | None:
         """What the language model, if there is one, draws: observations and opinions."""

@@ -5,12 +5,24 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+ID_DIGITS = 20
+"""Hexadecimal digits of an id: 80 bits, in which no two of a million million are likely alike."""
+
+UNFINISHED = "(unfinished import)"
+"""Stands after the id of a bank until all is there that is imported into it."""
+
 _POSSESSIVE = re.compile(r"['’]s$")
 _NOT_WORD = re.compile(r"[^\w+#]+")
+
+
+def new_id(prefix: str) -> str:
+    """An id that nothing else has: the prefix, which tells of what it is, and random digits."""
+    return prefix + uuid.uuid4().hex[:ID_DIGITS]
 
 
 @lru_cache(maxsize=65_536)

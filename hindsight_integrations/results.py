@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from hindsight_integrations.model import Chunk, Entity, Memory, TimeSpan
@@ -67,6 +68,20 @@ class RetainResult:
     failed: tuple[Failed, ...] = ()
     document_ids: tuple[str, ...] = ()
     seconds: float = 0.0
+
+    @classmethod
+    def merged(cls, bank_id: str, results: Sequence[RetainResult]) -> RetainResult:
+        """Several retains as one, what failed in the order of the items."""
+        failed = chain.from_iterable(each.failed for each in results)
+        return cls(
+            bank_id,
+            stored=tuple(chain.from_iterable(each.stored for each in results)),
+            skipped=tuple(chain.from_iterable(each.skipped for each in results)),
+            removed=tuple(chain.from_iterable(each.removed for each in results)),
+            failed=tuple(sorted(failed, key=lambda failure: failure.index)),
+            document_ids=tuple(chain.from_iterable(each.document_ids for each in results)),
+            seconds=sum(each.seconds for each in results),
+        )
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -49,7 +49,8 @@ from hindsight_integrations.model import (
     ObservationKind,
 )
 from hindsight_integrations.moving.exporting import ExportResult
-from hindsight_integrations.moving.importing import UNFINISHED, ImportResult
+from hindsight_integrations.moving.importing import ImportResult
+from hindsight_integrations.naming import UNFINISHED
 from hindsight_integrations.storage.neo4j import Neo4jGraph
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
@@ -78,6 +79,10 @@ QUESTIONS = (
 
 def export(memory: Hindsight, bank: str, path: Path, **options: Any) -> ExportResult:
     return memory.banks.export(bank, path, **options)
+
+
+RESTING = Settings(consolidate=False)
+"""What waits in an imported bank goes on waiting, so that it can be compared."""
 
 
 def import_(memory: Hindsight, path: Path, bank: str | None = None, **options: Any) -> ImportResult:
@@ -126,7 +131,7 @@ def lived_in(memory: Hindsight, bank: str) -> None:
     memory.entities.alias(bank, "Ghost Ship", "GS")
     for seen in memory.memories.list(bank, entity="Ghost Ship").items:
         memory.memories.update(bank, seen.id, tags=["doubtful"], reason="who was it?")
-        memory.forget(bank, seen.id)  # its history stays, and the name that a user gave
+        memory.forget(bank, seen.id)  # the name that a user gave it stays
     first, second, *_ = memory.memories.list(bank).items
     memory.memories.update(bank, first.id, text=first.text + " It is a secret.", reason="typo")
     memory.memories.invalidate(bank, second.id, "retracted")
@@ -205,7 +210,7 @@ def answers(memory: Hindsight, bank: str) -> list[list[str]]:
 @pytest.fixture(scope="module")
 def home() -> Iterator[Hindsight]:
     """An engine with a bank "alice" that is only to be read, and room for others."""
-    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+    with Hindsight.in_memory(settings=RESTING) as memory:
         lived_in(memory, "alice")
         yield memory
 
@@ -224,7 +229,7 @@ def whole(home: Hindsight, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_bank_goes_to_another_memory_and_back_without_a_byte_changed(
     home: Hindsight, whole: Path, folder: Path, tmp_path: Path
 ) -> None:
-    with Hindsight(folder) as other:
+    with Hindsight(folder, settings=RESTING) as other:
         import_(other, whole)
         assert everything(other, "alice") == everything(home, "alice")
         export(other, "alice", tmp_path / "back.jsonl")
@@ -236,7 +241,7 @@ def test_a_bank_goes_to_a_server_and_back_without_a_byte_changed(
     home: Hindsight, whole: Path, empty_neo4j: Address, tmp_path: Path
 ) -> None:
     away = Neo4jGraph(empty_neo4j.uri, **empty_neo4j.options())
-    with Hindsight(tmp_path / "vectors", graph=away) as server:
+    with Hindsight(tmp_path / "vectors", graph=away, settings=RESTING) as server:
         import_(server, whole)
         assert everything(server, "alice") == everything(home, "alice")
         assert server.maintenance.doctor().findings == ()
@@ -697,7 +702,7 @@ def test_what_a_killed_import_left_is_plain_to_see_and_removed_by_the_next(
 ) -> None:
     command = [sys.executable, "-c", KILLED, str(folder), str(whole)]
     assert subprocess.run(command, check=False).returncode == 9
-    with Hindsight(folder) as memory:
+    with Hindsight(folder, settings=RESTING) as memory:
         assert [bank.id for bank in memory.banks.list()] == [f"alice {UNFINISHED}"]
         with pytest.raises(BankNotFoundError):
             memory.recall("alice", "anything")
@@ -724,7 +729,7 @@ class Letters:
 def test_vectors_of_another_embedder_are_refused_or_made_anew(
     home: Hindsight, whole: Path, tmp_path: Path
 ) -> None:
-    with Hindsight.in_memory(embedder=Letters()) as memory:
+    with Hindsight.in_memory(embedder=Letters(), settings=RESTING) as memory:
         with pytest.raises(EmbedderMismatchError, match=r"MiniLM.*letters/1.*--reembed"):
             import_(memory, whole)
         assert memory.banks.list() == []

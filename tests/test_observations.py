@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +16,10 @@ from hindsight_integrations.conclusions import Observation, Quotation, Trend
 from hindsight_integrations.demo.compare import BANK, remember
 from hindsight_integrations.demo.story import load_story
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
-from hindsight_integrations.model import Disposition, MemoryType, ObservationKind, utc_now
+from hindsight_integrations.model import Disposition, LinkKind, MemoryType, ObservationKind, utc_now
 from hindsight_integrations.recall.boosts import proof_boost
-from hindsight_integrations.reflect.record import DRAWN
 from hindsight_integrations.settings import Settings
+from hindsight_integrations.storage.values import DRAWN
 
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)
 REACT = "I'll build the checkout in React, like the kiosk."
@@ -28,6 +32,14 @@ def say(memory: Hindsight, text: str, day: int = 0, speaker: str | None = "Inês
     if speaker is None:
         return memory.retain("b", text, timestamp=said).ids[0]
     return memory.retain_messages("b", [Message(speaker, text, said)], session=str(day)).ids[0]
+
+
+def told_anywhere(memory: Hindsight, word: str, folder: Path) -> list[str]:
+    """Which parts of all that the bank holds have the word in them, beside document's own texts."""
+    memory.banks.export("b", folder / "b.jsonl")
+    lines = (folder / "b.jsonl").read_text().splitlines()
+    parts = [next(iter(json.loads(line))) for line in lines if word.casefold() in line.casefold()]
+    return [part for part in parts if part != "chunk"]
 
 
 def drawn(memory: Hindsight) -> list[Observation]:
@@ -191,8 +203,84 @@ def test_forgetting_a_source_lowers_the_proof_and_leaves_no_word_of_it(memory: H
     assert (left.id, left.proof_count, left.sources) == (observation.id, 1, (react,))
     assert "Vue" not in left.text
     assert all("Vue" not in item.text for item in memory.recall("b", "the checkout in Vue"))
-    assert all("Vue" not in (change.new or "") for change in left.history[-1:])
-    assert left.history[-1].old is None
+    (change,) = left.history
+    assert (change.old, change.new) == (None, left.text)
+
+
+SEAT_MAP = [
+    "I want to show the seat map on Thursday.",
+    "More time for the seat map at least, says the quokka!",
+    "I'll show the seat map with real boats this time.",
+    "The seat map needs a legend.",
+]
+
+
+def test_forgetting_leaves_the_words_in_no_history(memory: Hindsight, tmp_path: Path) -> None:
+    ids = []
+    for day, text in enumerate(SEAT_MAP):
+        ids.append(say(memory, text, 20 * day))
+        memory.consolidate("b")
+    memory.memories.update("b", ids[1], text="The quokka wants a better seat map.")
+    assert set(told_anywhere(memory, "quokka", tmp_path)) >= {"memory", "change"}
+    memory.forget("b", ids[1])
+    assert told_anywhere(memory, "quokka", tmp_path) == []
+    assert only(memory).proof_count == 3
+
+
+def test_forgetting_what_was_invalid_leaves_the_words_in_no_history(
+    memory: Hindsight, tmp_path: Path
+) -> None:
+    ids = [say(memory, text, 20 * day) for day, text in enumerate(SEAT_MAP[:3])]
+    before = only(memory)
+    memory.memories.invalidate("b", ids[1])
+    assert only(memory).history[-1].old == before.text
+    memory.forget("b", ids[1])
+    assert told_anywhere(memory, "quokka", tmp_path) == []
+
+
+def test_what_a_document_says_no_more_stays_in_no_history(
+    memory: Hindsight, tmp_path: Path
+) -> None:
+    for day, text in enumerate(SEAT_MAP):
+        said = START + timedelta(days=20 * day)
+        memory.retain("b", text, document_id=str(day), timestamp=said)
+        memory.consolidate("b")
+    assert only(memory).proof_count == len(SEAT_MAP)
+    memory.retain("b", "Nothing of note.", document_id="1", timestamp=START)
+    assert only(memory).proof_count == len(SEAT_MAP) - 1
+    assert told_anywhere(memory, "quokka", tmp_path) == []
+
+
+def test_forgetting_what_two_that_were_merged_said_leaves_it_in_no_history(
+    memory: Hindsight, tmp_path: Path
+) -> None:
+    ids = [say(memory, text, 20 * day) for day, text in enumerate(SEAT_MAP[:3])]
+    stored = memory.memories.get("b", only(memory).id)
+    text, sources = "The seat map is the quokka's.", stored.sources[1:]
+    twin = replace(stored, id=f"{DRAWN}twin", text=text, tags=("t",), sources=sources)
+    memory.retain_memory("b", twin)
+    kept, refreshed = (
+        memory.mental_models.create("b", name, source_query="The seat map?", tags=["t"])
+        for name in "kr"
+    )
+    assert kept.sources == (twin.id,)
+    say(memory, SEAT_MAP[3], 120)
+    assert only(memory).id == stored.id
+    memory.mental_models.refresh("b", refreshed.id)
+    memory.forget("b", ids[1])
+    assert told_anywhere(memory, "quokka", tmp_path) == []
+
+
+def test_forgetting_one_source_leaves_the_histories_of_others(memory: Hindsight) -> None:
+    for day, text in enumerate(SEAT_MAP):
+        say(memory, text, 20 * day)
+        memory.consolidate("b")
+    history = only(memory).history
+    other = say(memory, "The ferry was late.", 7, "Jonas")
+    memory.memories.update("b", other, text="The ferry was early.")
+    memory.forget("b", other)
+    assert only(memory).history == history
+    assert memory.memories.history("b", other) == []
 
 
 def test_forgetting_the_last_source_removes_the_observation(memory: Hindsight) -> None:
@@ -403,6 +491,19 @@ def test_a_repetition_is_never_folded_into_an_observation(memory: Hindsight) -> 
     assert len(result.stored) == 1
 
 
+def test_what_is_said_later_is_linked_to_what_was_said_and_not_to_what_was_drawn() -> None:
+    linked = []
+    for consolidating in (True, False):
+        with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+            for day, text in enumerate(SEAT_MAP):
+                say(memory, text, day)
+                if consolidating:
+                    memory.consolidate("b")
+            linked.append(memory.banks.stats("b").links)
+    assert linked[0] == linked[1]
+    assert linked[0][LinkKind.SEMANTIC] > 0
+
+
 # In the background
 
 
@@ -421,6 +522,70 @@ def test_closing_finishes_what_is_waiting(folder: object) -> None:
         say(memory, VUE, 100)
     with Hindsight(folder, settings=Settings(consolidate=False)) as memory:  # type: ignore[arg-type]
         assert len(memory.observations.list("b").items) == 1
+
+
+def left_waiting(folder: Path) -> None:
+    with Hindsight(folder, settings=Settings(consolidate=False)) as memory:
+        say(memory, REACT)
+        say(memory, VUE, 100)
+
+
+def test_opening_goes_on_with_what_was_left(folder: Path) -> None:
+    left_waiting(folder)
+    with Hindsight(folder) as memory:
+        memory.banks.create("another")
+        assert memory.wait_idle(60)
+        assert "first React, then Vue" in memory.observations.list("b").items[0].text
+
+
+def test_opening_leaves_alone_what_its_settings_or_embedder_are_not_for(folder: Path) -> None:
+    left_waiting(folder)
+
+    def lengths(texts: list[str]) -> list[list[float]]:
+        return [[1.0, len(text)] for text in texts]
+
+    with Hindsight(folder, embedder=lengths) as memory:
+        assert memory.wait_idle(60)
+        assert memory.health().ok
+    with Hindsight(folder, settings=Settings(consolidate=False)) as memory:
+        assert memory.wait_idle(60)
+        assert memory.observations.list("b").items == []
+
+
+def test_an_import_goes_on_with_what_was_left(memory: Hindsight, tmp_path: Path) -> None:
+    say(memory, REACT)
+    say(memory, VUE, 100)
+    memory.banks.export("b", tmp_path / "b.jsonl")
+    with Hindsight.in_memory() as other:
+        other.banks.import_(tmp_path / "b.jsonl")
+        assert other.wait_idle(60)
+        assert len(other.observations.list("b").items) == 1
+
+
+RETAIN_AND_WAIT = """
+import sys, time
+from datetime import datetime, UTC
+from hindsight_integrations import Hindsight, Message, Settings
+
+memory = Hindsight(sys.argv[1], settings=Settings(consolidation_delay=3600))
+for month, text in zip((1, 4), sys.argv[2:]):
+    said = datetime(2025, month, 6, tzinfo=UTC)
+    memory.retain_messages("b", [Message("Inês", text, said)], session=str(month))
+print("retained", flush=True)
+time.sleep(3600)
+"""
+
+
+@pytest.mark.slow
+def test_what_a_killed_process_left_is_reflected_on(folder: Path) -> None:
+    command = [sys.executable, "-c", RETAIN_AND_WAIT, str(folder), REACT, VUE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "retained\n"
+        process.kill()
+    with Hindsight(folder) as memory:
+        assert memory.wait_idle(60)
+        assert "first React, then Vue" in memory.observations.list("b").items[0].text
 
 
 @pytest.mark.slow

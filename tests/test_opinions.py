@@ -80,6 +80,48 @@ def test_contradiction_turns_it_round_and_keeps_what_it_said(memory: Hindsight) 
     assert after.reasoning.startswith("What was believed before is contradicted.")
 
 
+def test_an_opinion_moves_with_what_is_reflected_on_later(memory: Hindsight) -> None:
+    say(memory, "The booking site is reliable.")
+    (before,) = memory.opinions.form("b", "booking site")
+    say(memory, "The booking site is fast.", "The harbour office is slow.")
+    assert [each.id for each in memory.consolidate("b").rewritten] == [before.id]
+    (stronger,) = memory.opinions.list("b").items
+    assert (stronger.id, stronger.proof_count) == (before.id, 2)
+    assert stronger.confidence > before.confidence
+    assert stronger.history[-1].old == before.text
+    say(memory, "The booking site crashed again.", "The booking site is slow and useless.")
+    memory.consolidate("b")
+    (weaker,) = memory.opinions.list("b").items
+    assert weaker.confidence < stronger.confidence
+    assert memory.opinions.form("b", "booking site") == (weaker,)
+    assert memory.consolidate("b").considered == 0
+
+
+def test_what_is_no_judgement_or_of_another_scope_moves_no_opinion(memory: Hindsight) -> None:
+    say(memory, "The booking site is reliable.")
+    before = memory.opinions.form("b", "booking site")
+    say(memory, "The booking site has nine pages.")
+    memory.retain("b", "The booking site is slow and useless.", scope="x")
+    assert memory.consolidate("b").rewritten == ()
+    assert tuple(memory.opinions.list("b").items) == before
+
+
+def test_an_opinion_forgets_what_its_documents_say_no_more(memory: Hindsight) -> None:
+    texts = ["The booking site is reliable.", "The booking site is fast, says the quokka."]
+    for n, text in enumerate(texts):
+        memory.retain("b", text, document_id=str(n), timestamp=START + timedelta(days=n))
+    (before,) = memory.opinions.form("b", "booking site")
+    assert "quokka" in before.text
+    memory.retain("b", "Nothing of note.", document_id="1", timestamp=START)
+    memory.consolidate("b")
+    (after,) = memory.opinions.list("b").items
+    assert (after.id, after.proof_count) == (before.id, 1)
+    assert "quokka" not in f"{after.text} {after.history}"
+    memory.retain("b", "Nothing at all.", document_id="0", timestamp=START)
+    memory.consolidate("b")
+    assert memory.opinions.list("b").items == []
+
+
 def test_a_sceptical_bank_is_harder_to_convince(memory: Hindsight) -> None:
     sure = []
     for skepticism in (1, 3, 5):

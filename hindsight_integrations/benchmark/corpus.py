@@ -21,7 +21,6 @@ START = datetime(2019, 1, 7, 8, 0, tzinfo=UTC)
 _SESSION_TURNS = (10, 30)
 _PAUSE_HOURS = (1, 14)
 
-
 _FIRST_NAMES = """Ana Bruno Carla Dmitri Elena Farid Greta Hugo Ines Jakob Keiko Liam Mona Nadia
     Oscar Paula Quentin Rosa Samir Tessa Ulrich Vera Walter Ximena Yusuf Zoe Amara Boris Chiara
     Diego Esther Felix Gloria Hassan Irene Jonas Kamal Leila Marco Noor Olga Pavel Rania Stefan
@@ -33,7 +32,8 @@ _SURNAMES = """Abel Baker Castro Duarte Eriksen Fontaine Gupta Haddad Ivanova Ja
 
 
 def _shuffled(names: Iterable[str]) -> list[str]:
-    return random.Random(0).sample(found := list(names), len(found))
+    found = list(names)
+    return random.Random(0).sample(found, len(found))
 
 
 def _joined(starts: str, ends: str) -> list[str]:
@@ -171,6 +171,11 @@ def sessions(turns: int, seed: int = 1) -> Iterator[Session]:
             said.append(Turn(message, tuple(dict.fromkeys(writer.names))))
         yield Session(f"session-{number}", tuple(said))
         moment += timedelta(hours=writer.random.uniform(*_PAUSE_HOURS))
+
+
+def lines(given: Iterable[Session]) -> list[str]:
+    """What is said in some conversations, each turn with its speaker."""
+    return [f"{m.speaker}: {m.text}" for session in given for m in session.messages]
 
 
 def questions(count: int, *, dated: bool = False, seed: int = 2) -> list[str]:

@@ -23,15 +23,14 @@ from hindsight_integrations.benchmark import machine
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.evaluate.dataset import DataBank, DataQuestion, load_dataset
 from hindsight_integrations.evaluate.metrics import Hit, places
-from hindsight_integrations.evaluate.sections import write_section
-from hindsight_integrations.evaluate.systems import HindsightSystem
+from hindsight_integrations.evaluate.sections import markdown_table, write_section
+from hindsight_integrations.evaluate.systems import HindsightSystem, references
 from hindsight_integrations.model import MemoryType
 from hindsight_integrations.results import Recalled
 from hindsight_integrations.settings import Settings
 
 SECTION = "observations"
 MAX_TOKENS = 4096
-
 
 WAYS: Mapping[str, Mapping[str, object]] = {
     "facts alone": {"types": (MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION)},
@@ -127,7 +126,7 @@ def _read(
         ).memories
         for options in WAYS.values()
     ]
-    read = [_places(memory, bank_id, answer, question, texts) for answer in answers]
+    read = [_places(memory, answer, question, texts) for answer in answers]
     shared = set(read[0]).intersection(*read[1:])
     if not shared:
         return None
@@ -150,29 +149,19 @@ def _spending(answer: Sequence[Recalled]) -> Iterator[tuple[Recalled, int]]:
 
 def _places(
     memory: Hindsight,
-    bank_id: str,
     found: Sequence[Recalled],
     question: DataQuestion,
     texts: Mapping[str, str],
 ) -> dict[str, int]:
     """Each piece of evidence that came back, with the tokens read up to it."""
-    hits = [Hit(_items(memory, bank_id, item), item.text, item.tokens) for item in found]
+    hits = [
+        Hit(tuple(dict.fromkeys(references(memory, item.memory))), item.text, item.tokens)
+        for item in found
+    ]
     gold = frozenset(question.gold)
     return {
         place.item_id: place.spent for place in places(hits, gold, texts) if place.item_id in gold
     }
-
-
-def _items(memory: Hindsight, bank_id: str, recalled: Recalled) -> tuple[str, ...]:
-    """The items that a memory stands for; an observation for those of its sources."""
-    ids: list[str | None] = []
-    for source in recalled.memory.sources:
-        if source.memory_id is None:
-            ids.append(source.reference)
-        else:
-            rested = memory.memories.get(bank_id, source.memory_id)
-            ids += [each.reference for each in rested.sources]
-    return tuple(dict.fromkeys(filter(None, ids)))
 
 
 def markdown(found: ObservingFigures, command: str) -> str:
@@ -187,13 +176,13 @@ def markdown(found: ObservingFigures, command: str) -> str:
         ("to consolidate again, with nothing new, ms", f"{1000 * found.again:.1f}"),
     ]
     replaced = [reading for reading in found.readings if reading.replaced]
-    parts = [f"`{command}` on {machine.description()}", _table(("cost", ""), rows)]
+    parts = [f"`{command}` on {machine.description()}", markdown_table(("cost", ""), rows)]
     for name, chosen in (
         ("all questions", found.readings),
         ("those where observations replaced facts", replaced),
     ):
         if chosen:
-            parts.append(_table((f"{name}: {len(chosen)}", *WAYS), _given(chosen)))
+            parts.append(markdown_table((f"{name}: {len(chosen)}", *WAYS), _given(chosen)))
     return "\n\n".join(parts)
 
 
@@ -207,11 +196,6 @@ def _given(readings: Sequence[Reading]) -> list[tuple[str, ...]]:
         (f"evidence within {MAX_TOKENS:,} tokens, %",
          *(f"{value:.1f}" for value in found.mean(axis=0))),
     ]  # fmt: skip
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,12 +17,11 @@ from itertools import islice
 
 import numpy as np
 
-from hindsight_integrations.benchmark.corpus import Session, Turn, sessions
+from hindsight_integrations.benchmark.corpus import Session, Turn, lines, sessions
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.language.embed import Vectors
 from hindsight_integrations.language.encode import EncodedText, TextEncoder
-from hindsight_integrations.language.lexemes import lexemes
-from hindsight_integrations.language.minilm import MiniLM
+from hindsight_integrations.language.minilm import MiniLM, bundled
 from hindsight_integrations.model import (
     Bank,
     Chunk,
@@ -35,14 +34,9 @@ from hindsight_integrations.model import (
     TimeSpan,
     as_moment,
 )
-from hindsight_integrations.naming import text_fingerprint
-from hindsight_integrations.retain.enrich import indexed_text
+from hindsight_integrations.retain.enrich import indexed_of, record_of
 from hindsight_integrations.retain.link import temporal_links
-from hindsight_integrations.storage.requests import (
-    ChangeSet,
-    EmbedderStamp,
-    MemoryRecord,
-)
+from hindsight_integrations.storage.requests import ChangeSet, EmbedderStamp, MemoryRecord
 
 SEMANTIC_LINKS = 10
 """Semantic links a memory: as many as retaining makes of real conversation."""
@@ -79,9 +73,8 @@ def mixed_vectors(count: int) -> Vectors:
 
 @cache
 def _stock() -> Sequence[EncodedText]:
-    model = MiniLM()
-    said = [m for session in sessions(STOCK, seed=5) for m in session.messages]
-    return TextEncoder(model, model).encode([f"{m.speaker}: {m.text}" for m in said])
+    model = bundled()
+    return TextEncoder(model, model).encode(lines(sessions(STOCK, seed=5)))
 
 
 @dataclass(slots=True)
@@ -150,17 +143,10 @@ class _Writer:
             sources=(source,),
         )
         self._written.append(memory)
-        encoded = self._mixture.draw()
-        return MemoryRecord(
-            memory=memory,
-            lexemes=tuple(lexemes(indexed_text(memory.text, speaker=memory.speaker, said_at=said))),
-            vector=encoded.vector,
-            fingerprint=text_fingerprint(memory.text, memory.speaker),
-            interaction=encoded.interaction,
-            entity_ids=tuple(
-                self._entities.setdefault(name, f"e-{len(self._entities)}") for name in turn.names
-            ),
-        )
+        entity_ids = [
+            self._entities.setdefault(name, f"e-{len(self._entities)}") for name in turn.names
+        ]
+        return record_of(memory, indexed_of(memory), self._mixture.draw(), entity_ids)
 
     def _links(self, first: int) -> Iterator[Link]:
         """Of the memories from number `first` on, to those before them."""

@@ -13,14 +13,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
-from hindsight_integrations.benchmark.corpus import START, questions, sessions
+from hindsight_integrations.benchmark.corpus import START, lines, questions, sessions
 from hindsight_integrations.benchmark.machine import peak_memory
 from hindsight_integrations.benchmark.prepared import mixed_vectors
-from hindsight_integrations.benchmark.retaining import BANK, FilledBank, texts
+from hindsight_integrations.benchmark.retaining import BANK, FilledBank
 from hindsight_integrations.benchmark.timing import Latency, timed
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.evaluate.baselines import BM25Search, ChromaSearch
-from hindsight_integrations.language.minilm import MiniLM
+from hindsight_integrations.language.minilm import bundled
 from hindsight_integrations.results import Arm
 
 WARM_UP = 5
@@ -110,8 +110,8 @@ def _recalling(
 
 def _plain(bank: FilledBank) -> Iterator[tuple[str, Callable[[str], object]]]:
     """Each plain search over the bank's texts; gone when the next is asked for."""
-    said = texts(sessions(bank.turns))
-    embedder = MiniLM()
+    said = lines(sessions(bank.turns))
+    embedder = bundled()
     vectors = mixed_vectors(len(said)) if bank.prepared else embedder.embed(said)
     with closing(ChromaSearch(said, embedder, vectors)) as chroma:
         yield "plain Chroma", partial(chroma.search, limit=PLAIN_LIMIT)

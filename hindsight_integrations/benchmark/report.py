@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from hindsight_integrations.benchmark.prepared import SEMANTIC_LINKS, STOCK
 from hindsight_integrations.benchmark.recalling import FUSED, PLAIN_LIMIT, RERANKED, RecallFigures
 from hindsight_integrations.benchmark.retaining import REAL, FilledBank, RetainFigures
+from hindsight_integrations.evaluate.sections import markdown_table
 
 _MEGABYTE = 1_000_000
 
@@ -26,11 +27,13 @@ def markdown(
         f"`{command}` on {machine}",
         *([f"{imported}."] if imported else []),
         f"**Retaining**, {where}, models loaded:",
-        _table(["", "turns/s"], [[name, f"{rate:.0f}"] for name, rate in retain.rates.items()]),
+        markdown_table(
+            ["", "turns/s"], [[name, f"{rate:.0f}"] for name, rate in retain.rates.items()]
+        ),
         f"A single message takes {retain.single} ms (p50 / p95).",
         "**Recalling** from one bank of generated conversation, 4,096 tokens, milliseconds "
         "(p50 / p95), the embedding of the question included:",
-        _table(["memories", *(f"{f.memories:,}" for f in banks.values())], list(_recall(banks))),
+        markdown_table(["memories", *(f"{f.memories:,}" for f in banks.values())], _recall(banks)),
         *([_ratios(banks)] if plain else []),
         *_notes(banks, beside_plain=bool(plain)),
     ]
@@ -70,7 +73,7 @@ def _ratios(banks: Mapping[FilledBank, RecallFigures]) -> str:
         for plain in figures[0].plain
     ]
     head = ["ratio of the p50s", *(f"{found.memories:,}" for found in figures)]
-    return _table(head, rows)
+    return markdown_table(head, rows)
 
 
 def _ratio(value: float) -> str:
@@ -92,8 +95,3 @@ def _notes(banks: Mapping[FilledBank, RecallFigures], *, beside_plain: bool) -> 
             f"those of {STOCK} real turns. Only their number and spread matter to the time."
         )
     return notes
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hindsight_integrations.benchmark.corpus import Session, sessions
+from hindsight_integrations.benchmark.corpus import sessions
 from hindsight_integrations.benchmark.place import Place
 from hindsight_integrations.benchmark.prepared import prepare
 from hindsight_integrations.benchmark.timing import Latency, timed
@@ -44,7 +44,7 @@ class FilledBank:
 def measure_retain(place: Place, turns: int) -> RetainFigures:
     """Rates with the bundled models, after one message has loaded them."""
     story = [
-        (name, [Message(m.speaker, m.text, m.time, m.id) for m in messages])
+        (name, [message.said for message in messages])
         for name, messages in load_story().sessions.items()
     ]
     lines = [m.text for session in sessions(turns, seed=3) for m in session.messages]
@@ -71,11 +71,6 @@ def fill(place: Place, turns: int) -> FilledBank:
         else:
             _rate(memory, BANK, _generated(turns))
     return FilledBank(place, turns, prepared, time.perf_counter() - started)
-
-
-def texts(given: Iterable[Session]) -> list[str]:
-    """What is said in some conversations, each turn with its speaker."""
-    return [f"{m.speaker}: {m.text}" for session in given for m in session.messages]
 
 
 def _generated(turns: int) -> list[tuple[str, list[Message]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 
 from hindsight_integrations import checks
@@ -10,12 +9,8 @@ from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.core import Core
 from hindsight_integrations.errors import EntityNotFoundError, InvalidInputError
 from hindsight_integrations.model import Entity, Page
-from hindsight_integrations.naming import entity_norm
-from hindsight_integrations.storage.requests import (
-    EntityMerge,
-    EntityNames,
-    EntitySplit,
-)
+from hindsight_integrations.naming import entity_norm, new_id
+from hindsight_integrations.storage.requests import EntityMerge, EntityNames, EntitySplit
 
 
 def find_entity(core: Core, bank_id: str, name_or_id: str) -> Entity:
@@ -74,9 +69,7 @@ class Entities:
         bank = self._core.bank(checks.bank_id(bank_id))
         with self._core.lock(bank.key):
             old = self.get(bank_id, entity)
-            new = Entity(
-                f"e-{uuid.uuid4().hex[:20]}", bank_id, checks.label("name", name), old.kind
-            )
+            new = Entity(new_id("e-"), bank_id, checks.label("name", name), old.kind)
             ids = tuple(checks.label("a memory id", memory_id) for memory_id in memory_ids)
             if not ids:
                 raise InvalidInputError("no memory was named; give the ids that mention it")

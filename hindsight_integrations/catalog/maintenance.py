@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from hindsight_integrations import checks
 from hindsight_integrations.asynchronous import twin
+from hindsight_integrations.catalog.memories import all_of
 from hindsight_integrations.core import Core
 from hindsight_integrations.errors import BankNotFoundError, HindsightError
 from hindsight_integrations.model import utc_now
-from hindsight_integrations.retain.enrich import indexed_text
+from hindsight_integrations.retain.reindex import reindex
 from hindsight_integrations.storage import ledger
-from hindsight_integrations.storage.requests import (
-    ChangeSet,
-    MemoryFilter,
-    StoreFault,
-)
-
-_EARLIEST = datetime.min.replace(tzinfo=UTC)
-"""A moment at which nothing has expired yet."""
-
-PROBE = 1
-"""Pending vectors asked for to see whether there are any."""
+from hindsight_integrations.storage.requests import ChangeSet, StoreFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,30 +101,7 @@ class Maintenance:
         if stored is None:
             raise BankNotFoundError(f"there is no bank {bank_id!r}")
         with core.lock(stored.key):
-            ids = list(core.graph.memory_ids(bank_id))
-            for start in range(0, len(ids), core.settings.batch_size):
-                some = ids[start : start + core.settings.batch_size]
-                memories = core.graph.get_memories(bank_id, some)
-                texts = [
-                    indexed_text(
-                        memory.text,
-                        speaker=memory.speaker,
-                        title=memory.context,
-                        said_at=memory.mentioned_at,
-                    )
-                    for memory in memories.values()
-                ]
-                encoded = core.encoder.encode(texts)
-                rows = [
-                    (memory_id, code.vector, code.interaction)
-                    for memory_id, code in zip(memories, encoded, strict=True)
-                ]
-                core.graph.stage_vectors(bank_id, rows, core.stamp)
-                if progress is not None:
-                    progress(start + len(some), len(ids))
-            core.graph.adopt_staged(bank_id, core.stamp)
-        core.flush()
-        return len(ids)
+            return reindex(core.retaining, bank_id, core.stamp, progress)
 
     def purge(self, bank_id: str) -> int:
         """Delete what has expired for good; returns how many memories went."""
@@ -142,15 +109,8 @@ class Maintenance:
         bank = core.bank(checks.bank_id(bank_id))
         now = utc_now()
         with core.lock(bank.key):
-            expired: list[str] = []
-            cursor: str | None = None
-            everything = MemoryFilter(now=_EARLIEST, include_invalid=True)
-            while True:
-                page = core.graph.list_memories(bank_id, everything, limit=1000, cursor=cursor)
-                expired += [m.id for m in page.items if m.expires_at and m.expires_at <= now]
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
+            held = all_of(core, bank_id)
+            expired = [m.id for m in held if m.expires_at and m.expires_at <= now]
             gone = core.graph.apply(ChangeSet(bank_id, remove_memories=tuple(expired)))
         core.flush()
         return len(gone)
@@ -159,7 +119,7 @@ class Maintenance:
         if self._core.lag is not None:
             return PartHealth("in step", False, str(self._core.lag))
         try:
-            waiting = bool(self._core.graph.pending_vectors(PROBE))
+            waiting = bool(self._core.graph.pending_vectors(1))
         except HindsightError as error:
             return PartHealth("in step", False, str(error))
         detail = "vectors are waiting to be written" if waiting else "nothing is waiting"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ from hindsight_integrations.errors import (
     MemoryNotFoundError,
 )
 from hindsight_integrations.model import Change, Memory, MemoryType, Page, utc_now
+from hindsight_integrations.reflect.mental_models import retold
 from hindsight_integrations.reflect.rewrite import rewritten
 from hindsight_integrations.retain.amend import amended
 from hindsight_integrations.storage.requests import (
@@ -131,7 +132,7 @@ class Memories:
         return self._replace(bank_id, record, wanted, "restore", reason)
 
     def history(self, bank_id: str, memory_id: str) -> list[Change]:  # type: ignore[valid-type]
-        """What was changed of a memory, oldest first; also of one that was deleted."""
+        """What was changed of a memory, oldest first; nothing is left of one that was deleted."""
         self._core.bank(checks.bank_id(bank_id))
         return self._core.graph.history(bank_id, checks.label("memory_id", memory_id))
 
@@ -198,31 +199,42 @@ def forget(
                 f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
             )
         documents = () if document_id is None else (document_id,)
-        leaving = {*wanted, *_only_in(core, bank_id, document_id)}
+        leaving = set(wanted).union(*(_only_in(core, bank_id, each) for each in documents))
         anew = rewritten(core.reflecting, bank, leaving, forgetting=True)
-        changes = ChangeSet(bank_id, remove_memories=tuple(wanted), remove_documents=documents)
+        changed = {record.memory.id: record.memory for record in anew.records}
+        changes = ChangeSet(
+            bank_id,
+            remove_memories=tuple(wanted),
+            remove_documents=documents,
+            mental_models=retold(
+                core.graph, bank.bank, leaving | {*anew.removed}, changed, core.tokenizer
+            ),
+        )
         gone = core.graph.apply(anew.joined_to(changes))
     core.flush()
     return gone
 
 
-def _only_in(core: Core, bank_id: str, document_id: str | None) -> Iterable[str]:
-    """Ids of the memories that were stated in this document alone."""
-    if document_id is None:
-        return
+def all_of(core: Core, bank_id: str, document_id: str | None = None) -> Iterator[Memory]:
+    """The memories of a bank, or of a document, those too that are invalid or have expired."""
     filter = MemoryFilter(now=_BEFORE_ALL, document_id=document_id, include_invalid=True)
     cursor: str | None = None
     while True:
         page = core.graph.list_memories(bank_id, filter, limit=MAX_PAGE, cursor=cursor)
-        for memory in page.items:
-            if all(source.document_id == document_id for source in memory.sources):
-                yield memory.id
+        yield from page.items
         cursor = page.next_cursor
         if cursor is None:
             return
 
 
-def _differences(old: Memory, new: Memory) -> Iterable[tuple[str, object, object]]:
+def _only_in(core: Core, bank_id: str, document_id: str) -> Iterator[str]:
+    """Ids of the memories that were stated in this document alone."""
+    for memory in all_of(core, bank_id, document_id):
+        if all(source.document_id == document_id for source in memory.sources):
+            yield memory.id
+
+
+def _differences(old: Memory, new: Memory) -> Iterator[tuple[str, object, object]]:
     for field in fields(Memory):
         before, after = getattr(old, field.name), getattr(new, field.name)
         if before != after and field.name != "updated_at":

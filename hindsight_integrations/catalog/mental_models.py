@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,10 +11,12 @@ from hindsight_integrations.core import Core
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.language.llm import as_model
 from hindsight_integrations.model import Change, MentalModel, utc_now
+from hindsight_integrations.naming import new_id
 from hindsight_integrations.reflect.mental_models import (
     ModelParts,
     find_model,
     refresh,
+    rested,
     store,
     written,
 )
@@ -74,7 +75,7 @@ class MentalModels:
         now = utc_now()
         model = _checked(
             MentalModel(
-                id=f"mm-{uuid.uuid4().hex[:20]}",
+                id=new_id("mm-"),
                 bank_id=bank_id,
                 name=name,
                 text=text or "",
@@ -139,13 +140,15 @@ class MentalModels:
         return new
 
     def delete(self, bank_id: str, model_id: str) -> None:
-        """Delete a mental model; its history stays."""
+        """Delete a mental model; its history stays until a memory is forgotten that it quotes."""
         bank, _ = self._found(bank_id, model_id)
         with self._core.lock(bank.key):
             old = find_model(self._core.graph, bank_id, model_id)
-            gone = Change(old.id, "delete", "text", old.text, None, utc_now())
+            now = utc_now()
+            gone = Change(old.id, "delete", "text", old.text, None, now)
+            history = (gone, *rested(old, "delete", now))
             self._core.graph.apply(
-                ChangeSet(bank_id, remove_mental_models=(model_id,), history=(gone,))
+                ChangeSet(bank_id, remove_mental_models=(model_id,), history=history)
             )
 
     def refresh(self, bank_id: str, model_id: str, *, llm: object | None = None) -> MentalModel:
@@ -171,7 +174,10 @@ class MentalModels:
         return staleness(self._core.recalling, bank, model)
 
     def history(self, bank_id: str, model_id: str) -> list[Change]:  # type: ignore[valid-type]
-        """What was changed of a mental model, oldest first; also of one that was deleted."""
+        """What was changed of a mental model, oldest first; also of one that was deleted.
+
+        It goes with any memory that the model was written from, once that is forgotten.
+        """
         self._core.bank(checks.bank_id(bank_id))
         return self._core.graph.history(bank_id, checks.label("model_id", model_id))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +19,7 @@ from hindsight_integrations.model import (
     Source,
     utc_now,
 )
-from hindsight_integrations.naming import text_fingerprint
+from hindsight_integrations.naming import new_id, text_fingerprint
 from hindsight_integrations.recall.pipeline import recall
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.reflect import view
@@ -193,7 +192,7 @@ class Observations:
     def _new(self, bank: StoredBank, given: _Given) -> Memory:
         facts = [fact for _, fact in given.sources]
         memory = Memory(
-            id=f"m-{uuid.uuid4().hex[:20]}",
+            id=new_id("m-"),
             bank_id=bank.bank.id,
             text=given.text,
             type=MemoryType.OBSERVATION,

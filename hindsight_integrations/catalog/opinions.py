@@ -1,4 +1,7 @@
-"""`memory.opinions`: what the bank's agent believes. None is formed unless it is asked for."""
+"""`memory.opinions`: what the bank's agent believes.
+
+None is formed unless it is asked for; one that was formed moves whenever the bank is reflected on.
+"""
 
 from __future__ import annotations
 

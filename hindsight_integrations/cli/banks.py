@@ -8,12 +8,7 @@ import typer
 
 from hindsight_integrations.cli import tables
 from hindsight_integrations.cli.opening import opened
-from hindsight_integrations.cli.options import (
-    DEFAULT_PATH,
-    JsonOption,
-    PathOption,
-    confirmed,
-)
+from hindsight_integrations.cli.options import DEFAULT_PATH, JsonOption, PathOption, confirmed
 from hindsight_integrations.cli.screen import Screen
 from hindsight_integrations.model import Disposition
 

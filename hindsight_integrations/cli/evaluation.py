@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -72,7 +71,7 @@ def evaluate(
                     progress=moved,
                 )
                 found.append(plain)
-    screen.show([json.loads(evaluation.to_json()) for evaluation in found], Group(*found))
+    screen.show([evaluation.content() for evaluation in found], Group(*found))
     for evaluation in found:
         for failure, times in evaluation.failures.items():
             screen.warn(f"failed {times} times: {failure}")

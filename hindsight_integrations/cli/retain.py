@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -98,7 +96,7 @@ def retain(
                 )
                 results.append(found)
                 report(len(results), len(by_session))
-        result = _together(bank, results)
+        result = RetainResult.merged(bank, results)
     else:
         if document is not None and len(items) > 1:
             raise typer.BadParameter("--document names one text, and here are several")
@@ -154,15 +152,3 @@ def _metadata(pair: str) -> tuple[str, MetadataValue]:
     if not equals or not name:
         raise typer.BadParameter(f"--meta is {pair!r}; give NAME=VALUE")
     return name, inputs.scalar(value)
-
-
-def _together(bank: str, results: Sequence[RetainResult]) -> RetainResult:
-    """Several retains as one."""
-    return RetainResult(
-        bank,
-        stored=tuple(chain.from_iterable(result.stored for result in results)),
-        skipped=tuple(chain.from_iterable(result.skipped for result in results)),
-        removed=tuple(chain.from_iterable(result.removed for result in results)),
-        document_ids=tuple(chain.from_iterable(result.document_ids for result in results)),
-        seconds=sum(result.seconds for result in results),
-    )

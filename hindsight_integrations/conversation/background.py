@@ -10,7 +10,7 @@ from threading import Lock
 log = logging.getLogger("hindsight_integrations")
 
 
-class Worker:
+class Tasks:
     """Runs tasks one after the other; a task that fails is logged and counted, never raised.
 
     The thread is started by the first task. All methods may be called from any thread.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from hindsight_integrations.catalog.memories import MAX_PAGE
 from hindsight_integrations.conversation.insights import Insight, importance
 from hindsight_integrations.conversation.record import Record
 from hindsight_integrations.conversation.remarks import Remark
@@ -17,9 +18,6 @@ TAG = "insight"
 
 _IMPORTANCE = "importance"
 """The field of their metadata that has it."""
-
-_MOST = 1000
-"""Insights read of a bank: the most that `memories.list` gives at once."""
 
 
 class Keeping(Protocol):
@@ -97,7 +95,7 @@ class InBank:
         """See `Keeping`."""
         try:
             found = self._memory.memories.list(
-                self._bank_id, tags=[TAG], document_id=self._record.document_id, limit=_MOST
+                self._bank_id, tags=[TAG], document_id=self._record.document_id, limit=MAX_PAGE
             ).items
         except BankNotFoundError:  # deleted meanwhile, and all of this with it
             return []

@@ -15,7 +15,7 @@ from threading import Lock
 
 from hindsight_integrations import checks
 from hindsight_integrations.asynchronous import Closing, twin
-from hindsight_integrations.conversation.background import Worker
+from hindsight_integrations.conversation.background import Tasks
 from hindsight_integrations.conversation.insights import (
     Insight,
     InsightsReply,
@@ -28,6 +28,7 @@ from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import ClosedError, InvalidInputError, ModelError
 from hindsight_integrations.language.llm import ModelUsage, as_model
 from hindsight_integrations.model import as_moment, utc_now
+from hindsight_integrations.naming import new_id
 from hindsight_integrations.prompts import DRAW_INSIGHTS, LEARNT, Rendered, as_data
 from hindsight_integrations.retain.fence import fence
 
@@ -106,7 +107,7 @@ class ReflectionMemory(Closing):
         self._since = sum(not remark.reflected for remark in self._keeping.remarks())
         self._usage = ModelUsage()
         self._closed = False
-        self._worker = Worker("hindsight-reflection")
+        self._tasks = Tasks("hindsight-reflection")
 
     @property
     def recent(self) -> tuple[Remark, ...]:
@@ -126,12 +127,12 @@ class ReflectionMemory(Closing):
     @property
     def failures(self) -> int:
         """Reflections that failed without anyone waiting for them."""
-        return self._worker.failures
+        return self._tasks.failures
 
     @property
     def last_error(self) -> Exception | None:
         """Why the last of them failed."""
-        return self._worker.last_error
+        return self._tasks.last_error
 
     def add_message(
         self,
@@ -174,9 +175,9 @@ class ReflectionMemory(Closing):
             if due:
                 self._since = 0  # claimed: no other thread reflects on the same
                 if self._background:
-                    self._worker.submit(self.reflect)
+                    self._tasks.submit(self.reflect)
         if due and not self._background:
-            self._worker.run(self.reflect)
+            self._tasks.run(self.reflect)
         return remark
 
     def reflect(self) -> tuple[Insight, ...]:
@@ -220,13 +221,13 @@ class ReflectionMemory(Closing):
 
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Wait until reflections in the background have ended; whether `timeout` sufficed."""
-        return self._worker.wait(timeout)
+        return self._tasks.wait(timeout)
 
     def close(self) -> None:
         """Wait until nothing is left to do in the background. Twice is harmless."""
         with self._turn:
             self._closed = True
-        self._worker.close()
+        self._tasks.close()
 
     def __repr__(self) -> str:
         return f"ReflectionMemory({self._model.id}, failures={self.failures})"
@@ -256,7 +257,7 @@ class ReflectionMemory(Closing):
         with self._turn:
             self._usage += reply.usage
         return [
-            Insight(f"insight-{uuid.uuid4().hex[:20]}", each.text, each.importance, now)
+            Insight(new_id("insight-"), each.text, each.importance, now)
             for each in read_insights(reply)
         ]
 

@@ -6,7 +6,6 @@ in a thread of its own. What goes wrong there is counted, and never reaches the 
 
 from __future__ import annotations
 
-import uuid
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -16,11 +15,12 @@ from typing import Any
 
 from hindsight_integrations import checks
 from hindsight_integrations.asynchronous import Closing, twin
-from hindsight_integrations.conversation.background import Worker
+from hindsight_integrations.conversation.background import Tasks
 from hindsight_integrations.conversation.record import Record
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import ClosedError, ConflictError
 from hindsight_integrations.model import Message, as_moment
+from hindsight_integrations.naming import new_id
 from hindsight_integrations.results import RecallResult, RetainResult
 
 WINDOW = 6
@@ -82,7 +82,7 @@ class Session(Closing):
         scope: str | None = None,
     ) -> None:
         self.bank_id = checks.bank_id(bank_id)
-        self.session_id = _new_id("session") if session_id is None else session_id
+        self.session_id = new_id("session-") if session_id is None else session_id
         self._memory = memory
         self._retain = partial(
             memory.retain_messages,
@@ -104,7 +104,7 @@ class Session(Closing):
         self._reached = len(retained)
         self._window = deque(retained, maxlen=checks.positive("window", window))
         self._closed = False
-        self._worker = Worker("hindsight-session")
+        self._tasks = Tasks("hindsight-session")
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -114,12 +114,12 @@ class Session(Closing):
     @property
     def failures(self) -> int:
         """Readings in the background that failed. The next one takes up what they left."""
-        return self._worker.failures
+        return self._tasks.failures
 
     @property
     def last_error(self) -> Exception | None:
         """Why the last of them failed."""
-        return self._worker.last_error
+        return self._tasks.last_error
 
     def add_message(
         self,
@@ -148,7 +148,7 @@ class Session(Closing):
             speaker=checks.label("speaker", speaker),
             text=checks.content(text, self._memory._core.settings.max_content_chars),
             timestamp=as_moment(checks.moment("timestamp", timestamp)),
-            id=_new_id("msg") if id is None else checks.label("id", id),
+            id=new_id("msg-") if id is None else checks.label("id", id),
             metadata=checks.metadata(metadata),
         )
         with self._turn:
@@ -162,7 +162,7 @@ class Session(Closing):
                 self._reached += 1
                 self._window.append(message)
                 if self._auto_retain and self._reached % self._every == 0:
-                    self._worker.submit(partial(self._read, tuple(self._window)))
+                    self._tasks.submit(partial(self._read, tuple(self._window)))
         return message
 
     def retain(self) -> RetainResult:
@@ -179,7 +179,7 @@ class Session(Closing):
 
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Wait until what was to be retained by now is, or failed; whether `timeout` sufficed."""
-        return self._worker.wait(timeout)
+        return self._tasks.wait(timeout)
 
     def close(self) -> None:
         """Wait until nothing is left to do in the background. Twice is harmless.
@@ -189,7 +189,7 @@ class Session(Closing):
         """
         with self._turn:
             self._closed = True
-        self._worker.close()
+        self._tasks.close()
 
     def __repr__(self) -> str:
         return (
@@ -217,10 +217,6 @@ class Session(Closing):
     arecall = twin(recall)
     await_idle = twin(wait_idle)
     aclose = twin(close)
-
-
-def _new_id(kind: str) -> str:
-    return f"{kind}-{uuid.uuid4().hex[:20]}"
 
 
 def _folded(roles: Iterable[str]) -> frozenset[str]:

@@ -6,16 +6,17 @@ Both embed with the same model, and both are held to their first `K` messages.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hindsight_integrations.demo.story import Story, StoryMessage, StoryQuestion
 from hindsight_integrations.engine import Hindsight
+from hindsight_integrations.evaluate.systems import references
 from hindsight_integrations.explain import why
 from hindsight_integrations.language.embed import Embedder
-from hindsight_integrations.model import BankStats, Memory, Message
+from hindsight_integrations.model import BankStats
 from hindsight_integrations.results import RecallResult
 
 BANK = "story"
@@ -111,7 +112,7 @@ def remember(
     done = new = 0
     progress(done, len(story.messages))
     for session, messages in story.sessions.items():
-        turns = [Message(m.speaker, m.text, m.time, m.id) for m in messages]
+        turns = [message.said for message in messages]
         new += len(memory.retain_messages(BANK, turns, session=session).stored)
         done += len(turns)
         progress(done, len(story.messages))
@@ -130,20 +131,11 @@ def compare(
     ranked = [
         (messages[reference], why(item))
         for item in result
-        for reference in _references(memory, item.memory)
+        for reference in references(memory, item.memory)
         if reference in messages
     ]
     recalled = _answer(question, ranked, seconds)
     return Comparison(question, plain.answer(question), recalled, result)
-
-
-def _references(memory: Hindsight, found: Memory) -> Iterator[str | None]:
-    """Ids of the messages it was said in; of an observation, of those it quotes."""
-    for source in found.sources:
-        if source.memory_id is None:
-            yield source.reference
-        else:
-            yield from _references(memory, memory.memories.get(BANK, source.memory_id))
 
 
 def _answer(

@@ -9,6 +9,8 @@ from datetime import datetime
 from importlib.resources import files
 from itertools import groupby
 
+from hindsight_integrations.model import Message
+
 
 @dataclass(frozen=True, slots=True)
 class StoryMessage:
@@ -24,6 +26,11 @@ class StoryMessage:
     def line(self) -> str:
         """Who says what."""
         return f"{self.speaker}: {self.text}"
+
+    @property
+    def said(self) -> Message:
+        """As it is retained."""
+        return Message(self.speaker, self.text, self.time, self.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The verbs that draw observations from what is remembered, or wait until they are drawn."""
+"""The verbs that reflect on what is remembered, or wait until it was reflected on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Consolidating:
     _core: Core
 
     def consolidate(self, bank_id: str) -> Consolidation:
-        """Draw observations from all that was not reflected on yet, now.
+        """Draw observations from all that was not reflected on yet, and weigh it for opinions, now.
 
         It happens in the background after each retain, unless `settings.consolidate` is off; a
         second time over the same memories adds nothing. With an `llm` the model proposes, and
@@ -35,7 +35,7 @@ class Consolidating:
         return total
 
     def wait_idle(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is left to do in the background.
+        """Wait until nothing is left to do in the background, also of what was left earlier.
 
         Args:
             timeout: seconds to wait at most.

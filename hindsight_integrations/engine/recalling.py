@@ -97,8 +97,11 @@ class Recalling:
     ) -> tuple[str, ...]:
         """Delete memories for good, by id or with a document; returns the ids that went.
 
-        A memory that was also stated in another document stays, with one source less.
-        `memories.invalidate` keeps a memory for history instead.
+        Their histories go too, and those of the observations and opinions that rested on them;
+        these are written anew at once from what is left, or go. The text of the document that a
+        memory was stated in goes with the document. A memory that was also stated in another
+        document stays, with one source less. `memories.invalidate` keeps a memory, and all
+        histories, instead.
 
         Raises:
             MemoryNotFoundError, DocumentNotFoundError: one of them does not exist; nothing was

@@ -6,21 +6,20 @@ that one is measured with them: what the weights in use owe to the data they wer
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import HindsightError, InvalidInputError
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.evaluate.command import run_study, study_parser
 from hindsight_integrations.evaluate.dataset import load_dataset
 from hindsight_integrations.evaluate.fitting import fit
-from hindsight_integrations.evaluate.sections import write_section
+from hindsight_integrations.evaluate.sections import markdown_table
 from hindsight_integrations.evaluate.study import Study
 from hindsight_integrations.recall.rank import DEFAULT_WEIGHTS, Weights
 from hindsight_integrations.results import Arm
@@ -45,25 +44,12 @@ BRIEF = ("R@10", "All@4096t")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure as the command line says; returns the exit code, 2 for bad input."""
-    given = _parser().parse_args(arguments)
-    console = Console(stderr=True)
-    try:
-        if given.fit and len(given.files) < 2:
-            raise InvalidInputError("--fit fits on all files but one; give at least two files")
-        with ExitStack() as stack:
-            keep = given.keep or Path(stack.enter_context(TemporaryDirectory(prefix="ablation-")))
-            memories = {
-                file: stack.enter_context(Hindsight(keep / f"{file.stem}_store"))
-                for file in given.files
-            }
-            text = _report(memories, given.every, fitted=given.fit, console=console)
-        if given.markdown:
-            write_section(given.markdown, given.section, text)
-    except HindsightError as error:
-        console.print(str(error), style="red", markup=False, soft_wrap=True)
-        return 2
-    Console().print(text, markup=False, soft_wrap=True)
-    return 0
+    parser = study_parser(
+        "ablation", "Measure what each part of recall gives on datasets of questions.", "parts"
+    )
+    parser.add_argument("--fit", action="store_true", help="also fit weights on all files but one")
+    given = parser.parse_args(arguments)
+    return run_study(given, partial(_report, every=given.every, fitted=given.fit))
 
 
 def without(names: Sequence[str]) -> Weights:
@@ -71,9 +57,11 @@ def without(names: Sequence[str]) -> Weights:
     return replace(DEFAULT_WEIGHTS, **dict.fromkeys(names, 0.0))
 
 
-def _report(
-    memories: Mapping[Path, Hindsight], every: int, *, fitted: bool, console: Console
-) -> str:
+def _report(memories: Mapping[Path, Hindsight], *, every: int, fitted: bool) -> str:
+    if fitted and len(memories) < 2:
+        raise InvalidInputError("--fit fits on all files but one; give at least two files")
+    console = Console(stderr=True)
+
     def gathered(arms: Sequence[Arm] | None = None) -> list[Study]:
         return [
             Study(memory, load_dataset(file), arms=arms, every=every)
@@ -112,11 +100,14 @@ def _fitted(studies: Sequence[Study], console: Console) -> Iterator[str]:
         ],
     )
     names = [f"without {study.name}" for study in studies]
-    lines = [["weight", "in use", *names, "on all"], ["---", *["---:"] * (len(names) + 2)]]
-    for each in fields(Weights):
-        values = [getattr(w, each.name) for w in (DEFAULT_WEIGHTS, *others, together)]
-        lines.append([each.name.replace("_", " "), *(f"{value:g}" for value in values)])
-    yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    fitted = (DEFAULT_WEIGHTS, *others, together)
+    yield markdown_table(
+        ["weight", "in use", *names, "on all"],
+        [
+            [each.name.replace("_", " "), *(f"{getattr(w, each.name):g}" for w in fitted)]
+            for each in fields(Weights)
+        ],
+    )
 
 
 def _figures(
@@ -130,24 +121,13 @@ def _table(
     names: Sequence[str], shown: Sequence[str], rows: Sequence[tuple[str, list[list[float]]]]
 ) -> str:
     head = ["", *(f"{name} {' / '.join(shown)}" for name in names)]
-    lines = [head, ["---", *["---:"] * len(names)]]
-    for label, figures in rows:
-        lines.append([label, *(" / ".join(f"{100 * v:.1f}" for v in cell) for cell in figures)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m hindsight_integrations.evaluate.ablation",
-        description="Measure what each part of recall gives on datasets of questions.",
+    return markdown_table(
+        head,
+        [
+            [label, *(" / ".join(f"{100 * v:.1f}" for v in cell) for cell in figures)]
+            for label, figures in rows
+        ],
     )
-    parser.add_argument("files", type=Path, nargs="+", help="datasets, JSON")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the stores, and reuse them")
-    parser.add_argument("--every", type=int, default=1, metavar="K", help="ask every K-th question")
-    parser.add_argument("--fit", action="store_true", help="also fit weights on all files but one")
-    parser.add_argument("--markdown", type=Path, metavar="PAGE", help="write the tables there")
-    parser.add_argument("--section", default="parts", metavar="NAME", help="section of the page")
-    return parser
 
 
 if __name__ == "__main__":

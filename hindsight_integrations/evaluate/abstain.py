@@ -6,20 +6,16 @@ and a bank of the next file. The best score of each answer tells what any `min_s
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from rich.console import Console
 
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.errors import HindsightError, InvalidInputError
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.evaluate.command import run_study, study_parser
 from hindsight_integrations.evaluate.dataset import DataQuestion, Dataset, load_dataset
-from hindsight_integrations.evaluate.sections import write_section
+from hindsight_integrations.evaluate.sections import markdown_table
 from hindsight_integrations.evaluate.systems import HindsightSystem
 
 THRESHOLDS = (0.40, 0.425, 0.45, 0.475, 0.50, 0.55)
@@ -40,22 +36,17 @@ class Confidence:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure as the command line says; returns the exit code, 2 for bad input."""
-    given = _parser().parse_args(arguments)
-    try:
-        with ExitStack() as stack:
-            keep = given.keep or Path(stack.enter_context(TemporaryDirectory(prefix="abstain-")))
-            memories = [
-                stack.enter_context(Hindsight(keep / f"{file.stem}_store")) for file in given.files
-            ]
-            datasets = [load_dataset(file) for file in given.files]
-            text = table(list(measure(datasets, memories, given.every)))
-        if given.markdown:
-            write_section(given.markdown, given.section, text)
-    except HindsightError as error:
-        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
-        return 2
-    Console().print(text, markup=False, soft_wrap=True)
-    return 0
+    given = study_parser(
+        "abstain",
+        "Measure what min_score does to questions a bank can and cannot answer.",
+        "abstain",
+    ).parse_args(arguments)
+
+    def report(memories: Mapping[Path, Hindsight]) -> str:
+        datasets = list(map(load_dataset, memories))
+        return table(list(measure(datasets, list(memories.values()), given.every)))
+
+    return run_study(given, report)
 
 
 def measure(
@@ -68,10 +59,11 @@ def measure(
     """
     if sum(len(dataset.banks) for dataset in datasets) < 2:
         raise InvalidInputError("there is only one bank; give a file with two, or two files")
+    systems: list[HindsightSystem] = []
     for dataset, memory in zip(datasets, memories, strict=True):
-        system = HindsightSystem(memory, dataset.name, "mid")
+        systems.append(HindsightSystem(memory, dataset.name, "mid"))
         for bank in dataset.banks:
-            system.remember(bank, lambda done: None)
+            systems[-1].remember(bank, lambda done: None)
     for place, (dataset, memory) in enumerate(zip(datasets, memories, strict=True)):
         known: list[float] = []
         evidence: list[float] = []
@@ -81,12 +73,12 @@ def measure(
             others = []
             if len(dataset.banks) > 1:
                 other = dataset.banks[(number + 1) % len(dataset.banks)]
-                others.append((memory, bank_id(dataset, other.id)))
+                others.append((memory, systems[place].bank_id(other)))
             if elsewhere != place:
                 other = datasets[elsewhere].banks[0]
-                others.append((memories[elsewhere], bank_id(datasets[elsewhere], other.id)))
-            for question in [each for each in bank.questions if each.scored][::every]:
-                scores = _scores(memory, bank_id(dataset, bank.id), question)
+                others.append((memories[elsewhere], systems[elsewhere].bank_id(other)))
+            for question in bank.scored(every):
+                scores = _scores(memory, systems[place].bank_id(bank), question)
                 known.append(max(scores.values(), default=0.0))
                 evidence += [scores.get(item_id, 0.0) for item_id in question.gold]
                 for there, there_id in others:
@@ -94,15 +86,10 @@ def measure(
         yield Confidence(dataset.name, tuple(known), tuple(evidence), tuple(unknown))
 
 
-def bank_id(dataset: Dataset, bank: str) -> str:
-    """Where `HindsightSystem` keeps a bank of the data."""
-    return f"evaluate/{dataset.name}/{bank}"
-
-
 def table(found: Sequence[Confidence]) -> str:
     """Per `min_score` and dataset: answers lost, evidence lost with them, silence where due."""
     head = ["min_score", *(f"{each.dataset}: lost / evidence lost / silent" for each in found)]
-    lines = [head, ["---", *["---:"] * len(found)]]
+    rows = []
     for threshold in THRESHOLDS:
         cells = [
             " / ".join(
@@ -115,8 +102,8 @@ def table(found: Sequence[Confidence]) -> str:
             )
             for each in found
         ]
-        lines.append([f"{threshold:g}", *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        rows.append([f"{threshold:g}", *cells])
+    return markdown_table(head, rows)
 
 
 def _below(scores: Sequence[float], threshold: float) -> float:
@@ -132,19 +119,6 @@ def _scores(memory: Hindsight, bank: str, question: DataQuestion) -> dict[str, f
             name = source.reference or ""
             found[name] = max(found.get(name, 0.0), recalled.score)
     return found
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m hindsight_integrations.evaluate.abstain",
-        description="Measure what min_score does to questions a bank can and cannot answer.",
-    )
-    parser.add_argument("files", type=Path, nargs="+", help="datasets, JSON")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the stores, and reuse them")
-    parser.add_argument("--every", type=int, default=1, metavar="K", help="ask every K-th question")
-    parser.add_argument("--markdown", type=Path, metavar="PAGE", help="write the table there")
-    parser.add_argument("--section", default="abstain", metavar="NAME", help="section of the page")
-    return parser
 
 
 if __name__ == "__main__":

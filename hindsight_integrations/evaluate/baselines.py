@@ -19,15 +19,13 @@ from hindsight_integrations.evaluate.systems import Answer, Remembered
 from hindsight_integrations.language import tokens
 from hindsight_integrations.language.embed import Embedder, Vectors
 from hindsight_integrations.language.minilm import bundled
+from hindsight_integrations.recall.pack import LINE_BREAK
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
 
 DEPTH = 150
 """Items of an answer: more than any of the usual token budgets holds."""
-
-LINE_BREAK = 1
-"""Tokens that a line break takes."""
 
 _BATCH = 1000
 

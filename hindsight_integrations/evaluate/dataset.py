@@ -53,6 +53,10 @@ class DataBank:
     items: tuple[DataItem, ...]
     questions: tuple[DataQuestion, ...]
 
+    def scored(self, every: int = 1) -> tuple[DataQuestion, ...]:
+        """The scored questions, or only every so many of them."""
+        return tuple(question for question in self.questions if question.scored)[::every]
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:

@@ -12,6 +12,7 @@ import numpy as np
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.evaluate.metrics import columns
+from hindsight_integrations.evaluate.sections import markdown_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,10 +98,9 @@ class Evaluation:
 
     def table(self) -> str:
         """All figures as a Markdown table in percent, and a line on speed."""
+        rows = [[name, *cells] for name, cells in self._cells()]
         head = ["", "questions", *columns(self.budgets)]
-        lines = [_markdown(head), "|".join(["", "---", *["---:"] * (len(head) - 1), ""])]
-        lines += [_markdown([name, *cells]) for name, cells in self._cells()]
-        return "\n".join([*lines, "", self.summary()])
+        return f"{markdown_table(head, rows)}\n\n{self.summary()}"
 
     def summary(self) -> str:
         """Speed, size and failures in a line or two."""
@@ -114,9 +114,9 @@ class Evaluation:
         lines += [f"Failed {count} times: {what}" for what, count in self.failures.items()]
         return "\n".join(lines)
 
-    def to_json(self) -> str:
-        """Everything, each question's row included."""
-        content = {
+    def content(self) -> dict[str, object]:
+        """Everything in the terms of JSON, each question's row included."""
+        return {
             "dataset": self.dataset,
             "system": self.system,
             "version": __version__,
@@ -132,7 +132,10 @@ class Evaluation:
             "by_category": self.by_category,
             "questions": [asdict(row) for row in self.rows],
         }
-        return json.dumps(content, ensure_ascii=False, indent=1)
+
+    def to_json(self) -> str:
+        """`content` as text."""
+        return json.dumps(self.content(), ensure_ascii=False, indent=1)
 
     def __rich__(self) -> Table:
         from rich.table import Table
@@ -167,16 +170,9 @@ class Evaluation:
 def comparison(evaluations: Sequence[Evaluation]) -> str:
     """The overall figures of several systems on one dataset, as a Markdown table in percent."""
     head = ["", *columns(evaluations[0].budgets), "p50 ms"]
-    lines = [_markdown(head), "|".join(["", "---", *["---:"] * (len(head) - 1), ""])]
-    for evaluation in evaluations:
-        latency = f"{evaluation.latency(50):.0f}"
-        lines.append(_markdown([evaluation.system, *_percent(evaluation.overall), latency]))
-    return "\n".join(lines)
+    rows = [[e.system, *_percent(e.overall), f"{e.latency(50):.0f}"] for e in evaluations]
+    return markdown_table(head, rows)
 
 
 def _percent(figures: Mapping[str, float]) -> list[str]:
     return [f"{100 * value:.1f}" for value in figures.values()]
-
-
-def _markdown(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -1,9 +1,10 @@
-"""Generated sections of a Markdown page, between markers; the rest of the page is its author's."""
+"""What is generated of a Markdown page: tables, and sections between markers."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from hindsight_integrations.errors import InvalidInputError
@@ -11,10 +12,16 @@ from hindsight_integrations.errors import InvalidInputError
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first column is of labels, the others of numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def write_section(page: str | os.PathLike[str], name: str, body: str) -> None:
     """Put `body` between `<!-- name:start -->` and `<!-- name:end -->` of a Markdown page.
 
-    A page that does not have the markers gets them at its end.
+    A page that does not have the markers gets them at its end; the rest is its author's.
 
     Raises:
         InvalidInputError: the name is no lower-case word, or the page has only one marker.

@@ -24,7 +24,7 @@ from hindsight_integrations.recall.ports import DEPTHS, Question
 from hindsight_integrations.recall.rank import Weights, rank
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.results import Arm
-from hindsight_integrations.storage.requests import Candidate
+from hindsight_integrations.storage.requests import Candidate, StoredBank
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ class Study:
         self.cases: list[Case] = []
         for bank in dataset.banks:
             system.remember(bank, lambda done: None)
-            self.cases += self._gathered(system.bank_id(bank), bank, arms, every)
+            stored = memory._core.bank(system.bank_id(bank))
+            self.cases += self._gathered(stored, bank, arms, every)
 
     def figures(self, weights: Weights, budgets: Sequence[int]) -> dict[str, float]:
         """Mean figures over the questions, ranked with these weights."""
@@ -75,15 +76,13 @@ class Study:
         return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
 
     def _gathered(
-        self, bank_id: str, bank: DataBank, arms: Sequence[Arm] | None, every: int
+        self, stored: StoredBank, bank: DataBank, arms: Sequence[Arm] | None, every: int
     ) -> Iterator[Case]:
-        parts = self._parts
-        stored = parts.graph.get_bank(bank_id)
-        assert stored is not None  # just remembered
+        parts, bank_id = self._parts, stored.bank.id
         texts = {item.id: item.text for item in bank.items}
         known: dict[str, Memory] = {}
         shared: dict[str, Candidate] = {}  # a memory in hundreds of pools is kept once
-        for asked in [q for q in bank.questions if q.scored][::every]:
+        for asked in bank.scored(every):
             request = recall_request(
                 bank_id,
                 asked.question,

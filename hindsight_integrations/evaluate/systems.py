@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.evaluate.dataset import DataBank, DataQuestion
 from hindsight_integrations.evaluate.metrics import Hit
-from hindsight_integrations.model import Message
+from hindsight_integrations.model import Memory, Message
 from hindsight_integrations.results import Recalled
 from hindsight_integrations.retain.request import Item
 
@@ -128,6 +128,16 @@ class HindsightSystem:
         )
         for failed in result.failed:
             raise failed.error
+
+
+def references(memory: Hindsight, found: Memory) -> Iterator[str]:
+    """Ids of the items a memory was stated in; of an observation, of those it quotes."""
+    for source in found.sources:
+        if source.memory_id is not None:
+            quoted = memory.memories.get(found.bank_id, source.memory_id)
+            yield from references(memory, quoted)
+        elif source.reference is not None:
+            yield source.reference
 
 
 def _hit(recalled: Recalled) -> Hit:

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_classic.base_memory import BaseMemory  # type: ignore[import-not-found,unused-ignore]
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from hindsight_integrations.adapting.banks import forget_document, recall
-from hindsight_integrations.adapting.options import check_options, options_of
 from hindsight_integrations.adapting.texts import as_question, section
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.langchain.bank import BankId, bank_of, checked_bank
+from hindsight_integrations.langchain.bank import bank_of
+from hindsight_integrations.langchain.fields import BankField, RecallOptions
 from hindsight_integrations.langchain.messages import ASSISTANT, USER
 from hindsight_integrations.model import Message
 
@@ -80,23 +80,12 @@ class HindsightMemory(BaseMemory):
     """
 
     memory: Hindsight = Field(exclude=True)
-    bank_id: BankId
+    bank_id: BankField
     session_id: str = Field(default_factory=lambda: f"session-{uuid.uuid4().hex}")
     memory_key: str = "history"
     input_key: str | None = None
     output_key: str | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("bank_id")
-    @classmethod
-    def _check_bank(cls, value: BankId) -> BankId:
-        return checked_bank(value)
-
-    @field_validator("options")
-    @classmethod
-    def _check_options(cls, value: dict[str, Any]) -> dict[str, Any]:
-        check_options(value, options_of(Hindsight.recall))
-        return value
+    options: RecallOptions = Field(default_factory=dict)
 
     @property
     def memory_variables(self) -> list[str]:

@@ -36,8 +36,9 @@ def last_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 def mark_before_last_turn(messages: Sequence[BaseMessage]) -> str | None:
     """Where the last turn begins, for `since`: the id of what stands before it."""
-    before = len(_heard(messages)) - len(last_turn(messages))
-    return _heard(messages)[before - 1].id if before else BEGINNING
+    heard = _heard(messages)
+    before = len(heard) - len(last_turn(messages))
+    return heard[before - 1].id if before else BEGINNING
 
 
 def since(messages: Sequence[BaseMessage], mark: str | None) -> list[BaseMessage]:

@@ -10,15 +10,16 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from pydantic import Field, PositiveInt, field_validator
+from pydantic import Field, PositiveInt
 
 from hindsight_integrations import checks
 from hindsight_integrations.adapting.banks import recall
 from hindsight_integrations.adapting.options import check_options, options_of
 from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.langchain.bank import BankId, bank_of, checked_bank
+from hindsight_integrations.langchain.bank import bank_of
 from hindsight_integrations.langchain.documents import as_document
+from hindsight_integrations.langchain.fields import BankField, RecallOptions
 
 
 class HindsightRetriever(BaseRetriever):
@@ -121,21 +122,10 @@ class HindsightRetriever(BaseRetriever):
     """
 
     memory: Hindsight = Field(exclude=True)
-    bank_id: BankId
+    bank_id: BankField
     k: PositiveInt | None = None
     max_tokens: PositiveInt | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("bank_id")
-    @classmethod
-    def _check_bank(cls, value: BankId) -> BankId:
-        return checked_bank(value)
-
-    @field_validator("options")
-    @classmethod
-    def _check_options(cls, value: dict[str, Any]) -> dict[str, Any]:
-        check_options(value, options_of(Hindsight.recall))
-        return value
+    options: RecallOptions = Field(default_factory=dict)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any

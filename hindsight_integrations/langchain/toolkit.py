@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from langchain_core.tools import BaseTool, BaseToolkit
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field
 
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.langchain.bank import BankId, checked_bank
+from hindsight_integrations.langchain.fields import BankField
 from hindsight_integrations.langchain.tools import (
     forget_tool,
     recall_tool,
@@ -96,14 +96,9 @@ class HindsightToolkit(BaseToolkit):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     memory: Hindsight = Field(exclude=True)
-    bank_id: BankId
+    bank_id: BankField
     verbs: tuple[Verb, ...] = ("retain", "recall", "reflect", "forget")
     pinned: dict[Verb, dict[str, Any]] = Field(default_factory=dict)
-
-    @field_validator("bank_id")
-    @classmethod
-    def _check_bank(cls, value: BankId) -> BankId:
-        return checked_bank(value)
 
     def get_tools(self) -> list[BaseTool]:
         """The tools, in the order of `verbs`."""

@@ -92,13 +92,8 @@ class Pipeline:
 
     @property
     def id(self) -> str:
-        """Name and version of the model; known without loading it."""
+        """Name and version of the model; known without loading it. "no-model" if there is none."""
         return self._model.id if self._model else "no-model"
-
-    @property
-    def is_degraded(self) -> bool:
-        """Whether no model is installed, so that names are found by rules alone."""
-        return self._model is None
 
     def annotate(self, texts: Sequence[str]) -> list[Annotation]:
         """One annotation a text, in order.

@@ -7,7 +7,7 @@ never asks the network. Special tokens in a text count as the plain text they ar
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from operator import index
@@ -84,12 +84,6 @@ def count(text: str) -> int:
 def _remembered(text: str) -> int:
     """The same, kept: recall counts the lines of a bank again and again."""
     return len(_cl100k().encode_ordinary(text))
-
-
-def counts(texts: Sequence[str]) -> list[int]:
-    """Tokens of each text in cl100k_base. On short texts a loop beats tiktoken's batches."""
-    encode = _cl100k().encode_ordinary
-    return [len(encode(text)) for text in texts]
 
 
 def truncate(text: str, max_tokens: int) -> str:

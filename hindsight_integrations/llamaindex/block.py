@@ -15,7 +15,8 @@ from hindsight_integrations import checks
 from hindsight_integrations.adapting.texts import shortened
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.language import tokens
-from hindsight_integrations.llamaindex.chat import SPEAKERS, ChatOptions, Chats, chat_options
+from hindsight_integrations.llamaindex.chat import SPEAKERS, Chats, chat_options
+from hindsight_integrations.llamaindex.options import ChatOptions
 
 Retaining = Literal["eager", "overflow", "never"]
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
@@ -16,9 +15,10 @@ from hindsight_integrations.adapting.options import check_options
 from hindsight_integrations.adapting.texts import as_question, section
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.language import tokens
-from hindsight_integrations.model import MemoryType, Message
+from hindsight_integrations.llamaindex.options import ChatOptions
+from hindsight_integrations.model import Message
+from hindsight_integrations.naming import new_id
 from hindsight_integrations.recall.pack import pack
-from hindsight_integrations.recall.request import Where
 from hindsight_integrations.retain.fence import strip_fenced
 from hindsight_integrations.retain.request import digest
 
@@ -37,18 +37,6 @@ at what is stored of it."""
 
 _REASONING = re.compile(r"\AThought:.*\nAnswer:", re.DOTALL)
 """What ReAct agents leave before their answer: thoughts, calls and what the tools said."""
-
-
-class ChatOptions(TypedDict, total=False):
-    """Those keyword arguments of `Hindsight.recall` that make sense for a whole chat."""
-
-    max_tokens: int
-    budget: str
-    types: Iterable[MemoryType | str] | None
-    tags: Sequence[str]
-    tags_match: str
-    where: Where | None
-    min_score: float | None
 
 
 def chat_options(given: ChatOptions) -> ChatOptions:
@@ -124,7 +112,7 @@ class Chats:
     options: ChatOptions
     _sessions: dict[str, _Session] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
-    _unnamed: str = field(default_factory=lambda: f"chat-{uuid.uuid4().hex[:20]}")
+    _unnamed: str = field(default_factory=lambda: new_id("chat-"))
 
     def recalled(
         self,

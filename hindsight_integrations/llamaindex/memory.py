@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack, cast
 
@@ -16,7 +15,9 @@ from hindsight_integrations import checks
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.language import tokens
-from hindsight_integrations.llamaindex.chat import SPEAKERS, ChatOptions, Chats, chat_options
+from hindsight_integrations.llamaindex.chat import SPEAKERS, Chats, chat_options
+from hindsight_integrations.llamaindex.options import ChatOptions
+from hindsight_integrations.naming import new_id
 
 TOKEN_LIMIT = 30_000
 """Of a chat's recent messages with what is recalled; the default of LlamaIndex's `Memory`."""
@@ -86,7 +87,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             )
         super().__init__(
             bank_id=checks.bank_id(bank_id),
-            session_id=session_id or f"chat-{uuid.uuid4().hex[:20]}",
+            session_id=session_id or new_id("chat-"),
             token_limit=token_limit,
             messages=list(messages),
             separate_sessions=separate_sessions,

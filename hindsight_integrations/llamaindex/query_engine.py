@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import Response
@@ -13,35 +11,15 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
-from pydantic import BaseModel
 
 from hindsight_integrations.adapting.banks import reflect
 from hindsight_integrations.adapting.options import check_options
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.llamaindex.nodes import memory_node
+from hindsight_integrations.llamaindex.options import ReflectOptions
 from hindsight_integrations.llamaindex.retriever import RecallQuery
-from hindsight_integrations.model import Memory, MemoryType, MentalModel
-from hindsight_integrations.recall.request import Where
+from hindsight_integrations.model import Memory, MentalModel
 from hindsight_integrations.reflections import Reflection
-
-
-class ReflectOptions(TypedDict, total=False):
-    """The keyword arguments of `Hindsight.reflect`, with the meaning they have there."""
-
-    llm: object | None
-    max_tokens: int | None
-    budget: str
-    response_schema: type[BaseModel] | Mapping[str, object] | None
-    types: Iterable[MemoryType | str] | None
-    tags: Sequence[str]
-    tags_match: str
-    where: Where | None
-    scope: str | None
-    query_time: datetime | None
-    as_of: datetime | None
-    min_score: float | None
-    max_iterations: int
-    timeout: float
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]

@@ -17,8 +17,9 @@ from hindsight_integrations.adapting.banks import recall
 from hindsight_integrations.adapting.options import check_options
 from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.llamaindex.filters import where_from
 from hindsight_integrations.llamaindex.nodes import recalled_nodes
-from hindsight_integrations.llamaindex.options import RecallOptions, where_from
+from hindsight_integrations.llamaindex.options import RecallOptions
 
 
 @dataclass

@@ -9,7 +9,8 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 from hindsight_integrations.adapting import banks, texts
 from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.engine import Hindsight
-from hindsight_integrations.llamaindex.chat import ChatOptions, chat_options
+from hindsight_integrations.llamaindex.chat import chat_options
+from hindsight_integrations.llamaindex.options import ChatOptions
 
 
 class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]

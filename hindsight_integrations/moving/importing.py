@@ -32,15 +32,13 @@ from hindsight_integrations.moving.parts import (
     batches,
     stored_counts,
 )
-from hindsight_integrations.retain.enrich import indexed_text
+from hindsight_integrations.naming import UNFINISHED
+from hindsight_integrations.retain.reindex import reindex
 from hindsight_integrations.storage.requests import (
     ChangeSet,
     EntityNames,
     MemoryRecord,
 )
-
-UNFINISHED = "(unfinished import)"
-"""Stands after the id of a bank until all of it is there."""
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
@@ -88,6 +86,7 @@ def import_bank(
                 "or import with reembed=True (--reembed) to make them anew"
             )
         _store(core, file, header, bank, end, reembed, report)
+    core.reflect_later(bank.id)
     return ImportResult(bank.id, end.counts, reembed, time.perf_counter() - started)
 
 
@@ -124,7 +123,7 @@ def _store(
     unfinished = f"{bank.id} {UNFINISHED}"
     with core.lock(unfinished):
         _remove(core, unfinished)  # left by an import that was killed
-        core.graph.create_bank(replace(bank, id=unfinished), core.stamp)
+        core.graph.create_bank(replace(bank, id=unfinished), header.embedder)
         try:
             _fill(core, unfinished, _parts(file, unfinished), header, end, reembed, report)
             core.graph.rename_bank(unfinished, bank.id)
@@ -143,6 +142,8 @@ def _fill(
     report: Progress,
 ) -> None:
     done, total = 0, sum(end.counts.values())
+    if reembed:
+        total += end.counts.get("memory", 0)
     for batch in batches(parts):
         records = _of(batch, MemoryRecord)
         core.graph.apply(
@@ -151,7 +152,7 @@ def _fill(
                 documents=_of(batch, Document),
                 chunks=_of(batch, Chunk),
                 entities=_of(batch, Entity),
-                memories=_reembedded(core, records) if reembed else records,
+                memories=records,
                 sources=tuple((e.memory_id, s) for e in _of(batch, Evidence) for s in e.sources),
                 links=_of(batch, Link),
                 history=_of(batch, Change),
@@ -162,7 +163,7 @@ def _fill(
         )
         for names in _of(batch, EntityNames):
             core.graph.edit_entity(bank_id, names)
-        if records:
+        if records and not reembed:
             core.flush()
         done += len(batch)
         report(done, total)
@@ -173,6 +174,8 @@ def _fill(
                 f"the store kept {kept} of {count} {name} records: the file contradicts itself. "
                 "Nothing was imported; export the bank anew"
             )
+    if reembed:
+        reindex(core.retaining, bank_id, core.stamp, lambda at, _: report(done + at, total))
 
 
 def _parts(file: BankFile, bank_id: str) -> Iterator[Part]:
@@ -183,22 +186,6 @@ def _parts(file: BankFile, bank_id: str) -> Iterator[Part]:
 
 def _of(batch: Sequence[object], kind: type[T]) -> tuple[T, ...]:
     return tuple(part for part in batch if isinstance(part, kind))
-
-
-def _reembedded(core: Core, records: Sequence[MemoryRecord]) -> tuple[MemoryRecord, ...]:
-    texts = [
-        indexed_text(
-            record.memory.text,
-            speaker=record.memory.speaker,
-            title=record.memory.context,
-            said_at=record.memory.mentioned_at,
-        )
-        for record in records
-    ]
-    return tuple(
-        replace(record, vector=code.vector, interaction=code.interaction)
-        for record, code in zip(records, core.encoder.encode(texts), strict=True)
-    )
 
 
 def _remove(core: Core, bank_id: str) -> None:

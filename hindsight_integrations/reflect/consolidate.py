@@ -19,10 +19,11 @@ from hindsight_integrations.errors import ModelError
 from hindsight_integrations.language.llm import ModelUsage
 from hindsight_integrations.model import Change, Memory, MemoryType, utc_now
 from hindsight_integrations.reflect.cluster import matters
+from hindsight_integrations.reflect.opinions import revised
 from hindsight_integrations.reflect.parts import ReflectParts
 from hindsight_integrations.reflect.ports import Draft, Matter, Proposals
 from hindsight_integrations.reflect.proposals import checked
-from hindsight_integrations.reflect.record import conclusion, encoded, is_drawn
+from hindsight_integrations.reflect.record import conclusion, encoded, is_drawn, left, told
 from hindsight_integrations.results import Failure
 from hindsight_integrations.storage.requests import (
     ChangeSet,
@@ -50,7 +51,7 @@ class Consolidation:
     Attributes:
         considered: memories and conclusions that were reflected on.
         created: observations that are new.
-        rewritten: observations that gained or lost evidence, as they read now.
+        rewritten: observations and opinions that gained or lost evidence, as they read now.
         removed: ids of those taken away.
         failures: matters that could not be reflected on; they wait for the next time.
         usage: what asking a language model took; of a call that failed only the tokens.
@@ -99,6 +100,7 @@ class _Scene:
     waiting: Mapping[str, MemoryRecord]
     facts: Mapping[str, MemoryRecord]
     conclusions: Mapping[str, MemoryRecord]
+    opinions: Mapping[str, MemoryRecord]
     pairs: Sequence[tuple[str, str]]
 
 
@@ -111,20 +113,14 @@ class _Answered:
     records: tuple[MemoryRecord, ...]
 
 
-def consolidate(parts: ReflectParts, bank: StoredBank) -> Consolidation:
-    """Reflect on all that waits in the bank.
+def rounds(parts: ReflectParts, bank: StoredBank) -> Iterator[Consolidation]:
+    """Reflect on all that waits in the bank, a batch at a time.
+
+    Whoever iterates may pause in between, or stop.
 
     Raises:
         EmbeddingError, StoreError: it failed; what earlier rounds stored stays.
     """
-    total = Consolidation(bank.bank.id)
-    for done in rounds(parts, bank):
-        total += done
-    return total
-
-
-def rounds(parts: ReflectParts, bank: StoredBank) -> Iterator[Consolidation]:
-    """The same, a batch at a time; whoever iterates may pause in between, or stop."""
     passed_over: dict[str, int] = {}
     usage = ModelUsage()
     while True:
@@ -160,19 +156,21 @@ def _round(
         {id: r.vector for each in (scene.facts, scene.conclusions) for id, r in each.items()},
         parts.settings.observation_similarity,
     )
+    found += revised(bank.bank, scene.waiting.keys(), scene.facts, scene.opinions)
     answered: list[_Answered] = []
     failures: list[Failure] = []
     usage = ModelUsage()
     unasked: set[str] = set()
     capped = False
     for matter in found:
-        asks_a_model = parts.consolidator is not parts.rules
+        writer = parts.opinions if _topic(matter) else parts.consolidator
+        asks_a_model = writer not in (parts.rules, parts.opinion_rules)
         if asks_a_model and (spent + usage).tokens >= parts.settings.consolidation_tokens:
             capped = True
             unasked |= matter.new
             continue
         try:
-            proposals = parts.consolidator.propose(matter)
+            proposals = writer.propose(matter)
             usage += proposals.usage
             answered.append(_answered(parts, scene, matter, checked(matter, proposals)))
         except ModelError as error:
@@ -207,14 +205,15 @@ def _scene(parts: ReflectParts, bank: StoredBank, waiting: Sequence[str]) -> _Sc
         id: record
         for id, record in graph.get_records(bank_id, sorted(known)).items()
         if is_drawn(record.memory)
-        and record.memory.type is MemoryType.OBSERVATION
         and (record.memory.expires_at is None or record.memory.expires_at > now)
     }
     rested = {s.memory_id for r in conclusions.values() for s in r.memory.sources if s.memory_id}
     rest = graph.get_records(bank_id, sorted(rested - facts.keys()))
     facts |= _evidence(parts, bank_id, rest)
     pairs = [(one, other) for one, other in pairs if one in facts and other in facts]
-    return _Scene(records, facts, conclusions, pairs)
+    opinions = {id: r for id, r in conclusions.items() if r.memory.type is MemoryType.OPINION}
+    observations = {id: r for id, r in conclusions.items() if id not in opinions}
+    return _Scene(records, facts, observations, opinions, pairs)
 
 
 def _evidence(
@@ -234,12 +233,22 @@ def _answered(
     parts: ReflectParts, scene: _Scene, matter: Matter, proposals: Proposals
 ) -> _Answered:
     before = {memory.id: memory for memory in matter.conclusions}
-    now = utc_now()
+    now, topic = utc_now(), _topic(matter)
+    if topic is not None:  # an opinion is moved by what is said, and none is formed unasked
+        proposals = replace(proposals, drafts=tuple(d for d in proposals.drafts if d.rewrites))
     records = tuple(
-        conclusion(matter.bank, draft, scene.facts, before.get(draft.rewrites or ""), now)
+        conclusion(
+            matter.bank, draft, scene.facts, before.get(draft.rewrites or ""), now, topic=topic
+        )
         for draft in proposals.drafts
     )
     return _Answered(matter, proposals, records)
+
+
+def _topic(matter: Matter) -> str | None:
+    """What the matter's opinion is on; None if it has no opinion."""
+    opinions = (each for each in matter.conclusions if each.type is MemoryType.OPINION)
+    return next((matter.subject for _ in opinions), None)
 
 
 def _with_vectors(parts: ReflectParts, answered: Sequence[_Answered]) -> list[_Answered]:
@@ -335,14 +344,14 @@ def _changes(answered: _Answered) -> Iterator[Change]:
     before = {memory.id: memory for memory in answered.matter.conclusions}
     for record, draft in _drafted(answered):
         memory = record.memory
-        old = before[draft.rewrites].text if draft.rewrites else draft.earlier
-        if old is not None and old != memory.text:
+        if draft.rewrites is not None:
+            quotable = draft.rewrites not in answered.matter.new
+            old = before[draft.rewrites]
+            yield from told(old, memory, "consolidate", draft.reasoning, quotable=quotable)
+        elif draft.earlier is not None and draft.earlier != memory.text:
             yield Change(
-                memory.id, "consolidate", "text", old, memory.text, memory.updated_at,
+                memory.id, "consolidate", "text", draft.earlier, memory.text, memory.updated_at,
                 draft.reasoning,
             )  # fmt: skip
     for removal in answered.proposals.removals:
-        text = before[removal.conclusion_id].text
-        yield Change(
-            removal.conclusion_id, "consolidate", "text", text, None, utc_now(), removal.reasoning
-        )
+        yield from left(before[removal.conclusion_id], "consolidate", utc_now())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hindsight_integrations.errors import StoreError
-from hindsight_integrations.model import Change, Memory, MemoryType, utc_now
+from hindsight_integrations.model import Memory, MemoryType, utc_now
 from hindsight_integrations.naming import entity_norm
 from hindsight_integrations.recall.pipeline import RecallParts, recall
 from hindsight_integrations.recall.request import recall_request
@@ -14,7 +14,7 @@ from hindsight_integrations.reflect.consolidate import FACTS
 from hindsight_integrations.reflect.parts import ReflectParts
 from hindsight_integrations.reflect.ports import Matter
 from hindsight_integrations.reflect.proposals import checked
-from hindsight_integrations.reflect.record import conclusion, encoded, is_drawn
+from hindsight_integrations.reflect.record import conclusion, encoded, is_drawn, left, told
 from hindsight_integrations.storage.requests import (
     ChangeSet,
     MemoryFilter,
@@ -52,15 +52,14 @@ def form(
         texts = {record.memory.id: record.memory.text for record in records}
         removed = tuple(removal.conclusion_id for removal in proposals.removals)
         history = [
-            Change(old.id, "form", "text", old.text, texts.get(old.id), now, draft.reasoning)
-            for draft in proposals.drafts
-            if (old := before.get(draft.rewrites or "")) and old.text != draft.text
+            change
+            for draft, record in zip(proposals.drafts, records, strict=True)
+            if (old := before.get(draft.rewrites or ""))
+            for change in told(
+                old, record.memory, "form", draft.reasoning, quotable=old.id not in matter.new
+            )
         ]
-        history += [
-            Change(r.conclusion_id, "form", "text", before[r.conclusion_id].text, None, now,
-                   r.reasoning)
-            for r in proposals.removals
-        ]  # fmt: skip
+        history += [change for id in removed for change in left(before[id], "form", now)]
         changes = ChangeSet(
             bank.bank.id,
             remove_memories=removed,
@@ -96,12 +95,13 @@ def _matter(
         for id, record in found.items()
         if id in admitted and record.memory.scope == scope and not is_conclusion(record.memory)
     }
+    waiting = parts.waiting(bank_id) if held else set()
     weighed = {s.memory_id for memory in held for s in memory.sources}
     matter = Matter(
         bank=bank.bank,
         subject=topic,
         memories=in_order(record.memory for record in facts.values()),
-        new=frozenset(facts.keys() - weighed),
+        new=frozenset(facts.keys() - weighed) | (waiting & {memory.id for memory in held}),
         conclusions=in_order(held),
         vectors={id: record.vector for id, record in facts.items()},
     )

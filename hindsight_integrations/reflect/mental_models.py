@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from hindsight_integrations.errors import (
     ConflictError,
@@ -13,15 +14,18 @@ from hindsight_integrations.errors import (
     NotFoundError,
 )
 from hindsight_integrations.language.llm import StructuredModel
-from hindsight_integrations.model import Change, MentalModel, utc_now
+from hindsight_integrations.language.tokens import Tokenizer
+from hindsight_integrations.model import Bank, Change, Memory, MentalModel, utc_now
 from hindsight_integrations.recall.pipeline import RecallParts
 from hindsight_integrations.reflect.agent import Bounds, reflect
 from hindsight_integrations.reflect.context import context
 from hindsight_integrations.reflect.model_search import source_request, staleness
+from hindsight_integrations.reflect.wording import labels, memory_line
 from hindsight_integrations.reflections import NOTHING_FOUND
 from hindsight_integrations.results import Failure
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import ChangeSet, StoredBank
+from hindsight_integrations.storage.values import RESTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,52 @@ def store(
         Change(old.id, action, field, before, after, now, reason)
         for field, before, after in _differences(old, new)
     )
-    graph.apply(ChangeSet(old.bank_id, mental_models=(new,), history=changes))
+    left = rested(old, action, now, but=new.sources)
+    graph.apply(ChangeSet(old.bank_id, mental_models=(new,), history=(*changes, *left)))
+
+
+def rested(
+    model: MentalModel, action: str, at: datetime, *, but: Sequence[str] = ()
+) -> tuple[Change, ...]:
+    """What tells of each memory that the model rested on, `but` some, that it does no more."""
+    lost = (source for source in model.sources if source not in but)
+    return tuple(Change(source, action, RESTED, model.id, None, at) for source in lost)
+
+
+def retold(
+    graph: GraphStore,
+    bank: Bank,
+    gone: Set[str],
+    changed: Mapping[str, Memory],
+    tokenizer: Tokenizer,
+) -> tuple[MentalModel, ...]:
+    """The mental models that may hold words of memories which are forgotten now, without these.
+
+    Those are the ones of whose sources any is gone, or changed with them. Their texts are put
+    together from the sources that are left, until they are refreshed: they name still what is
+    gone, and so they are stale.
+
+    Args:
+        graph: where they are stored.
+        bank: whose they are.
+        gone: ids of the memories, and of the conclusions that go with them.
+        changed: by id, the conclusions that are written anew without them.
+        tokenizer: counts the tokens of the texts.
+    """
+    models = []
+    for model in graph.mental_models(bank.id):
+        stored = graph.get_memories(bank.id, [id for id in model.sources if id not in gone])
+        if len(stored) == len(model.sources) and changed.keys().isdisjoint(stored):
+            continue
+        named = labels(list(stored))
+        lines = (
+            memory_line(changed.get(id, memory), named[id], bank.disposition)
+            for id, memory in stored.items()
+            if memory.invalidated_at is None
+        )
+        text = tokenizer.truncate("\n".join(lines), model.max_tokens) or NOTHING_FOUND
+        models.append(replace(model, text=text))
+    return tuple(models)
 
 
 def _differences(old: MentalModel, new: MentalModel) -> list[tuple[str, str | None, str | None]]:

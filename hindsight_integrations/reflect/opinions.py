@@ -7,15 +7,17 @@ belief falls below one half, the opposite is believed, and the opinion is writte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from hindsight_integrations.language.lexemes import lexemes
-from hindsight_integrations.model import Memory
+from hindsight_integrations.model import Bank, Memory
+from hindsight_integrations.reflect.cluster import in_order
 from hindsight_integrations.reflect.contradict import Told, told
 from hindsight_integrations.reflect.observe import day, quote, voice
 from hindsight_integrations.reflect.polarity import polarity
-from hindsight_integrations.reflect.ports import Draft, Evidence, Matter, Proposals
+from hindsight_integrations.reflect.ports import Draft, Evidence, Matter, Proposals, Removal
+from hindsight_integrations.storage.requests import MemoryRecord
 
 RATES = {1: 0.5, 2: 0.4, 3: 0.3, 4: 0.2, 5: 0.12}
 """Part of the doubt, or of the belief, that one statement takes away, by skepticism."""
@@ -39,6 +41,46 @@ def belief(supports: Sequence[bool], skepticism: int = 3) -> float:
     return round(believed, 6)
 
 
+def revised(
+    bank: Bank,
+    waiting: Set[str],
+    facts: Mapping[str, MemoryRecord],
+    opinions: Mapping[str, MemoryRecord],
+) -> Iterator[Matter]:
+    """The opinions that have to be looked at again, each with its evidence and what is new.
+
+    Args:
+        bank: whose opinions they are.
+        waiting: ids of memories and conclusions that were not reflected on yet.
+        facts: memories by id, those that the opinions rest on among them.
+        opinions: by id, as they were formed.
+    """
+    for id, record in opinions.items():
+        held = record.memory
+        topic = held.context or held.text
+        terms = frozenset(lexemes(topic))
+        rested = {source.memory_id for source in held.sources}
+        fresh = {
+            each
+            for each, fact in facts.items()
+            if each in waiting
+            and each not in rested
+            and fact.memory.scope == held.scope
+            and _on_topic(terms, lexemes(fact.memory.text))
+        }
+        new = fresh | (waiting & {id})
+        if new and held.invalidated_at is None:
+            mine = {each: facts[each] for each in facts if each in rested | fresh}
+            yield Matter(
+                bank=bank,
+                subject=topic,
+                memories=in_order(each.memory for each in mine.values()),
+                new=frozenset(new),
+                conclusions=(held,),
+                vectors={each: fact.vector for each, fact in mine.items()},
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class OpinionRules:
     """Forms opinions by the words that praise and blame; see `Consolidator`.
@@ -53,13 +95,13 @@ class OpinionRules:
         """The opinion that the statements come to; nothing if none of them judges."""
         judged = _judged(matter)
         held = matter.conclusions[0] if matter.conclusions else None
-        if not judged or not any(sign for _, sign in judged):
-            return Proposals()
+        if not judged:
+            return _withdrawn(matter)
         signs = [sign > 0 for _, sign in judged]
         favourable = belief(signs, matter.bank.disposition.skepticism) >= UNDECIDED
         agreeing = [sign == favourable for sign in signs]
         if not any(agreeing):
-            return Proposals()
+            return _withdrawn(matter)
         text = _text(matter.subject, [each for each, _ in judged], agreeing, favourable=favourable)
         evidence = tuple(
             Evidence(each.memory.id, quote(each.text, None), supports)
@@ -72,14 +114,25 @@ class OpinionRules:
         return Proposals((draft,))
 
 
+def _withdrawn(matter: Matter) -> Proposals:
+    """An opinion goes if what it rested on has changed, and nothing judges of its topic still."""
+    gone = (each.id for each in matter.conclusions if each.id in matter.new)
+    reason = "Nothing that it rested on judges of it still."
+    return Proposals(removals=tuple(Removal(id, reason) for id in gone))
+
+
+def _on_topic(topic: frozenset[str], terms: Iterable[str]) -> bool:
+    """Whether they share most of the words of the topic."""
+    return 2 * len(topic.intersection(terms)) >= max(1, len(topic))
+
+
 def _judged(matter: Matter) -> list[tuple[Told, int]]:
     """Of each memory the first statement on the topic that speaks well or ill of it."""
     topic = frozenset(lexemes(matter.subject))
     found: dict[str, tuple[Told, int]] = {}
     for memory in matter.memories:
         for each in told(memory):
-            on_topic = 2 * len(topic & each.statement.terms) >= max(1, len(topic))
-            sign = polarity(each.text) if on_topic else 0
+            sign = polarity(each.text) if _on_topic(topic, each.statement.terms) else 0
             if sign:
                 found.setdefault(memory.id, (each, sign))
     ordered = sorted(found.values(), key=lambda pair: (pair[0].at, pair[0].memory.id))

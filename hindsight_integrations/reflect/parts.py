@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -35,3 +36,10 @@ class ReflectParts:
     opinion_rules: Consolidator
     lock: Callable[[str], AbstractContextManager[object]]
     flush: Callable[[], None]
+
+    def waiting(self, bank_id: str) -> set[str]:
+        """Ids of all that waits to be reflected on.
+
+        The text of a conclusion among them may hold words of a memory that is gone.
+        """
+        return set(self.graph.unreflected(bank_id, sys.maxsize))

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from hindsight_integrations.language.encode import TextEncoder
-from hindsight_integrations.language.lexemes import lexemes
-from hindsight_integrations.model import Bank, Memory, MemoryType, Source, TimeSpan
-from hindsight_integrations.naming import entity_norm, text_fingerprint, word_runs
+from hindsight_integrations.language.encode import EncodedText, TextEncoder
+from hindsight_integrations.model import Bank, Change, Memory, MemoryType, Source, TimeSpan
+from hindsight_integrations.naming import entity_norm, new_id, word_runs
 from hindsight_integrations.reflect.confidence import observation_confidence
 from hindsight_integrations.reflect.opinions import belief
 from hindsight_integrations.reflect.ports import Draft
-from hindsight_integrations.retain.enrich import indexed_text
+from hindsight_integrations.retain.enrich import indexed_of, record_of
 from hindsight_integrations.storage.requests import MemoryRecord
-
-DRAWN = "c-"
-"""How the ids of conclusions begin that the engine drew. It rewrites no others."""
+from hindsight_integrations.storage.values import DRAWN, RESTED
 
 _MOST_TIMES = 8
 _LONGEST_NAME = 4
 
 
 def is_drawn(memory: Memory) -> bool:
-    """Whether the engine drew this conclusion, and may rewrite it."""
+    """Whether the engine drew this conclusion: it rewrites no others."""
     return memory.id.startswith(DRAWN)
 
 
@@ -65,7 +61,7 @@ def conclusion(
         for piece, fact in zip(draft.evidence, facts, strict=True)
     )
     memory = Memory(
-        id=before.id if before else f"{DRAWN}{uuid.uuid4().hex[:20]}",
+        id=before.id if before else new_id(DRAWN),
         bank_id=bank.id,
         text=draft.text,
         type=MemoryType.OBSERVATION if topic is None else MemoryType.OPINION,
@@ -86,13 +82,37 @@ def conclusion(
         kind=draft.kind,
         reasoning=draft.reasoning,
     )
-    return MemoryRecord(
-        memory=memory,
-        lexemes=tuple(lexemes(_indexed(memory))),
-        vector=rested[0].vector,
-        fingerprint=text_fingerprint(memory.text),
-        entity_ids=tuple(entities),
-    )
+    lent = EncodedText(rested[0].vector, None)
+    return record_of(memory, indexed_of(memory), lent, tuple(entities))
+
+
+def told(
+    before: Memory, after: Memory, action: str, reason: str, *, quotable: bool
+) -> Iterator[Change]:
+    """What goes into the history when a conclusion is written anew.
+
+    Args:
+        before: as it was.
+        after: as it is now.
+        action: what wrote it.
+        reason: why it reads otherwise.
+        quotable: whether its old text may stay; not if it rested on a memory that is gone.
+    """
+    at = after.updated_at
+    if before.text != after.text:
+        old = before.text if quotable else None
+        yield Change(after.id, action, "text", old, after.text, at, reason)
+    yield from left(before, action, at, but=after.sources)
+
+
+def left(
+    before: Memory, action: str, at: datetime, *, but: Sequence[Source] = ()
+) -> Iterator[Change]:
+    """What goes into the histories of memories that a conclusion rests on no more, or that went."""
+    rests = {source.memory_id for source in but}
+    rested = {source.memory_id for source in before.sources if source.memory_id is not None}
+    for id in sorted(rested - rests):
+        yield Change(id, action, RESTED, before.id, None, at)
 
 
 def encoded(encoder: TextEncoder, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
@@ -101,15 +121,11 @@ def encoded(encoder: TextEncoder, records: Sequence[MemoryRecord]) -> list[Memor
     Raises:
         EmbeddingError: the embedder failed.
     """
-    found = encoder.encode([_indexed(record.memory) for record in records])
+    found = encoder.encode([indexed_of(record.memory) for record in records])
     return [
         replace(record, vector=code.vector, interaction=code.interaction)
         for record, code in zip(records, found, strict=True)
     ]
-
-
-def _indexed(memory: Memory) -> str:
-    return indexed_text(memory.text, title=memory.context, said_at=memory.mentioned_at)
 
 
 def _confidence(bank: Bank, draft: Draft, facts: Sequence[Memory], topic: str | None) -> float:

@@ -15,13 +15,15 @@ from hindsight_integrations.reflect.cluster import in_order
 from hindsight_integrations.reflect.consolidate import FACTS
 from hindsight_integrations.reflect.parts import ReflectParts
 from hindsight_integrations.reflect.ports import Matter
-from hindsight_integrations.reflect.record import conclusion, encoded, is_drawn
+from hindsight_integrations.reflect.record import conclusion, encoded, is_drawn, left, told
 from hindsight_integrations.storage.requests import (
     ChangeSet,
     MemoryFilter,
     MemoryRecord,
     StoredBank,
 )
+
+_REASON = "A memory that it rested on was changed or taken away."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +77,24 @@ def rewritten(
     conclusions = graph.get_records(bank_id, sorted(ids))
     if not conclusions:
         return Rewritten()
+    unquotable: Set[str] = parts.waiting(bank_id)
+    if forgetting:  # no trace is left, not even of what was rested on
+        unquotable = conclusions.keys()
+        conclusions = {id: _without(record, gone) for id, record in conclusions.items()}
     rested = {s.memory_id for r in conclusions.values() for s in r.memory.sources if s.memory_id}
     facts = graph.get_records(bank_id, sorted(rested - gone))
     admitted = graph.admitted(bank_id, list(facts), MemoryFilter(now=utc_now(), types=FACTS))
     facts = {id: changed.get(id, record) for id, record in facts.items() if id in admitted}
     found = Rewritten()
-    for record in conclusions.values():
-        found = _with(found, _written_anew(parts, bank, record, facts, forgetting=forgetting))
+    for id, record in conclusions.items():
+        quotable = id not in unquotable
+        found = _with(found, _written_anew(parts, bank, record, facts, quotable=quotable))
     return replace(found, records=tuple(encoded(parts.encoder, found.records)))
+
+
+def _without(record: MemoryRecord, gone: Set[str]) -> MemoryRecord:
+    sources = tuple(each for each in record.memory.sources if each.memory_id not in gone)
+    return replace(record, memory=replace(record.memory, sources=sources))
 
 
 def _written_anew(
@@ -91,44 +103,40 @@ def _written_anew(
     record: MemoryRecord,
     facts: Mapping[str, MemoryRecord],
     *,
-    forgetting: bool,
+    quotable: bool,
 ) -> Rewritten:
     old = record.memory
-    left = tuple(s for s in old.sources if s.memory_id is None or s.memory_id in facts)
-    if not any(source.supports for source in left):
-        return _removal(old, "Nothing that supported it is left.", forgetting=forgetting)
+    rests = tuple(s for s in old.sources if s.memory_id is None or s.memory_id in facts)
+    if not any(source.supports for source in rests):
+        return _removed(old)
     if not is_drawn(old):  # the user's own words: only what they rest on changes
-        own = replace(record, memory=replace(old, sources=left, updated_at=utc_now()))
-        return Rewritten(records=(own,), settled=(old.id,))
+        own = replace(record, memory=replace(old, sources=rests, updated_at=utc_now()))
+        history = tuple(told(old, own.memory, "rewrite", _REASON, quotable=quotable))
+        return Rewritten((own,), history=history, settled=(old.id,))
     is_opinion = old.type is MemoryType.OPINION
     writer = parts.opinion_rules if is_opinion else parts.rules
-    mine = {id: facts[id] for id in {source.memory_id for source in left} if id is not None}
+    mine = {id: facts[id] for id in {source.memory_id for source in rests} if id is not None}
     matter = Matter(
         bank=bank.bank,
         subject=old.context or "",
         memories=in_order(each.memory for each in mine.values()),
         new=frozenset({old.id}),
-        conclusions=(replace(old, sources=left),),
+        conclusions=(replace(old, sources=rests),),
         vectors={id: each.vector for id, each in mine.items()},
     )
     drafts = writer.propose(matter).drafts
     if not drafts:
-        return _removal(old, "What it rested on says it no more.", forgetting=forgetting)
+        return _removed(old)
     topic = (old.context or old.text) if is_opinion else None
     new = conclusion(bank.bank, drafts[0], mine, old, utc_now(), topic=topic)
-    change = Change(
-        old.id, "rewrite", "text", None if forgetting else old.text, new.memory.text,
-        new.memory.updated_at, "A memory that it rested on was changed or taken away.",
-    )  # fmt: skip
+    history = tuple(told(old, new.memory, "rewrite", _REASON, quotable=quotable))
     asked = parts.opinions if is_opinion else parts.consolidator
     settled = (old.id,) if asked is writer else ()
-    return Rewritten((new,), history=(change,), settled=settled)
+    return Rewritten((new,), history=history, settled=settled)
 
 
-def _removal(old: Memory, reason: str, *, forgetting: bool) -> Rewritten:
-    text = None if forgetting else old.text
-    change = Change(old.id, "rewrite", "text", text, None, utc_now(), reason)
-    return Rewritten(removed=(old.id,), history=(change,))
+def _removed(old: Memory) -> Rewritten:
+    return Rewritten(removed=(old.id,), history=tuple(left(old, "rewrite", utc_now())))
 
 
 def _with(one: Rewritten, other: Rewritten) -> Rewritten:

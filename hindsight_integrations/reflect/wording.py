@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from hindsight_integrations.conclusions import Trend, moments, quotations
 from hindsight_integrations.model import Bank, Disposition, Memory, MemoryType, MentalModel
+from hindsight_integrations.naming import ID_DIGITS
 from hindsight_integrations.prompts import TRAITS
 from hindsight_integrations.timespan import Precision, TimeSpan
 
@@ -36,7 +37,7 @@ WAITS = "stale: the memories have changed since"
 _FURTHER = "\n  "
 """Before each further line of an item."""
 
-_OWN_ID = re.compile(r"[a-z]{1,3}-[0-9a-f]{8,}")
+_OWN_ID = re.compile(rf"[a-z]{{1,3}}-[0-9a-f]{{{ID_DIGITS}}}")
 
 
 def labels(ids: Sequence[str]) -> dict[str, str]:
@@ -54,7 +55,8 @@ def labels(ids: Sequence[str]) -> dict[str, str]:
 
 
 def _hashed(text: str) -> str:
-    return f"x-{hashlib.blake2b(text.encode(errors='replace'), digest_size=10).hexdigest()}"
+    digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=ID_DIGITS // 2)
+    return f"x-{digest.hexdigest()}"
 
 
 def memory_line(

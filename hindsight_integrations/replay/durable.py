@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_integrations import checks
@@ -254,14 +254,10 @@ class DurableRetain(Closing):
             for index, each in zip(submissions, call.operations, strict=True)
             if each.number in call.refused
         ]
+        unstored = RetainResult(bank_id, failed=(*failed, *refused))
         return Receipt(
-            RetainResult(
-                bank_id,
-                stored=tuple(memory for result in call.results for memory in result.stored),
-                skipped=tuple(skip for result in call.results for skip in result.skipped),
-                removed=tuple(gone for result in call.results for gone in result.removed),
-                failed=tuple(sorted((*failed, *refused), key=lambda failure: failure.index)),
-                document_ids=tuple(d for result in call.results for d in result.document_ids),
+            replace(
+                RetainResult.merged(bank_id, [*call.results, unstored]),
                 seconds=time.perf_counter() - started,
             ),
             tuple(e.document_id for e in call.operations if e.number not in call.refused),

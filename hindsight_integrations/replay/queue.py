@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -27,6 +26,7 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.model import utc_now
+from hindsight_integrations.naming import new_id
 from hindsight_integrations.replay.operation import Operation, SetAside, write
 from hindsight_integrations.retain.request import Submission
 from hindsight_integrations.storage.sqlite.connection import BUSY_SECONDS, store_error
@@ -112,8 +112,7 @@ class ReplayQueue:
         """Write submissions to the end of the queue, all or none; on the disk on return."""
         now = utc_now().isoformat()
         rows = [
-            (f"op-{uuid.uuid4().hex[:20]}", bank_id, each.document_id, now, write(each))
-            for each in submissions
+            (new_id("op-"), bank_id, each.document_id, now, write(each)) for each in submissions
         ]
         with self._writing() as cursor:
             return tuple(map(_operation, _append(cursor, rows)))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hindsight_integrations.language.lexemes import lexemes
 from hindsight_integrations.model import Entity, Memory
-from hindsight_integrations.naming import text_fingerprint
 from hindsight_integrations.retain.draft import RetainParts
-from hindsight_integrations.retain.enrich import indexed_text
-from hindsight_integrations.retain.names import candidate_names
+from hindsight_integrations.retain.enrich import indexed_of, record_of
+from hindsight_integrations.retain.gazetteer import candidate_names
 from hindsight_integrations.retain.ports import Passage
+from hindsight_integrations.retain.reindex import standings
 from hindsight_integrations.retain.resolve import Resolver
-from hindsight_integrations.storage.requests import (
-    MemoryRecord,
-)
+from hindsight_integrations.storage.requests import MemoryRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +27,14 @@ def amended(parts: RetainParts, bank_id: str, record: MemoryRecord, memory: Memo
     """The record of `memory`, which was `record.memory` until now."""
     if memory.text == record.memory.text:
         return Amended(replace(record, memory=memory))
+    (standing,) = standings(parts.graph, bank_id, [record])
     passage = Passage(
-        memory.text, memory.mentioned_at, memory.speaker, title=memory.context, type=memory.type
+        memory.text,
+        memory.mentioned_at,
+        memory.speaker,
+        preceding=standing.preceding,
+        title=memory.context,
+        type=memory.type,
     )
     known = parts.graph.lookup_entities(bank_id, sorted(candidate_names(memory.text)))
     facts = parts.extractor.extract([passage], known)[0]
@@ -40,24 +43,11 @@ def amended(parts: RetainParts, bank_id: str, record: MemoryRecord, memory: Memo
         [mentions], [memory.mentioned_at], [memory.text]
     )
     ids = resolution.entity_ids[0]
-    indexed = indexed_text(
-        memory.text, speaker=memory.speaker, title=memory.context, said_at=memory.mentioned_at
-    )
+    indexed = indexed_of(memory, standing)
     encoded = parts.encoder.encode([indexed])[0]
     memory = replace(
         memory,
         occurred=tuple(dict.fromkeys(span for fact in facts for span in fact.occurred)),
         entities=tuple(resolution.names[entity_id] for entity_id in ids),
     )
-    return Amended(
-        MemoryRecord(
-            memory=memory,
-            lexemes=tuple(lexemes(indexed)),
-            vector=encoded.vector,
-            fingerprint=text_fingerprint(memory.text, memory.speaker),
-            interaction=encoded.interaction,
-            entity_ids=tuple(ids),
-        ),
-        resolution.created,
-        resolution.learnt,
-    )
+    return Amended(record_of(memory, indexed, encoded, ids), resolution.created, resolution.learnt)

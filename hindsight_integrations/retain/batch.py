@@ -41,17 +41,11 @@ def retain_many(
     done = 0
     with _reporting(progress, total) as report:
         for group in _groups(items, parts, failed):
-            results.append(_store(parts, bank, group, failed))
+            results.append(_store(parts, bank, group))
             done = group[-1][0] + 1
             report(done, total)
-    return RetainResult(
-        bank_id=bank.bank.id,
-        stored=tuple(memory for result in results for memory in result.stored),
-        skipped=tuple(skip for result in results for skip in result.skipped),
-        removed=tuple(memory_id for result in results for memory_id in result.removed),
-        failed=tuple(sorted(failed, key=lambda failure: failure.index)),
-        document_ids=tuple(d for result in results for d in result.document_ids),
-    )
+    unread = RetainResult(bank.bank.id, failed=tuple(failed))
+    return RetainResult.merged(bank.bank.id, [*results, unread])
 
 
 def _groups(
@@ -78,28 +72,17 @@ def _groups(
 
 
 def _store(
-    parts: RetainParts,
-    bank: StoredBank,
-    group: Sequence[tuple[int, Submission]],
-    failed: list[Failed],
+    parts: RetainParts, bank: StoredBank, group: Sequence[tuple[int, Submission]]
 ) -> RetainResult:
     """A batch; if it fails, its halves, down to the item that is at fault."""
     try:
         return retain(parts, bank, [submission for _, submission in group])
     except HindsightError as error:
         if len(group) == 1:
-            failed.append(Failed(group[0][0], error))
-            return RetainResult(bank.bank.id)
+            return RetainResult(bank.bank.id, failed=(Failed(group[0][0], error),))
     middle = len(group) // 2
-    first = _store(parts, bank, group[:middle], failed)
-    second = _store(parts, bank, group[middle:], failed)
-    return RetainResult(
-        bank.bank.id,
-        stored=first.stored + second.stored,
-        skipped=first.skipped + second.skipped,
-        removed=first.removed + second.removed,
-        document_ids=first.document_ids + second.document_ids,
-    )
+    halves = group[:middle], group[middle:]
+    return RetainResult.merged(bank.bank.id, [_store(parts, bank, half) for half in halves])
 
 
 def as_item(given: Item | Mapping[str, object] | str, index: int) -> Item:

@@ -1,6 +1,7 @@
 """Reading a submission: what of it is new, which facts it holds, and their vectors.
 
-All of this runs outside the bank's lock; nothing is stored here.
+Nothing is stored here. The models read each piece once, however often the document turns out to
+have been changed meanwhile, and never under the bank's lock.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from hindsight_integrations.errors import ExtractionError
 from hindsight_integrations.language.encode import EncodedText, TextEncoder
 from hindsight_integrations.language.tokens import Tokenizer
 from hindsight_integrations.model import Chunk, Document, Source
 from hindsight_integrations.retain import chunk
-from hindsight_integrations.retain.enrich import answered_question, indexed_text
-from hindsight_integrations.retain.names import candidate_names
+from hindsight_integrations.retain.enrich import indexed_text
+from hindsight_integrations.retain.gazetteer import candidate_names
 from hindsight_integrations.retain.plan import Plan, plan_addition, plan_replacement
 from hindsight_integrations.retain.ports import Extractor, Fact, Passage
 from hindsight_integrations.retain.request import Stamp, Submission, Turn, digest, turn_digest
@@ -61,9 +63,27 @@ class Draft:
     plan: Plan
 
     @property
+    def expected(self) -> tuple[str, str | None]:
+        """The document it was compared with, by its fingerprint, if there was one."""
+        return self.submission.document_id, self.stored.fingerprint if self.stored else None
+
+    @property
     def unchanged(self) -> bool:
         """Whether the document stays as it is."""
         return not self.plan.added and not self.plan.removed
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A fact as the models read it, wherever in the document its piece comes to stand."""
+
+    fact: Fact
+    indexed: str
+    encoded: EncodedText
+
+
+Readings: TypeAlias = dict[tuple[int, int], list[Reading]]
+"""What was read so far, by the number of the draft and of the piece in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +100,25 @@ class Statement:
 
 def read_draft(parts: RetainParts, bank_id: str, submission: Submission) -> Draft:
     """Compare a submission with what is stored of its document."""
-    graph = parts.graph
-    stored = graph.get_document(bank_id, submission.document_id)
-    chunks = graph.get_chunks(bank_id, submission.document_id) if stored else []
-    pieces = tuple(_pieces(parts, submission, chunks))
+    return _compared(parts, bank_id, submission, tuple(_pieces(parts, submission)))
+
+
+def renewed(parts: RetainParts, bank_id: str, draft: Draft) -> Draft:
+    """Compare it again, with what is stored by now."""
+    return _compared(parts, bank_id, draft.submission, draft.pieces)
+
+
+def _compared(
+    parts: RetainParts, bank_id: str, submission: Submission, pieces: tuple[Piece, ...]
+) -> Draft:
+    stored = parts.graph.get_document(bank_id, submission.document_id)
+    chunks = parts.graph.get_chunks(bank_id, submission.document_id) if stored else []
     compare = plan_replacement if submission.mode == "replace" else plan_addition
     plan = compare(chunks, [piece.fingerprint for piece in pieces])
     return Draft(submission, stored, pieces, plan)
 
 
-def _pieces(parts: RetainParts, submission: Submission, chunks: Sequence[Chunk]) -> Iterator[Piece]:
+def _pieces(parts: RetainParts, submission: Submission) -> Iterator[Piece]:
     preceding: Turn | None = None
     for turn in submission.turns:
         told = turn_digest(replace(turn, text=""), submission.stamp)
@@ -98,34 +127,49 @@ def _pieces(parts: RetainParts, submission: Submission, chunks: Sequence[Chunk])
         preceding = turn if submission.is_conversation else None
 
 
-def read_statements(
-    parts: RetainParts, bank_id: str, drafts: Sequence[Draft]
-) -> list[list[Statement]]:
-    """Extract the facts of what is new in each draft, and encode them, all in one go.
+def unread(drafts: Sequence[Draft], readings: Readings) -> list[tuple[int, int]]:
+    """Numbers of the drafts and pieces that are new and not read yet."""
+    new = [(n, place) for n, draft in enumerate(drafts) for place, _ in draft.plan.added]
+    return [key for key in new if key not in readings]
+
+
+def read_pieces(
+    parts: RetainParts, bank_id: str, drafts: Sequence[Draft], wanted: Sequence[tuple[int, int]]
+) -> Readings:
+    """Extract the facts of the pieces wanted, and encode them, all in one go.
 
     Raises:
         ExtractionError: the extractor failed.
         EmbeddingError: the embedder failed.
     """
-    new = [
-        (number, position, draft.pieces[place])
-        for number, draft in enumerate(drafts)
-        for place, position in draft.plan.added
-    ]
-    found = _facts(parts, bank_id, [(drafts[number], piece) for number, _, piece in new])
+    new = [(drafts[number], drafts[number].pieces[place]) for number, place in wanted]
+    found = _facts(parts, bank_id, new)
     rows = [
-        (number, fact, piece, _source(drafts[number], position, piece))
-        for (number, position, piece), facts in zip(new, found, strict=True)
+        (key, fact, _indexed(draft, fact, piece))
+        for key, (draft, piece), facts in zip(wanted, new, found, strict=True)
         for fact in facts
     ]
-    indexed = [_indexed(drafts[number], fact, piece) for number, fact, piece, _ in rows]
-    statements: list[list[Statement]] = [[] for _ in drafts]
-    for (number, fact, piece, source), text, code in zip(
-        rows, indexed, parts.encoder.encode(indexed), strict=True
-    ):
-        stamp = drafts[number].submission.stamp
-        statements[number].append(Statement(fact, piece, stamp, source, text, code))
-    return statements
+    readings: Readings = {key: [] for key in wanted}
+    encoded = parts.encoder.encode([text for _, _, text in rows])
+    for (key, fact, text), code in zip(rows, encoded, strict=True):
+        readings[key].append(Reading(fact, text, code))
+    return readings
+
+
+def statements_of(number: int, draft: Draft, readings: Readings) -> list[Statement]:
+    """What is new in the draft of this number, in order, all of it read."""
+    return [
+        Statement(
+            fact=reading.fact,
+            piece=draft.pieces[place],
+            stamp=draft.submission.stamp,
+            source=_source(draft, position, draft.pieces[place]),
+            indexed=reading.indexed,
+            encoded=reading.encoded,
+        )
+        for place, position in draft.plan.added
+        for reading in readings[number, place]
+    ]
 
 
 def _facts(
@@ -171,21 +215,13 @@ def _source(draft: Draft, position: int, piece: Piece) -> Source:
 
 def _indexed(draft: Draft, fact: Fact, piece: Piece) -> str:
     turn = piece.turn
-    before = piece.preceding.text if piece.preceding else None
     return indexed_text(
         fact.text,
         speaker=turn.speaker,
         title=draft.submission.stamp.context,
         said_at=turn.mentioned_at if turn.dated else None,
-        answers=answered_question(fact.text, before),
+        preceding=piece.preceding.text if piece.preceding else None,
     )
-
-
-def changed_meanwhile(parts: RetainParts, bank_id: str, draft: Draft) -> bool:
-    """Whether the document is another one by now than the draft was made from."""
-    now = parts.graph.get_document(bank_id, draft.submission.document_id)
-    then = draft.stored
-    return (now and now.fingerprint) != (then and then.fingerprint)
 
 
 def new_chunks(draft: Draft) -> Iterator[Chunk]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 from hindsight_integrations.model import Entity
 from hindsight_integrations.naming import entity_norm
@@ -47,12 +46,12 @@ def _spellings(known: Mapping[str, Entity]) -> dict[str, tuple[str, Entity]]:
     parts: dict[str, tuple[str, Entity] | None] = {}
     for entity in {entity.id: entity for entity in known.values()}.values():
         for name in (entity.name, *entity.aliases):
-            full.setdefault(_norm(name), (name, entity))
+            full.setdefault(entity_norm(name), (name, entity))
             words = name.split() if entity.kind == "person" else []
             for part in {words[0], words[-1]} if len(words) > 1 else ():
-                other = parts.setdefault(_norm(part), (part, entity))
+                other = parts.setdefault(entity_norm(part), (part, entity))
                 if other is not None and other[1].id != entity.id:
-                    parts[_norm(part)] = None
+                    parts[entity_norm(part)] = None
     return {norm: found for norm, found in parts.items() if found} | full
 
 
@@ -61,7 +60,7 @@ def _runs(text: str) -> Iterator[tuple[str, int, int]]:
     growing: list[tuple[str, int]] = []
     last_end = 0
     for match in _WORD.finditer(text):
-        word, start, end = _norm(match.group()), match.start(), match.end()
+        word, start, end = entity_norm(match.group()), match.start(), match.end()
         if not _SEPARATOR.fullmatch(text, last_end, start):
             growing.clear()
         growing = [(f"{norm} {word}", first) for norm, first in growing[1 - LONGEST_NAME :]]
@@ -73,9 +72,4 @@ def _runs(text: str) -> Iterator[tuple[str, int, int]]:
         run, offset = match.group(), match.start()
         for start in range(len(run)):
             for end in range(start + 2, min(len(run), start + _LONGEST_UNSPACED) + 1):
-                yield _norm(run[start:end]), offset + start, offset + end
-
-
-@lru_cache(maxsize=65536)
-def _norm(name: str) -> str:
-    return entity_norm(name)
+                yield entity_norm(run[start:end]), offset + start, offset + end

@@ -13,14 +13,12 @@ from itertools import groupby
 from hindsight_integrations.language.pipeline import Annotation, NamedSpan
 from hindsight_integrations.model import Entity
 from hindsight_integrations.retain import lexicon
-from hindsight_integrations.retain.gazetteer import candidate_names, known_names
+from hindsight_integrations.retain.gazetteer import known_names
 from hindsight_integrations.retain.identifiers import identifiers
 from hindsight_integrations.retain.nicknames import is_given_name
 from hindsight_integrations.retain.spans import NameSpan, longest
 from hindsight_integrations.retain.unspaced import unspaced_names
 from hindsight_integrations.retain.words import Word, proper_nouns, read_words
-
-__all__ = ["candidate_names", "find_names"]
 
 _KINDS = {
     "PERSON": "person",

@@ -3,33 +3,39 @@
 diff against what is stored -> extract facts -> encode -> (lock) resolve entities -> fold
 repetitions -> link -> one graph transaction -> vector index
 
-Extraction and encoding, the slow part, run outside the bank's lock; what they were based on is
-checked again under it.
+Extraction and encoding, the slow part, run outside the bank's lock. If by then a document is
+another than the one it was compared with, whoever changed it, the store refuses the transaction.
+Then it is compared anew, under the lock, and the models read only what they have not read yet.
 """
 
 from __future__ import annotations
 
-import uuid
+import random
+import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 
 import numpy as np
 
-from hindsight_integrations.errors import StoreError
-from hindsight_integrations.language.lexemes import lexemes
+from hindsight_integrations.errors import ConflictError, NotFoundError, StoreError
 from hindsight_integrations.model import Document, Link, Memory, TimeSpan, utc_now
-from hindsight_integrations.naming import text_fingerprint
+from hindsight_integrations.naming import new_id
 from hindsight_integrations.results import RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain import fold, link
 from hindsight_integrations.retain.draft import (
     Draft,
+    Readings,
     RetainParts,
     Statement,
-    changed_meanwhile,
     new_chunks,
     read_draft,
-    read_statements,
+    read_pieces,
+    renewed,
+    statements_of,
+    unread,
 )
+from hindsight_integrations.retain.enrich import record_of
 from hindsight_integrations.retain.ports import Mention
 from hindsight_integrations.retain.request import Stamp, Submission, digest
 from hindsight_integrations.retain.resolve import Resolver
@@ -42,11 +48,15 @@ from hindsight_integrations.storage.requests import (
     MemoryRecord,
     StoredBank,
 )
+from hindsight_integrations.storage.values import DRAWN
 
 _AROUND = 200
 """Earlier memories looked at for temporal links."""
-ATTEMPTS = 3
-"""How often a document that another writer changes meanwhile is read anew."""
+ATTEMPTS = 30
+"""How often what other processes keep changing is compared anew, before it is given up."""
+_PAUSE = 0.1
+"""Seconds by which the longest wait between two attempts grows with each. How long one waits is
+random, so that of several processes each gets its turn: eight at once took up to 14 attempts."""
 
 
 def retain(
@@ -64,18 +74,25 @@ def retain(
         EmbeddingError: the embedder failed; nothing was stored.
         StoreError: the graph could not be written; nothing was stored.
     """
-    for _ in range(ATTEMPTS):
-        drafts = [read_draft(parts, bank.bank.id, submission) for submission in submissions]
-        statements = read_statements(parts, bank.bank.id, drafts)
+    bank_id = bank.bank.id
+    drafts = [read_draft(parts, bank_id, submission) for submission in submissions]
+    readings: Readings = {}
+    for attempt in count(1):
+        readings |= read_pieces(parts, bank_id, drafts, unread(drafts, readings))
         with parts.lock(bank.key):
-            if not any(changed_meanwhile(parts, bank.bank.id, draft) for draft in drafts):
-                result = _store(parts, bank, drafts, statements, mark)
-                break
-    else:
-        raise StoreError(
-            "another writer kept changing the same documents while they were read; "
-            "retain them again, or have one writer a document"
-        )
+            if attempt > 1:
+                drafts = [renewed(parts, bank_id, draft) for draft in drafts]
+            try:
+                if not unread(drafts, readings):
+                    result = _store(parts, bank, drafts, readings, mark)
+                    break
+            except (ConflictError, NotFoundError) as error:
+                if attempt >= ATTEMPTS:
+                    raise StoreError(
+                        f"another writer kept changing what this one builds on ({error}); "
+                        "retain it again, or have one writer a document"
+                    ) from error
+        time.sleep(random.uniform(0, attempt * _PAUSE))
     parts.flush()
     return result
 
@@ -84,12 +101,13 @@ def _store(
     parts: RetainParts,
     bank: StoredBank,
     drafts: Sequence[Draft],
-    statements: Sequence[list[Statement]],
+    readings: Readings,
     mark: Mark | None,
 ) -> RetainResult:
     """Resolve, fold, link and commit; under the bank's lock."""
     bank_id = bank.bank.id
     now = utc_now()
+    statements = [statements_of(n, draft, readings) for n, draft in enumerate(drafts)]
     flat = [statement for group in statements for statement in group]
     resolution = Resolver(parts.graph, bank_id, parts.settings.entity_match).resolve(
         [[*_given(s.stamp), *s.fact.mentions] for s in flat],
@@ -112,6 +130,7 @@ def _store(
     gone = parts.graph.apply(
         ChangeSet(
             bank_id=bank_id,
+            expected=tuple(draft.expected for draft in drafts),
             remove_chunks=tuple(removed),
             documents=tuple(_document(bank_id, draft, now) for draft in drafts),
             chunks=tuple(c for draft in drafts for c in new_chunks(draft)),
@@ -146,7 +165,7 @@ def _record(
     fact, turn, stamp = statement.fact, statement.piece.turn, statement.stamp
     confidence = stamp.confidence if stamp.confidence is not None else fact.confidence
     memory = Memory(
-        id=f"m-{uuid.uuid4().hex[:20]}",
+        id=new_id("m-"),
         bank_id=bank_id,
         text=fact.text,
         type=stamp.type or fact.type,
@@ -164,14 +183,7 @@ def _record(
         updated_at=now,
         expires_at=stamp.expires_at,
     )
-    return MemoryRecord(
-        memory=memory,
-        lexemes=tuple(lexemes(statement.indexed)),
-        vector=statement.encoded.vector,
-        fingerprint=text_fingerprint(fact.text, turn.speaker),
-        interaction=statement.encoded.interaction,
-        entity_ids=tuple(entity_ids),
-    )
+    return record_of(memory, statement.indexed, statement.encoded, entity_ids)
 
 
 def _leaving(
@@ -205,7 +217,9 @@ def _nearest(
     if not records:
         return []
     vectors = np.stack([record.vector for record in records])
-    return parts.index.query_many(bank.key, vectors, max(1, parts.settings.semantic_links))
+    found = parts.index.query_many(bank.key, vectors, max(1, parts.settings.semantic_links))
+    # Were conclusions among them, links would depend on whether one was drawn by now.
+    return [[each for each in near if not each[0].startswith(DRAWN)] for near in found]
 
 
 def _links(
@@ -260,7 +274,7 @@ def _around(
     window = TimeSpan.around(min(moments), max(moments), reach)
     filter = MemoryFilter(now=utc_now())
     hits = parts.graph.time_search(bank_id, window, filter, _AROUND)
-    return [(hit.memory_id, hit.span.start) for hit in hits]
+    return [(h.memory_id, h.span.start) for h in hits if not h.memory_id.startswith(DRAWN)]
 
 
 def _document(bank_id: str, draft: Draft, now: datetime) -> Document:

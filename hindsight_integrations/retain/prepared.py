@@ -10,17 +10,14 @@ import numpy as np
 from hindsight_integrations import checks
 from hindsight_integrations.errors import ConflictError, InvalidInputError
 from hindsight_integrations.language.embed import checked
-from hindsight_integrations.language.lexemes import lexemes
 from hindsight_integrations.model import Memory, as_moment
-from hindsight_integrations.naming import text_fingerprint
 from hindsight_integrations.results import RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain.draft import RetainParts
-from hindsight_integrations.retain.enrich import indexed_text
+from hindsight_integrations.retain.enrich import indexed_of, record_of
 from hindsight_integrations.retain.ports import Mention
 from hindsight_integrations.retain.resolve import Resolver
 from hindsight_integrations.storage.requests import (
     ChangeSet,
-    MemoryRecord,
     StoredBank,
     Vector,
 )
@@ -41,9 +38,7 @@ def retain_memory(
     """
     bank_id = bank.bank.id
     memory = _checked(memory, bank_id, parts.settings.max_content_chars)
-    indexed = indexed_text(
-        memory.text, speaker=memory.speaker, title=memory.context, said_at=memory.mentioned_at
-    )
+    indexed = indexed_of(memory)
     encoded = parts.encoder.encode([indexed])[0]
     if vector is not None:
         embedder = parts.encoder.embedder
@@ -65,14 +60,7 @@ def retain_memory(
         )
         ids = resolution.entity_ids[0]
         memory = replace(memory, entities=tuple(resolution.names[e] for e in ids))
-        record = MemoryRecord(
-            memory=memory,
-            lexemes=tuple(lexemes(indexed)),
-            vector=encoded.vector,
-            fingerprint=text_fingerprint(memory.text, memory.speaker),
-            interaction=encoded.interaction,
-            entity_ids=tuple(ids),
-        )
+        record = record_of(memory, indexed, encoded, ids)
         parts.graph.apply(ChangeSet(bank_id, entities=resolution.created, memories=(record,)))
     parts.flush()
     return RetainResult(bank_id, stored=(memory,))

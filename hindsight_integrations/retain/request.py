@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,6 +11,7 @@ from typing import Literal, TypeAlias
 from hindsight_integrations import checks
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import MemoryType, Message, Metadata, as_moment
+from hindsight_integrations.naming import new_id
 from hindsight_integrations.retain.fence import strip_fenced
 
 UpdateMode: TypeAlias = Literal["replace", "append"]
@@ -197,7 +197,7 @@ def _iso(text: str, number: int) -> datetime:
 
 
 def _document_id(given: str | None, what: str = "document_id") -> str:
-    return f"doc-{uuid.uuid4().hex[:20]}" if given is None else checks.label(what, given)
+    return new_id("doc-") if given is None else checks.label(what, given)
 
 
 def _mode(mode: str) -> UpdateMode:

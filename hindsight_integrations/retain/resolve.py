@@ -8,12 +8,12 @@ be explained: every mention comes back with a `Decision`.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_integrations.model import Entity
+from hindsight_integrations.naming import new_id
 from hindsight_integrations.retain.aliases import aliases_stated
 from hindsight_integrations.retain.candidates import Candidates, EntityLookup
 from hindsight_integrations.retain.compare import (
@@ -296,7 +296,7 @@ class _Batch:
 
     def _create(self, mention: Mention, moment: datetime) -> Entity:
         entity = Entity(
-            id=f"e-{uuid.uuid4().hex[:20]}",
+            id=new_id("e-"),
             bank_id=self._bank_id,
             name=mention.name,
             kind=mention.kind,

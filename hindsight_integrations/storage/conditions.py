@@ -30,6 +30,17 @@ def check_new(bank_id: str, ids: Sequence[str], taken: Collection[str]) -> None:
         raise ConflictError(f"a change set for bank {bank_id!r} holds a new memory twice")
 
 
+def check_unchanged(
+    bank_id: str, expected: Sequence[tuple[str, str | None]], there: Mapping[str, str]
+) -> None:
+    """Raise `ConflictError` if a document has not the fingerprint that is expected of it."""
+    for id, fingerprint in expected:
+        if there.get(id) != fingerprint:
+            raise ConflictError(
+                f"document {id!r} of bank {bank_id!r} was changed meanwhile; read it again"
+            )
+
+
 def check_there(bank_id: str, ids: Sequence[str], there: Collection[str]) -> None:
     """Raise `MemoryNotFoundError` if a memory that the change set names is not there."""
     if missing := [id for id in ids if id not in there]:

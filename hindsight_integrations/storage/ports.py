@@ -66,8 +66,8 @@ class GraphStore(Protocol):
         """The bank, or None."""
         ...
 
-    def list_banks(self) -> list[StoredBank]:
-        """All banks, by id."""
+    def list_banks(self, *, waiting: bool = False) -> list[StoredBank]:
+        """All banks, by id; or only those where memories wait to be reflected on."""
         ...
 
     def replace_bank(self, bank: Bank) -> None:
@@ -90,6 +90,9 @@ class GraphStore(Protocol):
 
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
         """Apply a change set in one transaction, and queue the vector work it makes.
+
+        A memory that is removed takes along the history that it has until then, and that of all
+        conclusions and mental models which rest on it, or did (`RESTED`): they may quote it.
 
         Returns:
             The ids of the memories that went, named or for want of a source.
@@ -136,7 +139,7 @@ class GraphStore(Protocol):
         ...
 
     def history(self, bank_id: str, memory_id: str) -> list[Change]:
-        """What was changed of a memory, oldest first; also of one that is gone."""
+        """What was changed of a memory or mental model, oldest first."""
         ...
 
     # Conclusions: observations and opinions, which rest on other memories
@@ -296,7 +299,7 @@ class GraphStore(Protocol):
         ...
 
     def changes(self, bank_id: str) -> Iterator[Change]:
-        """The history of all memories, also of those that are gone: by memory, oldest first."""
+        """All histories, also of mental models that are gone: by id, oldest first."""
         ...
 
     # The store itself

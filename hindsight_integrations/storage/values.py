@@ -57,6 +57,14 @@ def vector_of(data: bytes) -> Vector:
     return np.frombuffer(data, dtype="<f4")
 
 
+DRAWN = "c-"
+"""How the ids of conclusions begin that the engine drew."""
+
+RESTED = "conclusion"
+"""Field of a `Change` of a memory that a conclusion or mental model, named in `old`, rested on and
+rests on no more. When the memory is removed, that one's history goes too: it may quote it."""
+
+
 def is_conclusion(memory: Memory) -> bool:
     """Whether it rests on other memories."""
     return any(source.memory_id is not None for source in memory.sources)

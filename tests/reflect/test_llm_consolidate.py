@@ -329,6 +329,31 @@ def test_what_a_model_concludes_is_stored_with_its_cost_and_a_second_time_adds_n
         assert "## Observations" in memory.context("b", "What does Ana build with?").text
 
 
+def opining(system: str, user: str) -> dict[str, Any]:
+    """Believes in Vue the more, the more is said for it; and proposes a belief nobody asked for."""
+    if "opinion" not in system:
+        return {"conclusions": []}
+    labels = re.findall(r"^(m\d+).*Vue", user, re.MULTILINE)
+    evidence = [{"memory": label, "quote": "Vue"} for label in labels]
+    belief = {**CHANGE, "text": "I think Vue suits Ana.", "evidence": evidence, "rewrites": None}
+    if "c1" not in user:
+        return {"conclusions": [belief]}
+    unasked = {**belief, "text": "I think Vue is here to stay."}
+    return {"conclusions": [{**belief, "rewrites": "c1"}, unasked]}
+
+
+def test_with_a_model_opinions_move_and_none_is_formed_unasked() -> None:
+    with told(Script(opining)) as memory:
+        [before] = memory.opinions.form("b", "Vue")
+        memory.consolidate("b")
+        [more] = memory.retain("b", "Ana says that Vue is a joy.").ids
+        assert [each.id for each in memory.consolidate("b").rewritten] == [before.id]
+        [after] = memory.opinions.list("b").items
+        assert set(after.sources) == {*before.sources, more}
+        assert after.confidence > before.confidence
+        assert memory.consolidate("b").considered == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",

@@ -128,6 +128,27 @@ def test_when_all_it_rests_on_is_forgotten_so_is_its_text(told: Hindsight) -> No
     assert refreshed.sources == ()
 
 
+def test_what_is_forgotten_stands_in_no_mental_model_and_no_history_of_one(
+    told: Hindsight,
+) -> None:
+    [secret] = told.retain("b", "Ana sails with a quokka.").ids
+    model, deleted, moved = from_query(told), from_query(told), from_query(told)
+    own = told.mental_models.create("b", "Ana", text="Ana has a quokka.")
+    assert secret in model.sources
+    assert "quokka" in model.text
+    told.mental_models.update("b", model.id, name="Ana at sea")
+    told.mental_models.delete("b", deleted.id)
+    told.mental_models.update("b", moved.id, text="Ana sails.")
+    told.forget("b", secret)
+    left = told.mental_models.get("b", model.id)
+    assert "quokka" not in left.text
+    assert "Baltic" in left.text
+    assert told.mental_models.staleness("b", model.id).gone == (secret,)
+    assert told.mental_models.get("b", own.id) == own
+    for each in (model, deleted, moved):
+        assert told.mental_models.history("b", each.id) == []
+
+
 def test_history_tells_what_it_was_and_why_also_after_it_is_gone(told: Hindsight) -> None:
     model = told.mental_models.create("b", "Ana", text="Ana is a sailor.")
     told.mental_models.update("b", model.id, text="Ana was a sailor.", reason="she retired")

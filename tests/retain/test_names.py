@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hindsight_integrations.language.pipeline import Annotation, Pipeline
 from hindsight_integrations.model import Entity
 from hindsight_integrations.naming import entity_norm
-from hindsight_integrations.retain.names import candidate_names, find_names
+from hindsight_integrations.retain.gazetteer import candidate_names
+from hindsight_integrations.retain.names import find_names
 
 PIPELINE = Pipeline()
 KNOWN = {

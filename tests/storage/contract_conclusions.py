@@ -19,6 +19,7 @@ from hindsight_integrations.model import (
 )
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import ChangeSet, Mark, MemoryRecord
+from hindsight_integrations.storage.values import DRAWN, RESTED
 
 from .graphs import NOW, STAMP, VALID, ago, changed, chunk, document, keep, record, source
 
@@ -177,6 +178,48 @@ class ConclusionContract:
         assert graph.resting_on("b", ["a"]) == {"a": ()}
         assert keep(graph, remove_memories=("a",)) == ("a",)
 
+    # History
+
+    def test_no_history_quotes_a_memory_that_is_gone(self, graph: GraphStore) -> None:
+        keep(graph, *map(record, "abc"))
+        keep(graph, conclusion("o", on("a"), on("b")), conclusion("p", on("a")))
+        keep(graph, conclusion("q", on("c")), conclusion("rested", on("b"), on("c")))
+        keep(graph, mental_models=(model("x", sources=("o",)), model("y", sources=("c", "q"))))
+        ids = ("a", "b", "o", "p", "q", "rested", "x", "y", "z")
+        changes = {id: Change(id, "edit", "text", f"old {id}", id, NOW) for id in ids}
+        left = Change("a", "rewrite", RESTED, "rested", None, NOW)
+        further = Change("rested", "delete", RESTED, "z", None, NOW)
+        keep(graph, history=(*changes.values(), left, further))
+        keep(graph, remove_memories=("a",))
+        assert list(graph.changes("b")) == [changes["b"], changes["q"], changes["y"]]
+
+    def test_a_conclusion_that_goes_takes_no_history_but_its_own(self, graph: GraphStore) -> None:
+        drawn = f"{DRAWN}1"
+        keep(graph, record("a"), record("b"))
+        keep(graph, conclusion(drawn, on("a")), mental_models=(model("x", sources=(drawn,)),))
+        changes = {id: Change(id, "edit", "text", "old", "new", NOW) for id in ("a", drawn, "x")}
+        left = Change("a", "consolidate", RESTED, drawn, None, NOW)
+        keep(graph, history=tuple(changes.values()))
+        keep(graph, remove_memories=(drawn,), history=(left,))
+        assert list(graph.changes("b")) == [changes["a"], left, changes["x"]]
+        keep(graph, remove_memories=("a",))
+        assert list(graph.changes("b")) == []
+
+    def test_no_history_quotes_a_chunk_that_is_gone(self, graph: GraphStore) -> None:
+        keep(
+            graph,
+            record("a", sources=(source("d", 0, "c1"),)),
+            record("b", sources=(source("d", 1, "c2"),)),
+            documents=(document("d"),),
+            chunks=(chunk("c1", "d"), chunk("c2", "d", 1)),
+        )
+        keep(graph, conclusion("o", on("a"), on("b")))
+        changes = {id: Change(id, "edit", "text", f"old {id}", id, NOW) for id in "abo"}
+        keep(graph, history=tuple(changes.values()))
+        after = Change("o", "rewrite", "text", None, "anew", NOW)
+        keep(graph, remove_chunks=("c1",), history=(after,))
+        assert list(graph.changes("b")) == [changes["b"], after]
+
     # What waits
 
     def test_what_is_stored_waits_until_it_is_reflected_on(self, graph: GraphStore) -> None:
@@ -259,6 +302,16 @@ class ConclusionContract:
         assert graph.mental_models("b") == []
 
     # The bank around them
+
+    def test_the_banks_where_memories_wait_are_known(self, graph: GraphStore) -> None:
+        for id in ("a", "empty", "gone"):
+            graph.create_bank(Bank(id), STAMP)
+        for id in ("a", "b", "gone"):
+            keep(graph, record("m", bank_id=id))
+        graph.delete_bank("gone")
+        assert graph.list_banks(waiting=True) == [graph.get_bank("a"), graph.get_bank("b")]
+        reflect(graph)
+        assert graph.list_banks(waiting=True) == [graph.get_bank("a")]
 
     def test_banks_do_not_see_each_others_conclusions(self, graph: GraphStore) -> None:
         graph.create_bank(Bank("other"), STAMP)

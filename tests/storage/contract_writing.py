@@ -203,19 +203,19 @@ class WritingContract:
         listed = graph.list_memories("b", VALID, limit=9).items
         assert [memory.id for memory in listed] == ["first", "m", "last"]
 
-    def test_a_removed_memory_leaves_nothing_but_its_history(self, graph: GraphStore) -> None:
+    def test_a_removed_memory_leaves_nothing_and_no_history(self, graph: GraphStore) -> None:
         gone = record("m", "word", entities=("Alice", "Bob"), tags=("t",), sources=(source("d"),))
-        change = Change("m", "delete", "text", "word", None, NOW, "asked to")
+        changes = [Change(id, "edit", "text", "word", None, NOW) for id in ("m", "other")]
         keep(graph, gone, record("other", "word", entities=("Bob",)), documents=(document("d"),))
-        keep(graph, links=(link("m", "other"), link("other", "m")))
-        assert keep(graph, remove_memories=("m", "x"), history=(change,)) == ("m",)
+        keep(graph, links=(link("m", "other"), link("other", "m")), history=tuple(changes))
+        assert keep(graph, remove_memories=("m", "x")) == ("m",)
         assert graph.get_records("b", ["m"]) == {}
         assert graph.vectors("b", ["m"]) == {}
         assert [hit.memory_id for hit in graph.text_search("b", ["word"], ALL, 5)] == ["other"]
         assert graph.links("b", ["other"], 5, ALL) == []
         assert list(graph.lookup_entities("b", ["Alice", "Bob"])) == ["bob"]
         assert graph.cooccurring("b", ["e:bob"]) == {"e:bob": {}}
-        assert graph.history("b", "m") == [change]
+        assert list(graph.changes("b")) == changes[1:]
         assert graph.get_document("b", "d") is not None
         stats = graph.bank_stats("b")
         assert (stats.memories, sum(stats.links.values())) == (1, 0)
@@ -373,3 +373,27 @@ class WritingContract:
             after = read()
             assert after[0] > before[0]
             assert after[1:] != before[1:]
+
+    def test_a_change_set_is_refused_if_a_document_is_not_the_one_expected(
+        self, graph: GraphStore
+    ) -> None:
+        keep(graph, documents=(document("d", "one"), document("e", "two")))
+        for expected in ([("d", "two")], [("d", None)], [("d", "one"), ("new", "one")]):
+            with pytest.raises(ConflictError, match="changed meanwhile"):
+                keep(
+                    graph,
+                    record("m"),
+                    documents=(document("d", "three"),),
+                    expected=tuple(expected),
+                )
+        assert graph.get_memories("b", ["m"]) == {}
+        kept = graph.get_document("b", "d")
+        assert kept is not None
+        assert kept.fingerprint == "one"
+        keep(
+            graph,
+            remove_documents=("e",),
+            documents=(document("d", "three"), document("new", "four")),
+            expected=(("e", "two"), ("new", None), ("d", "one")),
+        )
+        keep(graph, expected=(("d", "three"), ("new", "four"), ("e", None)))

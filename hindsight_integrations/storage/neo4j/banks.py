@@ -65,9 +65,10 @@ def get(tx: ManagedTransaction, bank_id: str) -> StoredBank | None:
     return stored_bank(found[0][0]) if found else None
 
 
-def list_all(tx: ManagedTransaction) -> list[StoredBank]:
-    """All banks, by id."""
-    found = run(tx, "MATCH (b:Bank) RETURN properties(b) ORDER BY b.id")
+def list_all(tx: ManagedTransaction, *, waiting: bool) -> list[StoredBank]:
+    """All banks, by id; or only those where memories wait to be reflected on."""
+    which = "WHERE EXISTS { MATCH (m:Waiting) WHERE m.bank = b.key AND m.seq > 0 }"
+    found = run(tx, f"MATCH (b:Bank) {which if waiting else ''} RETURN properties(b) ORDER BY b.id")
     return [stored_bank(node) for (node,) in found]
 
 

@@ -20,6 +20,10 @@ from hindsight_integrations.storage.requests import Neighbour
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction
 
+_FINGERPRINTS = (
+    "UNWIND $rows AS key MATCH (d:Document {key: key}) RETURN collect([d.id, d.fingerprint])"
+)
+
 _STORE_DOCUMENTS = "UNWIND $rows AS row MERGE (d:Document {key: row.key}) SET d += row"
 
 _STORE_CHUNKS = """
@@ -39,6 +43,13 @@ DOCUMENT = (
     "COUNT { MATCH (c:Chunk) WHERE c.bank = n.bank AND c.document_id = n.id }"
 )
 """What is read of a chunk or document `n`."""
+
+
+def fingerprints(
+    tx: ManagedTransaction, bank: BankKey, document_ids: Sequence[str]
+) -> dict[str, str]:
+    """Id to fingerprint, of the documents that exist."""
+    return dict(gather(tx, _FINGERPRINTS, [bank.of(id) for id in document_ids]))
 
 
 def store_documents(tx: ManagedTransaction, bank: BankKey, documents: Sequence[Document]) -> None:
@@ -134,10 +145,10 @@ def document_of(bank: BankKey, row: Row) -> Document:
 
 def get_chunks(tx: ManagedTransaction, bank: BankKey, document_id: str) -> list[Chunk]:
     """Its chunks, by position, then id."""
-    found = run(
+    ((found,),) = run(
         tx,
         "MATCH (n:Chunk) WHERE n.bank = $bank AND n.document_id = $id "
-        f"RETURN {CHUNK} ORDER BY n.position, n.id",
+        f"WITH n ORDER BY n.position, n.id RETURN collect([{CHUNK}])",
         bank=bank.key,
         id=document_id,
     )

@@ -117,9 +117,9 @@ class Neo4jGraph:
         """See `GraphStore`."""
         return self._database.read(lambda tx: banks.get(tx, bank_id))
 
-    def list_banks(self) -> list[StoredBank]:
+    def list_banks(self, *, waiting: bool = False) -> list[StoredBank]:
         """See `GraphStore`."""
-        return self._database.read(banks.list_all)
+        return self._database.read(lambda tx: banks.list_all(tx, waiting=waiting))
 
     def replace_bank(self, bank: Bank) -> None:
         """See `GraphStore`."""

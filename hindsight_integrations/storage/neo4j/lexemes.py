@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.storage.neo4j.connection import gather, run, run_each
+from hindsight_integrations.storage.neo4j.connection import run, run_each
 from hindsight_integrations.storage.neo4j.keys import BankKey
 from hindsight_integrations.storage.requests import LexemeStats
 
@@ -23,6 +23,10 @@ _TOTALS = """
     MATCH (b:Bank {key: $bank})
     SET b.valid_memories = b.valid_memories + $memories,
         b.valid_lexemes = b.valid_lexemes + $lexemes"""
+
+_STATS = """
+    MATCH (b:Bank {key: $bank}) RETURN b.valid_memories, b.valid_lexemes,
+        COLLECT { UNWIND $keys AS key MATCH (l:Lexeme {key: key}) RETURN [l.lexeme, l.memories] }"""
 
 
 def count(
@@ -53,13 +57,7 @@ def count(
 
 def stats(tx: ManagedTransaction, bank: BankKey, lexemes: Sequence[str]) -> LexemeStats:
     """Statistics over the bank's valid memories; a lexeme it lacks has frequency 0."""
-    ((documents, total),) = run(
-        tx, "MATCH (b:Bank {key: $bank}) RETURN b.valid_memories, b.valid_lexemes", bank=bank.key
-    )
-    counted = gather(
-        tx,
-        "UNWIND $rows AS key MATCH (l:Lexeme {key: key}) RETURN collect([l.lexeme, l.memories])",
-        [bank.of(lexeme) for lexeme in dict.fromkeys(lexemes)],
-    )
+    keys = [bank.of(lexeme) for lexeme in dict.fromkeys(lexemes)]
+    ((documents, total, counted),) = run(tx, _STATS, bank=bank.key, keys=keys)
     frequency = dict.fromkeys(lexemes, 0) | dict(counted)
     return LexemeStats(documents, total / documents if documents else 0.0, frequency)

@@ -9,7 +9,6 @@ from hindsight_integrations.model import Link, LinkKind
 from hindsight_integrations.storage.neo4j.connection import gather, run_each
 from hindsight_integrations.storage.neo4j.filters import condition
 from hindsight_integrations.storage.neo4j.keys import BankKey
-from hindsight_integrations.storage.neo4j.memories import admitted
 from hindsight_integrations.storage.requests import MemoryFilter
 
 if TYPE_CHECKING:
@@ -47,14 +46,14 @@ def heaviest(
     """
     test = condition(bank, filter)
     query = (
-        "UNWIND $rows AS key MATCH (here:Memory {key: key}) CALL (here) { "
+        f"UNWIND $rows AS key MATCH (m:Memory {{key: key}}) WHERE {test.text} "
+        "WITH m AS here CALL (here) { "
         f"MATCH (here)-[l:LINK]-(m:Memory) WHERE {test.text} "
         "RETURN m.id AS other, l.kind AS kind, l.weight AS weight, startNode(l) = here AS outward "
         "ORDER BY weight DESC, other, kind, outward LIMIT $most } "
         "RETURN collect([here.id, other, kind, weight, outward])"
     )
-    there = admitted(tx, bank, memory_ids, filter)
-    found: dict[str, list[Link]] = {id: [] for id in memory_ids if id in there}
+    found: dict[str, list[Link]] = {id: [] for id in memory_ids}
     for id, other, kind, weight, outward in gather(
         tx, query, [bank.of(id) for id in found], most=max(per_memory, 0), **test.params
     ):

@@ -50,7 +50,7 @@ def text_search(
         for lexeme in rarest
     ]
     for count in dict.fromkeys((_affordable(stats, rarest), len(rarest))):
-        found = run(
+        ((found,),) = run(
             tx,
             _SEARCH.format(test=test.text),
             searches=searches[:count],
@@ -68,7 +68,7 @@ _SEARCH = (
     f"CALL db.index.fulltext.queryNodes('{MEMORY_TEXTS}', search.listed, {{{{limit: $most}}}}) "
     "YIELD node AS m WITH m, search.weight AS weight WHERE {test} "
     "WITH m, sum(weight) AS total ORDER BY total DESC, m.seq DESC LIMIT $limit "
-    "RETURN m.id, m.lexemes"
+    "RETURN collect([m.id, m.lexemes])"
 )
 
 

@@ -60,10 +60,11 @@ def time_search(
             ("t.middle >= reach.middle AND t.middle <= reach.high", "ASC"),
         )
     )
-    query = f"UNWIND $reaches AS reach CALL (reach) {{ {scans} }} RETURN {_COLUMNS}"
+    query = f"UNWIND $reaches AS reach CALL (reach) {{ {scans} }} RETURN collect([{_COLUMNS}])"
     size = limit
     while True:
-        rows = sorted(run(tx, query, size=size, **params))
+        ((found,),) = run(tx, query, size=size, **params)
+        rows = sorted(map(tuple, found))
         end = _cut(rows, size)
         hits = _nearest(rows[:end], limit)
         if len(hits) == limit or end is None:

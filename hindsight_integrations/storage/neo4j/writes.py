@@ -10,7 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hindsight_integrations.model import Change, MemoryType
-from hindsight_integrations.storage.conditions import check_new, check_there, mentioned
+from hindsight_integrations.storage.conditions import (
+    check_new,
+    check_there,
+    check_unchanged,
+    mentioned,
+)
 from hindsight_integrations.storage.neo4j import (
     banks,
     conclusions,
@@ -42,13 +47,15 @@ def apply(tx: ManagedTransaction, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set inside the caller's transaction; returns the ids of memories that went.
 
     Raises:
-        ConflictError: a new memory's id is taken, a new name is another entity's, or nothing
-            that supports a conclusion is left.
+        ConflictError: a document is not the one expected, a new memory's id is taken, a new name
+            is another entity's, or nothing that supports a conclusion is left.
         MemoryNotFoundError: a memory to replace, or to add a source to, does not exist.
         EntityNotFoundError: a memory mentions, or a new name is for, an entity that neither the
             bank nor the change set has.
     """
     bank = lock_bank(tx, changes.bank_id)
+    found = documents.fingerprints(tx, bank, [id for id, _ in changes.expected])
+    check_unchanged(bank.id, changes.expected, found)
     gone, bereft = removal.remove_named(tx, bank, changes)
     documents.store_documents(tx, bank, changes.documents)
     documents.store_chunks(tx, bank, changes.chunks)

@@ -17,7 +17,12 @@ from hindsight_integrations.storage.sqlite.codec import (
     bank_row,
     stored_bank,
 )
-from hindsight_integrations.storage.sqlite.keys import BankRange, find_bank, key_bounds
+from hindsight_integrations.storage.sqlite.keys import (
+    SEQUENCE_BITS,
+    BankRange,
+    find_bank,
+    key_bounds,
+)
 from hindsight_integrations.storage.values import moment_or_none
 
 _PURGED = (
@@ -72,9 +77,12 @@ def get(cursor: sqlite3.Cursor, bank_id: str) -> StoredBank | None:
     return None if row is None else stored_bank(row)
 
 
-def list_all(cursor: sqlite3.Cursor) -> list[StoredBank]:
-    """All banks, by id."""
-    rows = cursor.execute(f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE deleted = 0 ORDER BY id")
+def list_all(cursor: sqlite3.Cursor, *, waiting: bool) -> list[StoredBank]:
+    """All banks, by id; or only those where memories wait to be reflected on."""
+    which = f"AND no IN (SELECT unit >> {SEQUENCE_BITS} FROM waiting)" if waiting else ""
+    rows = cursor.execute(
+        f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE deleted = 0 {which} ORDER BY id"
+    )
     return [stored_bank(row) for row in rows]
 
 

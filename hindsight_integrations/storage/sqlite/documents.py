@@ -21,6 +21,14 @@ from hindsight_integrations.storage.sqlite.keys import (
 from hindsight_integrations.storage.values import micros, moment
 
 
+def fingerprints(
+    cursor: sqlite3.Cursor, bank: BankRange, document_ids: Sequence[str]
+) -> dict[str, str]:
+    """Id to fingerprint, of the documents that exist."""
+    sql = "SELECT id, fingerprint FROM documents WHERE bank = ? AND id IN (*)"
+    return dict(select_in(cursor, sql, (bank.no,), document_ids))
+
+
 def store_documents(cursor: sqlite3.Cursor, bank: BankRange, documents: Sequence[Document]) -> None:
     """Store documents, or overwrite those of the same id."""
     cursor.executemany(

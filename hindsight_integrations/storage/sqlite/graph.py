@@ -94,10 +94,10 @@ class SqliteGraph:
         with self._connections.read() as cursor:
             return banks.get(cursor, bank_id)
 
-    def list_banks(self) -> list[StoredBank]:
+    def list_banks(self, *, waiting: bool = False) -> list[StoredBank]:
         """See `GraphStore`."""
         with self._connections.read() as cursor:
-            return banks.list_all(cursor)
+            return banks.list_all(cursor, waiting=waiting)
 
     def replace_bank(self, bank: Bank) -> None:
         """See `GraphStore`."""

@@ -14,7 +14,9 @@ SqlValue: TypeAlias = str | int | float | bytes | None
 Row: TypeAlias = tuple[Any, ...]
 """What SQLite returns; typed again by the codecs."""
 
-_SEQUENCE_BITS = 40
+SEQUENCE_BITS = 40
+"""A key is the number of its bank, and in so many bits below it a number within the bank."""
+
 _BATCH = 500
 """Values in one `IN (...)`; well below SQLite's limit on parameters."""
 
@@ -46,8 +48,8 @@ def vector_key(no: int, revision: int) -> str:
 
 def key_bounds(no: int) -> tuple[int, int]:
     """The lowest and the highest key of bank number `no`."""
-    low = no << _SEQUENCE_BITS
-    return low, low | ((1 << _SEQUENCE_BITS) - 1)
+    low = no << SEQUENCE_BITS
+    return low, low | ((1 << SEQUENCE_BITS) - 1)
 
 
 def find_bank(cursor: sqlite3.Cursor, bank_id: str) -> BankRange:

@@ -1,21 +1,29 @@
-"""Taking memories away, with all that hangs on them."""
+"""Taking memories away, with all that hangs on them, and the histories that may quote them."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from hindsight_integrations.storage.requests import ChangeSet
 from hindsight_integrations.storage.sqlite import (
     conclusions,
     documents,
     lexemes,
+    mental_models,
     mentions,
     sources,
     vectors,
 )
 from hindsight_integrations.storage.sqlite.derived import DERIVED
-from hindsight_integrations.storage.sqlite.keys import BankRange, key_list, memory_keys
+from hindsight_integrations.storage.sqlite.keys import (
+    BankRange,
+    key_list,
+    memory_keys,
+    select_in,
+)
+from hindsight_integrations.storage.values import DRAWN, RESTED
 
 
 def remove_named(
@@ -41,6 +49,7 @@ def remove(
     gone: list[str] = []
     bereft: set[int] = set()
     while leaving:
+        _forget_history(cursor, bank, list(leaving))
         gone += leaving
         bereft |= _remove(cursor, bank, leaving)
         leaving = withdraw(cursor, leaving.values())
@@ -73,6 +82,26 @@ def strip(cursor: sqlite3.Cursor, bank: BankRange, keys: Iterable[int]) -> set[i
             (key_list(chosen),),
         )
     return bereft
+
+
+def _forget_history(cursor: sqlite3.Cursor, bank: BankRange, leaving: Sequence[str]) -> None:
+    """Delete what was told of memories so far, and of all that rests on them or ever did.
+
+    What the engine drew from others says no more than these, so where it goes nothing else does.
+    """
+    stated = [id for id in leaving if not id.startswith(DRAWN)]
+    sql = "SELECT old FROM history WHERE bank = ? AND field = ? AND memory_id IN (*)"
+    models = mental_models.read(cursor, bank)
+    further = {*stated, *chain.from_iterable(conclusions.resting_on(cursor, bank, stated).values())}
+    told = {*leaving, *further}
+    while further:
+        rested = {id for (id,) in select_in(cursor, sql, (bank.no, RESTED), further)}
+        rested |= {model.id for model in models if not further.isdisjoint(model.sources)}
+        further = rested - told
+        told |= further
+    cursor.executemany(
+        "DELETE FROM history WHERE bank = ? AND memory_id = ?", [(bank.no, id) for id in told]
+    )
 
 
 def _remove(cursor: sqlite3.Cursor, bank: BankRange, gone: dict[str, int]) -> set[int]:

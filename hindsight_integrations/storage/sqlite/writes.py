@@ -6,7 +6,13 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from hindsight_integrations.model import Change, Source
-from hindsight_integrations.storage.conditions import check_new, check_there, mentioned, unsupported
+from hindsight_integrations.storage.conditions import (
+    check_new,
+    check_there,
+    check_unchanged,
+    mentioned,
+    unsupported,
+)
 from hindsight_integrations.storage.likeness import by_norm
 from hindsight_integrations.storage.requests import (
     ChangeSet,
@@ -47,13 +53,15 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set inside the caller's transaction; returns the ids of memories that went.
 
     Raises:
-        ConflictError: a new memory's id is taken, a new name is another entity's, or nothing
-            that supports a conclusion is left.
+        ConflictError: a document is not the one expected, a new memory's id is taken, a new name
+            is another entity's, or nothing that supports a conclusion is left.
         MemoryNotFoundError: a memory to replace, or to add a source to, does not exist.
         EntityNotFoundError: a memory mentions, or a new name is for, an entity that neither the
             bank nor the change set has.
     """
     bank = find_bank(cursor, changes.bank_id)
+    found = documents.fingerprints(cursor, bank, [id for id, _ in changes.expected])
+    check_unchanged(bank.id, changes.expected, found)
     gone, bereft = removal.remove_named(cursor, bank, changes)
     documents.store_documents(cursor, bank, changes.documents)
     documents.store_chunks(cursor, bank, changes.chunks)

@@ -1,0 +1,71 @@
+"""compose.yaml: the servers that a user starts are those that the tests know."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .storage import neo4j_server
+from .storage.chroma_server import free_port, serve
+
+FILE = Path(__file__).parents[1] / "compose.yaml"
+COMPOSE: dict[str, Any] = yaml.safe_load(FILE.read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+
+
+def test_passwords_come_from_the_environment_alone() -> None:
+    text = FILE.read_text()
+    # `?` makes compose refuse to start without one; there is no default.
+    assert re.findall(r"\$\{NEO4J_PASSWORD\b(..)", text) == [":?"]
+    given = [
+        str(value)
+        for service in SERVICES.values()
+        for name, value in service.get("environment", {}).items()
+        if re.search("auth|pass|token|secret", name, re.IGNORECASE)
+    ]
+    assert given
+    assert all("${" in value for value in given)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_server_keeps_its_data_is_watched_and_is_open_to_this_machine_alone(name: str) -> None:
+    service = SERVICES[name]
+    volumes = dict(volume.split(":") for volume in service["volumes"])
+    assert volumes.keys() <= COMPOSE["volumes"].keys()
+    assert "/data" in volumes.values()
+    assert service["healthcheck"]["test"][0] == "CMD"
+    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+
+
+def test_the_servers_are_of_releases_that_the_memory_works_with() -> None:
+    needed = (FILE.parent / "pyproject.toml").read_text()
+    assert f'"chromadb>={SERVICES["chroma"]["image"].split(":")[1]},' in needed
+    release, edition = SERVICES["neo4j"]["image"].split(":")[1].split("-")
+    assert edition == "community"
+    assert neo4j_server.VERSION.startswith(f"{release}.")
+
+
+@pytest.mark.slow
+def test_the_check_of_chroma_tells_a_server_that_answers_from_one_that_does_not(
+    tmp_path: Path,
+) -> None:
+    port = free_port()
+    check_at_8000 = SERVICES["chroma"]["healthcheck"]["test"][1:]
+    command = [part.replace("8000", str(port)) for part in check_at_8000]
+
+    def check() -> int:
+        return subprocess.run(command, capture_output=True, timeout=5, check=False).returncode
+
+    assert check() != 0
+    server = serve(tmp_path, port)
+    try:
+        assert check() == 0
+    finally:
+        server.kill()
+        server.wait()
+    assert check() != 0
