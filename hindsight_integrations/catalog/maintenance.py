@@ -75,8 +75,8 @@ class Maintenance:
         """Compare the two stores with each other and with themselves, and repair them.
 
         Whatever the vector index lacks is written to it again from the graph, what it should
-        not have is removed, rows that contradict each other are put right. Vectors that the
-        graph itself has lost are made again by the embedder.
+        not have is removed, rows that contradict each other are put right. What the graph itself
+        has lost is reported.
 
         Args:
             repair: False to look only.

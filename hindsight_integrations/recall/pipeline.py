@@ -202,7 +202,12 @@ def _ask(
         rankings = _run_arms(parts, search, request, named, failures, clock)
     with clock.timing("pool"):
         pool = gather(
-            search, rankings, [e.id for e in named], parts.settings.rrf_k, parts.candidates
+            search,
+            rankings,
+            [entity.id for entity in named],
+            parts.settings.rrf_k,
+            parts.candidates,
+            whole=request.arms == frozenset(Arm),
         )
     names = tuple(entity.name for entity in named)
     return Gathered(pool, search.question, names, tuple(failures))

@@ -63,16 +63,24 @@ def gather(
     named: Sequence[str],
     rrf_k: int,
     kept: Kept[Candidate],
+    *,
+    whole: bool,
 ) -> Pool:
-    """Fuse the arms' rankings and load the best of them, and the neighbours of the very best."""
+    """Fuse the arms' rankings and load the best of them, and what else may hold the answer.
+
+    That is the whole bank, if it is small and `whole` admits what no arm found, and else the
+    neighbours of the very best.
+    """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
-    known, first = set(chosen), set(chosen[:SURROUNDINGS])
-    joining = (n.neighbour_id for n in beside if n.memory_id in first)
-    extra = [memory_id for memory_id in dict.fromkeys(joining) if memory_id not in known]
-    allowed = request.graph.admitted(request.bank_id, extra, request.filter)
-    ids = chosen + [memory_id for memory_id in extra if memory_id in allowed]
+    everything = (
+        request.graph.matching(request.bank_id, request.filter, request.depth.whole)
+        if whole
+        else None
+    )
+    ids = dict.fromkeys(chosen)
+    ids |= dict.fromkeys(_beside(request, chosen, beside) if everything is None else everything)
     memories = tuple(kept.read(request.bank, ids, partial(_load, request)).values())
     scores = _arm_scores(rankings)
     return Pool(
@@ -109,6 +117,15 @@ def join(pools: Sequence[Pool]) -> Pool:
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
         named=frozenset().union(*(pool.named for pool in pools)),
     )
+
+
+def _beside(request: BankSearch, chosen: Sequence[str], beside: Sequence[Neighbour]) -> list[str]:
+    """The neighbours of the best that are not among those chosen, and pass the filter."""
+    known, first = set(chosen), set(chosen[:SURROUNDINGS])
+    joining = (n.neighbour_id for n in beside if n.memory_id in first)
+    extra = [memory_id for memory_id in dict.fromkeys(joining) if memory_id not in known]
+    allowed = request.graph.admitted(request.bank_id, extra, request.filter)
+    return [memory_id for memory_id in extra if memory_id in allowed]
 
 
 def _load(request: BankSearch, ids: Sequence[str]) -> dict[str, Candidate]:

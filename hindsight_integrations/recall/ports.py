@@ -30,20 +30,23 @@ class Depth:
     Attributes:
         hits: memories that an arm returns at most.
         nodes: memories and entities that spreading activation visits at most.
-        pool: memories that are scored at most.
+        pool: memories that are scored at most, of those that the arms found.
+        whole: a bank of no more is scored whole, since what no arm found may stand beside, or in
+            one session with, what they did.
         head: of these, the ones that late interaction (or another reranker) reads.
     """
 
     hits: int
     nodes: int
     pool: int
+    whole: int
     head: int
 
 
 DEPTHS: dict[Budget, Depth] = {
-    "low": Depth(hits=60, nodes=100, pool=120, head=40),
-    "mid": Depth(hits=150, nodes=300, pool=350, head=150),
-    "high": Depth(hits=250, nodes=500, pool=600, head=200),
+    "low": Depth(hits=60, nodes=100, pool=120, whole=120, head=40),
+    "mid": Depth(hits=150, nodes=300, pool=350, whole=700, head=200),
+    "high": Depth(hits=250, nodes=500, pool=600, whole=1200, head=300),
 }
 """Chosen by the figures in docs/benchmarks.md."""
 

@@ -35,23 +35,26 @@ class Weights:
     interaction: float = 1.2
     """Late interaction: each term of the question finds its nearest in the memory."""
     meaning: float = 0.5
-    """Cosine of the embeddings."""
+    """Cosine of the embeddings, among passages. Turns are short: what one has in common with the
+    question, late interaction tells better, so the share of turns in the pool takes this away."""
     terms: float = 0.3
     """BM25."""
     date: float = 3.0
     """Fit of the memory's times to the window asked for, 0 to 1."""
-    neighbours: float = 0.8
+    neighbours: float = 1.6
     """What the turns before and after have in common with the question."""
     further: float = 0.5
     """The same of those two away."""
     session: float = 0.8
     """What the whole session has in common with the question."""
-    speaker: float = 1.8
+    speaker: float = 3.2
     """Said by the one person named in the question, 0 or 1."""
-    asks: float = -1.4
+    asks: float = -0.55
     """Ends in a question itself, 0 or 1."""
-    answers: float = 2.3
+    answers: float = 3.5
     """Replies to a question that has much in common with the one asked, 0 to 1."""
+    substance: float = 0.6
+    """How much a turn says by itself, whatever the question."""
     pagerank: float = 0.5
     """Rank that flows from the best hits over shared entities."""
     shared_name: float = 1.0
@@ -152,11 +155,12 @@ def rank(pool: Pool, question: Question, head: int, weights: Weights) -> Ranking
     sheet = _Sheet(len(pool))
     dense = _cosines(pool, question)
     lexical = _bm25(pool, question)
-    sheet.add("meaning", dense, weights.meaning * standardise(dense))
+    passages = 1.0 - float(conversation.in_conversation(pool).mean())
+    sheet.add("meaning", dense, passages * weights.meaning * standardise(dense))
     sheet.add("terms", lexical, weights.terms * standardise(lexical))
     fit = date_fit(pool, question)
     sheet.add("date", fit, weights.date * fit)
-    _add_conversation(sheet, pool, question, dense, lexical, weights)
+    _add_conversation(sheet, pool, question, dense, lexical, fit, weights)
 
     relevance = np.clip(dense, 0.0, 1.0)
     if question.tokens is not None and len(question.tokens.ids):
@@ -255,15 +259,26 @@ def _bm25(pool: Pool, question: Question) -> Scores:
 
 
 def _add_conversation(
-    sheet: _Sheet, pool: Pool, question: Question, dense: Scores, lexical: Scores, weights: Weights
+    sheet: _Sheet,
+    pool: Pool,
+    question: Question,
+    dense: Scores,
+    lexical: Scores,
+    fit: Scores,
+    weights: Weights,
 ) -> None:
     if not conversation.in_conversation(pool).any():
         return
     near, far = conversation.surroundings(pool, over_max(lexical), np.clip(dense, 0.0, None))
     sheet.add("neighbours", near, weights.neighbours * near)
     sheet.add("further", far, weights.further * far)
-    session = conversation.session(pool, question.lexemes, dense)
-    sheet.add("session", session, weights.session * standardise(session))
+    session = standardise(conversation.session(pool, question.lexemes, dense))
+    if question.windows:
+        # However much it was about the matter, it was not held in the time that is asked for.
+        session = np.where(session > 0, session * fit, session)
+    sheet.add("session", session, weights.session * session)
+    substance = conversation.substance(pool)
+    sheet.add("substance", substance, weights.substance * substance)
     speaker = conversation.speaker_named(pool, question.text)
     sheet.add("speaker", speaker, weights.speaker * speaker)
     asks = conversation.asks(pool)
