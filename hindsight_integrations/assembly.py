@@ -72,8 +72,7 @@ def assemble(
             release=opened.pop_all().close,
         )
     core.flush()
-    while store.purge_deleted():  # left by a deletion that was interrupted
-        continue
+    core.purge_deleted()  # left by a deletion that was interrupted
     core.reflect_on_leftovers()
     return where, core
 

@@ -23,6 +23,10 @@ MAX_METADATA = 200
 MAX_METADATA_TEXT = 10_000
 """Longest metadata value, in characters."""
 
+MAX_PAGE = 1000
+"""Most items of a page."""
+
+C = TypeVar("C", bound=str)
 D = TypeVar("D", datetime, datetime | None)
 
 
@@ -32,8 +36,8 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def text(value: object, what: str) -> str:
-    """Valid unicode: lone surrogates are replaced, NUL bytes dropped."""
+def text(value: object, what: str, *, most: int | None = None) -> str:
+    """Valid unicode, of `most` characters: lone surrogates are replaced, NUL bytes dropped."""
     if not isinstance(value, str):
         raise InvalidInputError(f"{what} is a {type(value).__name__}; give text (str)")
     if "\0" in value:
@@ -43,6 +47,8 @@ def text(value: object, what: str) -> str:
     except UnicodeEncodeError:
         # A pair of surrogates is one character written in two; a lone one is damage.
         value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if most is not None and len(value) > most:
+        raise InvalidInputError(f"{what} has {len(value):,} characters; give at most {most:,}")
     return value
 
 
@@ -81,16 +87,22 @@ def label(what: str, value: object) -> str:
 
     Anything else goes, quotes and slashes included: ids are only ever passed as parameters.
     """
-    clean = text(value, what)
+    clean = text(value, what, most=MAX_ID)
     if clean != value or any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in clean):
         raise InvalidInputError(
             f"{what} {shown(value)} holds control characters or broken unicode; give printable text"
         )
     if not clean.strip():
         raise InvalidInputError(f"{what} is blank; give at least one visible character")
-    if len(clean) > MAX_ID:
-        raise InvalidInputError(f"{what} has {len(clean):,} characters; give at most {MAX_ID}")
     return clean
+
+
+def choice(what: str, value: object, allowed: Iterable[C]) -> C:
+    """One of some texts."""
+    for each in allowed:
+        if each == value:
+            return each
+    raise InvalidInputError(f"{what} is {shown(value)}; choose from {', '.join(allowed)}")
 
 
 def bank_id(value: object) -> str:
@@ -112,14 +124,35 @@ def not_negative(what: str, value: object) -> int:
     return value
 
 
+def page_limit(value: object) -> int:
+    """How many items a page takes: from 1 to `MAX_PAGE`."""
+    limit = positive("limit", value)
+    if limit > MAX_PAGE:
+        raise InvalidInputError(f"limit is {limit}; give at most {MAX_PAGE}")
+    return limit
+
+
+def share(what: str, value: object, scale: str = "0 to 1") -> float:
+    """A number from 0 to 1; `scale` tells what the ends mean."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInputError(f"{what} is {shown(value)}; give a number from {scale}")
+    return float(value)
+
+
 def confidence(value: object) -> float | None:
     """A number from 0 to 1, or None."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInputError(
-            f"confidence is {shown(value)}; give a number from 0 (doubtful) to 1 (certain)"
-        )
+    return None if value is None else share("confidence", value, "0 (doubtful) to 1 (certain)")
+
+
+def seconds(what: str, value: object, *, zero: bool = False) -> float:
+    """A finite time: more than 0 seconds, or none at all if `zero` will do."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (0 < value < math.inf or (zero and value == 0))
+    ):
+        least = "0 or more" if zero else "more than 0"
+        raise InvalidInputError(f"{what} is {shown(value)}; give a number of seconds, {least}")
     return float(value)
 
 

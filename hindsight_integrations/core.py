@@ -113,12 +113,11 @@ class Core:
         with lock:
             yield
 
-    def bank(self, bank_id: str) -> StoredBank:
-        """The bank, made with this embedder.
+    def stored_bank(self, bank_id: str) -> StoredBank:
+        """The bank, whatever embedder it was made with.
 
         Raises:
             BankNotFoundError: there is none of this id.
-            EmbedderMismatchError: its vectors come from another embedder.
         """
         self.check_open()
         stored = self.graph.get_bank(bank_id)
@@ -127,6 +126,16 @@ class Core:
                 f"there is no bank {bank_id!r}; retain something into it, or call "
                 f"banks.create({bank_id!r})"
             )
+        return stored
+
+    def bank(self, bank_id: str) -> StoredBank:
+        """The bank, made with this embedder.
+
+        Raises:
+            BankNotFoundError: there is none of this id.
+            EmbedderMismatchError: its vectors come from another embedder.
+        """
+        stored = self.stored_bank(bank_id)
         if stored.embedder != self.stamp:
             raise EmbedderMismatchError(
                 f"the vectors of bank {bank_id!r} come from {stored.embedder.id!r} "
@@ -145,6 +154,17 @@ class Core:
                 return self.graph.create_bank(Bank(bank_id), self.stamp)
             except BankExistsError:  # another thread was quicker
                 return self.bank(bank_id)
+
+    def delete_bank(self, bank_id: str) -> None:
+        """Delete a bank that exists, in both stores."""
+        self.graph.delete_bank(bank_id)
+        self.flush()
+        self.purge_deleted()
+
+    def purge_deleted(self) -> None:
+        """Remove what is left of deleted banks, a portion at a time."""
+        while self.graph.purge_deleted():
+            continue
 
     def flush(self) -> None:
         """Bring the vector index up to date with the graph.

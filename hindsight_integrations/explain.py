@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hindsight_integrations.results import Arm, ArmScore, Recalled, RecallResult, Signal, Window
-from hindsight_integrations.timespan import TimeSpan
+from hindsight_integrations.timespan import TimeSpan, day_text
 
 PLAIN_WIDTH = 96
 """Columns of the plain text, and of the notebook's block."""
@@ -129,11 +129,6 @@ def said_by(item: Recalled) -> str:
     lead = memory.speaker or memory.context
     day = day_text(memory.mentioned_at)
     return f"{lead}, {day}" if lead else day
-
-
-def day_text(moment: datetime) -> str:
-    """A day as people write it: 7 May 2025."""
-    return f"{moment.day} {moment:%b} {moment.year}"
 
 
 def span_text(span: TimeSpan) -> str:

@@ -43,6 +43,11 @@ def _shifted(moment: datetime, by: timedelta) -> datetime:
         return edge.replace(tzinfo=UTC)
 
 
+def day_text(moment: datetime) -> str:
+    """A day as people write it: 7 May 2025."""
+    return f"{moment.day} {moment:%b} {moment.year}"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class TimeSpan:
     """A half-open interval `[start, end)` in UTC.

@@ -103,10 +103,7 @@ class Banks:
         opening if this one is interrupted. Raises `BankNotFoundError`.
         """
         self.get(bank_id)
-        self._core.graph.delete_bank(bank_id)
-        self._core.flush()
-        while self._core.graph.purge_deleted():
-            pass
+        self._core.delete_bank(bank_id)
 
     def stats(self, bank_id: str) -> BankStats:
         """How much a bank holds. Raises `BankNotFoundError`."""
@@ -182,12 +179,7 @@ class Banks:
 
 
 def _profile(what: str, value: str) -> str:
-    clean = checks.text(value, what)
-    if len(clean) > MAX_PROFILE:
-        raise InvalidInputError(
-            f"{what} has {len(clean):,} characters; give at most {MAX_PROFILE:,}"
-        )
-    return clean
+    return checks.text(value, what, most=MAX_PROFILE)
 
 
 def _directives(values: Iterable[str]) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Entities:
     def list(self, bank_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Entity]:
         """Entities, most mentioned first, a page at a time."""
         self._core.bank(checks.bank_id(bank_id))
-        limit = checks.positive("limit", limit)
+        limit = checks.page_limit(limit)
         return self._core.graph.list_entities(bank_id, limit=limit, cursor=cursor)
 
     def merge(self, bank_id: str, source: str, target: str) -> Entity:

@@ -9,7 +9,7 @@ from hindsight_integrations import checks
 from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.catalog.memories import all_of
 from hindsight_integrations.core import Core
-from hindsight_integrations.errors import BankNotFoundError, HindsightError
+from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model import utc_now
 from hindsight_integrations.retain.reindex import reindex
 from hindsight_integrations.storage import ledger
@@ -96,10 +96,7 @@ class Maintenance:
             progress: called with (done, total).
         """
         core = self._core
-        core.check_open()
-        stored = core.graph.get_bank(checks.bank_id(bank_id))
-        if stored is None:
-            raise BankNotFoundError(f"there is no bank {bank_id!r}")
+        stored = core.stored_bank(checks.bank_id(bank_id))
         with core.lock(stored.key):
             return reindex(core.retaining, bank_id, core.stamp, progress)
 

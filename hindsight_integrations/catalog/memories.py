@@ -30,9 +30,6 @@ from hindsight_integrations.storage.values import is_conclusion
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 """A moment at which nothing has expired yet."""
 
-MAX_PAGE = 1000
-"""Most memories of a page."""
-
 
 class Memories:
     """The memories of a bank, one by one."""
@@ -73,8 +70,7 @@ class Memories:
             cursor: `next_cursor` of the page before.
         """
         self._core.bank(checks.bank_id(bank_id))
-        if checks.positive("limit", limit) > MAX_PAGE:
-            raise InvalidInputError(f"limit is {limit}; give at most {MAX_PAGE}")
+        limit = checks.page_limit(limit)
         filter = MemoryFilter(
             now=utc_now(),
             types=None if types is None else checks.memory_types(types),
@@ -220,7 +216,7 @@ def all_of(core: Core, bank_id: str, document_id: str | None = None) -> Iterator
     filter = MemoryFilter(now=_BEFORE_ALL, document_id=document_id, include_invalid=True)
     cursor: str | None = None
     while True:
-        page = core.graph.list_memories(bank_id, filter, limit=MAX_PAGE, cursor=cursor)
+        page = core.graph.list_memories(bank_id, filter, limit=checks.MAX_PAGE, cursor=cursor)
         yield from page.items
         cursor = page.next_cursor
         if cursor is None:

@@ -214,9 +214,7 @@ def _checked(model: MentalModel) -> MentalModel:
 
 def _own(model: MentalModel, text: str) -> MentalModel:
     """The model with a text of the user's own, which rests on no memory."""
-    clean = checks.text(text, "text").strip()
+    clean = checks.text(text, "text", most=MAX_TEXT).strip()
     if not clean:
         raise InvalidInputError("text is blank; say something, or give a source_query instead")
-    if len(clean) > MAX_TEXT:
-        raise InvalidInputError(f"text has {len(clean):,} characters; give at most {MAX_TEXT:,}")
     return replace(model, text=clean, sources=())

@@ -34,9 +34,6 @@ from hindsight_integrations.storage.requests import (
 )
 from hindsight_integrations.storage.values import is_conclusion
 
-MOST = 1000
-"""Observations of a page, at most."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Given:
@@ -80,8 +77,7 @@ class Observations:
         """
         self._core.bank(checks.bank_id(bank_id))
         wanted, least = _kinds(types), checks.confidence(min_confidence) or 0.0
-        if checks.positive("limit", limit) > MOST:
-            raise InvalidInputError(f"limit is {limit}; give at most {MOST}")
+        limit = checks.page_limit(limit)
         filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OBSERVATION}))
         found: list[Observation] = []
         while True:
@@ -169,7 +165,7 @@ class Observations:
         bank = core.bank(checks.bank_id(bank_id))
         given = _Given(
             checks.content(text, core.settings.max_content_chars),
-            _kind(type),
+            checks.choice("type", type, ObservationKind),
             tuple(_sources(core, bank_id, sources)),
             checks.text(reasoning, "reasoning") or None,
             checks.confidence(confidence),
@@ -239,19 +235,13 @@ class Observations:
 def _kinds(types: Iterable[ObservationKind | str] | None) -> frozenset[ObservationKind]:
     if types is None:
         return frozenset(ObservationKind)
-    found = frozenset(map(_kind, [types] if isinstance(types, str) else types))
+    found = frozenset(
+        checks.choice("type", each, ObservationKind)
+        for each in ([types] if isinstance(types, str) else types)
+    )
     if not found:
         raise InvalidInputError(f"types is empty; choose from {', '.join(ObservationKind)}")
     return found
-
-
-def _kind(value: object) -> ObservationKind:
-    try:
-        return ObservationKind(value)  # type: ignore[arg-type]
-    except ValueError as error:
-        raise InvalidInputError(
-            f"type is {checks.shown(value)}; choose from {', '.join(ObservationKind)}"
-        ) from error
 
 
 def _sureness(bank: StoredBank, given: _Given, n_sources: int) -> float:

@@ -9,13 +9,9 @@ from hindsight_integrations import checks
 from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.conclusions import Opinion
 from hindsight_integrations.core import Core
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import MemoryType, Page, utc_now
 from hindsight_integrations.reflect import forming, view
 from hindsight_integrations.storage.requests import MemoryFilter
-
-MOST = 1000
-"""Opinions of a page, at most."""
 
 
 class Opinions:
@@ -28,8 +24,7 @@ class Opinions:
         """Opinions in the order they were first formed or retained, a page at a time."""
         core = self._core
         core.bank(checks.bank_id(bank_id))
-        if checks.positive("limit", limit) > MOST:
-            raise InvalidInputError(f"limit is {limit}; give at most {MOST}")
+        limit = checks.page_limit(limit)
         filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OPINION}))
         page = core.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
         now = utc_now()

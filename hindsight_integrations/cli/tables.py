@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hindsight_integrations.explain import day_text, said_by, span_text, window_text
+from hindsight_integrations.explain import said_by, span_text, window_text
 from hindsight_integrations.model import (
     Bank,
     BankStats,
@@ -24,6 +24,7 @@ from hindsight_integrations.model import (
     Page,
 )
 from hindsight_integrations.results import RecallResult, RetainResult
+from hindsight_integrations.timespan import day_text
 
 if TYPE_CHECKING:
     from hindsight_integrations.catalog.maintenance import Diagnosis, Health

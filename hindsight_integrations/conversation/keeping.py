@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hindsight_integrations.catalog.memories import MAX_PAGE
+from hindsight_integrations import checks
 from hindsight_integrations.conversation.insights import Insight, importance
 from hindsight_integrations.conversation.record import Record
 from hindsight_integrations.conversation.remarks import Remark
@@ -95,7 +95,10 @@ class InBank:
         """See `Keeping`."""
         try:
             found = self._memory.memories.list(
-                self._bank_id, tags=[TAG], document_id=self._record.document_id, limit=MAX_PAGE
+                self._bank_id,
+                tags=[TAG],
+                document_id=self._record.document_id,
+                limit=checks.MAX_PAGE,
             ).items
         except BankNotFoundError:  # deleted meanwhile, and all of this with it
             return []

@@ -97,7 +97,7 @@ class ReflectionMemory(Closing):
         self._most_recent = checks.positive("recent", recent)
         self._most_insights = checks.positive("insights", insights)
         self._every = checks.not_negative("every", every)
-        self._threshold = _share("threshold", threshold)
+        self._threshold = checks.share("threshold", threshold)
         self._background = background
         self._keeping: Keeping = InProcess()
         if memory is not None:
@@ -161,7 +161,7 @@ class ReflectionMemory(Closing):
             speaker=checks.label("speaker", speaker),
             text=checks.text(text, "text"),
             timestamp=as_moment(checks.moment("timestamp", timestamp)),
-            importance=None if importance is None else _share("importance", importance),
+            importance=None if importance is None else checks.share("importance", importance),
         )
         with self._turn:
             if self._closed:
@@ -277,9 +277,3 @@ def _as_message(remark: Remark) -> dict[str, str]:
     if role is None:
         return _message("user", f"{remark.speaker}: {remark.text}")
     return _message(role, remark.text)
-
-
-def _share(what: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInputError(f"{what} is {checks.shown(value)}; give a number from 0 to 1")
-    return float(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hindsight_integrations import checks
 from hindsight_integrations.asynchronous import twin
 from hindsight_integrations.core import Core
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.reflect.consolidate import Consolidation
 
 
@@ -43,8 +42,8 @@ class Consolidating:
         Returns:
             Whether all is done.
         """
-        if timeout is not None and (isinstance(timeout, bool) or not timeout >= 0):
-            raise InvalidInputError(f"timeout is {timeout!r}; give seconds, 0 or more, or None")
+        if timeout is not None:
+            checks.seconds("timeout", timeout, zero=True)
         self._core.check_open()
         return self._core.worker.wait_idle(timeout)
 

@@ -33,12 +33,13 @@ SIGNALS: Mapping[str, tuple[str, ...]] = {
     "the whole session": ("session",),
     "the speaker named": ("speaker",),
     "questions and their replies": ("asks", "answers"),
+    "what a turn says by itself": ("substance",),
     "shared entities": ("pagerank", "shared_name", "residual"),
 }
 """Parts of the ranking, and the weights that stand for them."""
 
-BUDGETS = (1024, 4096)
-SHOWN = ("R@5", "R@10", "All@1024t", "All@4096t")
+BUDGETS = (1024, 2048, 4096)
+SHOWN = ("R@5", "R@10", "All@1024t", "All@2048t", "All@4096t")
 BRIEF = ("R@10", "All@4096t")
 
 

@@ -145,8 +145,8 @@ class HindsightMiddleware(AgentMiddleware[HindsightState, Any, Any]):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        _one_of("retain", retain, Retaining)
-        _one_of("on_failure", on_failure, OnFailure)
+        checks.choice("retain", retain, get_args(Retaining))
+        checks.choice("on_failure", on_failure, get_args(OnFailure))
         self.memory = memory
         self.bank_id = checked_bank(bank_id)
         self.retain: Retaining = retain
@@ -277,10 +277,3 @@ def _title(bank_id: BankId) -> str:
 def _node_name(name: str) -> str:
     """`name` without the two characters that LangGraph keeps for itself."""
     return name.replace("|", "/").replace(":", "/")
-
-
-def _one_of(what: str, value: object, choice: object) -> None:
-    if value not in get_args(choice):
-        raise InvalidInputError(
-            f"{what} is {checks.shown(value)}; choose from {', '.join(get_args(choice))}"
-        )

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from hindsight_integrations import checks
 from hindsight_integrations._version import __version__
 from hindsight_integrations.core import Core
-from hindsight_integrations.errors import BankNotFoundError, StoreError
+from hindsight_integrations.errors import StoreError
 from hindsight_integrations.model import Entity, Link
 from hindsight_integrations.moving.files import writing
 from hindsight_integrations.moving.format import Writer
@@ -64,10 +64,7 @@ def export_bank(
 ) -> ExportResult:
     """Write a bank into a file; see `Banks.export`."""
     started = time.perf_counter()
-    core.check_open()
-    stored = core.graph.get_bank(checks.bank_id(bank_id))
-    if stored is None:
-        raise BankNotFoundError(f"there is no bank {bank_id!r}")
+    stored = core.stored_bank(checks.bank_id(bank_id))
     header = Header(SCHEMA, __version__, stored.embedder, stored.bank)
     with core.lock(stored.key), writing(path) as out:
         writer = Writer(out, header)

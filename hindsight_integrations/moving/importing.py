@@ -190,7 +190,4 @@ def _of(batch: Sequence[object], kind: type[T]) -> tuple[T, ...]:
 
 def _remove(core: Core, bank_id: str) -> None:
     if core.graph.get_bank(bank_id) is not None:
-        core.graph.delete_bank(bank_id)
-        core.flush()
-        while core.graph.purge_deleted():
-            continue
+        core.delete_bank(bank_id)

@@ -89,14 +89,14 @@ def speaker_named(pool: Pool, question: str) -> Scores:
     return np.array([float(speaker in named) for speaker in speakers])
 
 
-def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
+def answers(pool: Pool, asked: Scores, lexical: Scores, dense: Scores) -> Scores:
     """For a turn that follows somebody else's question: how much that has in common with ours.
 
-    The square of the mean of both measures, 0 to 1, so that only close questions count.
+    The square of the mean of both measures, 0 to 1, so that only close questions count. `asked`
+    is what `asks` gives.
     """
     before = pool.around[:, OFFSETS.index(-1)]
     speakers = [memory.speaker for memory in pool.memories]
-    asked = asks(pool)
     replies = np.array(
         [
             p >= 0 and bool(asked[p]) and speakers[p] != s
@@ -112,19 +112,21 @@ def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
 def substance(pool: Pool) -> Scores:
     """How much each turn says, whatever is asked: its rare words, names and dates, for its length.
 
-    Small talk has little of them. Rarity is the mean inverse document frequency in the pool.
+    Small talk has little of them. Rarity is the mean of -ln(memories of the pool that have it).
     """
     speaking = in_conversation(pool)
     if not speaking.any():
         return np.zeros(len(pool))
     words = [set(memory.lexemes) for memory in pool.memories]
     held = Counter(chain.from_iterable(words))
-    rarity = {word: math.log(len(pool) / count) for word, count in held.items()}
+    logs = np.log(np.arange(1, len(pool) + 1)).tolist()
     speakers = {entity_norm(name) for name in {m.speaker for m in pool.memories} if name}
     measured = np.array(
         [
             (
-                sum(map(rarity.__getitem__, distinct)) / max(1, len(distinct)),
+                -sum(logs[held[word] - 1] for word in distinct) / len(distinct)
+                if distinct
+                else -logs[-1],
                 math.log1p(sum(entity_norm(name) not in speakers for _, name in memory.entities)),
                 bool(memory.occurred),
                 math.log(10 + len(memory.text)),

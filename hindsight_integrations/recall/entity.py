@@ -73,7 +73,7 @@ def search(
 
 
 def _expansion(request: BankSearch) -> Callable[[Sequence[Node]], list[Edge]]:
-    hub = max(SMALL_BANK, HUB_SHARE * request.graph.lexeme_stats(request.bank_id, ()).documents)
+    hub = max(SMALL_BANK, HUB_SHARE * request.stats.documents)
 
     def expand(nodes: Sequence[Node]) -> list[Edge]:
         memories = [node.id for node in nodes if node.kind == "memory"]

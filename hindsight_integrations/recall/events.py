@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hindsight_integrations.language.interaction import maxsim, token_shares
 from hindsight_integrations.language.lexemes import lexemes
@@ -41,7 +41,7 @@ def resolve(
         read: turns a text into a `Question`.
     """
     event = read(anchor.event)
-    search = replace(request, question=event)
+    search = request.asking(event)
     fused = reciprocal_rank_fusion(
         [hit.memory_id for hit in arm(search)] for arm in (meaning.search, pathway.search)
     )

@@ -25,7 +25,7 @@ def search(request: BankSearch) -> list[ArmHit]:
     )
     if not found:
         return []
-    stats = request.graph.lexeme_stats(request.bank_id, lexemes)
+    stats = request.stats
     scores = bm25(
         lexemes,
         [hit.lexemes for hit in found],

@@ -192,12 +192,13 @@ def _ask(
 ) -> Gathered:
     """Run the arms on one bank and gather what they found."""
     depth = DEPTHS[request.budget]
-    search = BankSearch(parts.graph, parts.index, bank, question, request.filter, depth)
+    stats = parts.graph.lexeme_stats(bank.bank.id, question.lexemes)
+    search = BankSearch(parts.graph, parts.index, bank, question, request.filter, depth, stats)
     failures: list[Failure] = []
     named = named_entities(parts.graph, bank.bank.id, request.query)
     if times.anchors and Arm.TEMPORAL in request.arms:
         with clock.timing("events"):
-            search = replace(search, question=_anchored(parts, search, request, times))
+            search = search.asking(_anchored(parts, search, request, times))
     with clock.timing("arms"):
         rankings = _run_arms(parts, search, request, named, failures, clock)
     with clock.timing("pool"):

@@ -88,7 +88,7 @@ def gather(
         fused=np.array([fused.get(memory.id, 0.0) for memory in memories]),
         arms=tuple(tuple(scores.get(memory.id, ())) for memory in memories),
         around=_around(memories, beside),
-        stats=request.graph.lexeme_stats(request.bank_id, request.question.lexemes),
+        stats=request.stats,
         named=frozenset(named),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -15,6 +15,7 @@ from hindsight_integrations.model import Memory
 from hindsight_integrations.results import Window
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
 from hindsight_integrations.storage.requests import (
+    LexemeStats,
     MemoryFilter,
     StoredBank,
     Vector,
@@ -75,7 +76,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class BankSearch:
-    """What an arm is given: a question to one bank."""
+    """What an arm is given: a question to one bank.
+
+    Attributes:
+        stats: of the bank, and of the question's lexemes in it.
+    """
 
     graph: GraphStore
     index: VectorIndex
@@ -83,6 +88,12 @@ class BankSearch:
     question: Question
     filter: MemoryFilter
     depth: Depth
+    stats: LexemeStats
+
+    def asking(self, question: Question) -> BankSearch:
+        """The same for another question."""
+        stats = self.graph.lexeme_stats(self.bank_id, question.lexemes)
+        return replace(self, question=question, stats=stats)
 
     @property
     def bank_id(self) -> str:

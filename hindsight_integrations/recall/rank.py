@@ -283,7 +283,7 @@ def _add_conversation(
     sheet.add("speaker", speaker, weights.speaker * speaker)
     asks = conversation.asks(pool)
     sheet.add("asks", asks, weights.asks * asks)
-    answers = conversation.answers(pool, over_max(lexical), over_max(dense))
+    answers = conversation.answers(pool, asks, over_max(lexical), over_max(dense))
     sheet.add("answers", answers, weights.answers * answers)
 
 

@@ -7,7 +7,6 @@ to answer with what there is. It is told the bank's directives first and last, e
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Literal, Self, TypeVar
@@ -15,7 +14,7 @@ from typing import Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hindsight_integrations import checks
-from hindsight_integrations.errors import InvalidInputError, ModelError
+from hindsight_integrations.errors import ModelError
 from hindsight_integrations.language.llm import ModelUsage, StructuredModel
 from hindsight_integrations.model import Bank, MemoryType
 from hindsight_integrations.prompts import (
@@ -124,12 +123,7 @@ class Bounds:
 
     def __post_init__(self) -> None:
         checks.positive("max_iterations", self.iterations)
-        if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float):
-            raise InvalidInputError(f"timeout is {self.seconds!r}; give a number of seconds")
-        if not 0 < self.seconds < math.inf:
-            raise InvalidInputError(
-                f"timeout is {self.seconds!r}; give a positive number of seconds"
-            )
+        checks.seconds("timeout", self.seconds)
 
 
 def reflect(

@@ -36,7 +36,7 @@ from hindsight_integrations.reflect.ports import (
     Removal,
 )
 from hindsight_integrations.reflect.proposals import checked
-from hindsight_integrations.reflect.wording import after_blank, day, purpose, traits
+from hindsight_integrations.reflect.wording import after_blank, purpose, traits
 
 PROMPT_TOKENS = 8_000
 """Tokens of the memories and conclusions of one matter that a model is shown, at most."""
@@ -255,7 +255,7 @@ def _says_the_same(draft: Draft, stored: Mapping[str, Memory]) -> bool:
 
 
 def _line(memory: Memory) -> str:
-    said = filter(None, [day(memory.mentioned_at), memory.speaker])
+    said = filter(None, [day_text(memory.mentioned_at), memory.speaker])
     return f"{', '.join(said)}: {memory.text}"
 
 

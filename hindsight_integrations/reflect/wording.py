@@ -15,7 +15,7 @@ from hindsight_integrations.conclusions import Trend, moments, quotations
 from hindsight_integrations.model import Bank, Disposition, Memory, MemoryType, MentalModel
 from hindsight_integrations.naming import ID_DIGITS
 from hindsight_integrations.prompts import TRAITS
-from hindsight_integrations.timespan import Precision, TimeSpan
+from hindsight_integrations.timespan import Precision, TimeSpan, day_text
 
 LABEL_DIGITS = 6
 """Digits of a label: two of a million memories in a hundred thousand contexts would share it."""
@@ -85,7 +85,7 @@ def memory_line(
 
 def model_line(model: MentalModel, label: str, *, waits: bool = False) -> str:
     """A mental model: its name, when it was written, its text, and its label."""
-    notes = f"as of {day(model.refreshed_at)}" + (f"; {WAITS}" if waits else "")
+    notes = f"as of {day_text(model.refreshed_at)}" + (f"; {WAITS}" if waits else "")
     text = _indented(model.text)
     return f"- {model.name} ({notes}):{_FURTHER if _FURTHER in text else ' '}{text} [{label}]"
 
@@ -108,11 +108,6 @@ def after_blank(text: str) -> str:
     return f" {text}" if text else ""
 
 
-def day(moment: datetime) -> str:
-    """A day as people write it: 7 May 2025."""
-    return f"{moment.day} {moment:%b} {moment.year}"
-
-
 def when(span: TimeSpan) -> str:
     """A time no more exactly than it was told: "2021", "Mar 2021", "7 May 2025"."""
     last = span.end - timedelta(microseconds=1)
@@ -123,12 +118,12 @@ def when(span: TimeSpan) -> str:
     if span.precision is Precision.MONTH:
         return f"{span.start:%b} {span.start.year}"
     if span.precision in (Precision.HOUR, Precision.MINUTE):
-        return f"{day(span.start)}, {span.start:%H:%M}"
+        return f"{day_text(span.start)}, {span.start:%H:%M}"
     return _from_to(span.start, last)
 
 
 def _from_to(first: datetime, last: datetime) -> str:
-    return day(first) if first.date() == last.date() else f"{day(first)} to {day(last)}"
+    return day_text(first) if first.date() == last.date() else f"{day_text(first)} to {day_text(last)}"
 
 
 def _seen(memory: Memory) -> str:
@@ -143,7 +138,7 @@ def _notes(
     if waits:
         yield WAITS
     elif trend is Trend.STALE:
-        yield f"stale: nothing new since {day(moments(memory)[-1])}"
+        yield f"stale: nothing new since {day_text(moments(memory)[-1])}"
     if memory.type is MemoryType.OBSERVATION:
         going = None if waits or trend is Trend.STALE else trend
         yield ", ".join(filter(None, [memory.kind, _proof(memory), going]))

@@ -26,10 +26,10 @@ from hindsight_integrations.storage.sqlite.keys import Row, SqlValue, vector_key
 from hindsight_integrations.storage.values import micros, micros_or_none, moment, moment_or_none
 
 _NONE, _EMPTY = "[]", "{}"
+"""JSON of most tags, times and metadata; parsing it would take a third of reading a memory."""
 
 _SPANS_KEPT = 8192
 """Times that stay read: recall after recall meets the same memories."""
-"""JSON of most tags, times and metadata; parsing it would take a third of reading a memory."""
 
 BANK_COLUMNS = (
     "id, name, mission, background, skepticism, literalism, empathy, directives, "
