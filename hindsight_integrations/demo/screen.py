@@ -19,6 +19,7 @@ from rich.text import Text
 from hindsight_integrations.demo.compare import Answer, Comparison, Hit, K, Retained
 from hindsight_integrations.demo.story import Story, StoryQuestion
 from hindsight_integrations.explain import window_text
+from hindsight_integrations.timespan import day_text
 
 FOUND, MISSING = "✓", "✗"
 

@@ -37,6 +37,7 @@ from hindsight_integrations.reflect.ports import (
 )
 from hindsight_integrations.reflect.proposals import checked
 from hindsight_integrations.reflect.wording import after_blank, purpose, traits
+from hindsight_integrations.timespan import day_text
 
 PROMPT_TOKENS = 8_000
 """Tokens of the memories and conclusions of one matter that a model is shown, at most."""

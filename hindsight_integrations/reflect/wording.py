@@ -123,7 +123,9 @@ def when(span: TimeSpan) -> str:
 
 
 def _from_to(first: datetime, last: datetime) -> str:
-    return day_text(first) if first.date() == last.date() else f"{day_text(first)} to {day_text(last)}"
+    if first.date() == last.date():
+        return day_text(first)
+    return f"{day_text(first)} to {day_text(last)}"
 
 
 def _seen(memory: Memory) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hindsight_integrations.errors import ExtractionError
 from hindsight_integrations.language.encode import EncodedText, TextEncoder
 from hindsight_integrations.language.tokens import Tokenizer
-from hindsight_integrations.model import Chunk, Document, Source
+from hindsight_integrations.model import Chunk, Document, Source, utc_now
 from hindsight_integrations.retain import chunk
 from hindsight_integrations.retain.enrich import indexed_text
 from hindsight_integrations.retain.gazetteer import candidate_names
@@ -23,6 +23,10 @@ from hindsight_integrations.retain.ports import Extractor, Fact, Passage
 from hindsight_integrations.retain.request import Stamp, Submission, Turn, digest, turn_digest
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+from hindsight_integrations.storage.requests import MemoryFilter
+
+_LONGEST = 10_000
+"""Memories of a conversation up to which it is looked up who spoke last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +47,30 @@ class RetainParts:
     flush: Callable[[], None]
 
 
+class Said(NamedTuple):
+    """What was said, and by whom, if that is known."""
+
+    text: str
+    speaker: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A new chunk: its text, the turn it is part of, and what went before it."""
+    """A new chunk: its text, the turn it is part of, and what was said before that turn."""
 
     text: str
     turn: Turn
     fingerprint: str
-    preceding: Turn | None
+    preceding: Said | None
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A submission, compared with what is stored of its document."""
+    """A submission, compared with what is stored of its document, of which `last` is the end."""
 
     submission: Submission
     stored: Document | None
+    last: Chunk | None
     pieces: tuple[Piece, ...]
     plan: Plan
 
@@ -71,6 +83,12 @@ class Draft:
     def unchanged(self) -> bool:
         """Whether the document stays as it is."""
         return not self.plan.added and not self.plan.removed
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its first turn is new, and said in a conversation that is added to."""
+        adds = self.submission.is_conversation and self.submission.mode == "append"
+        return adds and 0 in dict(self.plan.added)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +117,18 @@ class Statement:
 
 
 def read_draft(parts: RetainParts, bank_id: str, submission: Submission) -> Draft:
-    """Compare a submission with what is stored of its document."""
-    return _compared(parts, bank_id, submission, tuple(_pieces(parts, submission)))
+    """Compare a submission with what is stored of its document.
+
+    If it goes on with a conversation, its first turn was said after the last one stored by now,
+    whatever another writer may yet put between the two.
+    """
+    draft = _compared(parts, bank_id, submission, tuple(_pieces(parts, submission)))
+    if draft.last is None or not draft.goes_on:
+        return draft
+    before = _said_in(parts.graph, bank_id, draft.last)
+    first = submission.turns[0]
+    pieces = (replace(p, preceding=before) if p.turn is first else p for p in draft.pieces)
+    return replace(draft, pieces=tuple(pieces))
 
 
 def renewed(parts: RetainParts, bank_id: str, draft: Draft) -> Draft:
@@ -115,16 +143,28 @@ def _compared(
     chunks = parts.graph.get_chunks(bank_id, submission.document_id) if stored else []
     compare = plan_replacement if submission.mode == "replace" else plan_addition
     plan = compare(chunks, [piece.fingerprint for piece in pieces])
-    return Draft(submission, stored, pieces, plan)
+    return Draft(submission, stored, chunks[-1] if chunks else None, pieces, plan)
+
+
+def _said_in(graph: GraphStore, bank_id: str, chunk: Chunk) -> Said:
+    """The last chunk of a conversation; who said it is told by its memory, if it has one."""
+    filter = MemoryFilter(now=utc_now(), document_id=chunk.document_id, include_invalid=True)
+    ids = graph.matching(bank_id, filter, _LONGEST) or []
+    speakers = (
+        memory.speaker
+        for memory in graph.get_memories(bank_id, ids[-1:]).values()
+        if any(source.chunk_id == chunk.id for source in memory.sources)
+    )
+    return Said(chunk.text, next(speakers, None))
 
 
 def _pieces(parts: RetainParts, submission: Submission) -> Iterator[Piece]:
-    preceding: Turn | None = None
+    preceding: Said | None = None
     for turn in submission.turns:
         told = turn_digest(replace(turn, text=""), submission.stamp)
         for text in chunk.split(turn.text, parts.settings.chunk_tokens, parts.tokenizer.count):
             yield Piece(text, turn, digest(parts.extractor.id, told, text), preceding)
-        preceding = turn if submission.is_conversation else None
+        preceding = Said(turn.text, turn.speaker) if submission.is_conversation else None
 
 
 def unread(drafts: Sequence[Draft], readings: Readings) -> list[tuple[int, int]]:
@@ -190,14 +230,15 @@ def _facts(
 
 def _passage(draft: Draft, piece: Piece) -> Passage:
     turn, submission = piece.turn, draft.submission
-    speakers = dict.fromkeys(other.speaker for other in submission.turns if other.speaker)
+    asker = piece.preceding.speaker if piece.preceding else None
+    speakers = dict.fromkeys([*(other.speaker for other in submission.turns), asker])
     return Passage(
         text=piece.text,
         mentioned_at=turn.mentioned_at,
         speaker=turn.speaker,
-        addressees=tuple(name for name in speakers if name != turn.speaker),
+        addressees=tuple(name for name in speakers if name and name != turn.speaker),
         preceding=piece.preceding.text if piece.preceding else None,
-        preceding_speaker=piece.preceding.speaker if piece.preceding else None,
+        preceding_speaker=asker,
         title=submission.stamp.context,
         type=submission.stamp.type,
     )
