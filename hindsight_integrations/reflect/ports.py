@@ -108,7 +108,7 @@ MAX_TEXT = 2_000
 """Longest statement or reasoning, in characters."""
 
 MAX_DRAFTS = 20
-"""Most conclusions of one matter."""
+"""Most conclusions of one matter, unless it has more memories than that."""
 
 
 class Consolidator(Protocol):

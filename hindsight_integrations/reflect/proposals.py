@@ -26,8 +26,9 @@ def checked(matter: Matter, proposals: Proposals) -> Proposals:
 
 
 def _faults(matter: Matter, proposals: Proposals) -> Iterator[str]:
-    if len(proposals.drafts) > MAX_DRAFTS:
-        yield f"{len(proposals.drafts)} conclusions, of at most {MAX_DRAFTS}"
+    most = max(MAX_DRAFTS, len(matter.memories))
+    if len(proposals.drafts) > most:
+        yield f"{len(proposals.drafts)} conclusions, of at most {most}"
     for draft in proposals.drafts:
         yield from _draft_faults(matter, draft)
     known = {memory.id for memory in matter.conclusions}

@@ -17,7 +17,7 @@ from hindsight_integrations.model import Bank, Memory, ObservationKind, Source
 from hindsight_integrations.recall.prefer import CALLED_FOR
 from hindsight_integrations.reflect.cluster import MARGIN, matters
 from hindsight_integrations.reflect.confidence import observation_confidence
-from hindsight_integrations.reflect.contradict import Change, change, told
+from hindsight_integrations.reflect.contradict import Shift, change, told
 from hindsight_integrations.reflect.kinds import kind_of
 from hindsight_integrations.reflect.observe import compose, is_english, quote
 from hindsight_integrations.reflect.opinions import RATES, belief
@@ -167,7 +167,7 @@ def test_a_change_is_told_with_its_values(
     older: str, newer: str, values: tuple[str | None, str | None]
 ) -> None:
     (before,), (after,) = told(fact("1", older, 0, "Ann")), told(fact("2", newer, 9, "Ann"))
-    assert change(before, after) == Change(*values)
+    assert change(before, after) == Shift(*values)
     assert change(after, before) is None
 
 
@@ -374,3 +374,12 @@ def test_the_documented_numbers_are_those_of_the_code() -> None:
     rates = [str(RATES[skepticism]) for skepticism in (1, 2, 3, 4)]
     assert f"{', '.join(rates)} or {RATES[5]} of it" in page
     assert (RECENT.days, STALE.days, Settings().consolidation_delay) == (30, 90, 0.5)
+
+
+def test_a_matter_may_have_as_many_conclusions_as_memories() -> None:
+    facts = tuple(fact(str(n), "Bob drinks tea.") for n in range(30))
+    drafts = tuple(replace(DRAFT, evidence=(Evidence(each.id, "tea"),)) for each in facts)
+    matter = Matter(Bank("b"), "tea", facts)
+    assert checked(matter, Proposals(drafts)).drafts == drafts
+    with pytest.raises(ModelError, match="31 conclusions, of at most 30"):
+        checked(matter, Proposals((*drafts, DRAFT)))
