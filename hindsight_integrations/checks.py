@@ -37,19 +37,27 @@ def shown(value: object) -> str:
 
 
 def text(value: object, what: str, *, most: int | None = None) -> str:
-    """Valid unicode, of `most` characters: lone surrogates are replaced, NUL bytes dropped."""
+    """Valid unicode, `most` characters at most: surrogates are mended, NUL bytes dropped."""
     if not isinstance(value, str):
         raise InvalidInputError(f"{what} is a {type(value).__name__}; give text (str)")
     if "\0" in value:
         value = value.replace("\0", "")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        # A pair of surrogates is one character written in two; a lone one is damage.
-        value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    value = well_formed(value)
     if most is not None and len(value) > most:
         raise InvalidInputError(f"{what} has {len(value):,} characters; give at most {most:,}")
     return value
+
+
+def well_formed(text: str) -> str:
+    """The text with halves of surrogate pairs joined, and a lone half made U+FFFD.
+
+    Tokenizers and HTTP clients refuse surrogates, which broken JSON escapes bring in.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def content(value: object, limit: int) -> str:

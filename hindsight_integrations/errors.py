@@ -12,7 +12,7 @@ HindsightError
 │   ├── MemoryNotFoundError
 │   ├── DocumentNotFoundError
 │   └── EntityNotFoundError
-├── ConflictError                        the thing named exists already
+├── ConflictError                        the thing named exists already, or was changed meanwhile
 │   └── BankExistsError
 ├── ClosedError                          used after close()
 ├── StoreError                           the stores could not do what was asked
@@ -65,7 +65,7 @@ class EntityNotFoundError(NotFoundError):
 
 
 class ConflictError(HindsightError):
-    """The thing named exists already."""
+    """The thing named exists already, or was changed meanwhile."""
 
 
 class BankExistsError(ConflictError):

@@ -86,6 +86,10 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "a window of one moment": (lambda m: m.recall("full", "x", window=datetime.now()), "pair"),
     "nothing to forget": (lambda m: m.forget("full"), "give ids"),
     "a page of a million": (lambda m: m.memories.list("full", limit=10**6), "at most 1000"),
+    "a million entities": (lambda m: m.entities.list("full", limit=10**6), "at most 1000"),
+    "a million opinions": (lambda m: m.opinions.list("full", limit=10**6), "at most 1000"),
+    "a wait of -1 s": (lambda m: m.wait_idle(-1), "give a number of seconds, 0 or more"),
+    "an endless wait": (lambda m: m.wait_idle(float("inf")), "give a number of seconds"),
     "a made-up cursor": (lambda m: m.memories.list("full", cursor="x'; --"), "cursor"),
     "a setting out of range": (lambda m: Settings(batch_size=0), "batch_size"),
     "a setting of the wrong kind": (

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hindsight_integrations import (
     ConflictError,
     EmbeddingError,
+    Entity,
     Hindsight,
     Item,
     Memory,
@@ -18,6 +21,9 @@ from hindsight_integrations import (
     Precision,
 )
 from hindsight_integrations.results import SkipReason
+from hindsight_integrations.retain.ports import Fact, Passage
+from hindsight_integrations.retain.reindex import standings
+from hindsight_integrations.storage.requests import MemoryRecord
 
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -190,6 +196,98 @@ def test_messages_of_a_session_are_stored_once(memory: Hindsight) -> None:
     again = memory.retain_messages("b", chat(), session="s1")
     assert [m.text for m in again.stored] == [chat()[2].text]
     assert len(texts(memory)) == 3
+
+
+SAID = [
+    ("Ada", "I am back from Lisbon at last."),
+    ("Bo", "Welcome home! How long did you stay there?"),
+    ("Ada", "Three weeks."),
+    ("Bo", "I have never been. It must be lovely.\n\nDid you take the night train to Porto too?"),
+    ("Ada", "Yes, in May."),
+    ("Ada", "And you? Are you still at the harbour office?"),
+    ("Bo", "No, since March."),
+    ("Ada", "Where do you work now?"),
+    ("Bo", "At Ferrybell, on the booking server.\n\nWith Maya."),
+    ("Ada", "Did Maya like Porto as well?"),
+    ("Bo", "Yes, in May."),
+    ("Ada", "Did you tell Maya that she should see Lisbon?"),
+    ("Bo", "Yes, in May."),
+]
+
+
+def talk() -> list[Message]:
+    return [Message(who, what, MAY_8 + timedelta(hours=n)) for n, (who, what) in enumerate(SAID)]
+
+
+def records(memory: Hindsight, bank: str) -> list[MemoryRecord]:
+    graph = memory._core.graph
+    return list(graph.get_records(bank, list(graph.memory_ids(bank))).values())
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_conversation_retained_bit_by_bit_is_what_it_is_in_one_go(
+    memory: Hindsight, size: int
+) -> None:
+    memory.retain_messages("whole", talk(), session="s")
+    for start in range(0, len(SAID), size):
+        memory.retain_messages("bits", talk()[start : start + size], session="s")
+    whole, bits = records(memory, "whole"), records(memory, "bits")
+    for one, other in zip(whole, bits, strict=True):
+        assert other.memory.text == one.memory.text
+        assert other.memory.entities == one.memory.entities
+        assert other.memory.proof_count == one.memory.proof_count
+        assert other.lexemes == one.lexemes
+        np.testing.assert_allclose(other.vector, one.vector, atol=1e-6)
+    stood = standings(memory._core.graph, "bits", bits)
+    assert stood == standings(memory._core.graph, "whole", whole)
+    answers = zip((record.memory.text for record in bits), stood, strict=True)
+    assert [(text, where.preceding) for text, where in answers if where.preceding] == [
+        ("Three weeks.", "Welcome home! How long did you stay there?"),
+        ("Yes, in May.", "Did you take the night train to Porto too?"),
+        ("No, since March.", "And you? Are you still at the harbour office?"),
+        ("At Ferrybell, on the booking server.", "Where do you work now?"),
+        ("With Maya.", "Where do you work now?"),
+        ("Yes, in May.", "Did Maya like Porto as well?"),
+        ("Yes, in May.", "Did you tell Maya that she should see Lisbon?"),
+    ]
+
+
+class Noting:
+    """An extractor that makes every text a fact, and notes what it was given."""
+
+    id = "noting/1"
+
+    def __init__(self) -> None:
+        self.given: list[Passage] = []
+
+    def extract(self, passages: Sequence[Passage], known: Mapping[str, Entity]) -> list[list[Fact]]:
+        self.given += passages
+        return [[Fact(passage.text)] for passage in passages]
+
+
+def test_a_message_that_goes_on_with_a_session_is_read_after_the_last_one_stored() -> None:
+    extractor = Noting()
+    with Hindsight.in_memory(extractor=extractor) as memory:
+        for message in chat():
+            memory.retain_messages("b", [message], session="s1")
+        memory.retain("b", "Harbour news.", document_id="s1", update_mode="append")
+    read = [(p.preceding_speaker, p.preceding, p.addressees) for p in extractor.given]
+    first, second, _ = chat()
+    assert read == [
+        (None, None, ()),
+        ("Maya", first.text, ("Maya",)),
+        ("Jonas", second.text, ("Jonas",)),
+        (None, None, ()),
+    ]
+
+
+def test_a_message_retained_again_is_not_read_again() -> None:
+    extractor = Noting()
+    with Hindsight.in_memory(extractor=extractor) as memory:
+        for message in [*chat(), *chat()]:
+            result = memory.retain_messages("b", [message], session="s1")
+        assert [skip.reason for skip in result.skipped] == [SkipReason.UNCHANGED]
+    assert [passage.text for passage in extractor.given] == [message.text for message in chat()]
 
 
 def test_messages_may_be_plain_mappings(memory: Hindsight) -> None:

@@ -116,6 +116,22 @@ def test_what_is_appended_meanwhile_stays_and_nothing_is_read_twice() -> None:
         assert Counter(extractor.read) == Counter(texts)
 
 
+def test_a_reply_answers_what_was_said_last_when_it_was_given() -> None:
+    def say(speaker: str, text: str) -> None:
+        memory.retain_messages("b", [{"speaker": speaker, "text": text}], session="s")
+
+    extractor = Interrupted(lambda: say("Cy", "Where is Kestrel?"))
+    with Hindsight.in_memory(extractor=extractor) as memory:
+        say("Ada", "Whose boat is Heron?")
+        say("Bo", "Heron is mine.")
+        reply = everything(memory)[-1]
+        (record,) = memory._core.graph.get_records("b", [reply.id]).values()
+        assert reply.text == "Heron is mine."
+        assert "boat" in record.lexemes
+        assert "kestrel" not in record.lexemes
+        assert len(extractor.read) == 3
+
+
 def test_a_document_that_is_replaced_meanwhile_is_the_last_ones_alone() -> None:
     def other() -> None:
         memory.retain("b", "This is theirs.", document_id="d")

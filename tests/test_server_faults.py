@@ -6,16 +6,15 @@ import multiprocessing
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from threading import Semaphore, Thread
 
 import pytest
 
-from hindsight_integrations import Arm, Hindsight, Settings, StoreError, StoreUnavailableError
+from hindsight_integrations import Arm, Hindsight, Settings, StoreUnavailableError
 from hindsight_integrations.model import Memory
 from hindsight_integrations.replay import Backoff, DurableRetain
 from hindsight_integrations.storage.chroma_vectors import ChromaVectors
@@ -201,18 +200,7 @@ def _retain(address: Address, url: str, together: Barrier, who: str) -> None:
         for n in range(SHARE):
             memory.retain("b", f"{who} met Osprey{n} at pier {n}.", entities=["Ruth Castellane"])
             message = {"speaker": who, "text": f"Heron{n} has left.", "id": f"{who}-{n}"}
-            _insist(partial(memory.retain_messages, "b", [message], session="chat"))
-
-
-def _insist(call: Callable[[], object]) -> None:
-    """Again, as its error advises, if the other was quicker to change the same conversation."""
-    for tries_left in reversed(range(20)):
-        try:
-            call()
-            return
-        except StoreError as error:
-            if not tries_left or "another writer" not in str(error):
-                raise
+            memory.retain_messages("b", [message], session="chat")
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from hindsight_integrations._version import __version__
+from hindsight_integrations.language.minilm import cores
 
 _LIBRARIES = ("chromadb", "numpy", "onnxruntime", "spacy")
 _TIMING = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
@@ -34,12 +35,6 @@ def processor() -> str:
     if info.exists() and (model := re.search(r"model name\s*:\s*(.+)", info.read_text())):
         return model.group(1).strip()
     return platform.processor() or "unknown processor"
-
-
-def cores() -> int:
-    """Cores this process may use."""
-    has_affinity = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
 
 
 def _busy() -> str:

@@ -46,7 +46,7 @@ class Entities:
         return find_entity(self._core, bank_id, name_or_id)
 
     def list(self, bank_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Entity]:
-        """Entities, most mentioned first, a page at a time."""
+        """Entities, most mentioned first, a page of at most 1000 at a time."""
         self._core.bank(checks.bank_id(bank_id))
         limit = checks.page_limit(limit)
         return self._core.graph.list_entities(bank_id, limit=limit, cursor=cursor)

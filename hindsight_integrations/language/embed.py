@@ -13,10 +13,9 @@ from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.checks import well_formed
 from hindsight_integrations.errors import EmbeddingError, HindsightError, InvalidInputError
-
-Vector: TypeAlias = NDArray[np.float32]
-"""Shape (dimension,), unit length."""
+from hindsight_integrations.storage.requests import Vector
 
 Vectors: TypeAlias = NDArray[np.float32]
 """Shape (n, dimension), rows of unit length."""
@@ -71,18 +70,6 @@ class TokenEncoder(Protocol):
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Sentence and token vectors of each text, in order."""
         ...
-
-
-def well_formed(text: str) -> str:
-    """The text with halves of surrogate pairs joined, and a lone half made U+FFFD.
-
-    Tokenizers and HTTP clients refuse surrogates, which broken JSON escapes bring in.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:

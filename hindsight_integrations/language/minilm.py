@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.checks import well_formed
 from hindsight_integrations.errors import EmbeddingError, InvalidInputError
 from hindsight_integrations.language.embed import (
     Encoded,
     Progress,
     Vectors,
     unit_rows,
-    well_formed,
 )
 from hindsight_integrations.language.model_files import find_model_files
 
@@ -60,7 +60,7 @@ class MiniLM:
         if threads is not None and threads < 1:
             raise InvalidInputError(f"threads is {threads!r}; give a number from 1, or None")
         self._model_dir = model_dir
-        self._threads = threads or _available_threads()
+        self._threads = threads or min(cores(), _MAX_THREADS)
         self._loading = Lock()
         self._loaded: tuple[Tokenizer, InferenceSession] | None = None
 
@@ -202,8 +202,7 @@ def _load(
     return tokenizer, session
 
 
-def _available_threads() -> int:
+def cores() -> int:
     """Cores this process may use: fewer than the machine has, in a container."""
     has_affinity = hasattr(os, "sched_getaffinity")
-    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return min(cores, _MAX_THREADS)
+    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1

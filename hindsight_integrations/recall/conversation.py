@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from hindsight_integrations.language.lexemes import bm25
 from hindsight_integrations.naming import entity_norm
 from hindsight_integrations.recall.pool import OFFSETS, Pool
-from hindsight_integrations.recall.standard import standardise
-
-Scores = NDArray[np.float64]
+from hindsight_integrations.recall.standard import Scores, standardise
 
 NEAR = {-1: (0.6, 0.8), 1: (0.4, 0.3)}
 """Weight of the BM25 and of the cosine of the turn before and after: an answer follows what it

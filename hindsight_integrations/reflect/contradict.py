@@ -42,7 +42,7 @@ class Told:
         return self.statement.text
 
 
-class Change(NamedTuple):
+class Shift(NamedTuple):
     """What was changed: its values before and after, as they stand in the text, if both do."""
 
     before: str | None = None
@@ -138,7 +138,7 @@ def _may_change(text: str, statement: str) -> bool:
     )
 
 
-def change(older: Told, newer: Told) -> Change | None:
+def change(older: Told, newer: Told) -> Shift | None:
     """How `newer` changes what `older` said; None if it does not, or none can be sure."""
     if older.at >= newer.at or not _one_subject(older, newer):
         return None
@@ -152,7 +152,7 @@ def change(older: Told, newer: Told) -> Change | None:
     if matter and (found := next(_values(older, newer, with_names=told_here), None)):
         return found
     if matter and _WITHDRAWS.search(newer.text) and not _WITHDRAWS.search(older.text):
-        return Change()
+        return Shift()
     return _switched(older, newer)
 
 
@@ -210,7 +210,7 @@ def both_open_with(name: str, one: Statement, other: Statement) -> bool:
     return one.text.casefold().startswith(start) and other.text.casefold().startswith(start)
 
 
-def _another_of_one(older: Told, newer: Told) -> Change | None:
+def _another_of_one(older: Told, newer: Told) -> Shift | None:
     of_themselves = all(_FIRST_PERSON.search(told.text) for told in (older, newer))
     if not of_themselves and not subjects(older).keys() & subjects(newer).keys():
         return None
@@ -218,11 +218,11 @@ def _another_of_one(older: Told, newer: Told) -> Change | None:
         before = held.search(older.text) or begun.search(older.text)
         after = held.search(newer.text) or begun.search(newer.text)
         if before and after and not _alike(before[1], after[1]):
-            return Change(before[1], after[1])
+            return Shift(before[1], after[1])
     return None
 
 
-def _same_frame(older: str, newer: str) -> Change | None:
+def _same_frame(older: str, newer: str) -> Shift | None:
     """Sentences that give one thing two values ("The code is 4711", "The code is 4712 now")."""
     old, new = _NOWADAYS.sub("", older).split(), _NOWADAYS.sub("", newer).split()
     common = 0
@@ -236,18 +236,18 @@ def _same_frame(older: str, newer: str) -> Change | None:
         and _IS.search(" ".join(old[:common]))
         and not _alike(before, after)
     ):
-        return Change(before, after)
+        return Shift(before, after)
     return None
 
 
-def _from_to(older: Told, newer: Told) -> Change | None:
+def _from_to(older: Told, newer: Told) -> Shift | None:
     match = _FROM_TO.search(newer.text)
     if match and re.search(rf"(?<!\w){re.escape(match[1])}(?!\w)", older.text, re.IGNORECASE):
-        return Change(match[1], match[2])
+        return Shift(match[1], match[2])
     return None
 
 
-def _switched(older: Told, newer: Told) -> Change | None:
+def _switched(older: Told, newer: Told) -> Shift | None:
     """A switch to another of what was used or liked, where no matter is named."""
     match = _SWITCHED_TO.search(newer.text)
     if match is None or not _CHOSEN.search(older.text):
@@ -258,7 +258,7 @@ def _switched(older: Told, newer: Told) -> Change | None:
     return None
 
 
-def _values(older: Told, newer: Told, *, with_names: bool) -> Iterator[Change]:
+def _values(older: Told, newer: Told, *, with_names: bool) -> Iterator[Shift]:
     """The one date, number or name that only the older has, with the one only the newer has."""
     yield from _pairs(_days(older.text, older.at), _days(newer.text, newer.at))
     yield from _pairs(_numbers(older.text, older.at), _numbers(newer.text, newer.at))
@@ -266,7 +266,7 @@ def _values(older: Told, newer: Told, *, with_names: bool) -> Iterator[Change]:
         yield from _named_pairs(older, newer)
 
 
-def _named_pairs(older: Told, newer: Told) -> Iterator[Change]:
+def _named_pairs(older: Told, newer: Told) -> Iterator[Shift]:
     """Names, other than the one that both sentences begin with."""
     first = {entity_norm(opening_name(told.text) or "") for told in (older, newer)}
     about = first if len(first) == 1 else set()
@@ -277,11 +277,11 @@ def _named_pairs(older: Told, newer: Told) -> Iterator[Change]:
     yield from _pairs(old, new)
 
 
-def _pairs(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Change]:
+def _pairs(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Shift]:
     gone = [value for norm, value in old.items() if norm not in new]
     come = [value for norm, value in new.items() if norm not in old]
     if len(gone) == len(come) == 1 and not _alike(gone[0], come[0]):
-        yield Change(gone[0], come[0])
+        yield Shift(gone[0], come[0])
 
 
 def _alike(one: str, other: str) -> bool:

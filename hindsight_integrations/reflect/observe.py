@@ -39,7 +39,7 @@ _DETERMINED = r"\b(?:the|an?|my|our|your|his|her|their|this|that)\s+(?:[\w-]+\s+
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class Wording:
     """An observation in words.
 
     Attributes:
@@ -55,7 +55,7 @@ class Composed:
     earlier: str | None = None
 
 
-def compose(evidence: Sequence[Told], vectors: Mapping[str, Vector]) -> Composed:
+def compose(evidence: Sequence[Told], vectors: Mapping[str, Vector]) -> Wording:
     """What statements of one matter say together; at least one statement, one a memory.
 
     Args:
@@ -69,7 +69,7 @@ def compose(evidence: Sequence[Told], vectors: Mapping[str, Vector]) -> Composed
     about = _About(name, topic)
     quotes = {each.memory.id: quote(each.text, topic) for each in told}
     before = parted[:-1]
-    return Composed(
+    return Wording(
         text=_text(parted, about, quotes, vectors),
         quotes=quotes,
         reasoning=" ".join(_reasons(parted, about)),

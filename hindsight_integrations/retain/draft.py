@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from hindsight_integrations.errors import ExtractionError
 from hindsight_integrations.language.encode import EncodedText, TextEncoder
 from hindsight_integrations.language.tokens import Tokenizer
-from hindsight_integrations.model import Chunk, Document, Source, utc_now
+from hindsight_integrations.model import Chunk, Document, Memory, Source, utc_now
 from hindsight_integrations.retain import chunk
 from hindsight_integrations.retain.enrich import indexed_text
 from hindsight_integrations.retain.gazetteer import candidate_names
@@ -26,7 +26,9 @@ from hindsight_integrations.storage.ports import GraphStore, VectorIndex
 from hindsight_integrations.storage.requests import MemoryFilter
 
 _LONGEST = 10_000
-"""Memories of a conversation up to which it is looked up who spoke last."""
+"""Memories of a conversation up to which it is looked up who spoke in it."""
+_LATEST = 20
+"""Memories, stored last, whose speakers take part in a conversation that goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,17 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A submission, compared with what is stored of its document, of which `last` is the end."""
+    """A submission, compared with what is stored of its document.
+
+    `last` is the end of what is stored; `speakers` are those of the conversation it goes on with.
+    """
 
     submission: Submission
     stored: Document | None
     last: Chunk | None
     pieces: tuple[Piece, ...]
     plan: Plan
+    speakers: tuple[str, ...] = ()
 
     @property
     def expected(self) -> tuple[str, str | None]:
@@ -125,15 +131,28 @@ def read_draft(parts: RetainParts, bank_id: str, submission: Submission) -> Draf
     draft = _compared(parts, bank_id, submission, tuple(_pieces(parts, submission)))
     if draft.last is None or not draft.goes_on:
         return draft
-    before = _said_in(parts.graph, bank_id, draft.last)
+    said = _said_lately(parts.graph, bank_id, submission.document_id)
+    speakers = {source.chunk_id: m.speaker for m in said for source in m.sources}
+    before = Said(draft.last.text, speakers.get(draft.last.id))
     first = submission.turns[0]
-    pieces = (replace(p, preceding=before) if p.turn is first else p for p in draft.pieces)
-    return replace(draft, pieces=tuple(pieces))
+    return replace(
+        draft,
+        pieces=tuple(replace(p, preceding=before) if p.turn is first else p for p in draft.pieces),
+        speakers=tuple(memory.speaker for memory in said if memory.speaker),
+    )
+
+
+def _said_lately(graph: GraphStore, bank_id: str, document_id: str) -> list[Memory]:
+    """The latest memories of a document."""
+    filter = MemoryFilter(now=utc_now(), document_id=document_id, include_invalid=True)
+    ids = graph.matching(bank_id, filter, _LONGEST) or []
+    return list(graph.get_memories(bank_id, ids[-_LATEST:]).values())
 
 
 def renewed(parts: RetainParts, bank_id: str, draft: Draft) -> Draft:
     """Compare it again, with what is stored by now."""
-    return _compared(parts, bank_id, draft.submission, draft.pieces)
+    compared = _compared(parts, bank_id, draft.submission, draft.pieces)
+    return replace(compared, speakers=draft.speakers)
 
 
 def _compared(
@@ -144,18 +163,6 @@ def _compared(
     compare = plan_replacement if submission.mode == "replace" else plan_addition
     plan = compare(chunks, [piece.fingerprint for piece in pieces])
     return Draft(submission, stored, chunks[-1] if chunks else None, pieces, plan)
-
-
-def _said_in(graph: GraphStore, bank_id: str, chunk: Chunk) -> Said:
-    """The last chunk of a conversation; who said it is told by its memory, if it has one."""
-    filter = MemoryFilter(now=utc_now(), document_id=chunk.document_id, include_invalid=True)
-    ids = graph.matching(bank_id, filter, _LONGEST) or []
-    speakers = (
-        memory.speaker
-        for memory in graph.get_memories(bank_id, ids[-1:]).values()
-        if any(source.chunk_id == chunk.id for source in memory.sources)
-    )
-    return Said(chunk.text, next(speakers, None))
 
 
 def _pieces(parts: RetainParts, submission: Submission) -> Iterator[Piece]:
@@ -230,15 +237,14 @@ def _facts(
 
 def _passage(draft: Draft, piece: Piece) -> Passage:
     turn, submission = piece.turn, draft.submission
-    asker = piece.preceding.speaker if piece.preceding else None
-    speakers = dict.fromkeys([*(other.speaker for other in submission.turns), asker])
+    speakers = dict.fromkeys([*draft.speakers, *(other.speaker for other in submission.turns)])
     return Passage(
         text=piece.text,
         mentioned_at=turn.mentioned_at,
         speaker=turn.speaker,
         addressees=tuple(name for name in speakers if name and name != turn.speaker),
         preceding=piece.preceding.text if piece.preceding else None,
-        preceding_speaker=asker,
+        preceding_speaker=piece.preceding.speaker if piece.preceding else None,
         title=submission.stamp.context,
         type=submission.stamp.type,
     )

@@ -18,8 +18,9 @@ class Passage:
         mentioned_at: when it was said; relative times are resolved against it.
         speaker: who says it, in a conversation; "I" is this person.
         addressees: whom it is said to; "you" is this person if there is just one.
-        preceding: the turn before it in the conversation, which a short reply may answer.
-        preceding_speaker: who said that one.
+        preceding: the turn before it in the conversation, which a short reply may answer; only
+            its last chunk if it was retained earlier.
+        preceding_speaker: who said that one, if it is known.
         title: what the whole text is about, from the caller's `context`.
         type: the type the caller asked for, if any; an extractor leaves it as it is.
     """

@@ -201,6 +201,8 @@ class ChangeSet:
     A source that names a memory which does not exist (any more) is passed over; a conclusion
     (new, or replaced) that no source supports then is refused with `ConflictError`.
 
+    A memory takes its history along, and that of what rests on it; see `GraphStore.apply`.
+
     A valid memory waits to be reflected on, until it is named in `reflected`, once it was stored
     (unless it is a conclusion itself), replaced or named in `unreflected`, and a conclusion also
     once it lost a source or a memory it rests on was replaced.

@@ -1,14 +1,19 @@
-"""What the stores share, to hold alike: moments, vectors and spans as numbers and bytes."""
+"""What the stores share, to hold and to tell things alike.
+
+Moments, spans and vectors as numbers and bytes; neighbours, faults, and what is a conclusion.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from hindsight_integrations.errors import EmbedderMismatchError
 from hindsight_integrations.model import Memory
-from hindsight_integrations.storage.requests import Vector
+from hindsight_integrations.storage.requests import Neighbour, StoreFault, Vector
 from hindsight_integrations.timespan import as_utc
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -42,6 +47,11 @@ def moment_or_none(value: int | None) -> datetime | None:
     return None if value is None else moment(value)
 
 
+def length_class(duration: int) -> int:
+    """The class of times of this length, in microseconds."""
+    return next(n for n, longest in enumerate(LENGTH_CLASSES) if duration <= longest)
+
+
 def vector_bytes(vector: Vector, dimension: int) -> bytes:
     """Little-endian float32. Raises `EmbedderMismatchError` on another shape."""
     if vector.shape != (dimension,):
@@ -55,6 +65,25 @@ def vector_bytes(vector: Vector, dimension: int) -> bytes:
 def vector_of(data: bytes) -> Vector:
     """The vector that `vector_bytes` was given; read-only."""
     return np.frombuffer(data, dtype="<f4")
+
+
+def around(id: str, before: Sequence[str], after: Sequence[str]) -> Iterator[Neighbour]:
+    """A memory's neighbours by place, of the ids on either side of it, nearest first."""
+    for offset in range(-len(before), 0):
+        yield Neighbour(id, before[-offset - 1], offset)
+    for offset, other in enumerate(after, start=1):
+        yield Neighbour(id, other, offset)
+
+
+def added_up(faults: Iterable[StoreFault]) -> list[StoreFault]:
+    """Faults of one kind as one."""
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for fault in faults:
+        counts[fault.table, fault.problem, fault.repaired] += fault.count
+    return [
+        StoreFault(table, problem, count, repaired)
+        for (table, problem, repaired), count in counts.items()
+    ]
 
 
 DRAWN = "c-"

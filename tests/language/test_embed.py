@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from llama_index.core.embeddings import MockEmbedding
 
+from hindsight_integrations.checks import well_formed
 from hindsight_integrations.errors import EmbeddingError, InvalidInputError, ModelFilesError
 from hindsight_integrations.language.embed import (
     Embedder,
@@ -18,7 +19,6 @@ from hindsight_integrations.language.embed import (
     as_embedder,
     checked,
     query_vector,
-    well_formed,
 )
 from hindsight_integrations.language.minilm import MiniLM
 

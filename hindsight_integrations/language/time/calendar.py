@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count, islice
-from typing import Literal
 
+from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
-
-Hemisphere = Literal["north", "south"]
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)

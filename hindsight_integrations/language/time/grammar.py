@@ -15,10 +15,11 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from hindsight_integrations.language.time import calendar
-from hindsight_integrations.language.time.calendar import Hemisphere, When
+from hindsight_integrations.language.time.calendar import When
 from hindsight_integrations.language.time.languages import Code, Language, Tense
 from hindsight_integrations.language.time.lexer import Token
 from hindsight_integrations.language.time.words import Kind
+from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
 
 UNITS = tuple(Precision)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from hindsight_integrations.language.time.calendar import Hemisphere
 from hindsight_integrations.language.time.events import EventAnchor, anchors
 from hindsight_integrations.language.time.reading import expressions, readings
+from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import TimeSpan
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from hindsight_integrations.language.time.calendar import EARLIEST, LATEST, Hemisphere, Recurring
+from hindsight_integrations.language.time.calendar import EARLIEST, LATEST, Recurring
 from hindsight_integrations.language.time.grammar import Scene
 from hindsight_integrations.language.time.languages import LANGUAGES, Language
 from hindsight_integrations.language.time.leaves import LEAVES
@@ -16,6 +16,7 @@ from hindsight_integrations.language.time.lexer import Token, fold, pieces, read
 from hindsight_integrations.language.time.phrases import CONTAINERS, DETAILS, NAMED_DAYS
 from hindsight_integrations.language.time.relations import RELATIONS
 from hindsight_integrations.language.time.words import EVERY
+from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
 
 _PASSES = (LEAVES, CONTAINERS, NAMED_DAYS, DETAILS, RELATIONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, starmap
 from typing import TYPE_CHECKING
 
 from hindsight_integrations.model import Chunk, Document
@@ -16,6 +17,7 @@ from hindsight_integrations.storage.neo4j.facets import facet
 from hindsight_integrations.storage.neo4j.keys import BankKey
 from hindsight_integrations.storage.neo4j.schema import MEMORY_TEXTS
 from hindsight_integrations.storage.requests import Neighbour
+from hindsight_integrations.storage.values import around
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction
@@ -196,10 +198,6 @@ def neighbours(
         bank=bank.key,
         distance=max(distance, 0),
     )
-    beside = {id: (before, after) for id, before, after in rows}
-    found: list[Neighbour] = []
-    for id in dict.fromkeys(ids):
-        before, after = beside.get(id, ([], []))
-        found += [Neighbour(id, other, -n) for n, other in reversed([*enumerate(before, start=1)])]
-        found += [Neighbour(id, other, n) for n, other in enumerate(after, start=1)]
-    return found
+    beside = {row[0]: row for row in rows}
+    placed = [beside[id] for id in dict.fromkeys(ids) if id in beside]
+    return list(chain.from_iterable(starmap(around, placed)))

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import Entity, Page
 from hindsight_integrations.naming import entity_norm
+from hindsight_integrations.storage import cursors
 from hindsight_integrations.storage.conditions import check_entities
 from hindsight_integrations.storage.likeness import (
     RAREST_TRIGRAMS,
@@ -195,7 +195,7 @@ def list_entities(
 
     Raises `InvalidInputError` on a cursor that is none of ours.
     """
-    count, id = (None, "") if page_cursor is None else _place(page_cursor)
+    count, id = cursors.entity_at(page_cursor)
     size = max(limit, 0)
     ((total,),) = run(
         tx,
@@ -214,7 +214,9 @@ def list_entities(
     )
     items = [_entity(bank, row) for row in rows[:size]]
     more = items and len(rows) > size
-    return Page(items, total, f"e{items[-1].mention_count}:{items[-1].id}" if more else None)
+    return Page(
+        items, total, cursors.at_entity(items[-1].mention_count, items[-1].id) if more else None
+    )
 
 
 def names_of(named: EntityNames | Entity) -> dict[str, str]:
@@ -234,12 +236,3 @@ def _entity(bank: BankKey, row: Row) -> Entity:
         first_seen=moment_or_none(first),
         last_seen=moment_or_none(last),
     )
-
-
-def _place(page_cursor: str) -> tuple[int, str]:
-    count, colon, id = page_cursor.removeprefix("e").partition(":")
-    if page_cursor[:1] != "e" or not colon or not (count.isascii() and count.isdecimal()):
-        raise InvalidInputError(
-            f"{page_cursor!r} is no cursor of this list; give one that it returned, or none"
-        )
-    return int(count), id

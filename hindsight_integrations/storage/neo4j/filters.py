@@ -103,12 +103,6 @@ def facet_clauses(filter: MemoryFilter) -> list[str]:
     return [lucene.any_of("facets", group) for group in groups]
 
 
-def length_class(span: TimeSpan) -> int:
-    """The class of spans of its length."""
-    duration = micros(span.end) - micros(span.start)
-    return next(n for n, longest in enumerate(LENGTH_CLASSES) if duration <= longest)
-
-
 def reaches(window: TimeSpan) -> list[dict[str, int]]:
     """For each class of spans, between which middles those that overlap the window lie.
 

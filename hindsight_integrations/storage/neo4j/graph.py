@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -62,6 +61,7 @@ from hindsight_integrations.storage.requests import (
     TimeHit,
     Vector,
 )
+from hindsight_integrations.storage.values import added_up
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction
@@ -357,17 +357,13 @@ class Neo4jGraph:
 
     def check(self, *, repair: bool) -> list[StoreFault]:
         """See `GraphStore`; one bank after the other."""
-        faults: Counter[tuple[str, str, bool]] = Counter()
+        faults: list[StoreFault] = []
         for stored in self.list_banks():
             with suppress(BankNotFoundError):  # deleted meanwhile
-                for fault in self._write(
+                faults += self._write(
                     stored.bank.id, lambda tx, bank: check.check(tx, bank, repair=repair)
-                ):
-                    faults[fault.table, fault.problem, fault.repaired] += fault.count
-        return [
-            StoreFault(table, problem, count, repaired)
-            for (table, problem, repaired), count in faults.items()
-        ]
+                )
+        return added_up(faults)
 
     def close(self) -> None:
         """See `GraphStore`."""

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import Change, Memory, Page
+from hindsight_integrations.storage import cursors
 from hindsight_integrations.storage.neo4j.codec import memory_of, moment_of, spans_of
 from hindsight_integrations.storage.neo4j.connection import Row, gather, run
 from hindsight_integrations.storage.neo4j.filters import condition, start
@@ -107,7 +107,7 @@ def list_memories(
     page_cursor: str | None,
 ) -> Page[Memory]:
     """A page in storing order. Raises `InvalidInputError` on a cursor that is none of ours."""
-    after = 0 if page_cursor is None else _sequence(page_cursor)
+    after = cursors.memory_at(page_cursor)
     size = max(limit, 0)
     chosen = start(bank, filter)
     ((total,),) = run(tx, f"{chosen.text} RETURN count(m)", **chosen.params)
@@ -123,7 +123,7 @@ def list_memories(
     shown = rows[:size]
     items = [memory_of(node, bank.id, _names(mentioned)) for node, mentioned in shown]
     more = shown and len(rows) > size
-    return Page(items, total, f"m{_seq(shown[-1])}" if more else None)
+    return Page(items, total, cursors.at_memory(_seq(shown[-1])) if more else None)
 
 
 def admitted(
@@ -220,12 +220,3 @@ def _names(mentioned: list[Row]) -> list[str]:
 def _seq(row: Row) -> int:
     seq: int = row[0]["seq"]
     return seq
-
-
-def _sequence(page_cursor: str) -> int:
-    digits = page_cursor.removeprefix("m")
-    if page_cursor[:1] != "m" or not (digits.isascii() and digits.isdecimal()) or len(digits) > 13:
-        raise InvalidInputError(
-            f"{page_cursor!r} is no cursor of this list; give one that it returned, or none"
-        )
-    return int(digits)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from hindsight_integrations.model import Memory, Precision, TimeSpan
 from hindsight_integrations.storage.neo4j.codec import moment_of, text_of
 from hindsight_integrations.storage.neo4j.connection import Row, run, run_each
-from hindsight_integrations.storage.neo4j.filters import condition, length_class, reaches
+from hindsight_integrations.storage.neo4j.filters import condition, reaches
 from hindsight_integrations.storage.neo4j.keys import BankKey
 from hindsight_integrations.storage.requests import MemoryFilter, TimeHit, TimeKind
-from hindsight_integrations.storage.values import micros
+from hindsight_integrations.storage.values import length_class, micros
 from hindsight_integrations.timespan import as_utc
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _properties(bank: BankKey, memory: Memory) -> list[dict[str, Any]]:
             "key": bank.of(f"{memory.id}|{ordinal}"),
             "bank": bank.key,
             "ordinal": ordinal,
-            "length_class": length_class(span),
+            "length_class": length_class(micros(span.end) - micros(span.start)),
             "middle": micros(span.start) + micros(span.end),
             "since": text_of(span.start),
             "until": text_of(span.end),

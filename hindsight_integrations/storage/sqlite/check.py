@@ -21,6 +21,7 @@ from hindsight_integrations.storage.sqlite.codec import CONTENT_COLUMNS, MEMORY_
 from hindsight_integrations.storage.sqlite.derived import DERIVED, DerivedTable
 from hindsight_integrations.storage.sqlite.keys import BankRange, Row
 from hindsight_integrations.storage.sqlite.lexemes import lexemes_of
+from hindsight_integrations.storage.values import added_up
 
 _PAGE = 1000
 """Memories compared at a time."""
@@ -109,7 +110,7 @@ def check_rows(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
         faults += _lexeme_counts(cursor, bank, repair)
         if repair:
             banks.alter(cursor, bank)
-    return _added_up(faults)
+    return added_up(faults)
 
 
 def _text_index(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
@@ -284,13 +285,3 @@ def _lexeme_counts(cursor: sqlite3.Cursor, bank: BankRange, repair: bool) -> Ite
                 (memories, length, bank.no),
             )
         yield StoreFault("lexeme_counts", "differs from the lexemes", wrong, repair)
-
-
-def _added_up(faults: Sequence[StoreFault]) -> list[StoreFault]:
-    counts: Counter[tuple[str, str, bool]] = Counter()
-    for fault in faults:
-        counts[fault.table, fault.problem, fault.repaired] += fault.count
-    return [
-        StoreFault(table, problem, count, repaired)
-        for (table, problem, repaired), count in counts.items()
-    ]

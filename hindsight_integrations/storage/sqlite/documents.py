@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from itertools import chain, starmap
 
 from hindsight_integrations.model import Chunk, Document
 from hindsight_integrations.storage.requests import (
@@ -18,7 +19,7 @@ from hindsight_integrations.storage.sqlite.keys import (
     new_keys,
     select_in,
 )
-from hindsight_integrations.storage.values import micros, moment
+from hindsight_integrations.storage.values import around, micros, moment
 
 
 def fingerprints(
@@ -132,12 +133,8 @@ def neighbours(
         key: (json.loads(before), json.loads(after))
         for key, before, after in cursor.execute(_NEIGHBOURS, params)
     }
-    found: list[Neighbour] = []
-    for id, key in keys.items():
-        before, after = beside.get(key, ([], []))
-        found += [Neighbour(id, other, -n) for n, other in reversed([*enumerate(before, start=1)])]
-        found += [Neighbour(id, other, n) for n, other in enumerate(after, start=1)]
-    return found
+    placed = [(id, *beside[key]) for id, key in keys.items() if key in beside]
+    return list(chain.from_iterable(starmap(around, placed)))
 
 
 def _side(comparison: str, order: str) -> str:

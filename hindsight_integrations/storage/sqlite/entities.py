@@ -10,9 +10,9 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import Entity, Page
 from hindsight_integrations.naming import entity_norm
+from hindsight_integrations.storage import cursors
 from hindsight_integrations.storage.conditions import check_entities
 from hindsight_integrations.storage.likeness import (
     RAREST_TRIGRAMS,
@@ -151,7 +151,7 @@ def list_entities(
 
     Raises `InvalidInputError` on a cursor that is none of ours.
     """
-    count, id = (None, "") if page_cursor is None else _place(page_cursor)
+    count, id = cursors.entity_at(page_cursor)
     low, high = bank.bounds
     (total,) = cursor.execute(
         "SELECT count(*) FROM entities WHERE key BETWEEN ? AND ?", (low, high)
@@ -169,7 +169,7 @@ def list_entities(
     return Page(
         [found[key] for key, *_ in shown],
         total,
-        f"e{shown[-1][1]}:{shown[-1][2]}" if more else None,
+        cursors.at_entity(*shown[-1][1:]) if more else None,
     )
 
 
@@ -207,12 +207,3 @@ def _names_with(cursor: sqlite3.Cursor, bank: BankRange, gram: str) -> list[int]
         "SELECT name FROM grams WHERE bank = ? AND gram = ? LIMIT ?", (bank.no, gram, _COMMON)
     )
     return [name for (name,) in rows]
-
-
-def _place(page_cursor: str) -> tuple[int, str]:
-    count, colon, id = page_cursor.removeprefix("e").partition(":")
-    if page_cursor[:1] != "e" or not colon or not (count.isascii() and count.isdecimal()):
-        raise InvalidInputError(
-            f"{page_cursor!r} is no cursor of this list; give one that it returned, or none"
-        )
-    return int(count), id

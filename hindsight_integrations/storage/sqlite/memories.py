@@ -6,8 +6,8 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.model import Change, Memory, Page
+from hindsight_integrations.storage import cursors
 from hindsight_integrations.storage.requests import (
     Candidate,
     MemoryFilter,
@@ -130,7 +130,7 @@ def list_memories(
 ) -> Page[Memory]:
     """A page in storing order. Raises `InvalidInputError` on a cursor that is none of ours."""
     low, _ = bank.bounds
-    after = low + (0 if page_cursor is None else _sequence(page_cursor))
+    after = low + cursors.memory_at(page_cursor)
     (total,) = cursor.execute(*_select("count(*)", bank, filter)).fetchone()
     sql, params = _select("m.key", bank, filter)
     size = max(limit, 0)
@@ -144,7 +144,7 @@ def list_memories(
     found = _memories(cursor, bank, _rows(cursor, shown))
     more = shown and len(keys) > size
     items = [found[key] for key in shown if key in found]
-    return Page(items, total, f"m{shown[-1] - low}" if more else None)
+    return Page(items, total, cursors.at_memory(shown[-1] - low) if more else None)
 
 
 def admitted(
@@ -223,15 +223,6 @@ def mentions(
     keys = memory_keys(cursor, bank, ids)
     mentioned = _mentioned(cursor, keys.values())
     return {id: tuple(entity for entity, _ in mentioned[key]) for id, key in keys.items()}
-
-
-def _sequence(page_cursor: str) -> int:
-    digits = page_cursor.removeprefix("m")
-    if page_cursor[:1] != "m" or not (digits.isascii() and digits.isdecimal()) or len(digits) > 13:
-        raise InvalidInputError(
-            f"{page_cursor!r} is no cursor of this list; give one that it returned, or none"
-        )
-    return int(digits)
 
 
 def _select(columns: str, bank: BankRange, filter: MemoryFilter) -> tuple[str, tuple[object, ...]]:

@@ -18,7 +18,13 @@ from hindsight_integrations.storage.requests import (
 )
 from hindsight_integrations.storage.sqlite.filters import Sql, condition
 from hindsight_integrations.storage.sqlite.keys import BankRange, Row, SqlValue
-from hindsight_integrations.storage.values import LAST_MOMENT, LENGTH_CLASSES, micros, moment
+from hindsight_integrations.storage.values import (
+    LAST_MOMENT,
+    LENGTH_CLASSES,
+    length_class,
+    micros,
+    moment,
+)
 
 
 def time_rows(key: int, bank_no: int, memory: Memory) -> list[tuple[SqlValue, ...]]:
@@ -27,7 +33,7 @@ def time_rows(key: int, bank_no: int, memory: Memory) -> list[tuple[SqlValue, ..
     spans = [(said, said + 1, Precision.MINUTE)]
     spans += [(micros(s.start), micros(s.end), s.precision) for s in memory.occurred]
     return [
-        (key, ordinal, bank_no, _length_class(end - start), start + end, start, end, precision)
+        (key, ordinal, bank_no, length_class(end - start), start + end, start, end, precision)
         for ordinal, (start, end, precision) in enumerate(spans)
     ]
 
@@ -59,10 +65,6 @@ def _distance(row: Row) -> int:
     return distance
 
 
-def _length_class(duration: int) -> int:
-    return next(n for n, longest in enumerate(LENGTH_CLASSES) if duration <= longest)
-
-
 def _scans(bank: BankRange, window: TimeSpan, test: Sql) -> Iterator[Sql]:
     """For each class of spans, queries backward and forward from the window's middle.
 
@@ -71,7 +73,7 @@ def _scans(bank: BankRange, window: TimeSpan, test: Sql) -> Iterator[Sql]:
     """
     start, end = micros(window.start), micros(window.end)
     middle = start + end
-    for length_class, longest in enumerate(LENGTH_CLASSES):
+    for number, longest in enumerate(LENGTH_CLASSES):
         reach = end - start + longest
         for low, high, order in (
             (middle - reach, middle - 1, "DESC"),
@@ -82,5 +84,5 @@ def _scans(bank: BankRange, window: TimeSpan, test: Sql) -> Iterator[Sql]:
                 "FROM times t CROSS JOIN memories m ON m.key = t.unit "
                 "WHERE t.bank = ? AND t.length_class = ? AND t.middle BETWEEN ? AND ? "
                 f'AND t.start < ? AND t."end" > ? AND {test.text} ORDER BY t.middle {order}',
-                (middle, bank.no, length_class, low, high, end, start, *test.params),
+                (middle, bank.no, number, low, high, end, start, *test.params),
             )
