@@ -19,7 +19,7 @@ from hindsight_integrations.reflect.ports import Matter, Proposals
 from hindsight_integrations.reflect.rules import RuleConsolidator
 from hindsight_integrations.settings import Settings
 
-SECONDS = 20
+SECONDS = 60
 """How long the threads run; as much longer as one likes."""
 
 THREADS = 8
