@@ -610,3 +610,12 @@ def test_the_story_yields_what_a_reader_would_note(memory: Hindsight) -> None:
             assert source.memory_id is not None
             assert source.quote is not None
             assert source.quote in memory.memories.get(BANK, source.memory_id).text
+
+
+@pytest.mark.parametrize(("title", "drawn"), [(None, 1), ("Front ends", 0)])
+def test_written_passages_speak_for_themselves(
+    memory: Hindsight, title: str | None, drawn: int
+) -> None:
+    for month, text in ((1, "Inês took up archery."), (3, "Inês gave up archery.")):
+        memory.retain("b", text, timestamp=datetime(2025, month, 6, tzinfo=UTC), context=title)
+    assert len(memory.consolidate("b").created) == drawn

@@ -24,6 +24,9 @@ from hindsight_integrations.reflect.topics import Grade, Statement, Topic
 MOST_EVIDENCE = 24
 """Memories that an observation rests on: the first, and the latest ones."""
 
+PASSAGE = 300
+"""Characters from which a text that nobody said is a passage, as one with a title always is."""
+
 PAIR_MARGIN = {Grade.PHRASE: 0.0, Grade.NAME: 0.1, Grade.NOUN: 0.22, Grade.WORD: 0.25}
 """What a topic that only two memories share adds to the cosine that is asked for."""
 _PAIR = 2
@@ -67,6 +70,7 @@ class _Reading:
         self._free = [each for memory in matter.memories for each in told(memory, matter.speakers)]
         self._held = [_Held(each, self._quoted(each)) for each in matter.conclusions]
         self._take([each for held in self._held for each in held.evidence])
+        self._free = [each for each in self._free if not _is_passage(each.memory)]
 
     def proposals(self) -> Proposals:
         removals = tuple(self._merged())
@@ -245,3 +249,12 @@ def _components(
             edge += [other for other in left if tied(one, other)]
             left = [other for other in left if not any(other is each for each in edge)]
         yield group
+
+
+def _is_passage(memory: Memory) -> bool:
+    """Whether it is part of a written text, which tells its matter itself.
+
+    What rules quote of several passages says less than they do, and takes their place in recall:
+    with observations of passages, MuSiQue's All@1024t was 50 instead of 63.
+    """
+    return memory.speaker is None and (memory.context is not None or len(memory.text) >= PASSAGE)
