@@ -134,8 +134,6 @@ class Connections:
         )
         try:
             connection.execute("PRAGMA cache_size = -32000")  # KiB
-            # Vectors lie on overflow pages, which are read faster where they lie than copied.
-            connection.execute("PRAGMA mmap_size = 268435456")
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute(f"PRAGMA query_only = {query_only}")
         except sqlite3.Error:
