@@ -27,7 +27,7 @@ BEST_OF_SESSION = 3
 
 SUBSTANCE = (0.6, 0.25, 0.45, -0.25)
 """What rarity of the words, names, a date and the length count in the substance of a turn, by
-standard deviation. Fitted on four of the development conversations for the fifth, in turn."""
+standard deviation. Fitted on the development conversations of the bench, and rounded."""
 
 
 def in_conversation(pool: Pool) -> NDArray[np.bool_]:
