@@ -1,9 +1,9 @@
 """The vector index in Chroma: one space a bank key, placed by its size.
 
-A space of a thousand vectors has a collection of its own; smaller ones share collections of a
-few thousand. A collection costs 3 MB of memory and four open files however little it holds, and
-of hundreds of them 1.5.9 lost vectors. In a shared one a `where` on the bank key finds what is
-the bank's, which costs some milliseconds and no more.
+A space of some hundred vectors has a collection of its own, or one of a thousand if there are
+many; smaller ones share collections of a few thousand. A collection costs 3 MB of memory and four
+open files however little it holds, and of hundreds of them 1.5.9 lost vectors. In a shared one a
+`where` on the bank key finds what is the bank's, which costs some milliseconds and no more.
 
 Chroma itself holds the placement: a collection's metadata names the keys that live in it, from
 before the first vector is written until after the last is gone.
@@ -14,7 +14,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -30,18 +29,24 @@ from hindsight_integrations.storage.chroma_files import (
     remove_leftovers,
     remove_mark,
 )
-from hindsight_integrations.storage.requests import (
-    Vector,
-)
+from hindsight_integrations.storage.chroma_space import DIMENSION, LABEL, Space, is_shared, keys_of
+from hindsight_integrations.storage.requests import Vector
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
-    from chromadb.api.types import Where
 
 T = TypeVar("T")
 
-OWN_FROM = 1_000
-"""Vectors from which a space has a collection of its own."""
+OWN_FROM = 256
+"""Vectors from which a space has a collection of its own: searched in half the time of a shared
+one."""
+
+CROWDED = 50
+"""Own collections from which on they are for bigger spaces only: each takes some 2.6 MB of memory
+once it is used, whatever it holds."""
+
+OWN_FROM_IN_CROWD = 1_000
+"""Vectors from which a space has a collection of its own then."""
 
 SEARCH_TRIES = 10
 """A search that misses an id every time searches a damaged index."""
@@ -51,68 +56,6 @@ SHARED_UP_TO = 5_000
 
 SHARED_KEYS = 250
 """Spaces that share a collection; each is a row of its metadata."""
-
-_KEY = "bank:"
-_DIMENSION = "dimension"
-
-
-@dataclass(frozen=True, slots=True)
-class _Space:
-    """The vectors of one bank key: a whole collection, or its share of one."""
-
-    key: str
-    collection: Collection
-    batch: int
-
-    @property
-    def is_shared(self) -> bool:
-        return _is_shared(self.collection)
-
-    @property
-    def _prefix(self) -> str:
-        """What makes ids unique in a shared collection."""
-        return f"{self.key}/" if self.is_shared else ""
-
-    @property
-    def _where(self) -> Where | None:
-        return {_KEY: self.key} if self.is_shared else None
-
-    def upsert(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> int:
-        prefix = self._prefix
-        for start in range(0, len(ids), self.batch):
-            part = [prefix + name for name in ids[start : start + self.batch]]
-            self.collection.upsert(
-                ids=part,
-                embeddings=vectors[start : start + self.batch],
-                metadatas=[{_KEY: self.key}] * len(part) if self.is_shared else None,
-            )
-        return len(ids)
-
-    def delete(self, ids: Sequence[str]) -> None:
-        prefix = self._prefix
-        for start in range(0, len(ids), self.batch):
-            self.collection.delete(ids=[prefix + name for name in ids[start : start + self.batch]])
-
-    def ids(self) -> list[str]:
-        found = self.collection.get(where=self._where, include=[])
-        own = len(self._prefix)
-        return [name[own:] for name in found["ids"]]
-
-    def rows(self) -> tuple[list[str], NDArray[np.float32]]:
-        found = self.collection.get(where=self._where, include=["embeddings"])
-        own = len(self._prefix)
-        names = [name[own:] for name in found["ids"]]
-        return names, np.asarray(found["embeddings"], dtype=np.float32)
-
-    def query(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
-        found = self.collection.query(
-            query_embeddings=vectors, n_results=limit, where=self._where, include=["distances"]
-        )
-        own = len(self._prefix)
-        return [
-            _by_cosine([name[own:] for name in names], distances)
-            for names, distances in zip(found["ids"], found["distances"] or [], strict=True)
-        ]
 
 
 class ChromaVectors:
@@ -124,13 +67,13 @@ class ChromaVectors:
     """
 
     def __init__(
-        self, client: ChromaClient, *, own_from: int = OWN_FROM, folder: Path | None = None
+        self, client: ChromaClient, *, sharing: bool = True, folder: Path | None = None
     ) -> None:
         self._client = client
-        self._own_from = own_from
+        self._sharing = sharing
         self._folder = folder
         self._lock = threading.RLock()
-        self._spaces: dict[str, _Space] = {}
+        self._spaces: dict[str, Space] = {}
         self._shared: list[Collection] = []
         self._intact = True
         self._closed = False
@@ -198,7 +141,7 @@ class ChromaVectors:
             tenant=tenant,
             database=database,
         )
-        return cls(client, own_from=0)
+        return cls(client, sharing=False)
 
     def __repr__(self) -> str:
         return f"ChromaVectors({self._client.where!r})"
@@ -241,7 +184,7 @@ class ChromaVectors:
     def keys(self) -> set[str]:
         """All bank keys that have a space."""
         with self._errors():
-            return {key for found in self._client.collections() for key in _keys(found)}
+            return {key for found in self._client.collections() for key in keys_of(found)}
 
     def drop(self, bank_key: str) -> None:
         """Remove a space and all in it."""
@@ -278,26 +221,26 @@ class ChromaVectors:
         """
         cut_short = []
         for collection in self._client.collections():  # by name: own ones, then shared ones
-            if _is_shared(collection):
+            if is_shared(collection):
                 self._shared.append(collection)
-            for key in _keys(collection):
+            for key in keys_of(collection):
                 space = self._space(key, collection)
                 if self._spaces.setdefault(key, space) is not space:
                     cut_short.append(space)
         for space in cut_short:
             self._move(space, self._spaces[space.key])
-        if not self._own_from:  # at a server, of a folder that was embedded before
+        if not self._sharing:  # at a server, of a folder that was embedded before
             for space in [space for space in self._spaces.values() if space.is_shared]:
                 self._move(space, self._place(space.key, len(space.ids()), 0))
 
-    def _find(self, key: str) -> _Space | None:
+    def _find(self, key: str) -> Space | None:
         """Its space; one of its own may have been made by another user of the server."""
         space = self._spaces.get(key)
         if space is None and (own := self._client.find(_own_name(key))):
             space = self._spaces[key] = self._space(key, own)
         return space
 
-    def _on(self, key: str, do: Callable[[_Space], T]) -> T | None:
+    def _on(self, key: str, do: Callable[[Space], T]) -> T | None:
         """What `do` makes of the space, or None if there is none.
 
         Done again if the space moved or vanished meanwhile: a move takes vectors from the old
@@ -322,15 +265,15 @@ class ChromaVectors:
                     return done
         return None
 
-    def _place(self, key: str, count: int, dimension: int) -> _Space:
+    def _place(self, key: str, count: int, dimension: int) -> Space:
         """A place for `count` vectors, labelled with the key and not yet pointed to."""
-        if count >= self._own_from:
-            own = self._client.create(_own_name(key), {_KEY + key: True})
+        if count >= self._own_from():
+            own = self._client.create(_own_name(key), {LABEL + key: True})
             return self._space(key, own)
         for shared in reversed(self._shared):
             members = self._members(shared)
             if (
-                shared.metadata[_DIMENSION] == dimension
+                shared.metadata[DIMENSION] == dimension
                 and len(members) < SHARED_KEYS
                 and shared.count() + count <= SHARED_UP_TO // 2  # they will grow
             ):
@@ -338,35 +281,42 @@ class ChromaVectors:
         else:
             members = set()
             name = f"shared-{len(self._shared) + 1:04}"
-            shared = self._client.create(name, {_DIMENSION: dimension})
+            shared = self._client.create(name, {DIMENSION: dimension})
             self._shared.append(shared)
         self._label(shared, members | {key})
         return self._space(key, shared)
 
-    def _relieve(self, space: _Space, dimension: int) -> None:
+    def _relieve(self, space: Space, dimension: int) -> None:
         """Move a space that has grown too big to share, or whose collection is too full."""
         if not space.is_shared:
             return
         held, beside = len(space.ids()), space.collection.count()
-        if held >= self._own_from or (beside > SHARED_UP_TO and beside > held):
+        if held >= self._own_from() or (beside > SHARED_UP_TO and beside > held):
             self._move(space, self._place(space.key, held, dimension))
 
-    def _move(self, space: _Space, place: _Space) -> None:
+    def _move(self, space: Space, place: Space) -> None:
         names, vectors = space.rows()
         place.upsert(names, vectors)
         self._spaces[space.key] = place
         space.delete(names)
         self._label(space.collection, self._members(space.collection))
 
+    def _own_from(self) -> int:
+        """Vectors from which a space gets a collection of its own, as things are."""
+        if not self._sharing:
+            return 0
+        own = sum(not space.is_shared for space in self._spaces.values())
+        return OWN_FROM if own < CROWDED else OWN_FROM_IN_CROWD
+
     def _members(self, shared: Collection) -> set[str]:
         return {key for key, space in self._spaces.items() if space.collection.id == shared.id}
 
     def _label(self, shared: Collection, keys: set[str]) -> None:
-        dimension = shared.metadata[_DIMENSION]
-        shared.modify(metadata={_DIMENSION: dimension} | {_KEY + key: True for key in sorted(keys)})
+        dimension = shared.metadata[DIMENSION]
+        shared.modify(metadata={DIMENSION: dimension} | {LABEL + key: True for key in sorted(keys)})
 
-    def _space(self, key: str, collection: Collection) -> _Space:
-        return _Space(key, collection, self._client.batch_size)
+    def _space(self, key: str, collection: Collection) -> Space:
+        return Space(key, collection, self._client.batch_size)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -382,19 +332,3 @@ class ChromaVectors:
 
 def _own_name(key: str) -> str:
     return f"own-{blake2b(key.encode(), digest_size=16).hexdigest()}"
-
-
-def _is_shared(collection: Collection) -> bool:
-    return _DIMENSION in (collection.metadata or {})
-
-
-def _keys(collection: Collection) -> list[str]:
-    metadata = collection.metadata or {}
-    return [label.removeprefix(_KEY) for label in metadata if label.startswith(_KEY)]
-
-
-def _by_cosine(names: Sequence[str], distances: Sequence[float]) -> list[tuple[str, float]]:
-    hits = (
-        (name, min(1.0, max(-1.0, 1.0 - far))) for name, far in zip(names, distances, strict=True)
-    )
-    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))

@@ -29,7 +29,13 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.storage import chroma_vectors
 from hindsight_integrations.storage.chroma_client import CHROMA_ERRORS, store_error
-from hindsight_integrations.storage.chroma_vectors import OWN_FROM, SHARED_UP_TO, ChromaVectors
+from hindsight_integrations.storage.chroma_vectors import (
+    CROWDED,
+    OWN_FROM,
+    OWN_FROM_IN_CROWD,
+    SHARED_UP_TO,
+    ChromaVectors,
+)
 
 from .chroma_server import free_port, serve
 from .guarded import certificate, guarded
@@ -241,13 +247,13 @@ def test_small_spaces_share_a_collection_and_move_out_as_they_grow(tmp_path: Pat
     index = ChromaVectors.in_folder(tmp_path)
     for key in "abc":
         index.upsert(key, names(100), vectors[:100])
-    index.upsert("a", names(OWN_FROM - 200, start=100), vectors[100 : OWN_FROM - 100])
-    assert len(index.ids("a")) == OWN_FROM - 100
+    index.upsert("a", names(OWN_FROM - 110, start=100), vectors[100 : OWN_FROM - 10])
+    assert len(index.ids("a")) == OWN_FROM - 10
     index.close()
-    assert sorted(collections(tmp_path).values()) == [OWN_FROM + 100]
+    assert sorted(collections(tmp_path).values()) == [OWN_FROM + 190]
 
     index = ChromaVectors.in_folder(tmp_path)
-    index.upsert("a", names(150, start=OWN_FROM - 100), vectors[OWN_FROM - 100 : OWN_FROM + 50])
+    index.upsert("a", names(60, start=OWN_FROM - 10), vectors[OWN_FROM - 10 : OWN_FROM + 50])
     assert index.ids("a") == set(names(OWN_FROM + 50))
     assert index.query("a", vectors[3], 1)[0][0] == "m3"
     assert index.keys() == {"a", "b", "c"}
@@ -256,7 +262,25 @@ def test_small_spaces_share_a_collection_and_move_out_as_they_grow(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_no_shared_collection_grows_without_end(tmp_path: Path) -> None:
+def test_among_many_only_the_big_have_a_collection_of_their_own(tmp_path: Path) -> None:
+    vectors = unit_vectors(OWN_FROM_IN_CROWD, dimension=4)
+    index = ChromaVectors.in_folder(tmp_path)
+    for bank in range(CROWDED + 3):
+        index.upsert(f"b{bank}", names(OWN_FROM), vectors[:OWN_FROM])
+    last = f"b{CROWDED + 2}"
+    index.upsert(last, names(OWN_FROM_IN_CROWD), vectors)
+    assert index.query(last, vectors[3], 1)[0][0] == "m3"
+    assert index.ids(f"b{CROWDED}") == set(names(OWN_FROM))
+    index.close()
+    sizes = sorted(collections(tmp_path).values())
+    assert sizes == [OWN_FROM] * CROWDED + [2 * OWN_FROM, OWN_FROM_IN_CROWD]
+
+
+@pytest.mark.slow
+def test_no_shared_collection_grows_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chroma_vectors, "CROWDED", 0)
     vectors = unit_vectors(900, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
     for start in range(0, 900, 300):
@@ -272,28 +296,28 @@ def test_no_shared_collection_grows_without_end(tmp_path: Path) -> None:
 
 KILLED_WHILE_MOVING = """
 import os, sys
-from hindsight_integrations.storage import chroma_vectors
+from hindsight_integrations.storage import chroma_space, chroma_vectors
 from tests.storage.vector_contract import names, unit_vectors
 
 folder, stop = sys.argv[1], sys.argv[2]
-space = chroma_vectors._Space
+space = chroma_space.Space
 done = getattr(space, stop)
 
 def killed(self, *args):
     own = not self.is_shared
     if stop == "upsert" and own:
-        done(self, args[0][:500], args[1][:500])
+        done(self, args[0][:100], args[1][:100])
         os._exit(9)
     if stop == "delete":
-        done(self, args[0][:500])
+        done(self, args[0][:100])
         os._exit(9)
     return done(self, *args)
 
 setattr(space, stop, killed)
 index = chroma_vectors.ChromaVectors.in_folder(folder)
 index.upsert("other", names(10), unit_vectors(10))
-for start in range(0, 1200, 300):
-    index.upsert("a", names(300, start=start), unit_vectors(1200)[start : start + 300])
+for start in range(0, 400, 200):
+    index.upsert("a", names(200, start=start), unit_vectors(400)[start : start + 200])
 """
 
 
@@ -305,31 +329,31 @@ def test_a_move_cut_short_is_ended_at_the_next_start(tmp_path: Path, stop: str) 
     assert run.returncode == 9
     index = ChromaVectors.in_folder(folder)
     assert index.keys() == {"a", "other"}
-    assert index.ids("a") == set(names(1200))
-    assert [n for n, _ in index.query("a", unit_vectors(1200)[1100], 1)] == ["m1100"]
+    assert index.ids("a") == set(names(400))
+    assert [n for n, _ in index.query("a", unit_vectors(400)[300], 1)] == ["m300"]
     assert index.ids("other") == set(names(10))
     index.close()
-    assert sorted(collections(folder).values()) == [10, 1200]
+    assert sorted(collections(folder).values()) == [10, 400]
 
 
 @pytest.mark.slow
 def test_a_space_can_be_searched_while_it_moves() -> None:
-    vectors = unit_vectors(OWN_FROM + 600)
+    vectors = unit_vectors(600)
     index = ChromaVectors.in_memory()
-    index.upsert("a", names(500), vectors[:500])
+    index.upsert("a", names(200), vectors[:200])
     short: list[int] = []
     stop = threading.Event()
 
     def search() -> None:
         while not stop.is_set():
-            found = index.query("a", vectors[7], 400)
-            if len(found) != 400 or found[0][0] != "m7":
+            found = index.query("a", vectors[7], 150)
+            if len(found) != 150 or found[0][0] != "m7":
                 short.append(len(found))
 
     searcher = threading.Thread(target=search)
     searcher.start()
-    for start in range(500, OWN_FROM + 600, 100):
-        index.upsert("a", names(100, start=start), vectors[start : start + 100])
+    for start in range(200, 600, 20):  # it moves on the way
+        index.upsert("a", names(20, start=start), vectors[start : start + 20])
     stop.set()
     searcher.join()
     index.close()
@@ -503,4 +527,4 @@ def test_no_vector_is_far_from_itself_in_an_index_of_many() -> None:
 
 
 def test_constants_leave_room_to_grow_in_a_shared_collection() -> None:
-    assert chroma_vectors.OWN_FROM * 2 <= chroma_vectors.SHARED_UP_TO // 2
+    assert chroma_vectors.OWN_FROM_IN_CROWD * 2 <= chroma_vectors.SHARED_UP_TO // 2
