@@ -132,9 +132,13 @@ def bm25(
     Returns:
         Shape (len(documents),), not negative.
     """
-    terms = list(dict.fromkeys(query))
-    shape = len(documents), len(terms)
-    counts = np.array([[d.count(t) for t in terms] for d in documents], float).reshape(shape)
+    terms = {term: column for column, term in enumerate(dict.fromkeys(query))}
+    counts = np.zeros((len(documents), len(terms)))
+    for row, document in enumerate(documents):
+        if not terms.keys().isdisjoint(document):  # few hold any term, and this is soon told
+            for lexeme in document:
+                if lexeme in terms:
+                    counts[row, terms[lexeme]] += 1
     lengths = np.array([[len(document)] for document in documents], float).reshape(-1, 1)
     damping = k1 * (1 - b + b * lengths / max(mean_length, 1.0))
     weights = np.array([idf(frequency.get(term, 0), n_documents) for term in terms], float)

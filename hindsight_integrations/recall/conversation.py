@@ -117,14 +117,13 @@ def substance(pool: Pool) -> Scores:
         return np.zeros(len(pool))
     words = [set(memory.lexemes) for memory in pool.memories]
     held = Counter(chain.from_iterable(words))
-    logs = np.log(np.arange(1, len(pool) + 1)).tolist()
+    rarity = {word: -math.log(count) for word, count in held.items()}
+    commonest = -math.log(len(pool))
     speakers = {entity_norm(name) for name in {m.speaker for m in pool.memories} if name}
     measured = np.array(
         [
             (
-                -sum(logs[held[word] - 1] for word in distinct) / len(distinct)
-                if distinct
-                else -logs[-1],
+                sum(map(rarity.__getitem__, distinct)) / len(distinct) if distinct else commonest,
                 math.log1p(sum(entity_norm(name) not in speakers for _, name in memory.entities)),
                 bool(memory.occurred),
                 math.log(10 + len(memory.text)),
