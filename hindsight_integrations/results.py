@@ -170,10 +170,16 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of time the question was understood to ask for, and the words that said so."""
+    """A stretch of time the question was understood to ask for, and the words that said so.
+
+    Attributes:
+        firm: whether the question names the time or its distance from an event; one that is only
+            before, after or during an event is a hint, and counts less.
+    """
 
     text: str
     span: TimeSpan
+    firm: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,29 @@ def test_an_event_in_the_bank_anchors_the_window(bank: Hindsight) -> None:
     assert result.windows[0].span.end.date() == datetime(2025, 2, 3).date()
 
 
+def test_what_is_told_together_with_an_event_is_found_by_it() -> None:
+    said = [
+        ("Nadia won the chess cup in Porto.", datetime(2025, 3, 2, 18, tzinfo=UTC)),
+        ("After the chess cup I lay awake, all I could think of was my father.", datetime(
+            2025, 3, 2, 19, tzinfo=UTC)),
+        ("I slept badly, the neighbours had a party.", datetime(2025, 5, 9, 9, tzinfo=UTC)),
+        ("We all felt tired on the train.", datetime(2025, 4, 2, 9, tzinfo=UTC)),
+    ]  # fmt: skip
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain_messages("b", [Message("Nadia", text, at) for text, at in said])
+        result = memory.recall("b", "What did Nadia feel after the chess cup?", query_time=NOW)
+    assert result[0].memory.text.startswith("After the chess cup")
+    assert [window.firm for window in result.windows] == [False]
+
+
+def test_a_distance_from_an_event_is_as_firm_as_a_date(bank: Hindsight) -> None:
+    result = bank.recall("b", "What took place a month after Alice joined?", query_time=NOW)
+    assert [window.firm for window in result.windows] == [True]
+    found = [item.memory.text for item in result]
+    right, wrong = (f"The review took place in Room {n}." for n in (102, 101))
+    assert found.index(right) < found.index(wrong)
+
+
 def test_no_time_in_the_question_means_no_temporal_arm(bank: Hindsight) -> None:
     result = bank.recall("b", "Which invoice is for ropes?", query_time=NOW)
     assert result.windows == ()

@@ -21,6 +21,8 @@ CANDIDATES = 15
 LEAST_COVERAGE = 0.6
 """How much of the event's words the memory must hold, 0 to 1: a guess would be worse than none."""
 
+_EARLIER = frozenset({"before", "until"})
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -49,18 +51,21 @@ def resolve(
     if told is None:
         return None
     span = anchor_window(anchor, happened(told), request.question.asked_at)
-    return Told(Window(f"{anchor.text}: “{_shortened(told.text)}”", span), told.id)
+    text = f"{anchor.text}: “{_shortened(told.text)}”"
+    return Told(Window(text, span, firm=anchor.offset is not None), told.id)
 
 
 def without(question: str, anchors: Iterable[EventAnchor]) -> str:
     """The question less the clauses that only told its time; as it was if nothing else is left.
 
     "Which room was it in before Alice joined?" asks for rooms: with the window known, what is
-    said of Alice joining would only stand in the way.
+    said of Alice joining would only stand in the way. Of what came during an event or right after
+    it, people mostly speak in the same breath: those clauses stay.
     """
     rest = question
     for anchor in anchors:
-        rest = rest.replace(anchor.text, " ")
+        if anchor.relation in _EARLIER or anchor.offset is not None:
+            rest = rest.replace(anchor.text, " ")
     return " ".join(rest.split()) if lexemes(rest) else question
 
 

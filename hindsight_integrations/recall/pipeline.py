@@ -217,7 +217,7 @@ def _ask(
 def _anchored(
     parts: RecallParts, search: BankSearch, request: RecallRequest, times: QueryTimes
 ) -> Question:
-    """The question with the windows that its events give in this bank, and less their words."""
+    """The question with the windows that its events give in this bank; see `events.without`."""
 
     def read(text: str) -> Question:
         return _read(parts, text, request)
@@ -226,8 +226,9 @@ def _anchored(
     told = {anchor: event for anchor, event in found if event is not None}
     if not told:
         return search.question
+    rest = events.without(request.query, told)
     return replace(
-        read(events.without(request.query, told)),
+        search.question if rest == request.query else read(rest),
         windows=(*search.question.windows, *(event.window for event in told.values())),
         events=frozenset(event.memory_id for event in told.values()),
     )

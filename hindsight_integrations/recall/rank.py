@@ -68,6 +68,9 @@ DEFAULT_WEIGHTS = Weights()
 EVENT_RISE = 0.7
 """How much of the way to the best hit the event is put that a question counts from."""
 
+HINT = 0.3
+"""What the time before, after or during an event counts beside a time that the question names.
+As much, and conversations of the bench lost the answers that are told together with the event."""
 
 SPREAD = 0.1
 """How far the last of a pool scores below the best, as a share of the best. With 0.25, a
@@ -231,10 +234,11 @@ def date_fit(pool: Pool, question: Question) -> Scores:
     """The best fit of each memory to any window of the question; 0 if it names no time."""
     if not question.windows:
         return np.zeros(len(pool))
+    windows = [(window.span, 1.0 if window.firm else HINT) for window in question.windows]
     return np.array(
         [
-            max(date_match(w.span, memory.occurred, memory.mentioned_at) for w in question.windows)
-            for memory in pool.memories
+            max(share * date_match(span, m.occurred, m.mentioned_at) for span, share in windows)
+            for m in pool.memories
         ]
     )
 
@@ -273,7 +277,7 @@ def _add_conversation(
     sheet.add("neighbours", near, weights.neighbours * near)
     sheet.add("further", far, weights.further * far)
     session = standardise(conversation.session(pool, question.lexemes, dense))
-    if question.windows:
+    if any(window.firm for window in question.windows):
         # However much it was about the matter, it was not held in the time that is asked for.
         session = np.where(session > 0, session * fit, session)
     sheet.add("session", session, weights.session * session)

@@ -72,8 +72,8 @@ _NO_EVENT = word_set(
 _NOTHING_DATED = word_set(
     """
     work school class lunch dinner breakfast supper bed sleep dark noon midnight sunset sunrise
-    while day days daytime night nights week weeks weekdays month year hours time other me him her
-    us
+    while date day days daytime night nights week weeks weekdays month year hours time other me him
+    her us
     """
 )
 """What comes every day, and whom no memory could date."""
