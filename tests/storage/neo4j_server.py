@@ -65,17 +65,28 @@ class Address:
 
 
 class Server:
-    """A Neo4j in `home`, on a port of its own that it keeps when it is started again."""
+    """A Neo4j in `home`, on a port of its own that it keeps when it is started again.
 
-    def __init__(self, home: Path, *, password: str | None = None) -> None:
+    With a certificate and its key, it speaks TLS and nothing else.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        password: str | None = None,
+        secured: tuple[Path, Path] | None = None,
+    ) -> None:
         self.home = home
         self.port = free_port()
         self._password = password
+        self._secured = secured
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> Address:
-        return Address(f"bolt://127.0.0.1:{self.port}", "neo4j", self._password)
+        scheme = "bolt+ssc" if self._secured else "bolt"
+        return Address(f"{scheme}://127.0.0.1:{self.port}", "neo4j", self._password)
 
     @property
     def pid(self) -> int:
@@ -96,6 +107,15 @@ class Server:
             "dbms.usage_report.enabled": "false",
             "db.tx_log.preallocate": "false",
         }
+        if self._secured:
+            certificate, key = self._secured
+            settings |= {
+                "server.bolt.tls_level": "REQUIRED",
+                "dbms.ssl.policy.bolt.enabled": "true",
+                "dbms.ssl.policy.bolt.base_directory": str(certificate.parent),
+                "dbms.ssl.policy.bolt.public_certificate": str(certificate),
+                "dbms.ssl.policy.bolt.private_key": str(key),
+            }
         opened = [
             f"--add-opens=java.base/{package}=ALL-UNNAMED"
             for package in ("java.nio", "java.io", "sun.nio.ch")

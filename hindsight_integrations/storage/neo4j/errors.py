@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ssl import SSLError
 
 from hindsight_integrations.errors import StoreError, StoreUnavailableError
 
@@ -67,6 +68,18 @@ _CODES: Mapping[str, tuple[type[StoreError], str]] = {
 }
 """What the server's status codes mean where their class says too little."""
 
+_CONNECTING: Mapping[str, str] = {
+    "[SSLCertVerificationError]": (
+        "this machine does not trust the server's certificate, or it is another host's: name the "
+        "PEM file of its authority in SSL_CERT_FILE, and give the host that it was made for"
+    ),
+    "Failed to establish encrypted connection": (
+        f"{_REACH}; if it has no TLS, give neo4j:// or bolt://"
+    ),
+    "handshake response": f"{_REACH}; if it takes TLS alone, give neo4j+s:// or bolt+s://",
+}
+"""What to do about a connection that cannot be made, by a sign of it in the driver's words."""
+
 
 def store_error(error: Exception, where: str) -> StoreError:
     """Our error for one of the driver's; `where` is the server's address, without credentials."""
@@ -74,5 +87,17 @@ def store_error(error: Exception, where: str) -> StoreError:
     kind, advice = _CODES.get(getattr(error, "code", None) or "") or next(
         NEO4J_ERRORS[name] for name in names if name in NEO4J_ERRORS
     )
-    text = " ".join(str(getattr(error, "message", None) or error).split())
-    return kind(f"Neo4j at {where}: {text or type(error).__name__}; {advice}")
+    routes = error.__cause__  # what each server said that was asked for the routes
+    told = routes.exceptions[0] if isinstance(routes, ExceptionGroup) else error
+    text = str(getattr(told, "message", None) or told)
+    advice = next((each for sign, each in _CONNECTING.items() if sign in text), advice)
+    if isinstance(first := _first(told), SSLError):
+        text = str(first)
+    return kind(f"Neo4j at {where}: {' '.join(text.split()) or type(error).__name__}; {advice}")
+
+
+def _first(error: BaseException) -> BaseException:
+    """What went wrong first: the driver wraps it twice, and tells of TLS too little."""
+    while error.__cause__:
+        error = error.__cause__
+    return error
