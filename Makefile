@@ -33,7 +33,7 @@ check: $(READY) ## lint, format, types and the core's fast tests, in under a min
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto -m "not slow" --ignore=tests/langchain --ignore=tests/llamaindex
+	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto --dist worksteal -m "not slow" --ignore=tests/langchain --ignore=tests/llamaindex
 
 bench: $(READY) ## measure speed and quality, and write docs/benchmarks.md
 	@$(BIN)/python -m hindsight_integrations.benchmark

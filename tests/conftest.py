@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+
+# Each worker of a parallel run has a core to itself: numpy's threads would only wait for one
+# another there. numpy reads this when it is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -87,14 +87,13 @@ def test_an_unchanged_document_makes_no_work(memory: Hindsight) -> None:
     assert memory.memories.list("b").items == before
 
 
-def test_only_the_changed_paragraph_is_replaced(folder: Path) -> None:
+def test_only_the_changed_paragraph_is_replaced(memory: Hindsight) -> None:
     long = [f"Paragraph {n} tells of ship number {n} at length. " * 20 for n in range(5)]
-    with Hindsight(folder) as memory:
-        memory.retain("b", "\n\n".join(long), document_id="d", timestamp=MAY_8)
-        before = {m.text: m.id for m in memory.memories.list("b").items}
-        changed = [*long[:2], "The third ship was sold to Ferrybell. " * 20, *long[3:]]
-        result = memory.retain("b", "\n\n".join(changed), document_id="d", timestamp=MAY_8)
-        after = {m.text: m.id for m in memory.memories.list("b").items}
+    memory.retain("b", "\n\n".join(long), document_id="d", timestamp=MAY_8)
+    before = {m.text: m.id for m in memory.memories.list("b").items}
+    changed = [*long[:2], "The third ship was sold to Ferrybell. " * 20, *long[3:]]
+    result = memory.retain("b", "\n\n".join(changed), document_id="d", timestamp=MAY_8)
+    after = {m.text: m.id for m in memory.memories.list("b").items}
     kept = before.keys() & after.keys()
     assert all(before[text] == after[text] for text in kept)
     assert all("ship number 2" in text for text in before.keys() - after.keys())

@@ -21,6 +21,7 @@ from hindsight_integrations.language.interaction import (
     token_shares,
 )
 from hindsight_integrations.language.minilm import MiniLM
+from tests.bundled import MINILM
 
 FOLDER = Path(interaction.__file__).parent
 TEXTS = [
@@ -34,7 +35,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def model() -> MiniLM:
-    return MiniLM()
+    return MINILM
 
 
 @pytest.fixture(scope="module")

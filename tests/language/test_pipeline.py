@@ -13,11 +13,12 @@ import spacy
 from hindsight_integrations.errors import ExtractionError, ModelFilesError
 from hindsight_integrations.language import pipeline as module
 from hindsight_integrations.language.pipeline import Annotation, Pipeline
+from tests.bundled import PIPELINE
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def pipeline() -> Pipeline:
-    return Pipeline()
+    return PIPELINE
 
 
 def names(annotation: Annotation) -> list[tuple[str, str]]:
@@ -53,7 +54,7 @@ def test_a_batch_reads_as_its_texts_one_by_one(pipeline: Pipeline) -> None:
                 ("Priya", "Dr. Wu", "Lagos"),
                 ("Tomek", "Inês", "Rome"),
             ]
-            * 30
+            * 22  # more than are read at once
         )
     ]
     assert pipeline.annotate(texts) == [pipeline.annotate([text])[0] for text in texts]

@@ -273,6 +273,7 @@ class TestAlways:
         written = only(text, reference.replace(tzinfo=UTC))
         assert written == only(text, THURSDAY)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("year", [1, 9999])
     def test_the_ends_of_the_calendar_raise_nothing(self, year: int) -> None:
         for month, day in ((1, 1), (12, 31)):

@@ -85,6 +85,7 @@ def test_truncation_never_splits_what_is_one_sign_to_the_eye(cluster: str, limit
     assert cut == cluster * (len(cut) // len(cluster))
 
 
+@pytest.mark.slow
 def test_a_megabyte_without_a_space_is_counted_and_cut() -> None:
     text = "a" * 1_000_000
     assert count(text) == 125_000

@@ -23,11 +23,11 @@ from hindsight_integrations import (
     Settings,
     Source,
 )
-from hindsight_integrations.language.pipeline import Pipeline
 from hindsight_integrations.language.tokens import count
 from hindsight_integrations.model import ObservationKind
 from hindsight_integrations.reflect.llm_consolidate import LLMConsolidator
 from hindsight_integrations.reflect.ports import MAX_TEXT, Evidence, Matter, Proposals
+from tests.bundled import PIPELINE
 from tests.language.test_llm import ScriptedLLM
 from tests.reflect.models import Script, calling, calling_in_llama_index
 
@@ -308,7 +308,7 @@ def concluding(system: str, user: str) -> dict[str, Any]:
 
 @contextmanager
 def told(model: object, **settings: Any) -> Iterator[Hindsight]:
-    extractor = SentenceExtractor(count=count, pipeline=Pipeline())
+    extractor = SentenceExtractor(count=count, pipeline=PIPELINE)
     options = Settings(consolidate=False, **settings)
     with Hindsight.in_memory(llm=model, extractor=extractor, settings=options) as memory:
         for day, text in enumerate(SAID):

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.language.pipeline import Pipeline
 from hindsight_integrations.model import Entity, MemoryType, Precision
 from hindsight_integrations.naming import entity_norm
 from hindsight_integrations.retain.causes import causes
 from hindsight_integrations.retain.extract import SentenceExtractor
 from hindsight_integrations.retain.ports import Fact, Mention, Passage
+from tests.bundled import PIPELINE
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ def count(text: str) -> int:
     return len(text.split())
 
 
-EXTRACTOR = SentenceExtractor(count=count, fact_tokens=40, pipeline=Pipeline())
+EXTRACTOR = SentenceExtractor(count=count, fact_tokens=40, pipeline=PIPELINE)
 
 
 def extract(text: str, known: dict[str, Entity] | None = None, **passage: object) -> list[Fact]:
@@ -90,7 +90,7 @@ def test_what_the_agent_says_is_its_experience() -> None:
     assert extract("I sent the mail.", speaker="Ana")[0].type is MemoryType.WORLD
     asked = extract("I sent the mail.", speaker="assistant", type=MemoryType.OPINION)
     assert asked[0].type is MemoryType.OPINION
-    named = SentenceExtractor(count=count, pipeline=Pipeline(), names=("Hal",))
+    named = SentenceExtractor(count=count, pipeline=PIPELINE, names=("Hal",))
     (facts,) = named.extract([Passage("I sent it.", SAID, speaker="HAL")], {})
     assert facts[0].type is MemoryType.EXPERIENCE
 
@@ -148,7 +148,7 @@ def test_a_batch_gives_what_its_passages_give_alone() -> None:
 
 
 def test_the_id_changes_with_what_changes_the_facts() -> None:
-    other = SentenceExtractor(count=count, fact_tokens=41, pipeline=Pipeline())
+    other = SentenceExtractor(count=count, fact_tokens=41, pipeline=PIPELINE)
     assert EXTRACTOR.id != other.id
     assert "en_core_web" in EXTRACTOR.id
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight_integrations.language.pipeline import Annotation, Pipeline
+from hindsight_integrations.language.pipeline import Annotation
 from hindsight_integrations.model import Entity
 from hindsight_integrations.naming import entity_norm
 from hindsight_integrations.retain.gazetteer import candidate_names
 from hindsight_integrations.retain.names import find_names
+from tests.bundled import PIPELINE
 
-PIPELINE = Pipeline()
 KNOWN = {
     entity_norm(name): Entity(f"e-{name}", "b", name, kind)
     for name, kind in [
@@ -204,6 +204,7 @@ def test_candidate_names_hold_every_known_name_that_is_found() -> None:
     assert "bob alice" not in candidate_names("Bob, Alice! Bob? Alice")
 
 
+@pytest.mark.slow
 def test_candidate_names_stay_linear_on_long_text() -> None:
     assert len(candidate_names("word " * 50_000)) == 4
     assert len(candidate_names("我们在北京" * 20_000)) < 100
