@@ -119,6 +119,31 @@ def test_a_distance_from_an_event_is_as_firm_as_a_date(bank: Hindsight) -> None:
     assert found.index(right) < found.index(wrong)
 
 
+@pytest.mark.parametrize(
+    ("question", "teller"),
+    [
+        ("What did Nadia recommend?", "Nadia"),
+        ("What did Nadia recommend to Tom?", "Nadia"),
+        ("What did Tom hear from Nadia?", "Nadia"),
+        ("What do Nadia and Tom recommend?", None),
+        ("What do both Tom Reyes and Nadia like?", None),
+        ("What was recommended?", None),
+    ],
+)
+def test_who_is_asked_about_speaks_first(question: str, teller: str | None) -> None:
+    said = {"Nadia": "The Danish film.", "Tom Reyes": "The Polish film."}
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain_messages("b", [Message(name, text, NOW) for name, text in said.items()])
+        result = memory.recall("b", question, query_time=NOW)
+    told = {
+        item.memory.speaker: signal.value
+        for item in result
+        for signal in item.signals
+        if signal.name == "speaker"
+    }
+    assert told == ({teller: 1.0} if teller else {})
+
+
 def test_no_time_in_the_question_means_no_temporal_arm(bank: Hindsight) -> None:
     result = bank.recall("b", "Which invoice is for ropes?", query_time=NOW)
     assert result.windows == ()

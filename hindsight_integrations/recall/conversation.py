@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
@@ -28,6 +29,10 @@ BEST_OF_SESSION = 3
 SUBSTANCE = (0.6, 0.25, 0.45, -0.25)
 """What rarity of the words, names, a date and the length count in the substance of a turn, by
 standard deviation. Fitted on the development conversations of the bench, and rounded."""
+
+
+_TOGETHER = frozenset({"and", "or", "und", "oder", "y", "o", "et", "ou"})
+_SOURCE = frozenset({"from", "by", "von"})
 
 
 def in_conversation(pool: Pool) -> NDArray[np.bool_]:
@@ -75,16 +80,28 @@ def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
 
 
 def speaker_named(pool: Pool, question: str) -> Scores:
-    """1 for what was said by the one speaker whom the question names, else 0.
-
-    A question that names two speakers, or none, says nothing about who spoke.
-    """
-    words = f" {entity_norm(question)} "
+    """1 for what was said by the speaker whom the question asks about, else 0."""
+    words = entity_norm(question).split()
     speakers = [entity_norm(memory.speaker or "") for memory in pool.memories]
-    named = {s for s in set(speakers) if s and (f" {s} " in words or f" {s.split()[0]} " in words)}
-    if len(named) != 1:
-        return np.zeros(len(pool))
-    return np.array([float(speaker in named) for speaker in speakers])
+    named = [(words.index(s.split()[0]), s) for s in set(speakers) if s and s.split()[0] in words]
+    teller = _teller(words, sorted(named))
+    return np.array([float(speaker == teller) for speaker in speakers])
+
+
+def _teller(words: Sequence[str], named: Sequence[tuple[int, str]]) -> str | None:
+    """Who of the speakers named at these places will have told what is asked for, if one.
+
+    Of two it is the one who acts: "What did Ana recommend to Tom?", "What did Tom hear from Ana?"
+    """
+    match named:
+        case [(_, alone)]:
+            return alone
+        case [(first, acting), (second, other)] if first != second:
+            together = not _TOGETHER.isdisjoint(words[first + 1 : second][-2:])
+            if together or "both" in words:
+                return None
+            return other if words[second - 1] in _SOURCE else acting
+    return None
 
 
 def answers(pool: Pool, asked: Scores, lexical: Scores, dense: Scores) -> Scores:

@@ -47,8 +47,8 @@ class Weights:
     """The same of those two away."""
     session: float = 0.8
     """What the whole session has in common with the question."""
-    speaker: float = 3.2
-    """Said by the one person named in the question, 0 or 1."""
+    speaker: float = 3.6
+    """Said by the person whom the question asks about, 0 or 1."""
     asks: float = -0.55
     """Ends in a question itself, 0 or 1."""
     answers: float = 3.5
