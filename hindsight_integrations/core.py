@@ -20,7 +20,7 @@ from hindsight_integrations.language.llm import StructuredModel
 from hindsight_integrations.language.tokens import Tokenizer
 from hindsight_integrations.model import Bank, MemoryType
 from hindsight_integrations.naming import UNFINISHED
-from hindsight_integrations.recall.pipeline import RecallParts
+from hindsight_integrations.recall.parts import RecallParts
 from hindsight_integrations.recall.ports import Reranker
 from hindsight_integrations.reflect.consolidate import Consolidation, rounds
 from hindsight_integrations.reflect.llm_consolidate import LLMConsolidator

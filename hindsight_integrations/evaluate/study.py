@@ -17,8 +17,9 @@ from hindsight_integrations.evaluate.systems import HindsightSystem
 from hindsight_integrations.language.tokens import Tokenizer
 from hindsight_integrations.model import Memory
 from hindsight_integrations.recall import render
+from hindsight_integrations.recall.gathering import gather_pool
 from hindsight_integrations.recall.pack import pack
-from hindsight_integrations.recall.pipeline import Clock, RecallParts, gather_pool
+from hindsight_integrations.recall.parts import Clock, RecallParts
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.recall.ports import DEPTHS, Question
 from hindsight_integrations.recall.rank import Weights, rank

@@ -129,7 +129,7 @@ def token_shares(query: TokenMatrix, documents: Sequence[bytes]) -> NDArray[np.f
     (n + 0.5)) for a token that stands in n of N.
     """
     lengths = [len(stored) // _TOKEN.itemsize for stored in documents]
-    ids = np.frombuffer(b"".join(documents), _TOKEN)["id"]
+    ids = np.frombuffer(b"".join(documents), _TOKEN)["id"].copy()  # side by side, for the search
     of = np.repeat(np.arange(len(documents)), lengths)
     holding = np.array([np.unique(of[ids == token]).size for token in query.ids], np.float64)
     rarity = np.log1p((len(documents) - holding + 0.5) / (holding + 0.5))

@@ -43,6 +43,11 @@ class Depth:
     whole: int
     head: int
 
+    def tracing(self) -> Depth:
+        """The same where everything is ranked: the arms only tell how the best were found."""
+        least = DEPTHS["low"]
+        return replace(self, hits=least.hits, nodes=least.nodes)
+
 
 DEPTHS: dict[Budget, Depth] = {
     "low": Depth(hits=60, nodes=100, pool=120, whole=120, head=40),

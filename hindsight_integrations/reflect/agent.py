@@ -25,7 +25,7 @@ from hindsight_integrations.prompts import (
     as_data,
     as_rules,
 )
-from hindsight_integrations.recall.pipeline import RecallParts
+from hindsight_integrations.recall.parts import RecallParts
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.citations import read_citations
 from hindsight_integrations.reflect.context import compose, set_out

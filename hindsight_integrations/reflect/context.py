@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hindsight_integrations.language.tokens import Tokenizer
 from hindsight_integrations.model import Bank, MemoryType, MentalModel
-from hindsight_integrations.recall.pipeline import RecallParts
+from hindsight_integrations.recall.parts import RecallParts
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.model_search import find_models, with_news
 from hindsight_integrations.reflect.search import Found, find_memories

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from hindsight_integrations.errors import StoreError
 from hindsight_integrations.model import Memory, MemoryType, utc_now
 from hindsight_integrations.naming import entity_norm
-from hindsight_integrations.recall.pipeline import RecallParts, recall
+from hindsight_integrations.recall.parts import RecallParts
+from hindsight_integrations.recall.pipeline import recall
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.reflect.cluster import in_order
 from hindsight_integrations.reflect.consolidate import FACTS

@@ -16,7 +16,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.language.llm import StructuredModel
 from hindsight_integrations.language.tokens import Tokenizer
 from hindsight_integrations.model import Bank, Change, Memory, MentalModel, utc_now
-from hindsight_integrations.recall.pipeline import RecallParts
+from hindsight_integrations.recall.parts import RecallParts
 from hindsight_integrations.reflect.agent import Bounds, reflect
 from hindsight_integrations.reflect.context import context
 from hindsight_integrations.reflect.model_search import source_request, staleness

@@ -9,7 +9,8 @@ import numpy as np
 
 from hindsight_integrations.language.lexemes import lexemes
 from hindsight_integrations.model import Memory, MemoryType, MentalModel
-from hindsight_integrations.recall.pipeline import RecallParts, recall
+from hindsight_integrations.recall.parts import RecallParts
+from hindsight_integrations.recall.pipeline import recall
 from hindsight_integrations.recall.ports import Budget
 from hindsight_integrations.recall.request import RecallRequest, recall_request
 from hindsight_integrations.reflect.search import Found

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from hindsight_integrations.conclusions import Trend, moments
 from hindsight_integrations.model import Memory, MemoryType, MentalModel
-from hindsight_integrations.recall.pipeline import RecallParts, recall
+from hindsight_integrations.recall.parts import RecallParts
+from hindsight_integrations.recall.pipeline import recall
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.trend import trend
 from hindsight_integrations.results import Failure

@@ -1,0 +1,57 @@
+"""What every recall works with, and its clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hindsight_integrations.language.encode import TextEncoder
+from hindsight_integrations.language.tokens import Tokenizer
+from hindsight_integrations.model import Memory
+from hindsight_integrations.recall.kept import Kept
+from hindsight_integrations.recall.ports import Reranker
+from hindsight_integrations.recall.rank import DEFAULT_WEIGHTS, Weights
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+from hindsight_integrations.storage.requests import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class RecallParts:
+    """What a recall works with.
+
+    `reranker` takes the place of the built-in order for the head; `reranking` off leaves the
+    order of the fusion.
+    """
+
+    graph: GraphStore
+    index: VectorIndex
+    encoder: TextEncoder
+    tokenizer: Tokenizer
+    executor: Executor
+    settings: Settings
+    reranker: Reranker | None = None
+    reranking: bool = True
+    weights: Weights = DEFAULT_WEIGHTS
+    candidates: Kept[Candidate] = field(default_factory=Kept)
+    memories: Kept[Memory] = field(default_factory=Kept)
+
+
+@dataclass(slots=True)
+class Clock:
+    """Seconds spent by stage; a stage that runs once a bank adds up."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timing(self, stage: str) -> Iterator[None]:
+        """Add the time until the block ends to the stage's."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - started
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
