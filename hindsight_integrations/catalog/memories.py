@@ -19,6 +19,7 @@ from hindsight_integrations.model import Change, Memory, MemoryType, Page, utc_n
 from hindsight_integrations.reflect.mental_models import retold
 from hindsight_integrations.reflect.rewrite import rewritten
 from hindsight_integrations.retain.amend import amended
+from hindsight_integrations.storage.paging import every_memory
 from hindsight_integrations.storage.requests import (
     ChangeSet,
     EntityNames,
@@ -214,13 +215,7 @@ def forget(
 def all_of(core: Core, bank_id: str, document_id: str | None = None) -> Iterator[Memory]:
     """The memories of a bank, or of a document, those too that are invalid or have expired."""
     filter = MemoryFilter(now=_BEFORE_ALL, document_id=document_id, include_invalid=True)
-    cursor: str | None = None
-    while True:
-        page = core.graph.list_memories(bank_id, filter, limit=checks.MAX_PAGE, cursor=cursor)
-        yield from page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return
+    return every_memory(core.graph, bank_id, filter)
 
 
 def _only_in(core: Core, bank_id: str, document_id: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from hindsight_integrations.reflect.parts import ReflectParts
 from hindsight_integrations.reflect.ports import Matter
 from hindsight_integrations.reflect.proposals import checked
 from hindsight_integrations.reflect.record import conclusion, encoded, is_drawn, left, told
+from hindsight_integrations.storage.paging import every_memory
 from hindsight_integrations.storage.requests import (
     ChangeSet,
     MemoryFilter,
@@ -28,7 +29,6 @@ TOKENS = 4096
 """Of the memories that an opinion is formed from, at most."""
 
 ATTEMPTS = 3
-_PAGE = 500
 
 
 def form(
@@ -112,20 +112,13 @@ def _matter(
 def _held(parts: ReflectParts, bank_id: str, topic: str, scope: str | None) -> list[Memory]:
     """The opinions that the engine formed on the topic before."""
     filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OPINION}), scope=scope)
-    found: list[Memory] = []
-    cursor: str | None = None
-    while True:
-        page = parts.graph.list_memories(bank_id, filter, limit=_PAGE, cursor=cursor)
-        found += [
-            memory
-            for memory in page.items
-            if is_drawn(memory)
-            and memory.scope == scope
-            and entity_norm(memory.context or "") == entity_norm(topic)
-        ]
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
+    return [
+        memory
+        for memory in every_memory(parts.graph, bank_id, filter)
+        if is_drawn(memory)
+        and memory.scope == scope
+        and entity_norm(memory.context or "") == entity_norm(topic)
+    ]
 
 
 def _applied(parts: ReflectParts, bank: StoredBank, matter: Matter, changes: ChangeSet) -> bool:

@@ -39,6 +39,7 @@ from hindsight_integrations.retain.enrich import record_of
 from hindsight_integrations.retain.ports import Mention
 from hindsight_integrations.retain.request import Stamp, Submission, digest
 from hindsight_integrations.retain.resolve import Resolver
+from hindsight_integrations.storage.paging import every_memory
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
     ChangeSet,
@@ -194,20 +195,14 @@ def _leaving(
     for draft in drafts:
         if not draft.plan.removed:
             continue
-        cursor: str | None = None
         filter = MemoryFilter(
             now=utc_now(), document_id=draft.submission.document_id, include_invalid=True
         )
-        while True:
-            page = graph.list_memories(bank_id, filter, limit=1000, cursor=cursor)
-            leaving |= {
-                memory.id
-                for memory in page.items
-                if all(source.chunk_id in removed for source in memory.sources)
-            }
-            cursor = page.next_cursor
-            if cursor is None:
-                break
+        leaving |= {
+            memory.id
+            for memory in every_memory(graph, bank_id, filter)
+            if all(source.chunk_id in removed for source in memory.sources)
+        }
     return leaving
 
 
