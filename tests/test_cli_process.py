@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from hindsight_integrations.cli.screen import Screen
 from tests.test_cli import runs_on
 
 COMMAND = [sys.executable, "-c", "from hindsight_integrations.cli import main; main()"]
@@ -41,6 +43,17 @@ def test_two_processes_share_a_memory_through_its_folder(tmp_path: Path) -> None
     assert asked.returncode == 0
     assert json.loads(asked.stdout)["memories"][0]["memory"]["text"].startswith("Kasia")
     assert (tmp_path / "hindsight-memory").is_dir()
+
+
+def test_ctrl_c_that_a_library_swallows_still_ends_the_command() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Screen(False).progress("Retaining") as report:
+        report(1, 9)
+        with contextlib.suppress(KeyboardInterrupt):  # as the library does
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            report(2, 9)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.slow

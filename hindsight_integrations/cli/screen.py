@@ -10,6 +10,7 @@ from typing import Protocol
 import typer
 from rich.console import Console, RenderableType
 
+from hindsight_integrations.cli.interrupt import interruptible
 from hindsight_integrations.cli.jsonable import jsonable
 
 
@@ -61,7 +62,7 @@ class Screen:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Report]:
-        """A progress bar, if a terminal is there to show it."""
+        """A progress bar, if a terminal shows it. Moving it ends a command that was interrupted."""
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -78,10 +79,14 @@ class Screen:
             TimeRemainingColumn(),
         )
         hidden = not self._err.is_terminal
-        with Progress(*columns, console=self._err, transient=True, disable=hidden) as bar:
+        with (
+            interruptible() as check,
+            Progress(*columns, console=self._err, transient=True, disable=hidden) as bar,
+        ):
             task = bar.add_task(label, total=None)
 
             def report(done: int, total: int | None, label: str | None = None) -> None:
+                check()
                 bar.update(task, completed=done, total=total, description=label)
 
             yield report

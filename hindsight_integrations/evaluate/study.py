@@ -17,6 +17,7 @@ from hindsight_integrations.evaluate.systems import HindsightSystem
 from hindsight_integrations.language.tokens import Tokenizer
 from hindsight_integrations.model import Memory
 from hindsight_integrations.recall import render
+from hindsight_integrations.recall.candidates import Candidates
 from hindsight_integrations.recall.gathering import gather_pool
 from hindsight_integrations.recall.pack import pack
 from hindsight_integrations.recall.parts import Clock, RecallParts
@@ -92,7 +93,7 @@ class Study:
                 query_time=asked.time,
             )
             found = gather_pool(parts, [stored], request, Clock())
-            same = tuple(shared.setdefault(each.id, each) for each in found.pool.memories)
+            same = Candidates(shared.setdefault(each.id, each) for each in found.pool.memories)
             ids = [each.id for each in same]
             known |= parts.graph.get_memories(bank_id, [id for id in ids if id not in known])
             pool = replace(found.pool, memories=same)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,17 +123,31 @@ def token_coverage(query: TokenMatrix, documents: Sequence[bytes]) -> NDArray[np
     return coverage
 
 
-def token_shares(query: TokenMatrix, documents: Sequence[bytes]) -> NDArray[np.float64]:
+class HeldTokens(NamedTuple):
+    """All tokens of some documents: ids, the number of the document of each, and how many those."""
+
+    ids: NDArray[np.uint16]
+    holders: NDArray[np.intp]
+    documents: int
+
+
+def held_tokens(documents: Sequence[bytes]) -> HeldTokens:
+    """Which tokens these documents hold, given as `compress` made them."""
+    lengths = [len(stored) // _TOKEN.itemsize for stored in documents]
+    ids = np.frombuffer(b"".join(documents), _TOKEN)["id"].copy()  # side by side, for the search
+    return HeldTokens(ids, np.repeat(np.arange(len(documents)), lengths), len(documents))
+
+
+def token_shares(query: TokenMatrix, held: HeldTokens) -> NDArray[np.float64]:
     """What share each token has in the question, (tokens,), summing to 1.
 
     Shares are by inverse document frequency among the documents: ln(1 + (N - n + 0.5) /
     (n + 0.5)) for a token that stands in n of N.
     """
-    lengths = [len(stored) // _TOKEN.itemsize for stored in documents]
-    ids = np.frombuffer(b"".join(documents), _TOKEN)["id"].copy()  # side by side, for the search
-    of = np.repeat(np.arange(len(documents)), lengths)
-    holding = np.array([np.unique(of[ids == token]).size for token in query.ids], np.float64)
-    rarity = np.log1p((len(documents) - holding + 0.5) / (holding + 0.5))
+    holding = np.array(
+        [np.unique(held.holders[held.ids == token]).size for token in query.ids], np.float64
+    )
+    rarity = np.log1p((held.documents - holding + 0.5) / (holding + 0.5))
     shares: NDArray[np.float64] = rarity / rarity.sum()
     return shares
 

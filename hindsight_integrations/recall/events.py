@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from hindsight_integrations.language.interaction import maxsim, token_shares
+from hindsight_integrations.language.interaction import held_tokens, maxsim, token_shares
 from hindsight_integrations.language.lexemes import lexemes
 from hindsight_integrations.language.time import EventAnchor, anchor_window
 from hindsight_integrations.model import Precision, TimeSpan
@@ -84,7 +84,7 @@ def _best(event: Question, candidates: list[Candidate]) -> Candidate | None:
         best = max(candidates, key=lambda each: (float(each.vector @ event.vector), each.id))
         return best if float(best.vector @ event.vector) >= LEAST_COVERAGE else None
     stored = [candidate.interaction for candidate in candidates]
-    scores = maxsim(event.tokens, stored, token_shares(event.tokens, stored))
+    scores = maxsim(event.tokens, stored, token_shares(event.tokens, held_tokens(stored)))
     place = int(scores.argmax())
     return candidates[place] if scores[place] >= LEAST_COVERAGE else None
 

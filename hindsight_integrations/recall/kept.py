@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Generic, TypeVar
 
-from hindsight_integrations.storage.requests import StoredBank
+from hindsight_integrations.recall.candidates import Candidates
+from hindsight_integrations.storage.requests import Candidate, StoredBank
 
 T = TypeVar("T")
 
 KEPT = 5000
 """Memories kept of all banks together: some 40 MB, most of it vectors."""
+
+KEPT_TOGETHER = 8
+"""Small banks kept whole, a megabyte each beside their memories."""
 
 
 class Kept(Generic[T]):
@@ -58,3 +62,25 @@ class Kept(Generic[T]):
                 while len(self._items) > self._limit:
                     self._items.popitem(last=False)
         return {id: found[id] for id in keys if id in found}
+
+
+class KeptCandidates:
+    """Candidates, one by one; and those of the last small banks together."""
+
+    def __init__(self) -> None:
+        self.each: Kept[Candidate] = Kept()
+        self._together: Kept[Candidates] = Kept(KEPT_TOGETHER)
+
+    def all_of(
+        self,
+        bank: StoredBank,
+        ids: Sequence[str],
+        load: Callable[[list[str]], Mapping[str, Candidate]],
+    ) -> Candidates:
+        """Those of the ids that exist, in order, with what was worked out of them before."""
+        name = " ".join(ids)
+
+        def gathered(_: list[str]) -> dict[str, Candidates]:
+            return {name: Candidates(self.each.read(bank, ids, load).values())}
+
+        return self._together.read(bank, [name], gathered)[name]

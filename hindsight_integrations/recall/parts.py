@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from hindsight_integrations.language.encode import TextEncoder
 from hindsight_integrations.language.tokens import Tokenizer
 from hindsight_integrations.model import Memory
-from hindsight_integrations.recall.kept import Kept
+from hindsight_integrations.recall.kept import Kept, KeptCandidates
 from hindsight_integrations.recall.ports import Reranker
 from hindsight_integrations.recall.rank import DEFAULT_WEIGHTS, Weights
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
-from hindsight_integrations.storage.requests import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class RecallParts:
     reranker: Reranker | None = None
     reranking: bool = True
     weights: Weights = DEFAULT_WEIGHTS
-    candidates: Kept[Candidate] = field(default_factory=Kept)
+    candidates: KeptCandidates = field(default_factory=KeptCandidates)
     memories: Kept[Memory] = field(default_factory=Kept)
 
 

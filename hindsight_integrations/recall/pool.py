@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.recall.candidates import Candidates
 from hindsight_integrations.recall.fuse import reciprocal_rank_fusion
-from hindsight_integrations.recall.kept import Kept
+from hindsight_integrations.recall.kept import KeptCandidates
 from hindsight_integrations.recall.ports import ArmHit, BankSearch
 from hindsight_integrations.results import Arm, ArmScore
 from hindsight_integrations.storage.requests import Candidate, LexemeStats, Neighbour
@@ -37,7 +38,8 @@ class Pool:
     """Candidates of one bank or several.
 
     Attributes:
-        memories: what is scored, best fused score first, then neighbours that no arm found.
+        memories: what is scored: a small bank in the order of storing; or the best fused score
+            first, and then neighbours that no arm found.
         fused: reciprocal rank fusion score of each; 0 for a neighbour.
         arms: which arms found each, and how.
         around: positions in the pool of the neighbours at `OFFSETS` of each, -1 where there is
@@ -46,7 +48,7 @@ class Pool:
         named: ids of the entities that the question names.
     """
 
-    memories: tuple[Candidate, ...]
+    memories: Candidates
     fused: NDArray[np.float64]
     arms: tuple[tuple[ArmScore, ...], ...]
     around: NDArray[np.intp]
@@ -62,7 +64,7 @@ def gather(
     rankings: Mapping[Arm, Sequence[ArmHit]],
     named: Sequence[str],
     rrf_k: int,
-    kept: Kept[Candidate],
+    kept: KeptCandidates,
     *,
     whole: bool,
 ) -> Pool:
@@ -79,9 +81,12 @@ def gather(
         if whole
         else None
     )
-    ids = dict.fromkeys(chosen)
-    ids |= dict.fromkeys(_beside(request, chosen, beside) if everything is None else everything)
-    memories = tuple(kept.read(request.bank, ids, partial(_load, request)).values())
+    load = partial(_load, request)
+    if everything is None:
+        ids = dict.fromkeys([*chosen, *_beside(request, chosen, beside)])
+        memories = Candidates(kept.each.read(request.bank, ids, load).values())
+    else:
+        memories = kept.all_of(request.bank, everything, load)
     scores = _arm_scores(rankings)
     return Pool(
         memories=memories,
@@ -105,7 +110,7 @@ def join(pools: Sequence[Pool]) -> Pool:
         for lexeme, count in pool.stats.frequency.items():
             frequency[lexeme] = frequency.get(lexeme, 0) + count
     return Pool(
-        memories=tuple(memory for pool in pools for memory in pool.memories),
+        memories=Candidates(memory for pool in pools for memory in pool.memories),
         fused=np.concatenate([pool.fused for pool in pools]),
         arms=tuple(arms for pool in pools for arms in pool.arms),
         around=np.concatenate(

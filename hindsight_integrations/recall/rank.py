@@ -158,7 +158,7 @@ def rank(pool: Pool, question: Question, head: int, weights: Weights) -> Ranking
     sheet = _Sheet(len(pool))
     dense = _cosines(pool, question)
     lexical = _bm25(pool, question)
-    passages = 1.0 - float(conversation.in_conversation(pool).mean())
+    passages = 1.0 - float(pool.memories.speaking.mean())
     sheet.add("meaning", dense, passages * weights.meaning * standardise(dense))
     sheet.add("terms", lexical, weights.terms * standardise(lexical))
     fit = date_fit(pool, question)
@@ -168,9 +168,8 @@ def rank(pool: Pool, question: Question, head: int, weights: Weights) -> Ranking
     relevance = np.clip(dense, 0.0, 1.0)
     if question.tokens is not None and len(question.tokens.ids):
         first = np.argsort(-sheet.total, kind="stable")[:head]
-        stored = [memory.interaction for memory in pool.memories]
-        importance = token_shares(question.tokens, stored)
-        coverage = token_coverage(question.tokens, [stored[i] for i in first])
+        importance = token_shares(question.tokens, pool.memories.tokens)
+        coverage = token_coverage(question.tokens, [pool.memories[i].interaction for i in first])
         interaction = coverage @ importance
         spread_out = _extrapolate(interaction, first, dense, lexical)
         relevance = np.clip((dense + spread_out) / 2, 0.0, 1.0)
@@ -244,8 +243,7 @@ def date_fit(pool: Pool, question: Question) -> Scores:
 
 
 def _cosines(pool: Pool, question: Question) -> Scores:
-    vectors = np.stack([memory.vector for memory in pool.memories])
-    return (vectors @ question.vector).astype(np.float64)
+    return (pool.memories.vectors @ question.vector).astype(np.float64)
 
 
 def _bm25(pool: Pool, question: Question) -> Scores:
@@ -271,7 +269,7 @@ def _add_conversation(
     fit: Scores,
     weights: Weights,
 ) -> None:
-    if not conversation.in_conversation(pool).any():
+    if not pool.memories.speaking.any():
         return
     near, far = conversation.surroundings(pool, over_max(lexical), np.clip(dense, 0.0, None))
     sheet.add("neighbours", near, weights.neighbours * near)
@@ -281,13 +279,13 @@ def _add_conversation(
         # However much it was about the matter, it was not held in the time that is asked for.
         session = np.where(session > 0, session * fit, session)
     sheet.add("session", session, weights.session * session)
-    substance = conversation.substance(pool)
+    substance = pool.memories.substance
     sheet.add("substance", substance, weights.substance * substance)
     speaker = conversation.speaker_named(pool, question.text)
     sheet.add("speaker", speaker, weights.speaker * speaker)
-    asks = conversation.asks(pool)
+    asks = pool.memories.asking
     sheet.add("asks", asks, weights.asks * asks)
-    answers = conversation.answers(pool, asks, over_max(lexical), over_max(dense))
+    answers = conversation.answers(pool, over_max(lexical), over_max(dense))
     sheet.add("answers", answers, weights.answers * answers)
 
 

@@ -17,6 +17,7 @@ from hindsight_integrations.language.embed import TokenEncoder
 from hindsight_integrations.language.encode import SLICE
 from hindsight_integrations.language.interaction import (
     compress,
+    held_tokens,
     maxsim,
     token_matrix,
     token_shares,
@@ -52,7 +53,9 @@ class LateInteraction:
             texts += compress(encoded.token_vectors, encoded.token_ids)
         asked = self.encoder.encode([query])
         question = token_matrix(asked.token_vectors[0], asked.token_ids[0])
-        return maxsim(question, texts, token_shares(question, texts)).astype(np.float64)
+        return maxsim(question, texts, token_shares(question, held_tokens(texts))).astype(
+            np.float64
+        )
 
 
 def checked_scores(reranker: Reranker, query: str, memories: Sequence[Memory]) -> Scores:
