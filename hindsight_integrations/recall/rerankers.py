@@ -53,9 +53,8 @@ class LateInteraction:
             texts += compress(encoded.token_vectors, encoded.token_ids)
         asked = self.encoder.encode([query])
         question = token_matrix(asked.token_vectors[0], asked.token_ids[0])
-        return maxsim(question, texts, token_shares(question, held_tokens(texts))).astype(
-            np.float64
-        )
+        shares = token_shares(question, held_tokens(texts))
+        return maxsim(question, texts, shares).astype(np.float64)
 
 
 def checked_scores(reranker: Reranker, query: str, memories: Sequence[Memory]) -> Scores:
