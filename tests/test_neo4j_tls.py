@@ -44,6 +44,12 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
 
 
+@pytest.fixture
+def trusted(authority: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate's authority is known."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority[0]))
+
+
 def refusal(folder: Path, uri: str) -> str:
     """What is said when no memory can be opened; the password is not."""
     with pytest.raises(StoreUnavailableError) as caught:
@@ -57,14 +63,10 @@ def refusal(folder: Path, uri: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["neo4j+s", "neo4j+ssc", "bolt+s", "bolt+ssc"])
 def test_a_memory_over_tls_is_used_like_any_other(
-    server: Server,
-    authority: tuple[Path, Path],
-    scheme: str,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    server: Server, scheme: str, folder: Path, request: pytest.FixtureRequest
 ) -> None:
     if scheme.endswith("+s"):  # the others take any certificate
-        monkeypatch.setenv("SSL_CERT_FILE", str(authority[0]))
+        request.getfixturevalue("trusted")
     uri = f"{scheme}://127.0.0.1:{server.port}"
     with Hindsight(folder, graph=uri, settings=Settings(consolidate=False)) as memory:
         assert uri in repr(memory)
@@ -83,15 +85,11 @@ def test_a_certificate_of_nobody_known_is_refused_with_what_to_do(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("scheme", ["neo4j+s", "bolt+s"])
 def test_a_certificate_of_another_host_is_refused_with_what_to_do(
-    server: Server,
-    authority: tuple[Path, Path],
-    scheme: str,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    server: Server, scheme: str, folder: Path
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority[0]))
     said = refusal(folder, f"{scheme}://localhost:{server.port}")
     assert "give the host that it was made for" in said
 
