@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.errors import InvalidInputError, StoreCorruptError
+from hindsight_integrations.language.blas import one_core
 from hindsight_integrations.language.embed import TokenEncoder, Vectors, unit_rows
 from hindsight_integrations.language.minilm import MiniLM
 
@@ -80,8 +81,8 @@ def compress(
     """
     if not token_vectors:
         return []
-    # One product for all texts: for each alone, starting the threads costs more than the work.
-    matrix = token_matrix(np.concatenate(token_vectors), np.concatenate(token_ids))
+    with one_core():
+        matrix = token_matrix(np.concatenate(token_vectors), np.concatenate(token_ids))
     levels = np.floor(matrix.vectors / _STEP) + _LEVELS // 2
     levels = np.clip(levels, 0, _LEVELS - 1).astype(np.uint8)
     tokens = np.empty(len(matrix.ids), _TOKEN)

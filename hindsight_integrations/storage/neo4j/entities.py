@@ -173,9 +173,10 @@ def similar(tx: ManagedTransaction, bank: BankKey, name: str, limit: int) -> lis
     searches = [{"gram": gram, "listed": lucene.query(bank, grams=[gram])} for gram in sharing]
     for gram, other in gather(tx, _SHARING, searches, most=_COMMON):
         sharing[gram].append(other)
-    found = [gram for gram in sharing if sharing[gram] and gram in trigrams(norm)]
+    runs = trigrams(norm)
+    found = [gram for gram in sharing if sharing[gram] and gram in runs]
     rarest = heapq.nsmallest(RAREST_TRIGRAMS, found, key=lambda gram: len(sharing[gram]))
-    chosen = [*rarest, *(gram for gram in sharing if gram not in trigrams(norm))]
+    chosen = [*rarest, *(gram for gram in sharing if gram not in runs)]
     norms = set().union(*(sharing[gram] for gram in chosen))
     best: defaultdict[str, float] = defaultdict(float)
     for other, id in gather(

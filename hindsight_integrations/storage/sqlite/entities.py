@@ -129,9 +129,10 @@ def similar(cursor: sqlite3.Cursor, bank: BankRange, name: str, limit: int) -> l
     """Entities whose names share a rare trigram or a word with `name`, likeliest first."""
     norm = entity_norm(name)
     sharing = {gram: _names_with(cursor, bank, gram) for gram in sorted(grams_of(norm))}
-    found = [gram for gram in sharing if sharing[gram] and gram in trigrams(norm)]
+    runs = trigrams(norm)
+    found = [gram for gram in sharing if sharing[gram] and gram in runs]
     rarest = heapq.nsmallest(RAREST_TRIGRAMS, found, key=lambda gram: len(sharing[gram]))
-    chosen = [*rarest, *(gram for gram in sharing if gram not in trigrams(norm))]
+    chosen = [*rarest, *(gram for gram in sharing if gram not in runs)]
     best: defaultdict[tuple[str, int], float] = defaultdict(float)
     for id, key, other in cursor.execute(
         "SELECT e.id, e.key, n.norm FROM names n JOIN entities e ON e.key = n.entity "
