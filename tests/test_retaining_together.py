@@ -14,8 +14,8 @@ import pytest
 from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.errors import StoreError
 from hindsight_integrations.model import Entity, Memory
-from hindsight_integrations.retain import pipeline
 from hindsight_integrations.retain.ports import Fact, Passage
+from hindsight_integrations.storage import attempts
 from hindsight_integrations.storage.chroma_vectors import ChromaVectors
 from hindsight_integrations.storage.neo4j import Neo4jGraph
 from hindsight_integrations.storage.ports import GraphStore
@@ -180,6 +180,17 @@ def test_a_memory_that_is_forgotten_while_it_is_repeated_is_stored_again(
         assert [m.id for m in everything(memory)] == [second.id]
 
 
+def test_what_repeats_a_memory_that_is_corrected_meanwhile_is_stored_itself(
+    other: Hindsight, tmp_path: Path
+) -> None:
+    (first,) = other.retain("b", "Bees sleep in winter.").stored
+    correcting = partial(other.memories.update, "b", first.id, text="Bees sleep at night.")
+    with overtaken(tmp_path, [correcting]) as memory:
+        memory.retain("b", "Bees sleep in winter.", document_id="again")
+        texts = {m.text: m.proof_count for m in everything(memory)}
+        assert texts == {"Bees sleep at night.": 1, "Bees sleep in winter.": 1}
+
+
 def test_one_who_is_always_too_late_is_told_so_and_stores_nothing(
     other: Hindsight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +198,7 @@ def test_one_who_is_always_too_late_is_told_so_and_stores_nothing(
         return other.retain("b", f"Heron{n} has left.", document_id="d", update_mode="append")
 
     write(0)
-    monkeypatch.setattr(pipeline, "ATTEMPTS", 3)
+    monkeypatch.setattr(attempts, "ATTEMPTS", 3)
     with overtaken(tmp_path, (partial(write, n) for n in count(1))) as memory:
         with pytest.raises(StoreError, match="another writer"):
             memory.retain("b", "This is mine.", document_id="d", update_mode="append")

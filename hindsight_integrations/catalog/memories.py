@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 from hindsight_integrations import checks
 from hindsight_integrations.asynchronous import twin
+from hindsight_integrations.catalog.changing import change
 from hindsight_integrations.catalog.entities import find_entity
 from hindsight_integrations.core import Core
 from hindsight_integrations.errors import (
@@ -25,6 +26,7 @@ from hindsight_integrations.storage.requests import (
     EntityNames,
     MemoryFilter,
     MemoryRecord,
+    StoredBank,
 )
 from hindsight_integrations.storage.values import is_conclusion
 
@@ -98,35 +100,41 @@ class Memories:
 
         A new text is read anew: its times and entities, its terms and its vector.
         """
-        record = self._record(bank_id, memory_id)
-        old = record.memory
-        wanted = replace(
-            old,
-            text=old.text
-            if text is None
-            else checks.content(text, self._core.settings.max_content_chars),
-            type=old.type if type is None else checks.memory_type(type),
-            tags=old.tags if tags is None else checks.tags(tags),
-            metadata=old.metadata if metadata is None else checks.metadata(metadata),
-            confidence=old.confidence if confidence is None else checks.confidence(confidence),
-        )
-        return self._replace(bank_id, record, wanted, "update", reason)
+        if text is not None:
+            text = checks.content(text, self._core.settings.max_content_chars)
+        kind = None if type is None else checks.memory_type(type)
+        labels = None if tags is None else checks.tags(tags)
+        details = None if metadata is None else checks.metadata(metadata)
+        sure = None if confidence is None else checks.confidence(confidence)
+
+        def corrected(old: Memory) -> Memory:
+            return replace(
+                old,
+                text=old.text if text is None else text,
+                type=kind or old.type,
+                tags=old.tags if labels is None else labels,
+                metadata=old.metadata if details is None else details,
+                confidence=old.confidence if sure is None else sure,
+            )
+
+        return self._change(bank_id, memory_id, corrected, "update", reason)
 
     def invalidate(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
         """Hold a memory to be wrong from now on: kept, never recalled, until `restore`."""
-        record = self._record(bank_id, memory_id)
-        wanted = replace(
-            record.memory,
-            invalidated_at=record.memory.invalidated_at or utc_now(),
-            invalidated_because=reason,
-        )
-        return self._replace(bank_id, record, wanted, "invalidate", reason)
+
+        def withdrawn(old: Memory) -> Memory:
+            since = old.invalidated_at or utc_now()
+            return replace(old, invalidated_at=since, invalidated_because=reason)
+
+        return self._change(bank_id, memory_id, withdrawn, "invalidate", reason)
 
     def restore(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
         """Take an invalidation back."""
-        record = self._record(bank_id, memory_id)
-        wanted = replace(record.memory, invalidated_at=None, invalidated_because=None)
-        return self._replace(bank_id, record, wanted, "restore", reason)
+
+        def valid(old: Memory) -> Memory:
+            return replace(old, invalidated_at=None, invalidated_because=None)
+
+        return self._change(bank_id, memory_id, valid, "restore", reason)
 
     def history(self, bank_id: str, memory_id: str) -> list[Change]:  # type: ignore[valid-type]
         """What was changed of a memory, oldest first; nothing is left of one that was deleted."""
@@ -140,15 +148,22 @@ class Memories:
             raise MemoryNotFoundError(f"bank {bank_id!r} has no memory {memory_id!r}")
         return found[memory_id]
 
-    def _replace(
-        self, bank_id: str, record: MemoryRecord, wanted: Memory, action: str, reason: str | None
+    def _change(
+        self,
+        bank_id: str,
+        memory_id: str,
+        corrected: Callable[[Memory], Memory],
+        action: str,
+        reason: str | None,
     ) -> Memory:
         core = self._core
-        bank = core.bank(bank_id)
-        old = record.memory
-        now = utc_now()
-        with core.lock(bank.key):
-            changed = amended(core.retaining, bank_id, record, replace(wanted, updated_at=now))
+
+        def make(bank: StoredBank) -> tuple[ChangeSet, Memory]:
+            record, now = self._record(bank_id, memory_id), utc_now()
+            old = record.memory
+            wanted = replace(corrected(old), updated_at=now)
+            changed = amended(core.retaining, bank_id, record, wanted)
+            new = changed.record.memory
             changes = ChangeSet(
                 bank_id,
                 entities=changed.created,
@@ -156,17 +171,18 @@ class Memories:
                 replaced=(changed.record,),
                 history=tuple(
                     Change(old.id, action, name, _shown(before), _shown(after), now, reason)
-                    for name, before, after in _differences(old, changed.record.memory)
+                    for name, before, after in _differences(old, new)
                 ),
                 # What the user made of a conclusion stands until there is new evidence.
                 reflected=(old.id,) if is_conclusion(old) else (),
             )
-            invalid = {old.id} if wanted.invalidated_at else set()
+            invalid = {old.id} if new.invalidated_at else set()
             anew = rewritten(core.reflecting, bank, invalid, {old.id: changed.record})
-            core.graph.apply(anew.joined_to(changes))
-        core.flush()
+            return anew.joined_to(changes), new
+
+        memory, _ = change(core, checks.bank_id(bank_id), make)
         core.reflect_later(bank_id)
-        return changed.record.memory
+        return memory
 
     aget = twin(get)
     alist = twin(list)
@@ -180,12 +196,13 @@ def forget(
     core: Core, bank_id: str, ids: str | Sequence[str], document_id: str | None
 ) -> tuple[str, ...]:
     """Delete memories, by id or with a document; see `Hindsight.forget`."""
-    bank = core.bank(checks.bank_id(bank_id))
+    core.bank(checks.bank_id(bank_id))
     wanted = [ids] if isinstance(ids, str) else [*ids]
     wanted = [checks.label("a memory id", memory_id) for memory_id in wanted]
     if not wanted and document_id is None:
         raise InvalidInputError("nothing to forget was named; give ids, or a document_id")
-    with core.lock(bank.key):
+
+    def make(bank: StoredBank) -> tuple[ChangeSet, None]:
         known = core.graph.get_memories(bank_id, wanted)
         if missing := [memory_id for memory_id in wanted if memory_id not in known]:
             raise MemoryNotFoundError(
@@ -207,8 +224,9 @@ def forget(
                 core.graph, bank.bank, leaving | {*anew.removed}, changed, core.tokenizer
             ),
         )
-        gone = core.graph.apply(anew.joined_to(changes))
-    core.flush()
+        return anew.joined_to(changes), None
+
+    _, gone = change(core, bank_id, make)
     return gone
 
 

@@ -28,6 +28,7 @@ from hindsight_integrations.moving.parts import (
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
     MemoryFilter,
+    StoredBank,
 )
 from hindsight_integrations.storage.values import is_conclusion
 
@@ -64,10 +65,10 @@ def export_bank(
 ) -> ExportResult:
     """Write a bank into a file; see `Banks.export`."""
     started = time.perf_counter()
-    stored = core.stored_bank(checks.bank_id(bank_id))
-    header = Header(SCHEMA, __version__, stored.embedder, stored.bank)
-    with core.lock(stored.key), writing(path) as out:
-        writer = Writer(out, header)
+    key = core.stored_bank(checks.bank_id(bank_id)).key
+    with core.lock(key), writing(path) as out:
+        stored = core.stored_bank(bank_id)
+        writer = Writer(out, Header(SCHEMA, __version__, stored.embedder, stored.bank))
         expected = stored_counts(core.graph.bank_stats(bank_id))
         for batch in batches(_parts(core.graph, bank_id)):
             for part in batch:
@@ -75,6 +76,7 @@ def export_bank(
             if progress is not None:
                 progress(sum(writer.counts[name] for name in expected), sum(expected.values()))
         _check_complete(bank_id, expected, writer.counts)
+        _check_unchanged(stored, core.stored_bank(bank_id))
         end = writer.end()
     return ExportResult(
         bank_id, os.fspath(path), end.counts, end.sha256, time.perf_counter() - started
@@ -120,6 +122,14 @@ def _links_from(graph: GraphStore, bank_id: str, ids: list[str]) -> list[Link]:
         (link for link in links if link.source_id in place),
         key=lambda link: (place[link.source_id], link.kind, link.target_id),
     )
+
+
+def _check_unchanged(before: StoredBank, after: StoredBank) -> None:
+    if (before.key, before.edition) != (after.key, after.edition):
+        raise StoreError(
+            f"memories of bank {before.bank.id!r} were changed by another process while they were "
+            "written out; export it again"
+        )
 
 
 def _check_complete(bank_id: str, expected: Mapping[str, int], found: Mapping[str, int]) -> None:

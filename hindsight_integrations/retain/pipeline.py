@@ -10,15 +10,12 @@ Then it is compared anew, under the lock, and the models read only what they hav
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import count
 
 import numpy as np
 
-from hindsight_integrations.errors import ConflictError, NotFoundError, StoreError
+from hindsight_integrations.errors import ConflictError, HindsightError, NotFoundError, StoreError
 from hindsight_integrations.model import Document, Link, Memory, TimeSpan, utc_now
 from hindsight_integrations.naming import new_id
 from hindsight_integrations.results import RetainResult, Skipped, SkipReason
@@ -39,6 +36,7 @@ from hindsight_integrations.retain.enrich import record_of
 from hindsight_integrations.retain.ports import Mention
 from hindsight_integrations.retain.request import Stamp, Submission, digest
 from hindsight_integrations.retain.resolve import Resolver
+from hindsight_integrations.storage.attempts import attempts
 from hindsight_integrations.storage.paging import every_memory
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
@@ -53,11 +51,6 @@ from hindsight_integrations.storage.values import DRAWN
 
 _AROUND = 200
 """Earlier memories looked at for temporal links."""
-ATTEMPTS = 30
-"""How often what other processes keep changing is compared anew, before it is given up."""
-_PAUSE = 0.1
-"""Seconds by which the longest wait between two attempts grows with each. How long one waits is
-random, so that of several processes each gets its turn: eight at once took up to 14 attempts."""
 
 
 def retain(
@@ -78,7 +71,8 @@ def retain(
     bank_id = bank.bank.id
     drafts = [read_draft(parts, bank_id, submission) for submission in submissions]
     readings: Readings = {}
-    for attempt in count(1):
+    overtaken: HindsightError | None = None
+    for attempt in attempts():
         readings |= read_pieces(parts, bank_id, drafts, unread(drafts, readings))
         with parts.lock(bank.key):
             if attempt > 1:
@@ -88,12 +82,12 @@ def retain(
                     result = _store(parts, bank, drafts, readings, mark)
                     break
             except (ConflictError, NotFoundError) as error:
-                if attempt >= ATTEMPTS:
-                    raise StoreError(
-                        f"another writer kept changing what this one builds on ({error}); "
-                        "retain it again, or have one writer a document"
-                    ) from error
-        time.sleep(random.uniform(0, attempt * _PAUSE))
+                overtaken = error
+    else:
+        raise StoreError(
+            f"another writer kept changing what this one builds on ({overtaken}); retain it again, "
+            "or have one writer a document"
+        ) from overtaken
     parts.flush()
     return result
 
@@ -108,6 +102,7 @@ def _store(
     """Resolve, fold, link and commit; under the bank's lock."""
     bank_id = bank.bank.id
     now = utc_now()
+    there = parts.graph.get_bank(bank_id)
     statements = [statements_of(n, draft, readings) for n, draft in enumerate(drafts)]
     flat = [statement for group in statements for statement in group]
     resolution = Resolver(parts.graph, bank_id, parts.settings.entity_match).resolve(
@@ -132,6 +127,8 @@ def _store(
         ChangeSet(
             bank_id=bank_id,
             expected=tuple(draft.expected for draft in drafts),
+            # What says the same may have been corrected meanwhile; new memories do not care.
+            edition=there.edition if there and folded.sources else None,
             remove_chunks=tuple(removed),
             documents=tuple(_document(bank_id, draft, now) for draft in drafts),
             chunks=tuple(c for draft in drafts for c in new_chunks(draft)),

@@ -22,6 +22,10 @@ from hindsight_integrations.storage.requests import MemoryRecord
 K = TypeVar("K")
 
 
+class OvertakenError(ConflictError):
+    """Another writer was quicker: what a change set was made from has changed. Make it anew."""
+
+
 def check_new(bank_id: str, ids: Sequence[str], taken: Collection[str]) -> None:
     """Raise `ConflictError` if a new memory is there already, or twice in the change set."""
     for id in taken:
@@ -33,12 +37,20 @@ def check_new(bank_id: str, ids: Sequence[str], taken: Collection[str]) -> None:
 def check_unchanged(
     bank_id: str, expected: Sequence[tuple[str, str | None]], there: Mapping[str, str]
 ) -> None:
-    """Raise `ConflictError` if a document has not the fingerprint that is expected of it."""
+    """Raise `OvertakenError` if a document has not the fingerprint that is expected of it."""
     for id, fingerprint in expected:
         if there.get(id) != fingerprint:
-            raise ConflictError(
+            raise OvertakenError(
                 f"document {id!r} of bank {bank_id!r} was changed meanwhile; read it again"
             )
+
+
+def check_edition(bank_id: str, expected: int, there: int) -> None:
+    """Raise `OvertakenError` if the bank is of another edition than is expected of it."""
+    if there != expected:
+        raise OvertakenError(
+            f"memories of bank {bank_id!r} were changed meanwhile; read them again"
+        )
 
 
 def check_there(bank_id: str, ids: Sequence[str], there: Collection[str]) -> None:

@@ -96,6 +96,9 @@ class GraphStore(Protocol):
 
         Returns:
             The ids of the memories that went, named or for want of a source.
+
+        Raises:
+            OvertakenError: what the change set was made from has changed; nothing was stored.
         """
         ...
 

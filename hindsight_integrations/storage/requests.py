@@ -207,13 +207,14 @@ class ChangeSet:
     (unless it is a conclusion itself), replaced or named in `unreflected`, and a conclusion also
     once it lost a source or a memory it rests on was replaced.
 
-    `expected` is what the change set was made from: ids of documents with the fingerprint each
-    had, None for one that was not there. If one is another by now, whoever changed it, all is
-    refused with `ConflictError`.
+    `expected` and `edition` are what the change set was made from: ids of documents with the
+    fingerprint each had, None for one that was not there; and the edition that the bank had, if
+    any counts. If one is another by now, whoever changed it, all is refused with `OvertakenError`.
     """
 
     bank_id: str
     expected: tuple[tuple[str, str | None], ...] = ()
+    edition: int | None = None
     remove_documents: tuple[str, ...] = ()
     remove_chunks: tuple[str, ...] = ()
     remove_memories: tuple[str, ...] = ()

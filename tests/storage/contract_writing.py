@@ -26,6 +26,7 @@ from hindsight_integrations.model import (
     Source,
     TimeSpan,
 )
+from hindsight_integrations.storage.conditions import OvertakenError
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import (
     ChangeSet,
@@ -397,3 +398,21 @@ class WritingContract:
             expected=(("e", "two"), ("new", None), ("d", "one")),
         )
         keep(graph, expected=(("d", "three"), ("new", "four"), ("e", None)))
+
+    def test_a_change_set_is_refused_if_the_bank_is_not_of_the_edition_expected(
+        self, graph: GraphStore
+    ) -> None:
+        def edition() -> int:
+            stored = graph.get_bank("b")
+            assert stored is not None
+            return stored.edition
+
+        keep(graph, record("m", "as it was"))
+        before = edition()
+        keep(graph, record("another"))
+        keep(graph, replaced=(record("m", "as it is"),), edition=before)
+        with pytest.raises(OvertakenError, match="changed meanwhile"):
+            keep(graph, record("late"), remove_memories=("m",), edition=before)
+        assert [m.text for m in graph.get_memories("b", ["m", "late"]).values()] == ["as it is"]
+        keep(graph, remove_memories=("m",), edition=edition())
+        assert graph.get_memories("b", ["m"]) == {}

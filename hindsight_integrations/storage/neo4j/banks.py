@@ -77,6 +77,13 @@ def replace(tx: ManagedTransaction, bank: BankKey, new: Bank) -> None:
     run(tx, "MATCH (b:Bank {key: $key}) SET b += $bank", key=bank.key, bank=bank_properties(new))
 
 
+def edition(tx: ManagedTransaction, bank: BankKey) -> int:
+    """How often what is stored of its memories was changed."""
+    read = "MATCH (b:Bank {key: $key}) RETURN coalesce(b.edition, 0)"
+    ((found,),) = run(tx, read, key=bank.key)
+    return int(found)
+
+
 def alter(tx: ManagedTransaction, bank: BankKey) -> None:
     """Raise the bank's edition: what was read of its memories may be true no more."""
     raised = "SET b.edition = coalesce(b.edition, 0) + 1"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hindsight_integrations.model import Change, MemoryType
 from hindsight_integrations.storage.conditions import (
+    check_edition,
     check_new,
     check_there,
     check_unchanged,
@@ -47,8 +48,9 @@ def apply(tx: ManagedTransaction, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set inside the caller's transaction; returns the ids of memories that went.
 
     Raises:
-        ConflictError: a document is not the one expected, a new memory's id is taken, a new name
-            is another entity's, or nothing that supports a conclusion is left.
+        OvertakenError: what it was made from has changed.
+        ConflictError: a new memory's id is taken, a new name is another entity's, or nothing that
+            supports a conclusion is left.
         MemoryNotFoundError: a memory to replace, or to add a source to, does not exist.
         EntityNotFoundError: a memory mentions, or a new name is for, an entity that neither the
             bank nor the change set has.
@@ -56,6 +58,8 @@ def apply(tx: ManagedTransaction, changes: ChangeSet) -> tuple[str, ...]:
     bank = lock_bank(tx, changes.bank_id)
     found = documents.fingerprints(tx, bank, [id for id, _ in changes.expected])
     check_unchanged(bank.id, changes.expected, found)
+    if changes.edition is not None:
+        check_edition(bank.id, changes.edition, banks.edition(tx, bank))
     gone, bereft = removal.remove_named(tx, bank, changes)
     documents.store_documents(tx, bank, changes.documents)
     documents.store_chunks(tx, bank, changes.chunks)

@@ -96,6 +96,12 @@ def replace(cursor: sqlite3.Cursor, bank: Bank) -> None:
     )
 
 
+def edition(cursor: sqlite3.Cursor, bank: BankRange) -> int:
+    """How often what is stored of its memories was changed."""
+    ((found,),) = cursor.execute("SELECT edition FROM banks WHERE no = ?", (bank.no,))
+    return int(found)
+
+
 def alter(cursor: sqlite3.Cursor, bank: BankRange) -> None:
     """Raise the bank's edition: what was read of its memories may be true no more."""
     cursor.execute("UPDATE banks SET edition = edition + 1 WHERE no = ?", (bank.no,))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hindsight_integrations.model import Change, Source
 from hindsight_integrations.storage.conditions import (
+    check_edition,
     check_new,
     check_there,
     check_unchanged,
@@ -53,8 +54,9 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set inside the caller's transaction; returns the ids of memories that went.
 
     Raises:
-        ConflictError: a document is not the one expected, a new memory's id is taken, a new name
-            is another entity's, or nothing that supports a conclusion is left.
+        OvertakenError: what it was made from has changed.
+        ConflictError: a new memory's id is taken, a new name is another entity's, or nothing that
+            supports a conclusion is left.
         MemoryNotFoundError: a memory to replace, or to add a source to, does not exist.
         EntityNotFoundError: a memory mentions, or a new name is for, an entity that neither the
             bank nor the change set has.
@@ -62,6 +64,8 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     bank = find_bank(cursor, changes.bank_id)
     found = documents.fingerprints(cursor, bank, [id for id, _ in changes.expected])
     check_unchanged(bank.id, changes.expected, found)
+    if changes.edition is not None:
+        check_edition(bank.id, changes.edition, banks.edition(cursor, bank))
     gone, bereft = removal.remove_named(cursor, bank, changes)
     documents.store_documents(cursor, bank, changes.documents)
     documents.store_chunks(cursor, bank, changes.chunks)

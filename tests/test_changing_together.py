@@ -1,0 +1,126 @@
+"""Corrections and deletions while another process writes to the same bank: nothing is undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hindsight_integrations import Hindsight, Settings
+from hindsight_integrations.errors import StoreError
+from hindsight_integrations.model import Entity, Memory
+from hindsight_integrations.retain.ports import Fact, Passage
+from hindsight_integrations.storage import attempts
+from hindsight_integrations.storage.chroma_vectors import ChromaVectors
+from hindsight_integrations.storage.sqlite import SqliteGraph
+
+FERRY = "The ferry leaves pier four at noon."
+
+
+class Interrupted:
+    """An extractor that makes every text a fact, and first lets another process write."""
+
+    id = "interrupted/1"
+
+    def __init__(self) -> None:
+        self.then: Callable[[], object] = lambda: None
+
+    def extract(self, passages: Sequence[Passage], known: Mapping[str, Entity]) -> list[list[Fact]]:
+        self.then()
+        return [[Fact(passage.text)] for passage in passages]
+
+
+@contextmanager
+def opened(file: Path, extractor: Interrupted | None = None) -> Iterator[Hindsight]:
+    """An engine of its own, as another process has: no lock is shared but the store's."""
+    with Hindsight(
+        graph=SqliteGraph(file),
+        vectors=ChromaVectors.in_memory(),
+        settings=Settings(consolidate=False),
+        extractor=extractor,
+    ) as memory:
+        yield memory
+
+
+@pytest.fixture
+def extractor() -> Interrupted:
+    return Interrupted()
+
+
+@pytest.fixture
+def mine(tmp_path: Path, extractor: Interrupted) -> Iterator[Hindsight]:
+    with opened(tmp_path / "graph.sqlite3", extractor) as memory:
+        memory.retain("b", FERRY, document_id="timetable")
+        yield memory
+
+
+@pytest.fixture
+def theirs(tmp_path: Path, mine: Hindsight) -> Iterator[Hindsight]:
+    with opened(tmp_path / "graph.sqlite3") as memory:
+        yield memory
+
+
+def only(memory: Hindsight) -> Memory:
+    (found,) = memory.memories.list("b").items
+    return found
+
+
+def test_a_correction_keeps_what_is_said_again_meanwhile(
+    mine: Hindsight, theirs: Hindsight, extractor: Interrupted
+) -> None:
+    def say_it_again() -> None:
+        extractor.then = lambda: None
+        theirs.retain("b", FERRY, document_id="poster")
+
+    extractor.then = say_it_again
+    mine.memories.update("b", only(mine).id, text="The ferry leaves pier four at one.")
+    corrected = only(theirs)
+    assert corrected.text == "The ferry leaves pier four at one."
+    assert [source.document_id for source in corrected.sources] == ["timetable", "poster"]
+
+
+def test_of_two_corrections_the_later_stands_and_both_are_in_the_history(
+    mine: Hindsight, theirs: Hindsight, extractor: Interrupted
+) -> None:
+    def label_it() -> None:
+        extractor.then = lambda: None
+        theirs.memories.update("b", only(theirs).id, tags=["harbour"])
+
+    extractor.then = label_it
+    mine.memories.update("b", only(mine).id, text="The ferry leaves pier five at noon.")
+    stands = only(mine)
+    assert (stands.text, stands.tags) == ("The ferry leaves pier five at noon.", ("harbour",))
+    changed = [(change.field, change.old) for change in mine.memories.history("b", stands.id)]
+    assert changed == [("tags", ""), ("text", FERRY)]
+
+
+def test_who_is_always_too_late_is_told_so_and_changes_nothing(
+    mine: Hindsight, theirs: Hindsight, extractor: Interrupted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempts, "ATTEMPTS", 3)
+    turns: list[str] = []
+
+    def relabel() -> None:
+        turns.append(f"turn {len(turns)}")
+        theirs.memories.update("b", only(theirs).id, tags=[turns[-1]])
+
+    extractor.then = relabel
+    with pytest.raises(StoreError, match="other processes kept changing"):
+        mine.memories.update("b", only(mine).id, text="The ferry leaves pier five at noon.")
+    assert len(turns) == 3
+    assert (only(mine).text, only(mine).tags) == (FERRY, ("turn 2",))
+
+
+def test_an_export_during_which_another_process_corrects_a_memory_is_refused(
+    mine: Hindsight, theirs: Hindsight, tmp_path: Path
+) -> None:
+    def correct(done: int, total: int | None) -> None:
+        theirs.memories.update("b", only(theirs).id, tags=["harbour"])
+
+    with pytest.raises(StoreError, match="changed by another process"):
+        mine.banks.export("b", tmp_path / "b.jsonl", progress=correct)
+    assert not (tmp_path / "b.jsonl").exists()
+    mine.banks.export("b", tmp_path / "b.jsonl")
+    assert "harbour" in (tmp_path / "b.jsonl").read_text(encoding="utf-8")
