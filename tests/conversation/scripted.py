@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
@@ -22,6 +23,20 @@ class Script:
         if isinstance(reply, Exception):
             raise reply
         return reply
+
+
+class Slow:
+    """A model that answers when it is told to."""
+
+    def __init__(self, reply: str) -> None:
+        self.reply = reply
+        self.asked = threading.Event()
+        self.may_answer = threading.Event()
+
+    def __call__(self, system: str, user: str) -> str:
+        self.asked.set()
+        assert self.may_answer.wait(60)
+        return self.reply
 
 
 def lang_chain(reply: str) -> GenericFakeChatModel:
