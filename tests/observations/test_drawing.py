@@ -1,0 +1,199 @@
+"""Which observations are drawn, and from what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hindsight_integrations import Hindsight, Message
+from hindsight_integrations.demo.compare import BANK, remember
+from hindsight_integrations.demo.story import load_story
+from hindsight_integrations.model import Disposition, MemoryType, utc_now
+from hindsight_integrations.storage.values import DRAWN
+
+from .statements import REACT, START, VUE, drawn, only, say
+
+
+def test_react_then_vue_is_one_observation_that_tells_both_in_order(memory: Hindsight) -> None:
+    react, vue = say(memory, REACT), say(memory, VUE, 160)
+    found = only(memory)
+    assert found.text == (
+        f"Inês on the checkout, first React, then Vue: “{REACT}” (6 January 2025); "
+        f"“{VUE}” (15 June 2025)."
+    )
+    assert found.sources == (react, vue)
+    assert [change.old for change in found.history] == [
+        f"Inês on the checkout: “{REACT}” (6 January 2025)."
+    ]
+    assert "'React' became 'Vue'" in found.reasoning
+
+
+def test_what_was_observed_before_a_change_stays_in_the_history(memory: Hindsight) -> None:
+    for day, text in enumerate(["Alice loves React.", "Alice praises React's component model."]):
+        say(memory, text, day, None)
+    before = only(memory)
+    say(memory, "Alice switched to Vue and won't go back.", 30, None)
+    after = only(memory)
+    assert after.id == before.id
+    assert after.history[-1].old == before.text
+    assert after.text.index("React") < after.text.index("Vue")
+    assert after.proof_count == 3
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Alice works at Google as a designer.", "Alice joined Meta in March 2025."),
+        ("Alice lives in Berlin.", "Alice moved to New York."),
+        ("Bob drinks black tea every morning.", "Bob no longer drinks tea."),
+        ("The team uses React for the dashboard.", "The team moved the dashboard to Vue."),
+        ("Anna wohnt in Berlin.", "Anna ist nach Hamburg umgezogen."),
+    ],
+    ids=["employer", "home", "withdrawn", "tool", "German"],
+)
+def test_a_change_of_state_is_told_as_one(memory: Hindsight, texts: tuple[str, str]) -> None:
+    for day, text in enumerate(texts):
+        say(memory, text, 30 * day, None)
+    text = only(memory).text
+    assert text.index(texts[0]) < text.index(texts[1])
+
+
+def test_statements_of_one_matter_make_an_observation(memory: Hindsight) -> None:
+    say(memory, "Coach 4, seat 61, by the window, facing forward.", 0, "Jonas")
+    say(memory, "By the window both ways.", 90, "Jonas")
+    found = only(memory)
+    assert found.text.startswith("Jonas on the window: ")
+    assert (found.first_seen, found.last_seen) == (START, START + timedelta(days=90))
+    assert found.confidence == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Thank you so much, that is really kind!", "Thank you, that is so kind of you!"),
+        ("Where is the booking site hosted?", "Who pays for the booking site?"),
+        ("The harbour looks pretty today.", "Physics was my favourite class."),
+        ("Alice loves React.", "Alice moved to Paris."),
+        ("Alice lives in Berlin.", "Bob lives in Madrid."),
+    ],
+    ids=["courtesies", "questions", "strangers", "unlike values", "two people"],
+)
+def test_nothing_is_made_of_what_says_no_more_together(
+    memory: Hindsight, texts: tuple[str, str]
+) -> None:
+    for day, text in enumerate(texts):
+        say(memory, text, 30 * day, None)
+    assert drawn(memory) == []
+
+
+def test_one_occasion_makes_no_observation(memory: Hindsight) -> None:
+    turns = [
+        Message("Inês", "I drew the seat map today.", START),
+        Message("Inês", "The seat map has forty seats.", START + timedelta(minutes=1)),
+    ]
+    memory.retain_messages("b", turns, session="s")
+    assert drawn(memory) == []
+
+
+def test_text_that_is_not_english_is_quoted_without_english_words(memory: Hindsight) -> None:
+    first, second = "Ich spiele jeden Dienstag im Verein.", "Der Verein hat einen neuen Trainer."
+    say(memory, first, 0, "Jan")
+    say(memory, second, 40, "Jan")
+    assert only(memory).text == f"Jan: Verein: “{first}” (2025-01-06); “{second}” (2025-02-15)."
+
+
+def test_a_second_run_adds_nothing(memory: Hindsight) -> None:
+    say(memory, REACT)
+    say(memory, VUE, 100)
+    before = only(memory)
+    again = memory.consolidate("b")
+    assert (again.considered, again.created, again.rewritten, again.removed) == (0, (), (), ())
+    assert memory.observations.list("b").items == [before]
+
+
+def test_new_evidence_joins_the_observation_that_is_there(memory: Hindsight) -> None:
+    say(memory, "I want to show the seat map on Thursday.")
+    say(memory, "More time for the seat map at least!", 20)
+    before = only(memory)
+    say(memory, "I'll show the seat map with real boats this time.", 40)
+    after = only(memory)
+    assert (after.id, after.proof_count) == (before.id, 3)
+    assert after.confidence == pytest.approx(0.3)
+    assert after.text.startswith("Inês on the seat map, 3 times from 6 January 2025 to ")
+    assert after.history[-1].old == before.text
+
+
+def test_scopes_are_never_mixed_and_common_tags_are_kept(memory: Hindsight) -> None:
+    for day, (scope, tags) in enumerate([("x", ["a", "b"]), ("x", ["b", "c"]), ("y", ["b"])]):
+        said = START + timedelta(days=day)
+        memory.retain(
+            "b", f"The booking site was down on deck {day}.", timestamp=said, scope=scope, tags=tags
+        )
+    found = only(memory)
+    assert found.tags == ("b",)
+    stored = memory.memories.get("b", found.id)
+    assert stored.scope == "x"
+    assert found.proof_count == 2
+
+
+def test_an_observation_expires_with_its_first_source(memory: Hindsight) -> None:
+    soon = utc_now() + timedelta(days=1)
+    memory.retain("b", "The booking site was down on Monday.", timestamp=START, expires_at=soon)
+    memory.retain("b", "The booking site was down again.", timestamp=START + timedelta(days=9))
+    assert memory.memories.get("b", only(memory).id).expires_at == soon
+
+
+def test_a_sceptical_bank_is_less_sure(memory: Hindsight) -> None:
+    memory.banks.create("b", disposition=Disposition(skepticism=5))
+    say(memory, REACT)
+    say(memory, VUE, 100)
+    assert only(memory).confidence == pytest.approx(0.16)
+
+
+def test_two_that_say_nearly_the_same_are_merged(memory: Hindsight) -> None:
+    texts = ["The seat map has boats.", "I drew the seat map anew.", "The seat map is blue."]
+    ids = [say(memory, text, 30 * day) for day, text in enumerate(texts)]
+    only(memory)
+    stored = memory.memories.get("b", memory.observations.list("b").items[0].id)
+    twin = replace(stored, id=f"{DRAWN}twin", sources=stored.sources[1:])
+    memory.retain_memory("b", twin)
+    say(memory, "The seat map needs a legend.", 120)
+    merged = only(memory)
+    assert merged.id == stored.id
+    assert merged.proof_count == 4
+    assert set(ids) < set(merged.sources)
+
+
+@pytest.mark.slow
+def test_the_story_yields_what_a_reader_would_note(memory: Hindsight) -> None:
+    remember(memory, load_story(), lambda done, total: None)
+    memory.consolidate(BANK)
+    texts = [each.text for each in memory.observations.list(BANK, limit=100).items]
+    openings = [
+        "Inês on the checkout, first React, then Vue: ",
+        "Maya on the launch, first Tuesday 14 January, then 11 March, then 6 May: ",
+        "Maya on the review, first 101, then Room 102: ",
+        "Jonas on the window: ",
+        "On the booking site, 3 times from 15 November 2024 to 10 June 2025: ",
+        "On pelican-02, ",
+    ]
+    for opening in openings:
+        assert any(text.startswith(opening) for text in texts), (opening, texts)
+    assert len(texts) <= 20
+    stored = memory.memories.list(BANK, types=[MemoryType.OBSERVATION], limit=100).items
+    for observation in stored:
+        for source in observation.sources:
+            assert source.memory_id is not None
+            assert source.quote is not None
+            assert source.quote in memory.memories.get(BANK, source.memory_id).text
+
+
+@pytest.mark.parametrize(("title", "drawn"), [(None, 1), ("Front ends", 0)])
+def test_written_passages_speak_for_themselves(
+    memory: Hindsight, title: str | None, drawn: int
+) -> None:
+    for month, text in ((1, "Inês took up archery."), (3, "Inês gave up archery.")):
+        memory.retain("b", text, timestamp=datetime(2025, month, 6, tzinfo=UTC), context=title)
+    assert len(memory.consolidate("b").created) == drawn
