@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from hindsight_integrations.model import Chunk, Entity, Memory, TimeSpan
 
@@ -127,6 +127,52 @@ class Signal(NamedTuple):
     contribution: float
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Signals(Sequence[Signal]):
+    """The signals of one memory, largest contribution first.
+
+    Each is made when it is looked at: a recall ranks by a thousand, and few are ever asked for.
+
+    Attributes:
+        names: of all signals of the recall, also those that say nothing of this memory.
+        values: of this memory, one a name.
+        contributions: of this memory, one a name.
+    """
+
+    names: tuple[str, ...] = ()
+    values: Iterable[float] = ()
+    contributions: Iterable[float] = ()
+
+    def __len__(self) -> int:
+        return len(self._made())
+
+    @overload
+    def __getitem__(self, place: int) -> Signal: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Signal, ...]: ...
+    def __getitem__(self, place: int | slice) -> Signal | tuple[Signal, ...]:
+        return self._made()[place]
+
+    def __iter__(self) -> Iterator[Signal]:
+        return iter(self._made())
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            self._made() == tuple(other) if isinstance(other, Signals | tuple) else NotImplemented
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._made())
+
+    def __repr__(self) -> str:
+        return repr(self._made())
+
+    def _made(self) -> tuple[Signal, ...]:
+        rows = zip(self.names, map(float, self.values), map(float, self.contributions), strict=True)
+        found = [Signal(*row) for row in rows if row[1] or row[2]]
+        return tuple(sorted(found, key=lambda each: (-abs(each.contribution), each.name)))
+
+
 @dataclass(frozen=True, slots=True)
 class Recalled:
     """A memory that came back.
@@ -149,7 +195,7 @@ class Recalled:
     text: str
     tokens: int
     arms: tuple[ArmScore, ...] = ()
-    signals: tuple[Signal, ...] = ()
+    signals: Sequence[Signal] = Signals()
 
     @property
     def id(self) -> str:

@@ -1,4 +1,4 @@
-"""Text to the terms that keyword search matches, and BM25 over them.
+"""Text to the terms that keyword search matches.
 
 Every store indexes the same lexemes, so that they rank alike. English words are stemmed, scripts
 without spaces become pairs of characters, and what looks like an identifier is kept whole as
@@ -7,31 +7,19 @@ well as in its parts.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-import numpy as np
-from numpy.typing import NDArray
-
 if TYPE_CHECKING:
     from Stemmer import Stemmer
 
 LONGEST = 64
 """Characters of a lexeme; of a longer one the beginning is kept."""
-
-K1 = 0.9
-"""How soon repetitions of a term in a document stop counting."""
-B = 0.4
-"""How far a document's length counts against it: not at all at 0, in full at 1.
-
-Both from Trotman, Jia and Crane, "Towards an Efficient and Effective Search Engine", 2012. On
-conversations and on encyclopaedia passages measured better than the usual 1.2 and 0.75."""
 
 # Written without spaces: Han with its iteration marks, kana, Thai, Lao, Myanmar, Khmer.
 _UNSPACED = (
@@ -92,57 +80,6 @@ def lexemes(text: str) -> list[str]:
         # Long chunks are rare and would fill the cache.
         found += _analysed(chunk) if len(chunk) <= LONGEST else _analyse(chunk)
     return found
-
-
-def idf(frequency: int, documents: int) -> float:
-    """Weight of a term that `frequency` of `documents` hold: ln(1 + (N - n + 0.5) / (n + 0.5)).
-
-    The 1 inside the logarithm (as Lucene has it) keeps it above zero for terms that most hold.
-    """
-    return math.log1p((max(documents - frequency, 0) + 0.5) / (frequency + 0.5))
-
-
-def bm25(
-    query: Sequence[str],
-    documents: Sequence[Sequence[str]],
-    frequency: Mapping[str, int],
-    n_documents: int,
-    mean_length: float,
-    *,
-    k1: float = K1,
-    b: float = B,
-) -> NDArray[np.float64]:
-    """BM25 score of each document, given as its lexemes.
-
-    Sum over the distinct terms t of the query, with f the count of t in the document and L its
-    length: idf(t) * f * (k1 + 1) / (f + k1 * (1 - b + b * L / mean_length)).
-
-    Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
-    2009, with the IDF of `idf`.
-
-    Args:
-        query: lexemes of the question.
-        documents: lexemes of the documents to score; they may be a few of the collection's.
-        frequency: how many documents of the collection hold each term of the query.
-        n_documents: documents of the collection.
-        mean_length: their mean number of lexemes.
-        k1: see `K1`.
-        b: see `B`.
-
-    Returns:
-        Shape (len(documents),), not negative.
-    """
-    terms = {term: column for column, term in enumerate(dict.fromkeys(query))}
-    counts = np.zeros((len(documents), len(terms)))
-    for row, document in enumerate(documents):
-        if not terms.keys().isdisjoint(document):  # few hold any term, and this is soon told
-            for lexeme in document:
-                if lexeme in terms:
-                    counts[row, terms[lexeme]] += 1
-    lengths = np.array([[len(document)] for document in documents], float).reshape(-1, 1)
-    damping = k1 * (1 - b + b * lengths / max(mean_length, 1.0))
-    weights = np.array([idf(frequency.get(term, 0), n_documents) for term in terms], float)
-    return np.asarray((counts * (k1 + 1) / (counts + damping)) @ weights)
 
 
 def _folded(text: str) -> str:

@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.language.bm25 import HeldTerms
 from hindsight_integrations.language.interaction import HeldTokens, held_tokens
 from hindsight_integrations.naming import entity_norm
 from hindsight_integrations.recall.standard import Scores, standardise
@@ -37,6 +38,11 @@ class Candidates(tuple[Candidate, ...]):
         return held_tokens([memory.interaction for memory in self])
 
     @cached_property
+    def terms(self) -> HeldTerms:
+        """The lexemes that each holds, for BM25."""
+        return HeldTerms([memory.lexemes for memory in self])
+
+    @cached_property
     def speakers(self) -> tuple[str, ...]:
         """Who said each, as names are compared; empty for what nobody said."""
         return tuple(entity_norm(memory.speaker or "") for memory in self)
@@ -58,14 +64,6 @@ class Candidates(tuple[Candidate, ...]):
         keys = [(memory.bank_id, memory.document_id) for memory in self]
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         return np.array([numbers[key] for key in keys], dtype=np.intp)
-
-    @cached_property
-    def session_lexemes(self) -> list[list[str]]:
-        """The lexemes of all of a session's memories together, by its number."""
-        together: list[list[str]] = [[] for _ in set(self.sessions.tolist())]
-        for number, memory in zip(self.sessions.tolist(), self, strict=True):
-            together[number] += memory.lexemes
-        return together
 
     @cached_property
     def substance(self) -> Scores:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindsight_integrations.language.lexemes import bm25
+from hindsight_integrations.language.bm25 import bm25
 from hindsight_integrations.naming import entity_norm
 from hindsight_integrations.recall.pool import OFFSETS, Pool
 from hindsight_integrations.recall.standard import Scores, standardise
@@ -46,14 +46,15 @@ def surroundings(pool: Pool, lexical: Scores, dense: Scores) -> tuple[Scores, Sc
 def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
     """How well the whole session of each turn fits the question: its BM25 and best cosines."""
     speaking, of = pool.memories.speaking, pool.memories.sessions
-    terms = pool.memories.session_lexemes
-    if not speaking.any() or len(terms) < 2:
+    sessions = int(of.max()) + 1
+    if not speaking.any() or sessions < 2:
         return np.zeros(len(pool))
-    best: list[list[float]] = [[] for _ in terms]
+    best: list[list[float]] = [[] for _ in range(sessions)]
     for number, cosine in zip(of.tolist(), dense.tolist(), strict=True):
         best[number].append(cosine)
-    mean_length = sum(map(len, terms)) / len(terms)
-    by_terms = bm25(lexemes, terms, pool.stats.frequency, pool.stats.documents, mean_length)
+    terms = pool.memories.terms.asked(lexemes).grouped(of, sessions)
+    mean_length = float(terms.lengths.mean())
+    by_terms = bm25(terms, pool.stats.frequency, pool.stats.documents, mean_length)
     by_meaning = np.array(
         [np.mean(sorted(values, reverse=True)[:BEST_OF_SESSION]) for values in best]
     )

@@ -5,7 +5,7 @@ The store finds candidates; the scoring is here, so that every store ranks alike
 
 from __future__ import annotations
 
-from hindsight_integrations.language.lexemes import bm25, idf
+from hindsight_integrations.language.bm25 import TermCounts, bm25, idf
 from hindsight_integrations.recall.ports import ArmHit, BankSearch
 
 CANDIDATES = 2
@@ -27,8 +27,7 @@ def search(request: BankSearch) -> list[ArmHit]:
         return []
     stats = request.stats
     scores = bm25(
-        lexemes,
-        [hit.lexemes for hit in found],
+        TermCounts.of([hit.lexemes for hit in found], lexemes),
         stats.frequency,
         stats.documents,
         stats.mean_length,

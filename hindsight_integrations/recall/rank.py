@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.language.bm25 import bm25
 from hindsight_integrations.language.interaction import token_coverage, token_shares
-from hindsight_integrations.language.lexemes import bm25
 from hindsight_integrations.model import Memory
 from hindsight_integrations.recall import boosts, bridges, conversation
 from hindsight_integrations.recall.pool import Pool
@@ -22,7 +22,7 @@ from hindsight_integrations.recall.ports import Question, Reranker
 from hindsight_integrations.recall.rerankers import checked_scores
 from hindsight_integrations.recall.standard import Scores, over_max, standardise
 from hindsight_integrations.recall.temporal import date_match
-from hindsight_integrations.results import Failure, Signal
+from hindsight_integrations.results import Failure, Signals
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +120,10 @@ class Ranking:
         table = np.zeros((0, 0))
         return cls(np.zeros(0, dtype=np.intp), none, none, (), table, table)
 
-    def signals(self, position: int) -> tuple[Signal, ...]:
-        """The signals of one memory, largest contribution first."""
-        values, added = self.values[position].tolist(), self.contributions[position].tolist()
-        by_size = sorted(
-            zip([-abs(share) for share in added], self.names, values, added, strict=True)
-        )
-        return tuple(
-            Signal(name, value, share) for _, name, value, share in by_size if value or share
-        )
+    def signals(self, position: int) -> Signals:
+        """The signals of one memory, which hold on to nothing of the others."""
+        values, contributions = self.values[position], self.contributions[position]
+        return Signals(self.names, values.copy(), contributions.copy())
 
 
 class _Sheet:
@@ -248,16 +243,8 @@ def _cosines(pool: Pool, question: Question) -> Scores:
 
 def _bm25(pool: Pool, question: Question) -> Scores:
     stats = pool.stats
-    return np.asarray(
-        bm25(
-            question.lexemes,
-            [memory.lexemes for memory in pool.memories],
-            stats.frequency,
-            stats.documents,
-            stats.mean_length,
-        ),
-        dtype=np.float64,
-    )
+    asked = pool.memories.terms.asked(question.lexemes)
+    return bm25(asked, stats.frequency, stats.documents, stats.mean_length)
 
 
 def _add_conversation(

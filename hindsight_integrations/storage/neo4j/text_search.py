@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.language.lexemes import idf
+from hindsight_integrations.language.bm25 import idf
 from hindsight_integrations.storage.neo4j import lexemes as index
 from hindsight_integrations.storage.neo4j import lucene
 from hindsight_integrations.storage.neo4j.connection import run

@@ -10,7 +10,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from hindsight_integrations.language.lexemes import idf
+from hindsight_integrations.language.bm25 import idf
 from hindsight_integrations.storage.requests import LexemeStats, MemoryFilter, TextHit
 from hindsight_integrations.storage.sqlite import lexemes as index
 from hindsight_integrations.storage.sqlite.keys import BankRange
