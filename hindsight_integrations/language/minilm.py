@@ -196,7 +196,11 @@ def _each(
         yield from map(work, batches)
         return
     with ThreadPoolExecutor(min(threads, len(batches)), "hindsight-encode") as pool:
-        yield from pool.map(work, batches)
+        try:
+            found = pool.map(work, batches)
+        except RuntimeError:  # the main thread has ended: others may go on, but start no threads
+            found = map(work, batches)
+        yield from found
 
 
 def _run(session: InferenceSession, windows: list[_Window]) -> _Batch:
