@@ -224,3 +224,25 @@ def test_health_tells_each_part(memory: Hindsight) -> None:
     assert health
     assert {part.part for part in health.parts} == {"graph", "vectors", "in step", "reflecting"}
     assert json.dumps([part.detail for part in health.parts])
+
+
+@pytest.mark.slow
+def test_a_thread_that_outlives_the_main_one_retains_and_recalls(tmp_path: Path) -> None:
+    code = f"""
+import threading
+from hindsight_integrations import Hindsight
+
+def late():
+    threading.main_thread().join()
+    memory.retain_many("b", [f"Ana's boat number {{n}} lies in Porto." for n in range(40)])
+    found = memory.recall("b", "Whose boats lie in Porto?")
+    memory.close()
+    print(len(found.memories), found.failures)
+
+memory = Hindsight({str(tmp_path / "m")!r})
+threading.Thread(target=late).start()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.strip() == "40 ()", done.stderr

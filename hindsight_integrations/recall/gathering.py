@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.language.lexemes import lexemes
@@ -153,7 +154,7 @@ def _run_arms(
     if not search.question.windows:
         del runs[Arm.TEMPORAL]
     waiting: dict[Arm, Future[list[ArmHit]]] = {
-        arm: parts.executor.submit(timed, arm, run)
+        arm: parts.started(partial(timed, arm, run))
         for arm, run in runs.items()
         if arm in request.arms
     }
@@ -172,8 +173,8 @@ def _run_arms(
         collect(Arm.MEANING, waiting.pop(Arm.MEANING))
     if Arm.ENTITY in request.arms:
         similar = rankings.get(Arm.MEANING, ())
-        waiting[Arm.ENTITY] = parts.executor.submit(
-            timed, Arm.ENTITY, lambda: entity.search(search, named, similar)
+        waiting[Arm.ENTITY] = parts.started(
+            partial(timed, Arm.ENTITY, lambda: entity.search(search, named, similar))
         )
     for arm, future in waiting.items():
         collect(arm, future)

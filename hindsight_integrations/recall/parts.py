@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from hindsight_integrations.language.encode import TextEncoder
 from hindsight_integrations.language.tokens import Tokenizer
@@ -16,6 +17,8 @@ from hindsight_integrations.recall.ports import Reranker
 from hindsight_integrations.recall.rank import DEFAULT_WEIGHTS, Weights
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.storage.ports import GraphStore, VectorIndex
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,21 @@ class RecallParts:
     weights: Weights = DEFAULT_WEIGHTS
     candidates: KeptCandidates = field(default_factory=KeptCandidates)
     memories: Kept[Memory] = field(default_factory=Kept)
+
+    def started(self, work: Callable[[], T]) -> Future[T]:
+        """Work that runs beside this thread; or has run, once the main thread has ended.
+
+        A thread that outlives the main one may go on, but executors take nothing more from it.
+        """
+        try:
+            return self.executor.submit(work)
+        except RuntimeError:
+            done: Future[T] = Future()
+            try:
+                done.set_result(work())
+            except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+                done.set_exception(error)
+            return done
 
 
 @dataclass(slots=True)

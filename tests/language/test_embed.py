@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -131,24 +129,6 @@ def test_threads_share_one_model_and_get_their_own_answers() -> None:
     with ThreadPoolExecutor(4) as pool:
         rows = list(pool.map(lambda text: model.embed([text])[0], texts))
     assert np.stack(rows) == pytest.approx(model.embed(texts), abs=1e-5)
-
-
-@pytest.mark.slow
-def test_a_thread_that_outlives_the_main_one_goes_on_encoding() -> None:
-    code = """
-import threading
-from hindsight_integrations.language.minilm import MiniLM
-
-def late():
-    threading.main_thread().join()
-    print(len(MiniLM(threads=2).embed([f"house number {n} " * 20 for n in range(8)])))
-
-threading.Thread(target=late).start()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
-    )
-    assert done.stdout.strip() == "8", done.stderr
 
 
 def test_threads_are_at_least_one() -> None:
