@@ -10,10 +10,14 @@ import pytest
 
 from hindsight_integrations import Bank, BankExistsError, BankNotFoundError
 from hindsight_integrations.model import Change
+from hindsight_integrations.storage.neo4j import Neo4jGraph
 from hindsight_integrations.storage.ports import GraphStore
 from hindsight_integrations.storage.requests import ChangeSet, EntityNames
 from hindsight_integrations.storage.sqlite import SqliteGraph
 from tests.storage.graphs import NOW, STAMP, chunk, document, entity_id, keep, record
+from tests.storage.neo4j_server import Address, empty_neo4j, neo4j_address
+
+__all__ = ["empty_neo4j", "neo4j_address"]
 
 
 class MovingContract:
@@ -92,5 +96,14 @@ class TestSqlite(MovingContract):
     @pytest.fixture
     def graph(self, tmp_path: Path) -> Iterator[SqliteGraph]:
         graph = SqliteGraph(tmp_path / "graph.db")
+        yield graph
+        graph.close()
+
+
+@pytest.mark.slow
+class TestNeo4j(MovingContract):
+    @pytest.fixture
+    def graph(self, empty_neo4j: Address) -> Iterator[Neo4jGraph]:
+        graph = Neo4jGraph(empty_neo4j.uri, **empty_neo4j.options())
         yield graph
         graph.close()
