@@ -127,21 +127,28 @@ class Signal(NamedTuple):
     contribution: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Signals(Sequence[Signal]):
     """The signals of one memory, largest contribution first.
 
     Each is made when it is looked at: a recall ranks by a thousand, and few are ever asked for.
 
-    Attributes:
+    Args:
         names: of all signals of the recall, also those that say nothing of this memory.
         values: of this memory, one a name.
         contributions: of this memory, one a name.
     """
 
-    names: tuple[str, ...] = ()
-    values: Iterable[float] = ()
-    contributions: Iterable[float] = ()
+    __slots__ = ("_contributions", "_names", "_values")
+
+    def __init__(
+        self,
+        names: Sequence[str] = (),
+        values: Iterable[float] = (),
+        contributions: Iterable[float] = (),
+    ) -> None:
+        self._names = names
+        self._values = values
+        self._contributions = contributions
 
     def __len__(self) -> int:
         return len(self._made())
@@ -168,7 +175,8 @@ class Signals(Sequence[Signal]):
         return repr(self._made())
 
     def _made(self) -> tuple[Signal, ...]:
-        rows = zip(self.names, map(float, self.values), map(float, self.contributions), strict=True)
+        values, contributions = map(float, self._values), map(float, self._contributions)
+        rows = zip(self._names, values, contributions, strict=True)
         found = [Signal(*row) for row in rows if row[1] or row[2]]
         return tuple(sorted(found, key=lambda each: (-abs(each.contribution), each.name)))
 

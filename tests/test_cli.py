@@ -93,7 +93,10 @@ def test_recall_draws_the_best_memory_first(reading: Run) -> None:
 def test_json_is_all_that_stdout_carries(reading: Run) -> None:
     ran = reading("recall", "Where did Alice work in spring 2021?", "--json")
     assert ran.code == 0
-    assert ran.json["memories"][0]["memory"]["text"] == SEEDS[0]
+    first = ran.json["memories"][0]
+    assert first["memory"]["text"] == SEEDS[0]
+    assert "interaction" in [signal["name"] for signal in first["signals"]]
+    assert {*first["signals"][0]} == {"name", "value", "contribution"}
     assert ran.err == ""
 
 

@@ -11,7 +11,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from hindsight_integrations import (
     SchemaVersionError,
     StoreLockedError,
 )
+from tests.embedders import Letters
 
 WRITER = """
 import os, sys
@@ -159,17 +159,6 @@ def test_doctor_repairs_tables_that_lost_rows(folder: Path) -> None:
             query = "Who met the Osprey on 7 May 2024?"
             found = memory.recall("b", query, arms=[arm], tags=["sea"])
             assert "The Kestrel met the Osprey at the pier." in [m.memory.text for m in found], arm
-
-
-class Letters:
-    """An embedder of another make: counts letters."""
-
-    id = "letters/1"
-    dimension = 26
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        rows = [[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in texts]
-        return np.array(rows, dtype=np.float32)
 
 
 @pytest.mark.slow

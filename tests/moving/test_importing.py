@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from hindsight_integrations import (
@@ -18,6 +15,7 @@ from hindsight_integrations import (
     Hindsight,
 )
 from hindsight_integrations.naming import UNFINISHED
+from tests.embedders import Letters
 
 from .banks import QUESTIONS, RESTING, all_of, everything, export, import_
 
@@ -88,17 +86,6 @@ def test_what_a_killed_import_left_is_plain_to_see_and_removed_by_the_next(
 
 
 # Embedders
-
-
-class Letters:
-    """An embedder of another make: counts letters."""
-
-    id = "letters/1"
-    dimension = 26
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
-        rows = [[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in texts]
-        return np.array(rows, dtype=np.float32)
 
 
 def test_vectors_of_another_embedder_are_refused_or_made_anew(

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from hindsight_integrations import EmbedderMismatchError, ExtractionError, Hindsight, Settings
@@ -15,19 +14,9 @@ from hindsight_integrations.replay import DurableRetain, ReplayQueue
 from hindsight_integrations.replay.replayer import TRIES
 from hindsight_integrations.retain.extract import SentenceExtractor
 from hindsight_integrations.retain.ports import Fact, Passage
+from tests.embedders import Letters
 
 from .memories import SOON, everything, opened, submission, texts
-
-
-class Letters:
-    """An embedder of another make: counts letters."""
-
-    id = "letters/1"
-    dimension = 26
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        rows = [[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in texts]
-        return np.array(rows, dtype=np.float32)
 
 
 @pytest.fixture
