@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check coverage bench format clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -35,12 +35,15 @@ check: $(READY) ## lint, format, types and the core's fast tests, in under a min
 	@$(BIN)/mypy
 	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto --dist worksteal -m "not slow" --ignore=tests/langchain --ignore=tests/llamaindex
 
+coverage: $(READY) ## every test, and which lines and branches none of them runs
+	@$(BIN)/pytest -n auto --cov --cov-report=term-missing
+
 bench: $(READY) ## measure speed and quality, and write docs/benchmarks.md
-	@$(BIN)/python -m hindsight_integrations.benchmark
+	@$(BIN)/python -m benchmarks.speed
 
 format: $(READY) ## fix what the linter can fix
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
 clean: ## remove the virtual environment and caches
-	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage* build dist

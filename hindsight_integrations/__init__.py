@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+from warnings import warn
 
 from hindsight_integrations._version import __version__
 
 if TYPE_CHECKING:
+    from hindsight_integrations.client import Hindsight
     from hindsight_integrations.conclusions import Observation, Opinion, Quotation, Trend
-    from hindsight_integrations.conversation import Insight, ReflectionMemory, Remark, Session
-    from hindsight_integrations.engine import Hindsight
+    from hindsight_integrations.durable import Backoff, DurableRetain, Receipt
     from hindsight_integrations.errors import (
         BankExistsError,
         BankNotFoundError,
@@ -46,12 +47,14 @@ if TYPE_CHECKING:
         StoreLockedError,
         StoreUnavailableError,
     )
-    from hindsight_integrations.language.llm import ModelUsage
-    from hindsight_integrations.language.minilm import MiniLM
-    from hindsight_integrations.model import (
+    from hindsight_integrations.export_import import ExportResult, ImportResult
+    from hindsight_integrations.models import (
+        Arm,
         Bank,
         BankStats,
+        Chunk,
         Disposition,
+        Document,
         Entity,
         Memory,
         MemoryType,
@@ -62,36 +65,53 @@ if TYPE_CHECKING:
         Precision,
         Source,
         TimeSpan,
+        TurnKind,
     )
-    from hindsight_integrations.moving.exporting import ExportResult
-    from hindsight_integrations.moving.importing import ImportResult
-    from hindsight_integrations.reflect.consolidate import Consolidation
-    from hindsight_integrations.reflect.llm_consolidate import LLMConsolidator
-    from hindsight_integrations.reflections import (
+    from hindsight_integrations.nlp.llm import ModelUsage
+    from hindsight_integrations.nlp.minilm import MiniLM
+    from hindsight_integrations.reflect.consolidation import Consolidation
+    from hindsight_integrations.reflect.llm_rules import LLMConsolidator
+    from hindsight_integrations.results import (
         Bound,
         Context,
         ContextItem,
         Lookup,
+        Recalled,
+        RecallResult,
         Reflection,
+        RetainResult,
         Section,
+        Skipped,
+        SkipReason,
         Staleness,
         Tool,
     )
-    from hindsight_integrations.replay.backoff import Backoff
-    from hindsight_integrations.replay.durable import DurableRetain, Receipt
-    from hindsight_integrations.results import Arm, Recalled, RecallResult, RetainResult
-    from hindsight_integrations.retain.extract import SentenceExtractor
-    from hindsight_integrations.retain.llm_extract import LLMExtractor
+    from hindsight_integrations.retain.extraction import Fact, Mention, Passage, SentenceExtractor
+    from hindsight_integrations.retain.llm_extraction import LLMExtractor
     from hindsight_integrations.retain.request import Item
+    from hindsight_integrations.sessions import (
+        Evidence,
+        Exchange,
+        Insight,
+        MemoryEntry,
+        ReflectionMemory,
+        Session,
+    )
     from hindsight_integrations.settings import Settings
-    from hindsight_integrations.storage.chroma_vectors import ChromaVectors
-    from hindsight_integrations.storage.neo4j import Neo4jGraph
-    from hindsight_integrations.storage.sqlite import SqliteGraph
+    from hindsight_integrations.stores.chroma.index import ChromaVectors
+    from hindsight_integrations.stores.neo4j import Neo4jGraph
+    from hindsight_integrations.stores.sqlite import SqliteGraph
 
 _HOMES = {
-    "conclusions": ("Observation", "Opinion", "Quotation", "Trend"),
-    "conversation": ("Insight", "ReflectionMemory", "Remark", "Session"),
-    "engine": ("Hindsight",),
+    "sessions": (
+        "Evidence",
+        "Exchange",
+        "Insight",
+        "MemoryEntry",
+        "ReflectionMemory",
+        "Session",
+    ),
+    "client": ("Hindsight",),
     "errors": (
         "BankExistsError",
         "BankNotFoundError",
@@ -117,12 +137,15 @@ _HOMES = {
         "StoreLockedError",
         "StoreUnavailableError",
     ),
-    "language.llm": ("ModelUsage",),
-    "language.minilm": ("MiniLM",),
-    "model": (
+    "nlp.llm": ("ModelUsage",),
+    "nlp.minilm": ("MiniLM",),
+    "models": (
+        "Arm",
         "Bank",
         "BankStats",
+        "Chunk",
         "Disposition",
+        "Document",
         "Entity",
         "Memory",
         "MemoryType",
@@ -133,31 +156,35 @@ _HOMES = {
         "Precision",
         "Source",
         "TimeSpan",
+        "TurnKind",
     ),
-    "moving.exporting": ("ExportResult",),
-    "moving.importing": ("ImportResult",),
-    "reflect.consolidate": ("Consolidation",),
-    "reflect.llm_consolidate": ("LLMConsolidator",),
-    "reflections": (
+    "export_import": ("ExportResult", "ImportResult"),
+    "reflect.consolidation": ("Consolidation",),
+    "reflect.llm_rules": ("LLMConsolidator",),
+    "durable": ("Backoff", "DurableRetain", "Receipt"),
+    "conclusions": ("Observation", "Opinion", "Quotation", "Trend"),
+    "results": (
         "Bound",
         "Context",
         "ContextItem",
         "Lookup",
+        "RecallResult",
+        "Recalled",
         "Reflection",
+        "RetainResult",
         "Section",
+        "SkipReason",
+        "Skipped",
         "Staleness",
         "Tool",
     ),
-    "replay.backoff": ("Backoff",),
-    "replay.durable": ("DurableRetain", "Receipt"),
-    "results": ("Arm", "RecallResult", "Recalled", "RetainResult"),
-    "retain.extract": ("SentenceExtractor",),
-    "retain.llm_extract": ("LLMExtractor",),
+    "retain.extraction": ("Fact", "Mention", "Passage", "SentenceExtractor"),
+    "retain.llm_extraction": ("LLMExtractor",),
     "retain.request": ("Item",),
     "settings": ("Settings",),
-    "storage.chroma_vectors": ("ChromaVectors",),
-    "storage.neo4j": ("Neo4jGraph",),
-    "storage.sqlite": ("SqliteGraph",),
+    "stores.chroma.index": ("ChromaVectors",),
+    "stores.neo4j": ("Neo4jGraph",),
+    "stores.sqlite": ("SqliteGraph",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -195,6 +222,7 @@ __all__ = [
     "LLMExtractor",
     "Lookup",
     "Memory",
+    "MemoryEntry",
     "MemoryNotFoundError",
     "MemoryType",
     "MentalModel",
@@ -217,7 +245,6 @@ __all__ = [
     "Receipt",
     "Reflection",
     "ReflectionMemory",
-    "Remark",
     "RerankError",
     "RetainResult",
     "SchemaVersionError",
@@ -235,11 +262,19 @@ __all__ = [
     "TimeSpan",
     "Tool",
     "Trend",
+    "TurnKind",
     "__version__",
 ]
 
 
+_RENAMED = {"Remark": "MemoryEntry"}
+"""Deprecated names of public classes."""
+
+
 def __getattr__(name: str) -> object:
+    if name in _RENAMED:
+        warn(f"{name} is now {_RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        name = _RENAMED[name]
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -1,4 +1,4 @@
-"""Asynchronous twins of synchronous methods, and objects for both kinds of `with` block."""
+"""Asynchronous variants of methods, and context managers for `with` and `async with`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def twin(
+def async_variant(
     method: Callable[Concatenate[S, P], T],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """The method as a coroutine: the same work, in a worker thread.
+    """Return the method as a coroutine function that runs it in a worker thread.
 
     Everything below is computation or local I/O, so a thread is what keeps an event loop free.
     """
@@ -32,12 +32,12 @@ def twin(
     return asynchronous
 
 
-class Closing(ABC):
-    """Something that is closed at the end of its `with` or `async with` block."""
+class ContextManaged(ABC):
+    """Base of objects that are closed at the end of a `with` or `async with` block."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what it holds; twice is harmless."""
+        """Release all resources. Idempotent."""
 
     def __enter__(self) -> Self:
         return self

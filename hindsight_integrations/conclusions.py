@@ -1,8 +1,4 @@
-"""Conclusions as a reader sees them: observations and opinions, with the evidence behind them.
-
-They are stored as ordinary memories, so that recall finds them; these views say what of such a
-memory is evidence, since when it holds, and how it is going.
-"""
+"""Observations and opinions as the caller gets them, with the memories they rest on."""
 
 from __future__ import annotations
 
@@ -11,29 +7,31 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from hindsight_integrations.model import Change, Memory, ObservationKind
-
-__all__ = ["Observation", "Opinion", "Quotation", "Trend"]
+from hindsight_integrations.models import (
+    Change,
+    Memory,
+    ObservationKind,
+)
 
 
 class Trend(StrEnum):
-    """How the evidence of a conclusion comes in."""
+    """Trend of the evidence of a conclusion."""
 
     NEW = "new"
     """All of it is recent."""
     STRENGTHENING = "strengthening"
-    """It comes in at least as often as before."""
+    """It arrives at least as often as before."""
     WEAKENING = "weakening"
-    """It comes in less often than before."""
+    """It arrives less often than before."""
     STALE = "stale"
-    """None has come in for long."""
+    """None has arrived for long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A memory that a conclusion rests on, and the words of it that count.
+    """A memory that a conclusion rests on, and its words that count.
 
-    `quote` is a part of that memory's text, to the letter; None if the whole memory is meant.
+    `quote` is a verbatim part of that memory's text; None if the whole memory is meant.
     `supports` is False for evidence against an opinion.
     """
 
@@ -45,16 +43,16 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What several memories say together.
+    """A statement that several memories support together.
 
     Attributes:
         confidence: 0.1 to 1, by how many memories support it.
-        evidence: what it rests on, in order of time.
+        evidence: the memories it rests on, in order of time.
         proof_count: memories that support it.
-        first_seen: when the first of its evidence was said.
-        last_seen: when the last was.
+        first_seen: time of its first evidence.
+        last_seen: time of its last evidence.
         reasoning: how it was drawn.
-        history: what was changed of it, oldest first; the text it had before is in there.
+        history: its changes, oldest first, with earlier texts.
     """
 
     id: str
@@ -85,11 +83,11 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What the bank's agent believes of a topic; see `Observation` for what both have.
+    """A belief of the bank's agent about a topic; see `Observation` for the common attributes.
 
     Attributes:
-        topic: what it is about.
-        confidence: 0 to 1; moved by what supports and by what contradicts it.
+        topic: its subject.
+        confidence: 0 to 1; raised by support and lowered by contradiction.
         evidence: for and against, in order of time.
     """
 
@@ -116,7 +114,7 @@ class Opinion:
 
 
 def quotations(memory: Memory) -> tuple[Quotation, ...]:
-    """The memories that a conclusion rests on, in order of time."""
+    """Return the memories that a conclusion rests on, in order of time."""
     found = (
         Quotation(source.memory_id, source.quote, source.mentioned_at, source.supports)
         for source in memory.sources
@@ -125,6 +123,6 @@ def quotations(memory: Memory) -> tuple[Quotation, ...]:
     return tuple(sorted(found, key=lambda piece: (piece.said_at, piece.memory_id)))
 
 
-def moments(memory: Memory) -> Sequence[datetime]:
-    """When its evidence was said, in order; when it was said itself, if it rests on nothing."""
+def evidence_times(memory: Memory) -> Sequence[datetime]:
+    """Return when its evidence was said, in order; without any, when it was said itself."""
     return [piece.said_at for piece in quotations(memory)] or [memory.mentioned_at]

@@ -1,15 +1,16 @@
-"""Why a recall returned what it did: one layout for terminals, plain text and notebooks.
+"""Explanation of a recall: one layout for terminals, plain text and notebooks.
 
-Everything shown is in the `RecallResult`; nothing is computed again, so an explanation can be
-drawn at any time, also of a result that was kept.
+Everything shown is in the `RecallResult`; nothing is computed again, so a stored result can be
+explained at any time.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, timedelta
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -17,32 +18,35 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hindsight_integrations.results import Arm, ArmScore, Recalled, RecallResult, Signal, Window
+from hindsight_integrations.models import Arm
 from hindsight_integrations.timespan import TimeSpan, day_text
 
+if TYPE_CHECKING:
+    from hindsight_integrations.results import ArmScore, Recalled, RecallResult, Signal, Window
+
 PLAIN_WIDTH = 96
-"""Columns of the plain text, and of the notebook's block."""
+"""Width of the plain text, and of the notebook's block, in columns."""
 
 DETAILED = 10
 """Memories explained in full; the rest take a line each."""
 
 SIGNALS = 5
-"""Signals listed of a memory, the largest."""
+"""Signals listed of a memory, largest first."""
 
 BAR = 10
-"""Columns of the longest bar."""
+"""Width of the longest bar, in columns."""
 
 SIGNALS_WIDTH = 34
-"""Columns of the signals; the arms and their reasons have the rest."""
+"""Width of the signals, in columns; the arms and their reasons have the rest."""
 
 BOOST = " boost"
-"""How the names of the multiplicative boosts end."""
+"""Suffix of the names of boosts."""
 
 _LAST_STEP = " → a memory"
-"""How a path through the graph ends: at the memory that is explained."""
+"""End of a path through the graph: the memory explained."""
 
-_TELLING = (Arm.TEMPORAL, Arm.PATHWAY, Arm.MEANING, Arm.ENTITY)
-"""Of two arms that ranked a memory alike, the one whose reason says more."""
+_TELLING = (Arm.TEMPORAL, Arm.KEYWORD, Arm.SEMANTIC, Arm.ENTITY)
+"""Arms by how much their reasons say: decides between two that ranked a memory alike."""
 
 SURROUNDINGS = {
     "neighbours": "the messages beside it fit",
@@ -55,15 +59,28 @@ SURROUNDINGS = {
     "event": "tells the event that the question counts from",
     "residual": "covers what the best hits lack",
 }
-"""Signals that no arm tells of, in plain words."""
+"""Signals that no arm reports, in plain words."""
+
+PLAIN = {
+    **SURROUNDINGS,
+    "meaning": "close in meaning",
+    "interaction": "its words fit those of the question",
+    "terms": "has words of the question that are rare here",
+    "date": "of the time asked for",
+    "fusion": "found by several searches",
+}
+"""Signals that can decide, in plain words."""
 
 TELLING_CONTRIBUTION = 0.5
-"""From which such a signal is worth naming."""
+"""Contribution from which such a signal is named."""
+
+DECIDING = 2
+"""Signals named as those that decided."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """A recall, explained: print it, leave it at the end of a notebook cell, or give it to rich.
+    """A recall explained: print it, leave it at the end of a notebook cell, or give it to rich.
 
     Attributes:
         result: the recall.
@@ -92,18 +109,8 @@ class Explanation:
         return console.export_html(inline_styles=True, code_format=block)
 
 
-def explain(result: RecallResult, *, detailed: int = DETAILED) -> Explanation:
-    """Why a recall returned what it did.
-
-    Args:
-        result: the recall.
-        detailed: memories explained in full; the rest take a line each.
-    """
-    return Explanation(result, detailed)
-
-
 def why(item: Recalled) -> str:
-    """In one line, what brought a memory up: its best arm, and what its surroundings add."""
+    """Return in one line why a memory was found: its best arm, and its strongest other signal."""
     parts = []
     if item.arms:
         best = min(item.arms, key=lambda score: (score.rank, _TELLING.index(score.arm)))
@@ -115,8 +122,24 @@ def why(item: Recalled) -> str:
     return "; ".join(parts) or "near what the arms found"
 
 
+def deciding(lifts: Mapping[str, float], shared_name: str | None) -> Iterator[str]:
+    """Yield the signals that raised a memory most above the others, each with how far.
+
+    Args:
+        lifts: by how much each signal raises the memory above the mean of those ranked.
+        shared_name: rare name by which it was drawn to one of the best hits.
+    """
+    for name in sorted(lifts, key=lambda name: (-lifts[name], name))[:DECIDING]:
+        if lifts[name] < TELLING_CONTRIBUTION:
+            return
+        plain = PLAIN.get(name, name)
+        if name == "shared name" and shared_name:
+            plain = f"shares the rare name {shared_name} with a best hit"
+        yield f"{plain}: {lifts[name]:+.1f}"
+
+
 def arm_reason(score: ArmScore) -> str:
-    """An arm's reason without the word that only repeats which arm it is."""
+    """Return an arm's reason without its first word, which only repeats the arm."""
     _, _, reason = score.reason.partition(": ")
     if reason.endswith(_LAST_STEP):
         return f"{reason.removesuffix(_LAST_STEP)} → this"
@@ -124,7 +147,7 @@ def arm_reason(score: ArmScore) -> str:
 
 
 def said_by(item: Recalled) -> str:
-    """Who said a memory, or what it is about, and on which day."""
+    """Return the speaker of a memory, or its context, and the day."""
     memory = item.memory
     lead = memory.speaker or memory.context
     day = day_text(memory.mentioned_at)
@@ -132,7 +155,7 @@ def said_by(item: Recalled) -> str:
 
 
 def span_text(span: TimeSpan) -> str:
-    """A stretch of time in days, both ends included, or in minutes where it is shorter."""
+    """Return a time span in days, both ends included, or in minutes if it is shorter than one."""
     last = span.end - timedelta(microseconds=1)
     if span.end.year == MAXYEAR:
         return f"since {day_text(span.start)}" if span.start.year > MINYEAR else "any time"
@@ -146,12 +169,12 @@ def span_text(span: TimeSpan) -> str:
 
 
 def window_text(window: Window) -> str:
-    """What words of a question were taken for a time, and for which."""
+    """Return the words of a question that name a time, and that time."""
     return f"{window.text} = {span_text(window.span)}"
 
 
 def _console(*, width: int, record: bool = False) -> Console:
-    """A console that writes nowhere, whatever terminal or notebook this process runs in."""
+    """Return a console that writes nowhere, whatever terminal or notebook this process runs in."""
     return Console(
         file=io.StringIO(),
         width=width,
@@ -253,22 +276,22 @@ def _signals(signals: Sequence[Signal]) -> RenderableType:
 
 
 def _brief(title: str, items: Sequence[Recalled]) -> Iterator[RenderableType]:
-    """A line for each: its rank and score, its rank in the arms that found it, and its text."""
+    """Yield a table with a line a memory: rank, score, ranks in the arms, and text."""
     if not items:
         return
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(justify="right", style="cyan", width=3)
     table.add_column(width=4)
-    table.add_column(style="dim", width=max(len(_places(item)) for item in items))
+    table.add_column(style="dim", width=max(len(_arm_ranks(item)) for item in items))
     table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     for item in items:
-        table.add_row(str(item.rank), f"{item.score:.2f}", _places(item), Text(item.text))
+        table.add_row(str(item.rank), f"{item.score:.2f}", _arm_ranks(item), Text(item.line))
     legend = ", ".join(f"{arm[0].upper()} {arm}" for arm in Arm)
     head = Text.assemble((title, "bold"), (f"  (rank in {legend})", "dim"))
     yield Padding(Group(head, table), (1, 0, 0, 0))
 
 
-def _places(item: Recalled) -> str:
+def _arm_ranks(item: Recalled) -> str:
     return " ".join(f"{score.arm[0].upper()}{score.rank}" for score in item.arms)
 
 

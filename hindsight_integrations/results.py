@@ -1,4 +1,7 @@
-"""What the verbs return: frozen values that print well."""
+"""Results of the verbs: frozen values that print well.
+
+In this order: results of retaining, of recalling, and of reflecting.
+"""
 
 from __future__ import annotations
 
@@ -9,40 +12,54 @@ from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from hindsight_integrations.model import Chunk, Entity, Memory, TimeSpan
+from hindsight_integrations.explain import DETAILED, Explanation
+from hindsight_integrations.models import (
+    Arm,
+    Chunk,
+    Entity,
+    Memory,
+    MemoryType,
+    MentalModel,
+    Metadata,
+    TimeSpan,
+)
 
 if TYPE_CHECKING:
-    from hindsight_integrations.explain import Explanation
+    from hindsight_integrations.nlp.llm import ModelUsage
 
 # Retaining
 
 
 class SkipReason(StrEnum):
-    """Why a piece of content made no new memory."""
+    """Reason why a part of the content made no new memory."""
 
     UNCHANGED = "unchanged"
     """The document or chunk is stored already, word for word."""
     REPEATED = "repeated"
-    """A memory says the same; its proof count was raised."""
+    """A memory states the same; its proof count was raised."""
     EMPTY = "empty"
     """Nothing to remember was found in it."""
+    INVALID = "invalid"
+    """The extractor's fact cannot be used; `detail` says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A piece of content that made no new memory, the start of its text, and why.
+    """A part of the content that made no new memory: the start of its text, and the reason.
 
-    `memory_id` is the memory that says the same, for `REPEATED`.
+    `memory_id` is the memory that states the same, for `REPEATED`; `detail` tells more, for
+    `INVALID`.
     """
 
     text: str
     reason: SkipReason
     memory_id: str | None = None
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An item of a batch that was not stored, and the error that kept it out."""
+    """An item of a batch that was not stored, and its error."""
 
     index: int
     error: Exception
@@ -50,15 +67,16 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class RetainResult:
-    """What one retain, or one batch of them, changed.
+    """Changes made by one retain, or by one batch.
 
     Attributes:
-        stored: the new memories, in the order of the content.
-        skipped: content that made none, and why.
-        removed: ids of memories that went with replaced parts of a document.
+        stored: the memories written, in the order of the content; ones under new ids first.
+        replaced: ids of those of them that the bank had already, with other content.
+        skipped: content that made none, with the reason.
+        removed: ids of memories deleted with replaced parts of a document.
         failed: items of a batch that were not stored; the others were.
         document_ids: documents written or found unchanged.
-        seconds: how long it took.
+        seconds: duration.
     """
 
     bank_id: str
@@ -68,31 +86,33 @@ class RetainResult:
     failed: tuple[Failed, ...] = ()
     document_ids: tuple[str, ...] = ()
     seconds: float = 0.0
+    replaced: tuple[str, ...] = ()
 
     @classmethod
     def merged(cls, bank_id: str, results: Sequence[RetainResult]) -> RetainResult:
-        """Several retains as one, what failed in the order of the items."""
-        failed = chain.from_iterable(each.failed for each in results)
+        """Merge several results into one, failures in the order of the items."""
+        failed = chain.from_iterable(result.failed for result in results)
         return cls(
             bank_id,
-            stored=tuple(chain.from_iterable(each.stored for each in results)),
-            skipped=tuple(chain.from_iterable(each.skipped for each in results)),
-            removed=tuple(chain.from_iterable(each.removed for each in results)),
+            stored=tuple(chain.from_iterable(result.stored for result in results)),
+            skipped=tuple(chain.from_iterable(result.skipped for result in results)),
+            removed=tuple(chain.from_iterable(result.removed for result in results)),
             failed=tuple(sorted(failed, key=lambda failure: failure.index)),
-            document_ids=tuple(chain.from_iterable(each.document_ids for each in results)),
-            seconds=sum(each.seconds for each in results),
+            document_ids=tuple(chain.from_iterable(result.document_ids for result in results)),
+            seconds=sum(result.seconds for result in results),
+            replaced=tuple(chain.from_iterable(result.replaced for result in results)),
         )
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Ids of the new memories."""
+        """Ids of the memories written."""
         return tuple(memory.id for memory in self.stored)
 
     def __repr__(self) -> str:
         parts = [f"stored={len(self.stored)}"]
         parts += [
             f"{name}={len(value)}"
-            for name in ("skipped", "removed", "failed")
+            for name in ("replaced", "skipped", "removed", "failed")
             if (value := getattr(self, name))
         ]
         return f"RetainResult(bank_id={self.bank_id!r}, {', '.join(parts)})"
@@ -101,17 +121,8 @@ class RetainResult:
 # Recalling
 
 
-class Arm(StrEnum):
-    """One of the four searches of a recall."""
-
-    TEMPORAL = "temporal"
-    ENTITY = "entity"
-    MEANING = "meaning"
-    PATHWAY = "pathway"
-
-
 class ArmScore(NamedTuple):
-    """How one arm found a memory: its rank there (1 is best), the arm's own score, and why."""
+    """Rank of a memory in one arm (1 is best), with the arm's own score and its reason."""
 
     arm: Arm
     rank: int
@@ -130,12 +141,12 @@ class Signal(NamedTuple):
 class Signals(Sequence[Signal]):
     """The signals of one memory, largest contribution first.
 
-    Each is made when it is looked at: a recall ranks by a thousand, and few are ever asked for.
+    They are made on access: a recall ranks by thousands, and few are ever read.
 
     Args:
-        names: of all signals of the recall, also those that say nothing of this memory.
-        values: of this memory, one a name.
-        contributions: of this memory, one a name.
+        names: of all signals of the recall, those of value 0 here included.
+        values: one a name.
+        contributions: one a name.
     """
 
     __slots__ = ("_contributions", "_names", "_values")
@@ -154,11 +165,11 @@ class Signals(Sequence[Signal]):
         return len(self._made())
 
     @overload
-    def __getitem__(self, place: int) -> Signal: ...
+    def __getitem__(self, index: int) -> Signal: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Signal, ...]: ...
-    def __getitem__(self, place: int | slice) -> Signal | tuple[Signal, ...]:
-        return self._made()[place]
+    def __getitem__(self, index: slice) -> tuple[Signal, ...]: ...
+    def __getitem__(self, index: int | slice) -> Signal | tuple[Signal, ...]:
+        return self._made()[index]
 
     def __iter__(self) -> Iterator[Signal]:
         return iter(self._made())
@@ -177,38 +188,78 @@ class Signals(Sequence[Signal]):
     def _made(self) -> tuple[Signal, ...]:
         values, contributions = map(float, self._values), map(float, self._contributions)
         rows = zip(self._names, values, contributions, strict=True)
-        found = [Signal(*row) for row in rows if row[1] or row[2]]
-        return tuple(sorted(found, key=lambda each: (-abs(each.contribution), each.name)))
+        made = [Signal(*row) for row in rows if row[1] or row[2]]
+        return tuple(sorted(made, key=lambda signal: (-abs(signal.contribution), signal.name)))
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A memory that came back.
+    """A memory in a result; its own text, metadata and so on can be read from it directly.
 
     Attributes:
-        rank: place in the result, 1 is best.
-        score: how sure it is that this belongs to the answer, 0 to 1, falling with the rank; what
-            `min_score` is held against.
-        total: what the order was made by: the sum of the signals, and the boosts.
+        memory: the memory, with all its fields.
+        rank: position in the result, 1 is best.
+        relevance: calibrated probability that it belongs to the answer, 0 to 1, falling with the
+            rank; compared with `min_score`.
+        total: sum of the contributions of all signals, which decides the order.
         fused: its reciprocal rank fusion score over the arms.
-        text: as rendered for a reader, without its date header.
-        tokens: what it takes of the budget, date header included where it opens one.
+        line: its line in the rendered text, led by its speaker or context, without date header;
+            cut if the result is truncated.
+        tokens: of that line, date header included where it opens one.
+        reasons: why it was found: the signals that raised it most above the others, each with how
+            far, then the finding of each search.
     """
 
     memory: Memory
     rank: int
-    score: float
+    relevance: float
     total: float
     fused: float
-    text: str
+    line: str
     tokens: int
     arms: tuple[ArmScore, ...] = ()
     signals: Sequence[Signal] = Signals()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """The relevance, under the name that vector stores give it."""
+        return self.relevance
 
     @property
     def id(self) -> str:
         """The memory's id."""
         return self.memory.id
+
+    @property
+    def text(self) -> str:
+        """The memory's text, whole."""
+        return self.memory.text
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata that the memory was retained with."""
+        return self.memory.metadata
+
+    @property
+    def type(self) -> MemoryType:
+        """The memory's type."""
+        return self.memory.type
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The memory's tags."""
+        return self.memory.tags
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """Names of the people, places and things that the memory mentions."""
+        return self.memory.entities
+
+    @property
+    def mentioned_at(self) -> datetime:
+        """Time the memory was first said."""
+        return self.memory.mentioned_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +275,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of time the question was understood to ask for, and the words that said so.
+    """A time that the question asks for, and the words that say so.
 
     Attributes:
-        firm: whether the question names the time or its distance from an event; one that is only
-            before, after or during an event is a hint, and counts less.
+        firm: True if the question names the time or its distance from an event; a time before,
+            after or during an event is a hint, and counts less.
     """
 
     text: str
@@ -238,27 +289,56 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class EntityNote:
-    """An entity among the results, with what the bank knows of it, within its own budget."""
+    """An entity that the question asks for or the memories mention, described.
+
+    `text` is a line on it; if the question asks for it, a line for each of `observations`, which
+    are about it, follows.
+    """
 
     entity: Entity
     text: str
+    observations: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledModel:
+    """A mental model in a result.
+
+    `stale` is True if its sources changed, or newer memories of the result are not in it yet.
+    """
+
+    model: MentalModel
+    stale: bool
+    tokens: int
+
+    @property
+    def id(self) -> str:
+        """Id of the mental model."""
+        return self.model.id
+
+    @property
+    def text(self) -> str:
+        """Text of the mental model."""
+        return self.model.text
 
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """What came back, best first, and how it was found.
+    """Memories recalled, best first, and how they were found.
 
     Attributes:
         memories: as many as fit the token budget.
         text: those memories, rendered for a reader or a prompt.
         tokens: tokens of `text`.
-        truncated: the one memory here was too long for the budget, and was cut.
-        windows: the times the question was understood to ask for.
+        truncated: True if the best memory was too long for the budget, and was cut.
+        windows: the times that the question asks for.
         entities_named: names in the question that the bank knows.
         chunks: source chunks of the memories, within `chunk_tokens`.
-        entity_notes: entities of the memories, within `entity_tokens`.
-        left_out: memories that ranked here but did not fit the budget.
-        considered: memories that were scored.
+        entity_notes: entities that the question asks for, with observations about them, and
+            those of the memories, within `entity_tokens`.
+        mental_models: mental models on the question, within `mental_model_tokens`.
+        left_out: the best memories that did not fit the budget.
+        considered: number of memories that were scored.
         failures: parts that failed and were left out.
         timings: seconds by stage.
     """
@@ -274,27 +354,26 @@ class RecallResult:
     entities_named: tuple[str, ...] = ()
     chunks: tuple[Chunk, ...] = ()
     entity_notes: tuple[EntityNote, ...] = ()
+    mental_models: tuple[RecalledModel, ...] = ()
     left_out: tuple[Recalled, ...] = ()
     considered: int = 0
     failures: tuple[Failure, ...] = ()
     timings: Mapping[str, float] | None = None
     query_time: datetime | None = None
 
-    def explain(self, *, detailed: int = 10) -> Explanation:
-        """Why each memory is there: the arms, the path through the graph, the signals.
+    def explain(self, *, detailed: int = DETAILED) -> Explanation:
+        """Explain each memory: the arms, the path through the graph, the signals.
 
         Args:
             detailed: memories explained in full; the rest take a line each.
         """
-        from hindsight_integrations.explain import explain
-
-        return explain(self, detailed=detailed)
+        return Explanation(self, detailed)
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.memories)
 
-    def __getitem__(self, place: int) -> Recalled:
-        return self.memories[place]
+    def __getitem__(self, index: int) -> Recalled:
+        return self.memories[index]
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -309,3 +388,203 @@ class RecallResult:
             f"RecallResult({len(self.memories)} memories, {self.tokens} of "
             f"{self.max_tokens} tokens{best}{failed})"
         )
+
+
+# Reflecting
+
+NOTHING_FOUND = "No relevant memories found."
+"""Text of a context without memories."""
+
+NOTHING_KNOWN = "Nothing known: no memory answers this."
+"""Text of an answer without a language model, where no memory states one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staleness:
+    """Changes since a mental model was written; true if there are any.
+
+    Attributes:
+        newer: ids of memories that its source query finds and that it was not made from.
+        changed: ids of its sources whose text changed, or that are held to be wrong.
+        gone: ids of its sources that were forgotten.
+        contradicted: ids of newer memories that say otherwise than its text or its sources.
+    """
+
+    newer: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.newer or self.changed or self.gone or self.contradicted)
+
+
+class Section(StrEnum):
+    """The parts of a context, in their order."""
+
+    MENTAL_MODELS = "Mental models"
+    OBSERVATIONS = "Observations"
+    FACTS = "Facts and experiences"
+    BELIEFS = "Beliefs"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """A memory or mental model in a context.
+
+    Attributes:
+        label: the citation: the shortest beginning of its id that is unique here.
+        text: its line in the context, with dates and label.
+        stale: True if it may be out of date: newer memories are not in it yet or contradict it,
+            or nothing has supported it for long.
+    """
+
+    label: str
+    section: Section
+    text: str
+    source: Memory | MentalModel
+    stale: bool = False
+
+    @property
+    def id(self) -> str:
+        """Id of the memory or mental model."""
+        return self.source.id
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Memories of a bank on a question, in sections, within a token budget.
+
+    Attributes:
+        text: the sections, in Markdown; "No relevant memories found." if there is nothing.
+        items: the memories and mental models in them, in that order.
+        tokens: of `text`.
+        truncated: True if the only item was too long for the budget and was cut, or the bank's
+            directives were too long and are left out.
+        failures: parts of recall that failed and were left out.
+    """
+
+    bank_id: str
+    query: str
+    text: str = NOTHING_FOUND
+    items: tuple[ContextItem, ...] = ()
+    tokens: int = 0
+    max_tokens: int = 0
+    truncated: bool = False
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Ids of the memories and mental models it holds."""
+        return tuple(item.id for item in self.items)
+
+    def __iter__(self) -> Iterator[ContextItem]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        cut = ", truncated" if self.truncated else ""
+        return (
+            f"Context({len(self.items)} items, {self.tokens} of {self.max_tokens} tokens{cut}"
+            f"{_failed(self.failures)})"
+        )
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+
+class Tool(StrEnum):
+    """Searches of reflection, in the order they are used."""
+
+    MENTAL_MODELS = "search_mental_models"
+    OBSERVATIONS = "search_observations"
+    FACTS = "search_facts"
+
+
+class Lookup(NamedTuple):
+    """One search of reflection, and the ids that no earlier one had found."""
+
+    tool: Tool
+    query: str
+    found: tuple[str, ...]
+
+
+class Bound(StrEnum):
+    """Limit that made reflection answer before it was done searching."""
+
+    ITERATIONS = "iterations"
+    TOKENS = "tokens"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """An answer from memory; true if it cites any.
+
+    Attributes:
+        text: the answer; without a language model, quotations that state it, each with its
+            citation, or "Nothing known: no memory answers this.".
+        sources: ids of the memories and mental models it cites, in that order.
+        context: the evidence it was made from.
+        usage: calls and tokens of the language model; no calls without one.
+        structured: the answer in the form of `response_schema`, if one was given.
+        lookups: the searches made, in order.
+        foreign: citations of ids that were never retrieved; they were removed from the text.
+        forced: the limit that ended the search, if one did.
+        extractive: True if it was quoted from memories by rule, without a language model.
+    """
+
+    bank_id: str
+    query: str
+    text: str
+    sources: tuple[str, ...]
+    context: Context
+    usage: ModelUsage
+    structured: object = None
+    lookups: tuple[Lookup, ...] = ()
+    foreign: tuple[str, ...] = ()
+    forced: Bound | None = None
+    extractive: bool = False
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Parts of recall that failed and were left out."""
+        return self.context.failures
+
+    def __bool__(self) -> bool:
+        return bool(self.sources)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        start = self.text if len(self.text) <= 60 else f"{self.text[:59]}…"
+        foreign = f", foreign={list(self.foreign)}" if self.foreign else ""
+        forced = f", forced by {self.forced}" if self.forced else ""
+        return (
+            f"Reflection({start!r}, {len(self.sources)} sources, {self._made_by}"
+            f"{forced}{foreign}{_failed(self.failures)})"
+        )
+
+    @property
+    def _made_by(self) -> str:
+        return "extractive" if self.extractive else f"{self.usage.calls} model calls"
+
+    def _repr_markdown_(self) -> str:
+        if not self.usage.calls and not self.extractive:
+            return self.text
+        cited = {item.id: item for item in self.context.items if item.id in self.sources}
+        lines = "\n".join(cited[id].text for id in self.sources if id in cited)
+        return f"{self.text}\n\n**Sources**\n\n{lines}" if lines else self.text
+
+
+def _failed(failures: tuple[Failure, ...]) -> str:
+    return f", failures={[failure.part for failure in failures]}" if failures else ""

@@ -1,4 +1,4 @@
-"""Every tunable with its default, unit and source, in one place.
+"""Every setting with its default, unit and source.
 
 A `Settings` is given to `Hindsight(settings=...)`; `Settings.from_env()` reads the same names
 from the environment as `HINDSIGHT_<NAME>`, for instance `HINDSIGHT_MAX_CONTENT_CHARS=500000`.
@@ -18,7 +18,10 @@ Hemisphere = Literal["north", "south"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the engine behaves. Values marked [H] are those of Hindsight 1.1.
+    """Settings of a client: each with what it does, its unit, and where its value comes from.
+
+    Sources: [H] is the value of Hindsight 1.1; [C] is a choice, to be changed freely. The constants
+    of ranking are not settings: each is documented in the module of `recall` that uses it.
 
     Raises:
         InvalidInputError: a value has the wrong type or is out of its range.
@@ -26,56 +29,64 @@ class Settings:
 
     # Retaining
     max_content_chars: int = 2_000_000
-    """Longest text of one retain, in characters."""
+    """Refuse longer texts in one retain, in characters [C]."""
     chunk_tokens: int = 512
-    """Longest chunk of a document, in tokens."""
+    """Cut documents into chunks of at most so many tokens, between sentences [C]."""
     fact_tokens: int = 512
-    """Longest memory the built-in extractor makes, in tokens: a passage is seldom longer, and
-    one that is cut in two answers with half of what it says."""
+    """Split longer memories of the built-in extractors, in tokens [C]. A passage is seldom longer,
+    and one that is cut in two is found with half of its content."""
     batch_size: int = 64
-    """Items that `retain_many` stores in one transaction."""
+    """Store so many items of `retain_many` in one transaction [C]."""
     duplicate_similarity: float = 0.97
-    """Cosine from which two statements may be the same one [H]."""
+    """Compare two statements word by word, to fold one into the other, from this cosine on, 0.5 to
+    1 [H]."""
     semantic_link_similarity: float = 0.7
-    """Cosine from which two memories are linked [H]."""
+    """Link two memories from this cosine on, 0 to 1 [H]."""
     semantic_links: int = 10
-    """Semantic links a new memory gets, at most. Recall follows the heaviest few of a memory, so
-    Hindsight's 50 only cost time here."""
+    """Link a new memory to at most so many similar ones [C]. Recall follows the heaviest four of a
+    memory, so the 50 of [H] only cost time."""
     temporal_links: int = 4
-    """Temporal links a new memory gets, at most; Hindsight has 20."""
+    """Link a new memory to at most so many near it in time [C]. [H] has 20; recall follows four."""
     temporal_link_hours: float = 24.0
-    """Hours over which a temporal link's weight falls to its floor [H]."""
+    """Let the weight of a temporal link fall to its least over so many hours [H]."""
     entity_match: float = 0.6
-    """Score from which a mention is taken for a known entity [H]."""
+    """Take a mention for a known entity from this score on, 0 to 1 [H]."""
 
     # Recalling
     max_tokens: int = 4096
-    """Token budget of a recall when the call names none."""
+    """Token budget of a recall, context or reflection that names none [H]."""
     rrf_k: int = 60
-    """The k of reciprocal rank fusion (Cormack, Clarke, Buettcher 2009)."""
+    """The constant k of reciprocal rank fusion, in ranks (Cormack, Clarke and Buettcher 2009)."""
     rerank_candidates: int = 200
-    """Memories that the reranker reads at most."""
+    """Let late interaction or another reranker read at most so many memories [C]; a `budget` may
+    ask for fewer."""
     hemisphere: Hemisphere = "north"
-    """Where the user's seasons are."""
+    """Hemisphere whose seasons "last spring" means: "north" or "south" [C]."""
     arm_timeout: float = 10.0
-    """Seconds after which recall goes on without an arm, and says so."""
+    """Go on without an arm that has not answered after so many seconds, and report it in
+    `failures` [C]."""
 
     # Reflecting
     consolidate: bool = True
-    """Whether observations are drawn in the background after a retain."""
+    """Draw observations in the background after a retain; True or False [C]."""
     consolidation_batch: int = 256
-    """Memories reflected on in one transaction."""
+    """Consolidate so many memories in one transaction [C]."""
     consolidation_delay: float = 0.5
-    """Seconds without a retain after which what waits is reflected on."""
+    """Consolidate pending memories after so many seconds without a retain [C]."""
     consolidation_tokens: int = 200_000
-    """Tokens that one consolidation may take of a language model; what is left then waits."""
+    """Spend at most so many tokens of a language model on one consolidation [C]; what is left
+    waits for the next."""
     observation_similarity: float = 0.45
-    """Cosine from which memories that share a phrase are of one matter."""
+    """Give a language model memories that share a word together from this cosine on, 0 to 1 [C]."""
+
+    # Models
+    models_path: str = ""
+    """Folder of installed models [C]; "" is that of the user's data (docs/models.md)."""
 
     # Storing
     durable: bool = False
-    """Whether each commit waits for the disk (SQLite `synchronous=FULL`). Off, a process that
-    is killed loses nothing; a machine that loses power may lose the last moments."""
+    """Wait for the disk at each commit (SQLite `synchronous=FULL`); True or False [C]. If False, a
+    process that is killed loses nothing; a machine that loses power may lose the last commits."""
 
     def __post_init__(self) -> None:
         for name, low, high in _RANGES:
@@ -90,10 +101,12 @@ class Settings:
             raise InvalidInputError(
                 f"settings.hemisphere is {self.hemisphere!r}; give 'north' or 'south'"
             )
+        if not isinstance(self.models_path, str):
+            raise InvalidInputError(f"settings.models_path is {self.models_path!r}; give text")
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """The defaults, with what `HINDSIGHT_*` variables override.
+        """Return the defaults, overridden by `HINDSIGHT_*` variables.
 
         Raises:
             InvalidInputError: a variable cannot be read as its setting's type.

@@ -1,4 +1,4 @@
-"""A stretch of time at the precision its source had."""
+"""Time spans, at the precision of their source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hindsight_integrations.errors import InvalidInputError
 
 
 class Precision(StrEnum):
-    """How exactly a time was given: "2023" is a year, not the first of January."""
+    """Precision of a time: "2023" is a year, not the first of January."""
 
     MINUTE = "minute"
     HOUR = "hour"
@@ -25,27 +25,27 @@ class Precision(StrEnum):
     RANGE = "range"
 
 
-def as_utc(moment: datetime) -> datetime:
-    """The same moment in UTC; a naive datetime is read as UTC."""
-    if moment.tzinfo is None:
-        return moment.replace(tzinfo=UTC)
+def as_utc(timestamp: datetime) -> datetime:
+    """Return the timestamp in UTC; a naive one is read as UTC."""
+    if timestamp.tzinfo is None:
+        return timestamp.replace(tzinfo=UTC)
     try:
-        return moment.astimezone(UTC)
+        return timestamp.astimezone(UTC)
     except OverflowError:  # the first or last day of the calendar, west or east of Greenwich
-        return moment.replace(tzinfo=UTC)
+        return timestamp.replace(tzinfo=UTC)
 
 
-def _shifted(moment: datetime, by: timedelta) -> datetime:
+def _shifted(timestamp: datetime, by: timedelta) -> datetime:
     try:
-        return as_utc(moment) + by
+        return as_utc(timestamp) + by
     except OverflowError:
         edge = datetime.max if by > timedelta() else datetime.min
         return edge.replace(tzinfo=UTC)
 
 
-def day_text(moment: datetime) -> str:
-    """A day as people write it: 7 May 2025."""
-    return f"{moment.day} {moment:%b} {moment.year}"
+def day_text(timestamp: datetime) -> str:
+    """Return a day as people write it: 7 May 2025."""
+    return f"{timestamp.day} {timestamp:%b} {timestamp.year}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -70,16 +70,26 @@ class TimeSpan:
             )
 
     @classmethod
-    def of_day(cls, moment: datetime) -> TimeSpan:
-        """The day, in UTC, that `moment` lies in."""
-        start = as_utc(moment).replace(hour=0, minute=0, second=0, microsecond=0)
+    def of_day(cls, timestamp: datetime) -> TimeSpan:
+        """Return the day, in UTC, of a timestamp."""
+        start = as_utc(timestamp).replace(hour=0, minute=0, second=0, microsecond=0)
         last = datetime.max.replace(tzinfo=UTC)
         end = last if start.date() == last.date() else start + timedelta(days=1)
         return cls(start, end, Precision.DAY)
 
     @classmethod
+    def between(cls, start: datetime | None, end: datetime | None) -> TimeSpan:
+        """Return the span from `start` to `end`; None stands for the calendar's first or last day.
+
+        Raises:
+            InvalidInputError: `end` is not after `start`.
+        """
+        first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+        return cls(first if start is None else start, last if end is None else end)
+
+    @classmethod
     def around(cls, first: datetime, last: datetime, reach: timedelta) -> TimeSpan:
-        """From `reach` before `first` to `reach` after `last`, as far as the calendar goes."""
+        """Return `reach` before `first` to `reach` after `last`, within the calendar."""
         return cls(_shifted(first, -reach), _shifted(last, reach))
 
     @property
@@ -89,13 +99,13 @@ class TimeSpan:
 
     @property
     def midpoint(self) -> datetime:
-        """The moment half way through."""
+        """Timestamp half way through."""
         return self.start + self.duration / 2
 
-    def contains(self, moment: datetime) -> bool:
-        """Whether `moment` lies inside the span."""
-        return self.start <= as_utc(moment) < self.end
+    def contains(self, timestamp: datetime) -> bool:
+        """Return True if the timestamp lies inside the span."""
+        return self.start <= as_utc(timestamp) < self.end
 
     def overlaps(self, other: TimeSpan) -> bool:
-        """Whether the two share any time."""
+        """Return True if the two share any time."""
         return self.start < other.end and other.start < self.end

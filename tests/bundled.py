@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.assembly import _bundled_pipeline
-from hindsight_integrations.language import minilm
+from hindsight_integrations.nlp import minilm
+from hindsight_integrations.runtime import _bundled_pipeline
 
 # Both load at first use, not here.
 MINILM = minilm.bundled()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from benchmarks.quality import relevance
+from benchmarks.quality.ablation import SIGNALS, main, without
+from benchmarks.quality.fitting import NEUTRAL, fit
+from benchmarks.quality.study import Study, best_first
 from hindsight_integrations import Hindsight
-from hindsight_integrations.evaluate import abstain, evaluate, parse_dataset
-from hindsight_integrations.evaluate.ablation import SIGNALS, main, without
-from hindsight_integrations.evaluate.fitting import NEUTRAL, fit
-from hindsight_integrations.evaluate.study import Study, best_first
-from hindsight_integrations.recall.rank import DEFAULT_WEIGHTS
+from hindsight_integrations.evaluate import evaluate, parse_dataset
+from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
 
 DATA = {
     "dataset": "harbour",
@@ -61,7 +64,13 @@ def study() -> Iterator[Study]:
 def test_the_weights_in_use_give_the_figures_of_recall_itself(study: Study) -> None:
     recalled = evaluate(parse_dataset(DATA), engine=Hindsight.in_memory).overall
     ranked = study.figures(DEFAULT_WEIGHTS, (1024, 2048, 4096))
-    assert ranked == pytest.approx({name: recalled[name] for name in ranked})
+    assert {name: ranked[name] for name in recalled} == pytest.approx(recalled)
+
+
+def test_each_weight_stands_for_a_part() -> None:
+    assert {name for names in SIGNALS.values() for name in names} == {
+        field.name for field in fields(Weights)
+    }
 
 
 def test_questions_that_are_not_scored_are_left_out(study: Study) -> None:
@@ -98,35 +107,52 @@ def test_the_module_writes_a_table_with_a_row_a_part(
     assert "without the entity arm" in page.read_text(encoding="utf-8")
 
 
+KITCHEN = {
+    "dataset": "kitchen",
+    "banks": [
+        {
+            "id": "cook",
+            "items": [
+                {"id": "k1", "text": "Sourdough wants a hot oven and twelve hours."},
+                {"id": "k2", "text": "Rinse the rice until the water is clear."},
+            ],
+            "questions": [{"id": "k", "question": "How long does sourdough take?", "gold": ["k1"]}],
+        }
+    ],
+}
+
+
 @pytest.mark.slow
-def test_a_bank_that_knows_nothing_of_it_scores_lower(tmp_path: Path) -> None:
-    other = {
-        "dataset": "kitchen",
-        "banks": [
-            {
-                "id": "cook",
-                "items": [{"id": "k1", "text": "Sourdough wants a hot oven and twelve hours."}],
-                "questions": [
-                    {"id": "k", "question": "How long does sourdough take?", "gold": ["k1"]}
-                ],
-            }
-        ],
-    }
-    datasets = [parse_dataset(DATA), parse_dataset(other)]
+def test_relevance_and_stopping_are_measured_for_each_file() -> None:
+    datasets = [parse_dataset(DATA), parse_dataset(KITCHEN)]
     with Hindsight.in_memory() as one, Hindsight.in_memory() as two:
-        harbour, kitchen = abstain.measure(datasets, [one, two])
-    assert min(harbour.known) > max(harbour.unknown)
-    assert min(kitchen.known) > max(kitchen.unknown)
-    assert len(harbour.evidence) == 3
-    last = abstain.table([harbour, kitchen]).splitlines()[-1]
-    assert last.startswith("| 0.55 |")
+        asked = [*relevance.rankings(datasets, [one, two])]
+        kitchen = [*relevance.stopping(datasets, [one, two])][1]
+    (question,) = asked[1].own
+    assert question.gold.tolist() == [True, False]
+    assert len(asked[1].foreign) == len(relevance.SMALL_TALK) + len(asked[0].own)
+    assert not any(each.gold.any() for each in asked[1].foreign)
+    assert kitchen.kept == 1.0
+    assert 0 < kitchen.tokens < 60
+    assert kitchen.silent_small >= 0.7
+    rows = relevance.table(asked, [kitchen, kitchen]).splitlines()
+    assert rows[3].startswith("| kitchen |")
 
 
-def test_one_bank_alone_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "harbour.json"
-    file.write_text(json.dumps(DATA), encoding="utf-8")
-    assert abstain.main([str(file)]) == 2
-    assert "only one bank" in capsys.readouterr().err
+def test_calibration_is_fitted_to_the_odds_and_its_error_is_the_mean_gap() -> None:
+    # One feature tells all: of those with 1 three in four are gold, of the others one in four.
+    column = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    gold = np.array([1, 1, 1, 0, 1, 0, 0, 0], dtype=np.bool_)
+    judged = relevance.Judged(np.outer(column, [1.0, 0.0, 0.0]), gold)
+    found = relevance.fit([relevance.Asked("a", (judged,), ()) for _ in range(2)])
+    assert found == pytest.approx([2 * math.log(3), 0.0, 0.0, -math.log(3)])
+    plain = np.array([2 * math.log(3), 0.0, 0.0, -math.log(3)])
+    assert relevance.calibration_error([judged], plain) == pytest.approx(0.0)
+    # Always a half: off by nothing on average.
+    assert relevance.calibration_error([judged], np.zeros(4)) == pytest.approx(0.0)
+    # Always three quarters: off by a quarter.
+    sure = np.array([0.0, 0.0, 0.0, math.log(3)])
+    assert relevance.calibration_error([judged], sure) == pytest.approx(0.25)
 
 
 def test_weights_are_not_fitted_on_nothing(

@@ -7,14 +7,22 @@ import inspect
 
 import pytest
 
-from hindsight_integrations import BankNotFoundError, Hindsight, ReflectionMemory, Session
-from hindsight_integrations.catalog.banks import Banks
-from hindsight_integrations.catalog.entities import Entities
-from hindsight_integrations.catalog.maintenance import Maintenance
-from hindsight_integrations.catalog.memories import Memories
-from hindsight_integrations.catalog.mental_models import MentalModels
-from hindsight_integrations.catalog.observations import Observations
-from hindsight_integrations.catalog.opinions import Opinions
+from hindsight_integrations import (
+    BankNotFoundError,
+    DurableRetain,
+    Hindsight,
+    ReflectionMemory,
+    Session,
+)
+from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.documents import Documents
+from hindsight_integrations.namespaces.entities import Entities
+from hindsight_integrations.namespaces.maintenance import Maintenance
+from hindsight_integrations.namespaces.memories import Memories
+from hindsight_integrations.namespaces.mental_models import MentalModels
+from hindsight_integrations.namespaces.observations import Observations
+from hindsight_integrations.namespaces.opinions import Opinions
+from hindsight_integrations.namespaces.tags import Tags
 
 NOT_WORK = {"in_memory", "from_env"}
 
@@ -33,6 +41,8 @@ def public_methods(kind: type) -> list[str]:
         Hindsight,
         Banks,
         Memories,
+        Documents,
+        Tags,
         Entities,
         Observations,
         MentalModels,
@@ -40,6 +50,7 @@ def public_methods(kind: type) -> list[str]:
         Maintenance,
         Session,
         ReflectionMemory,
+        DurableRetain,
     ],
 )
 def test_every_method_has_a_twin_of_the_same_signature(kind: type) -> None:
@@ -47,9 +58,9 @@ def test_every_method_has_a_twin_of_the_same_signature(kind: type) -> None:
     plain = [name for name in methods if not inspect.iscoroutinefunction(getattr(kind, name))]
     assert plain
     for name in plain:
-        twin = getattr(kind, f"a{name}", None)
-        assert inspect.iscoroutinefunction(twin), f"{kind.__name__}.a{name} is missing"
-        assert inspect.signature(twin) == inspect.signature(getattr(kind, name))
+        async_variant = getattr(kind, f"a{name}", None)
+        assert inspect.iscoroutinefunction(async_variant), f"{kind.__name__}.a{name} is missing"
+        assert inspect.signature(async_variant) == inspect.signature(getattr(kind, name))
 
 
 async def test_twins_do_the_same_inside_a_running_loop() -> None:

@@ -64,14 +64,17 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "one item instead of a list": (lambda m: m.retain_many("b", "text"), "give a list of items"),
     "a blank query": (lambda m: m.recall("full", "  "), "query is blank"),
     "a query of 1 MB": (lambda m: m.recall("full", "x" * 1_000_000), "at most 20,000"),
-    "budget huge": (lambda m: m.recall("full", "x", budget="huge"), "'low', 'mid' or 'high'"),
+    "budget huge": (lambda m: m.recall("full", "x", budget="huge"), "low, mid, high"),
     "max_tokens 0": (lambda m: m.recall("full", "x", max_tokens=0), "at least 1"),
     "max_tokens -5": (lambda m: m.recall("full", "x", max_tokens=-5), "at least 1"),
     "max_tokens 2.5": (lambda m: m.recall("full", "x", max_tokens=2.5), "whole number"),
     "max_tokens True": (lambda m: m.recall("full", "x", max_tokens=True), "whole number"),
     "chunk_tokens -1": (lambda m: m.recall("full", "x", chunk_tokens=-1), "at least 0"),
     "min_score 3": (lambda m: m.recall("full", "x", min_score=3), "from 0 to 1"),
-    "an unknown arm": (lambda m: m.recall("full", "x", arms=["magic"]), "entity, meaning"),
+    "an unknown arm": (
+        lambda m: m.recall("full", "x", arms=["magic"]),
+        "entity, keyword, semantic",
+    ),
     "no arm": (lambda m: m.recall("full", "x", arms=[]), "arms is empty"),
     "no type": (lambda m: m.recall("full", "x", types=[]), "types is empty"),
     "no bank": (lambda m: m.recall([], "x"), "no bank was named"),
@@ -150,7 +153,7 @@ def test_unusual_text_is_stored_and_recalled(memory: Hindsight, name: str) -> No
     memory.retain("b", given)
     kept = " ".join(m.text for m in memory.memories.list("b").items)
     assert kept.replace(" ", "") == expected.replace(" ", "")
-    result = memory.recall("b", given)
+    result = memory.recall("b", given, fill=True)
     assert result.memories
     assert result.failures == ()
 

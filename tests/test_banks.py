@@ -89,9 +89,9 @@ def test_a_deleted_bank_is_gone_from_both_stores_and_shows_nothing_when_made_aga
     with Hindsight(folder) as memory:
         memory.retain("b", "The cellar code is 4711.")
         memory.retain("other", "The attic code is 1174.")
-        key = memory._core.bank("b").key
+        key = memory.runtime.bank("b").key
         memory.banks.delete("b")
-        assert key not in memory._core.index.keys()  # noqa: SIM118 - a method, not a mapping
+        assert key not in memory.runtime.index.keys()  # noqa: SIM118 - a method, not a mapping
         memory.retain("b", "Nothing about codes here.")
         texts = [m.memory.text for m in memory.recall("b", "What is the cellar code?")]
         assert texts == ["Nothing about codes here."]

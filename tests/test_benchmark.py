@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.speed.__main__ import main
+from benchmarks.speed.corpus import questions, sessions
+from benchmarks.speed.machine import disk_usage, import_seconds, peak_memory
+from benchmarks.speed.place import Place
+from benchmarks.speed.prepared import mixed_vectors, prepare
+from benchmarks.speed.timing import timed
 from hindsight_integrations import Hindsight
-from hindsight_integrations.benchmark.__main__ import main
-from hindsight_integrations.benchmark.corpus import questions, sessions
-from hindsight_integrations.benchmark.machine import disk_usage, import_seconds, peak_memory
-from hindsight_integrations.benchmark.place import Place
-from hindsight_integrations.benchmark.prepared import mixed_vectors, prepare
-from hindsight_integrations.benchmark.timing import timed
 from hindsight_integrations.errors import InvalidInputError
 
-from .storage.chroma_server import free_port, serve
-from .storage.neo4j_server import Address, empty_neo4j, neo4j_address
+from .stores.chroma_server import free_port, serve
+from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -46,7 +46,7 @@ def test_a_prepared_bank_is_sound_and_found_by_every_arm(tmp_path: Path) -> None
         assert memory.banks.stats("bench").memories == 130
         assert memory.banks.stats("bench").pending_vectors == 0
         assert not memory.maintenance.doctor(repair=False).findings
-        for arm in ("meaning", "pathway", "entity"):
+        for arm in ("semantic", "keyword", "entity"):
             assert memory.recall("bench", said[40].text, arms=[arm])
         assert memory.recall("bench", "What happened in January 2019?", arms=["temporal"])
 
@@ -83,7 +83,7 @@ def test_a_run_writes_its_section_and_keeps_the_rest(tmp_path: Path) -> None:
     assert text.endswith("<!-- speed:end -->\n\nend\n")
     assert "old" not in text
     rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
-    assert {"all arms, reranked", "meaning alone", "plain Chroma", "disk, MB"} <= set(rows)
+    assert {"all arms, reranked", "semantic alone", "plain Chroma", "disk, MB"} <= set(rows)
     assert rows["memories"] == "| memories | 60 |"
 
 

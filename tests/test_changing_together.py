@@ -10,11 +10,11 @@ import pytest
 
 from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.errors import StoreError
-from hindsight_integrations.model import Entity, Memory
-from hindsight_integrations.retain.ports import Fact, Passage
-from hindsight_integrations.storage import attempts
-from hindsight_integrations.storage.chroma_vectors import ChromaVectors
-from hindsight_integrations.storage.sqlite import SqliteGraph
+from hindsight_integrations.models import Entity, Memory
+from hindsight_integrations.retain.extraction import Fact, Passage
+from hindsight_integrations.stores import common
+from hindsight_integrations.stores.chroma.index import ChromaVectors
+from hindsight_integrations.stores.sqlite import SqliteGraph
 
 FERRY = "The ferry leaves pier four at noon."
 
@@ -99,7 +99,7 @@ def test_of_two_corrections_the_later_stands_and_both_are_in_the_history(
 def test_who_is_always_too_late_is_told_so_and_changes_nothing(
     mine: Hindsight, theirs: Hindsight, extractor: Interrupted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempts, "ATTEMPTS", 3)
+    monkeypatch.setattr(common, "ATTEMPTS", 3)
     turns: list[str] = []
 
     def relabel() -> None:

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.cli import app
+from hindsight_integrations.cli.inputs import scalar
+from hindsight_integrations.cli.screen import jsonable
 
 SEEDS = (
     "Alice joined Northwind in March 2021 as a designer.",
@@ -102,7 +106,7 @@ def test_json_is_all_that_stdout_carries(reading: Run) -> None:
 
 def test_explain_shows_arms_and_signals(reading: Run) -> None:
     ran = reading("recall", "Where did Alice work in spring 2021?", "--explain", "--top", "1")
-    assert "meaning" in ran.out
+    assert "semantic" in ran.out
     assert "interaction" in ran.out
     assert "1 Mar 2021" in ran.out
 
@@ -118,8 +122,10 @@ def test_filters_reach_recall(reading: Run) -> None:
     assert reading("recall", "Heron", "--tag", "none-such").code == 3
     assert reading("recall", "Heron", "--where", '{"year": 2024}').code == 3
     assert reading("recall", "Heron", "--as-of", "2001-01-01").code == 3
-    only = reading("recall", "Heron", "--arm", "pathway", "--json").json
-    assert {arm["arm"] for found in only["memories"] for arm in found["arms"]} == {"pathway"}
+    for name in ("keyword", "pathway"):  # the older name of the same arm
+        only = reading("recall", "Heron", "--arm", name, "--json").json
+        assert {arm["arm"] for found in only["memories"] for arm in found["arms"]} == {"keyword"}
+    assert reading("recall", "Heron", "--arm", "magic").code == 2
 
 
 def test_finding_nothing_exits_with_3_and_says_so(reading: Run) -> None:
@@ -162,7 +168,7 @@ def test_reading_a_folder_that_is_not_there_leaves_none_behind(tmp_path: Path) -
         ["recall", "x", "--budget", "huge"],
         ["recall", "x", "--min-score", "2"],
         ["recall", "x", "--where", "year=2024"],
-        ["recall", "x", "--since", "2024-01-01"],
+        ["recall", "x", "--mental-model-tokens", "-1"],
         ["retain"],
         ["retain", "x", "--jsonl", "-"],
         ["retain", "x", "--session", "s"],
@@ -219,6 +225,22 @@ def test_a_folder_is_retained_by_relative_path_and_once(fresh: Run, tmp_path: Pa
     assert len(first["stored"]) == 2
     again = fresh("retain", "--folder", str(notes), "--json").json
     assert again["stored"] == []
+
+
+def test_the_dates_of_files_are_shown_overridden_and_left_out(fresh: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "2026-02-03.md").write_text("The dentist is tomorrow.", encoding="utf-8")
+    folder = ("retain", "--folder", str(notes))
+    ran = fresh(*folder, "--json", "--bank", "one").json
+    assert ran["dates"] == {"2026-02-03.md": {"date": "2026-02-03T00:00:00+00:00", "from": "name"}}
+    assert ran["stored"][0]["occurred"][0]["start"].startswith("2026-02-04")
+    assert "2026-02-03.md: 3 Feb 2026 (name)" in fresh(*folder, "--bank", "two").out
+    given = fresh(*folder, "--json", "--bank", "three", "--timestamp", "2025-05-07").json
+    assert given["stored"][0]["occurred"][0]["start"].startswith("2025-05-08")
+    undated = fresh(*folder, "--json", "--bank", "four", "--no-file-dates").json
+    assert "dates" not in undated
+    assert not undated["stored"][0]["mentioned_at"].startswith("2026-02-03")
 
 
 def test_a_file_is_a_document_by_its_path_or_the_id_given(fresh: Run, tmp_path: Path) -> None:
@@ -393,3 +415,60 @@ def test_every_command_has_help_and_json(command: list[str], reading: Run) -> No
 def test_version_is_told(reading: Run) -> None:
     told = reading("version", "--json").json["version"]
     assert reading("--version").out == f"hindsight-integrations {told}\n"
+
+
+# Values
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_what_is_json_already_is_left_as_it_is(value: object) -> None:
+    assert jsonable(value) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("8", 8), ("-1.5", -1.5), ("true", True), ("101b", "101b"), ("null", "null"), ("", "")],
+)
+def test_metadata_from_the_command_line_is_typed(text: str, value: object) -> None:
+    assert scalar(text) == value
+    assert type(scalar(text)) is type(value)
+
+
+def test_recall_takes_names_open_windows_and_budgets_beside_the_memories(reading: Run) -> None:
+    ran = reading("recall", "What happened?", "--entity", "Ruth Castellane", "--json")
+    assert [item["memory"]["text"] for item in ran.json["memories"]] == [SEEDS[1]]
+    before = reading("recall", "What happened?", "--until", "2022-01-01", "--json")
+    assert [item["memory"]["text"] for item in before.json["memories"]] == [SEEDS[0]]
+    after = reading("recall", "What happened?", "--since", "2022-01-01", "--json")
+    assert {item["memory"]["text"] for item in after.json["memories"]} == {*SEEDS[1:]}
+    assert after.json["mental_models"] == []
+    assert reading("recall", "x", "--entity", "Nobody Known").code == 3
+
+
+def test_documents_are_listed_shown_and_deleted(writing: Run) -> None:
+    assert writing("retain", "The oven is off.", "--document", "kitchen").code == 0
+    listed = writing("documents", "list", "--json").json
+    assert (listed["total"], listed["items"][-1]["id"]) == (4, "kitchen")
+    assert "kitchen" in writing("documents", "list").out
+    assert "The oven is off." in writing("documents", "show", "kitchen").out
+    shown = writing("documents", "show", "kitchen", "--json").json
+    assert [chunk["text"] for chunk in shown["chunks"]] == ["The oven is off."]
+    assert len(writing("documents", "delete", "kitchen", "--json").json["forgotten"]) == 1
+    assert writing("documents", "show", "kitchen").code == 1
+
+
+def test_tags_are_counted_renamed_and_removed(writing: Run) -> None:
+    assert writing("tags", "list").out.strip() == "None."
+    for text in ("The oven is off.", "The door is shut."):
+        assert writing("retain", text, "--tag", "house").code == 0
+    assert writing("tags", "list", "--json").json == {"house": 2}
+    assert "house" in writing("tags", "list").out
+    assert writing("tags", "rename", "house", "home", "--json").json == {"edited": 2}
+    assert writing("tags", "remove", "home").out.strip() == "Removed it in 2 places"
+    assert writing("tags", "list", "--json").json == {}
+    assert writing("tags", "remove", "home").code == 1

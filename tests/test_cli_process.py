@@ -18,7 +18,7 @@ from hindsight_integrations.cli.screen import Screen
 from tests.test_cli import runs_on
 
 COMMAND = [sys.executable, "-c", "from hindsight_integrations.cli import main; main()"]
-HEAVY = ("chromadb", "numpy", "onnxruntime", "spacy", "hindsight_integrations.engine")
+HEAVY = ("chromadb", "numpy", "onnxruntime", "spacy", "hindsight_integrations.client")
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from .storage import neo4j_server
-from .storage.chroma_server import free_port, serve
+from .stores import neo4j_server
+from .stores.chroma_server import free_port, serve
 
 FILE = Path(__file__).parents[1] / "compose.yaml"
 COMPOSE: dict[str, Any] = yaml.safe_load(FILE.read_text())

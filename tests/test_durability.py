@@ -24,6 +24,7 @@ from hindsight_integrations import (
     SchemaVersionError,
     StoreLockedError,
 )
+from hindsight_integrations.stores.base import MEMORY_ID
 from tests.embedders import Letters
 
 WRITER = """
@@ -67,14 +68,14 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(folder: Path) -
         acknowledged += write_and_kill(folder, first, chance.uniform(0.05, 1.5))
     assert len(acknowledged) >= 20
     with Hindsight(folder) as memory:
-        graph, index = memory._core.graph, memory._core.index
+        graph, index = memory.runtime.graph, memory.runtime.index
         for n in range(acknowledged[-1] + 2):
             held = len(memory.memories.list("b", document_id=f"log-{n}").items)
             assert held in (0, 3), "half a document is visible"
-        stored = set(graph.memory_ids("b"))
-        assert index.ids(memory._core.bank("b").key) == stored
+        stored = set(graph.scan("b", MEMORY_ID))
+        assert index.ids(memory.runtime.bank("b").key) == stored
         for n in chance.sample(acknowledged, 12) + acknowledged[-3:]:
-            for arms in (["meaning"], ["pathway"], ["entity"]):
+            for arms in (["semantic"], ["keyword"], ["entity"]):
                 found = memory.recall("b", f"Kestrel{n} met Osprey{n}", arms=arms)
                 assert f"log-{n}" in [m.memory.document_id for m in found], (n, arms)
             hour = memory.memories.list("b", document_id=f"log-{n}").items[0].mentioned_at
@@ -118,9 +119,9 @@ def test_a_lost_chroma_folder_is_made_again(folder: Path) -> None:
     with Hindsight(folder) as memory:
         diagnosis = memory.maintenance.doctor()
         assert diagnosis.healthy
-        found = memory.recall("b", "Where is boat 3 moored?", arms=["meaning"])
+        found = memory.recall("b", "Where is boat 3 moored?", arms=["semantic"])
         assert "Boat 3 is moored at pier 21." in [m.memory.text for m in found]
-        assert memory._core.index.ids(memory._core.bank("b").key) == set(ids)
+        assert memory.runtime.index.ids(memory.runtime.bank("b").key) == set(ids)
 
 
 def test_doctor_puts_back_what_the_index_lost_and_takes_out_what_it_should_not_have(
@@ -128,15 +129,15 @@ def test_doctor_puts_back_what_the_index_lost_and_takes_out_what_it_should_not_h
 ) -> None:
     stored = [memory.retain("b", f"Boat {n} is blue.").ids[0] for n in range(5)]
     memory.wait_idle()
-    key = memory._core.bank("b").key
-    held = memory._core.index.ids(key)
-    memory._core.index.delete(key, stored[:2])
-    memory._core.index.upsert(key, ["ghost"], np.ones((1, 384), dtype=np.float32))
+    key = memory.runtime.bank("b").key
+    held = memory.runtime.index.ids(key)
+    memory.runtime.index.delete(key, stored[:2])
+    memory.runtime.index.upsert(key, ["ghost"], np.ones((1, 384), dtype=np.float32))
     looked = memory.maintenance.doctor(repair=False)
     assert not looked.healthy
     assert sum(finding.count for finding in looked.findings) == 3
     memory.maintenance.doctor()
-    assert memory._core.index.ids(key) == held
+    assert memory.runtime.index.ids(key) == held
     assert memory.maintenance.doctor().findings == ()
 
 
@@ -172,7 +173,7 @@ def test_another_embedder_is_refused_until_the_bank_is_reindexed(folder: Path) -
         seen: list[tuple[int, int]] = []
         assert memory.maintenance.reindex("b", progress=lambda *at: seen.append(at)) == len(ids)
         assert seen[-1] == (len(ids), len(ids))
-        assert len(memory.recall("b", "Where is boat 3 moored?", arms=["meaning"])) == len(ids)
+        assert len(memory.recall("b", "Where is boat 3 moored?", arms=["semantic"])) == len(ids)
         memory.retain("b", "Another boat.")
         assert memory.maintenance.doctor().findings == ()
     with Hindsight(folder) as memory, pytest.raises(EmbedderMismatchError):

@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.page import write_section
+from benchmarks.quality import grid
+from benchmarks.quality.__main__ import main
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.evaluate import (
     Evaluation,
@@ -20,9 +23,16 @@ from hindsight_integrations.evaluate import (
     load_dataset,
     parse_dataset,
 )
-from hindsight_integrations.evaluate.__main__ import main
-from hindsight_integrations.evaluate.metrics import Hit, columns, figures, gold_ranks, supports
-from hindsight_integrations.evaluate.sections import write_section
+from hindsight_integrations.evaluate.metrics import (
+    Hit,
+    columns,
+    figures,
+    gold_ranks,
+    hit_columns,
+    session_figures,
+    session_order,
+    supports,
+)
 
 TEXTS = {
     "fox": "the red fox jumps over",
@@ -97,7 +107,9 @@ def test_figures_are_shares_that_grow_with_what_is_allowed(
 ) -> None:
     hits, gold, texts = case
     found = figures(dict.fromkeys((50, 200, 2000), hits), gold, texts)
-    assert tuple(sorted(found)) == tuple(sorted(columns((50, 200, 2000))))
+    by_item = [name for name in hit_columns() if not name.startswith("session")]
+    assert sorted(found) == sorted([*columns((50, 200, 2000)), *by_item])
+    assert all(found[f"hit@{k}"] == (found[f"R@{k}"] > 0) for k in (5, 10, 20))
     assert all(0 <= value <= 1 for value in found.values())
     assert found["R@5"] <= found["R@10"] <= found["R@20"]
     assert found["R@50t"] <= found["R@200t"] <= found["R@2000t"]
@@ -118,6 +130,34 @@ def test_figures_follow_from_the_ranks_of_the_gold(
     ideal = sum(1 / math.log2(n + 1) for n in range(1, min(10, len(gold)) + 1))
     gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank <= 10)
     assert found["nDCG@10"] == pytest.approx(gain / ideal)
+
+
+SESSIONS = {"fox": "spring", "lake": "summer", "void": "spring"}
+
+
+def test_a_session_ranks_where_the_first_of_its_items_does() -> None:
+    answer = [hit("lake"), hit("void"), hit("fox"), hit("unknown", text="-")]
+    texts = TEXTS | {"unknown": "-"}
+    assert session_order(answer, ["summer"], texts, SESSIONS) == ["summer", "spring"]
+    # A gold session has to be earned: the first hit says nothing of the fox.
+    claim = [hit("fox", text="unrelated words"), hit("lake"), hit("void")]
+    assert session_order(claim, ["spring"], texts, SESSIONS) == ["summer", "spring"]
+    assert session_order(claim, ["summer"], texts, SESSIONS) == ["spring", "summer"]
+
+
+def test_session_figures_worked_by_hand() -> None:
+    order = [f"s{n}" for n in range(12)]
+    assert session_figures(order, ["s7", "s11"]) == {
+        "session R@5": 0.0,
+        "session R@10": 0.5,
+        "session hit@5": 0.0,
+        "session hit@10": 1.0,
+    }
+    assert session_figures(order, []) == {}
+
+
+def test_a_question_without_gold_items_has_no_figures_by_item() -> None:
+    assert figures({2000: [hit("fox")]}, [], TEXTS) == {}
 
 
 # The data
@@ -148,6 +188,15 @@ def test_questions_without_evidence_are_left_out() -> None:
     assert parse_dataset({"banks": [bank(questions=[unanswerable])]}).banks[0].questions == ()
 
 
+def test_gold_sessions_are_those_of_the_gold_items_unless_given() -> None:
+    items = [{"id": f"i{n}", "text": "x", "session": f"s{n % 2}"} for n in range(4)]
+    plain = {"id": "q1", "question": "?", "gold": ["i1", "i3", "i2"]}
+    given = {"id": "q2", "question": "?", "gold": [], "gold_sessions": ["s0"]}
+    found = parse_dataset({"banks": [bank(items=items, questions=[plain, given])]}).banks[0]
+    assert [each.gold_sessions for each in found.questions] == [("s1", "s0"), ("s0",)]
+    assert [each.id for each in found.scored()] == ["q1"]
+
+
 @pytest.mark.parametrize(
     ("content", "named"),
     [
@@ -173,6 +222,16 @@ def test_questions_without_evidence_are_left_out() -> None:
         (
             {"banks": [bank(questions=[{"id": "q1", "question": "?", "gold": ["i9"]}])]},
             ["bank 'b', question 'q1'", "'gold'", "'i9'"],
+        ),
+        (
+            {
+                "banks": [
+                    bank(
+                        questions=[{"id": "q", "question": "?", "gold": [], "gold_sessions": ["s"]}]
+                    )
+                ]
+            },
+            ["question 'q'", "'gold_sessions'", "'s' is no session"],
         ),
         (
             {"banks": [bank(questions=[{"id": "q1", "gold": ["i1"]}])]},
@@ -201,6 +260,8 @@ def test_an_unreadable_file_is_refused_by_name(tmp_path: Path) -> None:
     broken.write_bytes(b'{"banks": \xff')
     with pytest.raises(InvalidInputError, match=r"broken\.json is not JSON"):
         load_dataset(broken)
+    with pytest.raises(InvalidInputError, match=r"format is 'csv'; .*hindsight, locomo"):
+        load_dataset(broken, "csv")
 
 
 # Reports
@@ -209,7 +270,8 @@ def test_an_unreadable_file_is_refused_by_name(tmp_path: Path) -> None:
 def row(category: str, *, scored: bool, value: float) -> QuestionRow:
     return QuestionRow(
         bank="b", id=f"{category}{value}", question="?", category=category, scored=scored,
-        ranks={"i1": 1}, figures=dict.fromkeys(columns((64,)), value), tokens=50, seconds=0.02,
+        ranks={"i1": 1}, figures=dict.fromkeys((*columns((64,)), "hit@5"), value), tokens=50,
+        seconds=0.02,
         failures=("temporal: late",) if value else (),
     )  # fmt: skip
 
@@ -236,6 +298,8 @@ def test_the_table_tells_figures_speed_and_failures() -> None:
     table = REPORT.table()
     assert "| overall | 2 | 50.0 | 50.0 |" in table
     assert "| trick | 1 | 100.0 |" in table
+    assert table.count("| unscored too | 3 | 66.7 |") == 2  # in both tables
+    assert "session" not in table  # this dataset has none
     assert "4 items, 5 memories, retained at 2 items/s" in table
     assert "20 ms (p50)" in table
     assert "Failed 2 times: temporal: late" in table
@@ -245,6 +309,7 @@ def test_the_table_tells_figures_speed_and_failures() -> None:
 def test_the_json_holds_every_question() -> None:
     content = json.loads(REPORT.to_json())
     assert content["overall"]["nDCG@10"] == 0.5
+    assert content["hits"]["overall"] == {"hit@5": 0.5}
     assert [question["ranks"] for question in content["questions"]] == [{"i1": 1}] * 3
 
 
@@ -325,7 +390,10 @@ def test_the_engine_given_is_measured_and_closed(garden: Path) -> None:
     engine = Hindsight.in_memory(reranker=None)
     found = evaluate(garden, engine=lambda: engine, every=2, max_tokens=[512, 64])
     assert found.budgets == (64, 512)
-    assert [r.id for r in found.rows] == ["a", "c", "a"]
+    # Questions are counted through all banks, so that a file of many banks with one question each
+    # can be sampled; the third is the last that is asked, and the notes are not retained.
+    assert [(r.bank, r.id) for r in found.rows] == [("talk/1", "a"), ("talk/1", "c")]
+    assert found.items == 5
     with pytest.raises(Exception, match="closed"):
         engine.banks.list()
 
@@ -410,3 +478,26 @@ def test_torn_markers_are_refused(tmp_path: Path, torn: str) -> None:
     with pytest.raises(InvalidInputError, match="give it both"):
         write_section(page, "one", "text")
     assert page.read_text(encoding="utf-8") == torn
+
+
+# The grid
+
+
+def test_the_grid_marks_what_is_behind_the_simple_search() -> None:
+    ours = {"R@5": 0.5, "R@10": 0.75, "MRR": 0.4}
+    simple = {"R@5": 0.5004, "R@10": 0.7, "MRR": 0.45}
+    row = grid.Row("harbour", ours, simple, p50_ms=12.4)
+    assert row.behind == ("MRR",)
+    assert row.cells() == ["50.0 / 50.0", "75.0 / 70.0", "40.0 / 45.0 !"]
+    assert grid.table([row]).endswith("Of 3 cells, recall is behind in 1: harbour MRR.")
+
+
+def test_the_grid_measures_each_file_against_the_better_baseline(
+    garden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = grid.main([str(garden), "--keep", str(tmp_path / "kept")])
+    printed = capsys.readouterr().out
+    assert code in (0, 1)
+    assert ("recall is behind in none" in printed) == (code == 0)
+    assert "R@10" in printed
+    assert grid.main([str(tmp_path / "missing.json")]) == 2

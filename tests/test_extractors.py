@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from hindsight_integrations import ExtractionError, Hindsight
-from hindsight_integrations.model import Entity
-from hindsight_integrations.retain.ports import Fact, Passage
+from hindsight_integrations.models import Entity
+from hindsight_integrations.retain.extraction import Fact, Passage
 
 REPLY = {
     "facts": [

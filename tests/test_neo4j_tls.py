@@ -11,8 +11,8 @@ import pytest
 
 from hindsight_integrations import Hindsight, Settings, StoreUnavailableError
 
-from .storage.guarded import certificate
-from .storage.neo4j_server import Server, or_skip
+from .stores.guarded import certificate
+from .stores.neo4j_server import Server, or_skip
 
 PASSWORD = "correct-horse-7"
 TEXT = "Alice keeps bees in Porto."

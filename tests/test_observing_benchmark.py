@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hindsight_integrations.benchmark.observing import main, measure
+from benchmarks.speed.observing import main, measure
 
 SAID = [
     ("2025-01-06", "I'll build the checkout in React, like the kiosk."),
@@ -32,9 +32,8 @@ def test_cost_and_context_are_measured(tmp_path: Path) -> None:
     (reading,) = found.readings
     assert reading.found == (1.0, 1.0, 1.0)
     assert reading.replaced
-    facts, both, preferring = reading.tokens
-    assert preferring <= both
-    assert facts > 0
+    facts, by_default, preferring = reading.tokens
+    assert 0 < facts == by_default < preferring
 
 
 def test_the_figures_go_into_their_section_of_the_page(tmp_path: Path) -> None:

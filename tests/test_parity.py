@@ -13,14 +13,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.speed.corpus import START, questions, sessions
 from hindsight_integrations import Arm, Hindsight, Message, Settings
-from hindsight_integrations.benchmark.corpus import START, questions, sessions
 from hindsight_integrations.demo.story import load_story
-from hindsight_integrations.storage.neo4j import Neo4jGraph
-from hindsight_integrations.storage.ports import GraphStore
-from hindsight_integrations.storage.requests import Vector
+from hindsight_integrations.stores.base import GraphStore, Vector
 
-from .storage.neo4j_server import Address, empty_neo4j, neo4j_address
+from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -141,7 +139,7 @@ def test_every_question_has_the_same_answer_in_either_graph(
     same_ids()
     in_sqlite = answers(None, talk)
     address: Address = request.getfixturevalue("empty_neo4j")  # not kept from others before
-    graph = Neo4jGraph(address.uri, **address.options())
+    graph = address.graph()
     same_ids()
     in_neo4j = answers(graph, talk)
     graph.close()

@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations import prompts
-from hindsight_integrations.prompts import (
-    AS_JSON,
-    DATA_TAGS,
-    REPAIR,
-    Prompt,
-    as_data,
-    as_rules,
-)
+from hindsight_integrations.prompts import AS_JSON, DATA_TAGS, REPAIR, Prompt, as_data, as_rules
 
 PROMPTS = {name: value for name, value in vars(prompts).items() if isinstance(value, Prompt)}
 

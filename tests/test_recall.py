@@ -10,7 +10,7 @@ import pytest
 
 from hindsight_integrations import Arm, Hindsight, Memory, Message, Settings, TimeSpan
 from hindsight_integrations.errors import StoreUnavailableError
-from hindsight_integrations.recall import entity, meaning, pathway, temporal
+from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
 
 NOW = datetime(2025, 6, 20, 9, tzinfo=UTC)
 
@@ -57,20 +57,31 @@ def recalled(memory: Hindsight, query: str, **options: object) -> list[str]:
 # The arms
 
 
-def test_meaning_finds_a_paraphrase(bank: Hindsight) -> None:
-    best = recalled(bank, "Where does he like to sit when travelling by rail?", arms=["meaning"])
+def test_the_semantic_arm_finds_a_paraphrase(bank: Hindsight) -> None:
+    best = recalled(bank, "Where does he like to sit when travelling by rail?", arms=["semantic"])
     assert best[0] == "Jonas prefers window seats on trains."
 
 
-def test_pathway_finds_an_exact_identifier(bank: Hindsight) -> None:
-    found = recalled(bank, "INV-20417", arms=["pathway"])
+def test_the_keyword_arm_finds_an_exact_identifier(bank: Hindsight) -> None:
+    found = recalled(bank, "INV-20417", arms=["keyword"])
     assert found[0] == "Invoice INV-20417 is for the radar repair."
 
 
-def test_pathway_finds_chinese_without_blanks(memory: Hindsight) -> None:
+def test_the_older_names_of_arms_are_read(bank: Hindsight) -> None:
+    assert Arm("meaning") is Arm.MEANING is Arm.SEMANTIC
+    assert Arm("pathway") is Arm["PATHWAY"] is Arm.KEYWORD
+    assert [*Arm] == ["temporal", "entity", "semantic", "keyword"]
+    for old, new in (("meaning", "semantic"), ("pathway", "keyword")):
+        result = bank.recall("b", "INV-20417", arms=[old])
+        assert result.memories == bank.recall("b", "INV-20417", arms=[new]).memories
+        assert {score.arm for item in result for score in item.arms} == {new}
+        assert f"arm {new}" in (result.timings or {})
+
+
+def test_the_keyword_arm_finds_chinese_without_blanks(memory: Hindsight) -> None:
     memory.retain("b", "我们在上海开会讨论预算。")
     memory.retain("b", "他昨天买了一条鱼。")
-    assert recalled(memory, "上海预算", arms=["pathway"]) == ["我们在上海开会讨论预算。"]
+    assert recalled(memory, "上海预算", arms=["keyword"]) == ["我们在上海开会讨论预算。"]
 
 
 def test_entity_follows_a_chain_and_tells_the_path(bank: Hindsight) -> None:
@@ -155,8 +166,8 @@ def test_a_disabled_arm_does_not_run(bank: Hindsight, monkeypatch: pytest.Monkey
         raise AssertionError("this arm was disabled")
 
     monkeypatch.setattr(entity, "search", refuse)
-    monkeypatch.setattr(pathway, "search", refuse)
-    assert recalled(bank, "trains", arms=["meaning"])
+    monkeypatch.setattr(keyword, "search", refuse)
+    assert recalled(bank, "trains", arms=["semantic"])
 
 
 # Filters
@@ -239,8 +250,8 @@ def test_what_is_invalidated_is_not_recalled_until_restored(changing: Hindsight)
 def test_a_correction_is_found_by_its_new_words_and_keeps_the_old(changing: Hindsight) -> None:
     wrong = next(m for m in changing.memories.list("b").items if "window seats" in m.text)
     changing.memories.update("b", wrong.id, text="Jonas prefers aisle seats.", reason="he said so")
-    assert recalled(changing, "aisle", arms=["pathway"]) == ["Jonas prefers aisle seats."]
-    assert recalled(changing, "window seats", arms=["pathway"]) == ["Jonas prefers aisle seats."]
+    assert recalled(changing, "aisle", arms=["keyword"]) == ["Jonas prefers aisle seats."]
+    assert recalled(changing, "window seats", arms=["keyword"]) == ["Jonas prefers aisle seats."]
     change = next(c for c in changing.memories.history("b", wrong.id) if c.field == "text")
     assert (change.old, change.new, change.reason) == (
         "Jonas prefers window seats on trains.", "Jonas prefers aisle seats.", "he said so"
@@ -253,7 +264,7 @@ def test_a_correction_is_found_by_its_new_words_and_keeps_the_old(changing: Hind
 @pytest.mark.parametrize("max_tokens", [1, 10, 25, 60, 1000])
 def test_the_text_stays_within_the_budget(bank: Hindsight, max_tokens: int) -> None:
     result = bank.recall("b", "booking site review", max_tokens=max_tokens, query_time=NOW)
-    counted = bank._core.tokenizer.count(result.text)
+    counted = bank.runtime.tokenizer.count(result.text)
     assert counted == result.tokens <= max_tokens
     assert result.memories
 
@@ -264,28 +275,48 @@ def test_chunks_and_entities_have_budgets_of_their_own(bank: Hindsight) -> None:
     assert [m.id for m in more] == [m.id for m in plain]
     assert more.text == plain.text
     assert more.chunks
-    assert sum(bank._core.tokenizer.count(c.text) for c in more.chunks) <= 60
+    assert sum(bank.runtime.tokenizer.count(c.text) for c in more.chunks) <= 60
     assert any("Alice" in note.text for note in more.entity_notes)
     assert not plain.chunks
     assert not plain.entity_notes
 
 
-def test_scores_fall_with_the_rank(bank: Hindsight) -> None:
-    for options in ({}, {"budget": "low"}, {"arms": ["pathway"]}):
-        scores = [item.score for item in bank.recall("b", "Who leads Heron?", **options)]
-        assert scores == sorted(scores, reverse=True)
-        assert scores[-1] >= 0.9 * scores[0] - 1e-6
+def test_relevance_is_a_probability_that_falls_with_the_rank(bank: Hindsight) -> None:
+    for options in ({}, {"budget": "low"}, {"arms": ["keyword"]}, {"fill": True}):
+        found = bank.recall("b", "Who leads Heron?", **options).memories
+        relevance = [item.relevance for item in found]
+        assert relevance == sorted(relevance, reverse=True)
+        assert 0 < relevance[-1] <= relevance[0] < 1
+        assert [item.score for item in found] == relevance
 
 
-def test_min_score_lets_an_agent_abstain(bank: Hindsight) -> None:
-    everything = bank.recall("b", "How do I bake sourdough bread?", query_time=NOW)
-    assert everything.memories
-    cut = max(item.score for item in everything) + 0.01
-    nothing = bank.recall(
-        "b", "How do I bake sourdough bread?", query_time=NOW, min_score=min(cut, 1.0)
-    )
-    assert not nothing
-    assert nothing.text == ""
+def test_min_score_leaves_out_what_is_less_relevant(bank: Hindsight) -> None:
+    found = bank.recall("b", "Who leads Heron?", query_time=NOW).memories
+    second = found[1].relevance
+    cut = bank.recall("b", "Who leads Heron?", query_time=NOW, min_score=second).memories
+    assert [item.id for item in cut] == [item.id for item in found if item.relevance >= second]
+    assert len(cut) < len(found)
+    nothing = bank.recall("b", "Who leads Heron?", query_time=NOW, min_score=1.0, fill=True)
+    assert (nothing.memories, nothing.text) == ((), "")
+
+
+def test_what_the_bank_knows_nothing_of_brings_nothing(bank: Hindsight) -> None:
+    for asked in (
+        "How do I bake sourdough bread?",
+        "What is 2+2?",
+        "Thanks!",
+        "ok",
+        "good morning",
+    ):
+        nothing = bank.recall("b", asked, query_time=NOW)
+        assert (nothing.memories, nothing.text, nothing.tokens) == ((), "", 0), asked
+        assert bank.recall("b", asked, query_time=NOW, fill=True).memories
+
+
+def test_a_question_for_whatever_is_known_brings_something(bank: Hindsight) -> None:
+    for asked in ("What do you remember?", "Tell me everything.", "What happened?"):
+        assert bank.recall("b", asked, query_time=NOW).memories, asked
+    assert bank.recall("b", "", entities=["Alice"], query_time=NOW).memories
 
 
 def test_an_empty_bank_gives_an_empty_result(memory: Hindsight) -> None:
@@ -298,7 +329,7 @@ def test_an_empty_bank_gives_an_empty_result(memory: Hindsight) -> None:
 # Degradation
 
 
-@pytest.mark.parametrize("broken", [meaning, pathway, entity, temporal])
+@pytest.mark.parametrize("broken", [semantic, keyword, entity, temporal])
 def test_a_broken_arm_is_reported_and_the_others_answer(
     bank: Hindsight, monkeypatch: pytest.MonkeyPatch, broken: object
 ) -> None:
@@ -321,7 +352,7 @@ def test_if_every_arm_fails_the_error_says_so(
     def fail(*_: object) -> list[object]:
         raise StoreUnavailableError("gone")
 
-    for arm in (meaning, pathway, entity, temporal):
+    for arm in (semantic, keyword, entity, temporal):
         monkeypatch.setattr(arm, "search", fail)
     with pytest.raises(StoreUnavailableError, match="every arm"):
         bank.recall("b", "anything")
@@ -434,7 +465,7 @@ def test_a_session_outside_the_time_asked_for_lends_nothing(memory: Hindsight) -
 
 def test_a_small_bank_is_scored_whole_unless_arms_are_chosen(bank: Hindsight) -> None:
     assert bank.recall("b", "window seats").considered == len(FACTS)
-    assert bank.recall("b", "window seats", arms=["pathway"]).considered == 1
+    assert bank.recall("b", "window seats", arms=["keyword"]).considered == 1
     assert bank.recall("b", "window seats", types=["opinion"]).considered == 0
 
 

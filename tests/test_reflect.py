@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from hindsight_integrations import BankNotFoundError, ClosedError, Hindsight, Settings
-from hindsight_integrations.catalog.mental_models import MentalModels
-from hindsight_integrations.engine.reflecting import Reflecting
-from hindsight_integrations.reflect.agent import ITERATIONS, SECONDS
+from hindsight_integrations.namespaces.mental_models import MentalModels
+from hindsight_integrations.reflect.answer import ITERATIONS, SECONDS
 from tests.reflect.models import Script, answer
 
 DOCS = Path(__file__).parent.parent / "docs" / "reflect.md"
@@ -30,12 +29,37 @@ def told() -> Iterator[Hindsight]:
         yield memory
 
 
-def test_without_a_language_model_the_answer_is_the_context(told: Hindsight) -> None:
-    reflection, context = told.reflect("b", QUESTION), told.context("b", QUESTION)
-    assert reflection.text == context.text
-    assert reflection.sources == context.sources
+def test_without_a_language_model_the_answer_is_quoted_from_what_states_it(
+    told: Hindsight,
+) -> None:
+    reflection = told.reflect("b", QUESTION)
+    [item] = [item for item in reflection.context if "Baltic" in item.text]
+    assert reflection.text == f"“Ana sails on the Baltic in summer.” [{item.label}]"
+    assert reflection.sources == (item.id,)
+    assert reflection.extractive
     assert reflection.usage.calls == 0
     assert reflection.structured is None
+
+
+def test_what_no_memory_states_is_not_known(told: Hindsight) -> None:
+    for question in ("What is the capital of Peru?", "What is Ana's dog called?", "Who is Bo?"):
+        reflection = told.reflect("b", question)
+        assert not reflection
+        assert reflection.text == "Nothing known: no memory answers this."
+        assert reflection.sources == ()
+
+
+def test_a_text_that_asks_nothing_gets_what_is_known_of_it(told: Hindsight) -> None:
+    assert len(told.reflect("b", "Tell me about Ana.").sources) == 2
+    assert not told.reflect("b", "Tell me about Peru.")
+
+
+def test_when_is_answered_with_a_dated_list_and_how_many_with_the_number(told: Hindsight) -> None:
+    told.retain("b", "The regatta starts on 4 May 2025 and ends on 6 May 2025.")
+    told.retain("b", "The club has seven dinghies.")
+    assert told.reflect("b", "When does the regatta start?").text.startswith("- 4 May 2025: “")
+    assert told.reflect("b", "How many dinghies does the club have?").text.startswith("seven: “")
+    assert not told.reflect("b", "How many members does the club have?")
 
 
 def test_the_engines_own_language_model_is_asked_unless_another_is_given() -> None:
@@ -95,17 +119,18 @@ def test_a_reflection_reads_well(told: Hindsight) -> None:
     assert "Ana keeps her boat in Kiel." in shown
     assert "Baltic" not in shown
     plain = told.reflect("b", QUESTION)
-    assert plain._repr_markdown_() == plain.text
+    assert plain._repr_markdown_().startswith(plain.text)
+    assert "1 sources, extractive" in repr(plain)
 
 
-@pytest.mark.parametrize("kind", [Reflecting, MentalModels])
+@pytest.mark.parametrize("kind", [Hindsight, MentalModels])
 def test_every_verb_has_a_twin_of_the_same_signature(kind: type) -> None:
     names = {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
     plain = {name for name in names if not inspect.iscoroutinefunction(getattr(kind, name))}
     assert {f"a{name}" for name in plain} == names - plain
     for name in plain:
-        twin = getattr(kind, f"a{name}")
-        assert inspect.signature(twin) == inspect.signature(getattr(kind, name))
+        async_variant = getattr(kind, f"a{name}")
+        assert inspect.signature(async_variant) == inspect.signature(getattr(kind, name))
 
 
 async def test_twins_do_the_same_inside_a_running_loop(told: Hindsight) -> None:
@@ -128,8 +153,8 @@ def test_the_documentation_runs_and_shows_what_it_gives(capsys: pytest.CaptureFi
         exec(compile(block, str(DOCS), "exec"), names)
     printed = capsys.readouterr().out
     names["memory"].close()
-    [context] = re.findall(r"^```text\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    shown = [context, "From Kiel [m-f0f5c5], as far as is known.", "harbour='Kiel'"]
+    shown = re.findall(r"^```text\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len(shown) == 4
     for each in shown:
         assert _comparable(each) in _comparable(printed)
     assert json.dumps(ITERATIONS) in text

@@ -13,11 +13,12 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import HindsightError, ModelError
-from hindsight_integrations.language.llm import ModelUsage
-from hindsight_integrations.model import Memory, MemoryType
-from hindsight_integrations.reflect.ports import Matter, Proposals
+from hindsight_integrations.models import Memory, MemoryType
+from hindsight_integrations.nlp.llm import ModelUsage
+from hindsight_integrations.reflect.dependencies import Cluster, Proposals
 from hindsight_integrations.reflect.rules import RuleConsolidator
 from hindsight_integrations.settings import Settings
+from hindsight_integrations.stores.base import CONCLUSIONS_CITING
 
 SECONDS = 60
 """How long the threads run; as much longer as one likes."""
@@ -66,7 +67,7 @@ def assert_the_evidence_is_true(memory: Hindsight) -> None:
             assert source.quote in rested.text
             assert rested.invalidated_at is None
             assert rested.type is not MemoryType.OBSERVATION
-    resting = memory._core.graph.resting_on("b", list(memories))
+    resting = memory.runtime.graph.read("b", CONCLUSIONS_CITING, list(memories))
     named = {id for ids in resting.values() for id in ids}
     assert named <= memories.keys()
     keys = [frozenset(s.memory_id for s in each.sources) for each in observations]
@@ -145,7 +146,7 @@ class Pausing:
     def __init__(self, meanwhile: Callable[[], object]) -> None:
         self._meanwhile = meanwhile
 
-    def propose(self, matter: Matter) -> Proposals:
+    def propose(self, matter: Cluster) -> Proposals:
         proposals = RuleConsolidator().propose(matter)
         self._meanwhile()
         return proposals
@@ -166,9 +167,9 @@ def two_facts(memory: Hindsight) -> tuple[str, str]:
 
 def consolidating_while(memory: Hindsight, meanwhile: Callable[[], object]) -> None:
     """Consolidate once, with something happening after the proposals and before the writing."""
-    core, once = memory._core, iter([meanwhile])
+    runtime, once = memory.runtime, iter([meanwhile])
     pausing = Pausing(lambda: next(once, lambda: None)())
-    core.reflecting = replace(core.reflecting, consolidator=pausing)
+    runtime.reflecting = replace(runtime.reflecting, consolidator=pausing)
     memory.consolidate("b")
 
 
@@ -210,7 +211,7 @@ def test_two_who_consolidate_at_once_draw_it_once(memory: Hindsight) -> None:
 
 def test_a_run_stops_at_its_tokens_and_what_is_left_waits() -> None:
     class Costly(RuleConsolidator):
-        def propose(self, matter: Matter) -> Proposals:
+        def propose(self, matter: Cluster) -> Proposals:
             return replace(RuleConsolidator().propose(matter), usage=ModelUsage(1, 90, 10))
 
     settings = Settings(consolidate=False, consolidation_tokens=100)
@@ -218,8 +219,8 @@ def test_a_run_stops_at_its_tokens_and_what_is_left_waits() -> None:
         two_facts(memory)
         for n, text in enumerate(("The booking site is down.", "The booking site is slow.")):
             memory.retain("b", text, timestamp=START + timedelta(days=30 * n))
-        core = memory._core
-        core.reflecting = replace(core.reflecting, consolidator=Costly())
+        runtime = memory.runtime
+        runtime.reflecting = replace(runtime.reflecting, consolidator=Costly())
         done = memory.consolidate("b")
         assert (done.capped, done.usage.calls, len(done.created)) == (True, 1, 1)
         again = memory.consolidate("b")
@@ -231,16 +232,16 @@ def test_a_consolidator_that_fails_changes_nothing_and_is_reported(memory: Hinds
     class Failing:
         id = "failing"
 
-        def propose(self, matter: Matter) -> Proposals:
+        def propose(self, matter: Cluster) -> Proposals:
             raise ModelError("no usable reply")
 
     two_facts(memory)
-    core = memory._core
-    good = core.reflecting
-    core.reflecting = replace(good, consolidator=Failing())
+    runtime = memory.runtime
+    good = runtime.reflecting
+    runtime.reflecting = replace(good, consolidator=Failing())
     done = memory.consolidate("b")
     assert [str(failure.error) for failure in done.failures] == ["no usable reply"]
     assert memory.observations.list("b").items == []
-    core.reflecting = good
+    runtime.reflecting = good
     memory.consolidate("b")
     assert memory.observations.list("b").total == 1

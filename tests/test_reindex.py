@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from hindsight_integrations import Hindsight, Memory, Message, Settings
-from hindsight_integrations.language.embed import Vectors
-from hindsight_integrations.language.interaction import decompress
-from hindsight_integrations.language.lexemes import lexemes
-from hindsight_integrations.language.minilm import MiniLM, bundled
-from hindsight_integrations.retain.enrich import Standing, indexed_of
-from hindsight_integrations.retain.reindex import standings
-from hindsight_integrations.storage.requests import MemoryRecord
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.embeddings import Vectors
+from hindsight_integrations.nlp.late_interaction import decompress
+from hindsight_integrations.nlp.minilm import MiniLM, bundled
+from hindsight_integrations.retain.enrichment import IndexContext, index_contexts, indexed_of
+from hindsight_integrations.stores.base import MEMORY_ID, RECORD, MemoryRecord
 
 SAID = datetime(2024, 5, 7, 9, 30, tzinfo=UTC)
 REPLY = "In Porto, since March."
@@ -67,8 +66,8 @@ def lived_in(memory: Hindsight) -> None:
 
 
 def records(memory: Hindsight) -> dict[str, MemoryRecord]:
-    graph = memory._core.graph
-    return graph.get_records("b", list(graph.memory_ids("b")))
+    graph = memory.runtime.graph
+    return graph.read("b", RECORD, list(graph.scan("b", MEMORY_ID)))
 
 
 def assert_same(found: dict[str, MemoryRecord], before: dict[str, MemoryRecord]) -> None:
@@ -102,8 +101,8 @@ def memory(folder: Path) -> Iterator[Hindsight]:
 
 
 def test_a_bank_is_indexed_in_each_way_that_retaining_has(memory: Hindsight) -> None:
-    graph, stored = memory._core.graph, records(memory)
-    stood = standings(graph, "b", stored.values())
+    graph, stored = memory.runtime.graph, records(memory)
+    stood = index_contexts(graph, "b", stored.values())
     assert {(each.dated, each.preceding is not None) for each in stood} == {
         (dated, answers) for dated in (True, False) for answers in (True, False)
     }
@@ -124,7 +123,7 @@ def test_another_embedder_is_given_the_texts_that_were_retained(
     with Hindsight.in_memory(settings=SETTINGS, embedder=Renamed()) as other:
         other.banks.import_(folder / "bank", reembed=True, progress=lambda *at: seen.append(at))
         assert_same(records(other), records(memory))
-        assert other._core.index.ids(other._core.bank("b").key) == set(records(memory))
+        assert other.runtime.index.ids(other.runtime.bank("b").key) == set(records(memory))
         assert seen[-1] == (seen[-1][1], seen[-1][1])
         other.retain("b", "The ferry is red.")
         assert other.maintenance.doctor().findings == ()
@@ -157,5 +156,5 @@ def test_a_reply_whose_question_is_gone_is_indexed_without(memory: Hindsight, se
         for each in records(memory).values()
         if each.memory.text == REPLY and each.memory.document_id == session
     ]
-    [standing] = standings(memory._core.graph, "b", [reply])
-    assert standing == Standing(dated=session == "dated", preceding=None)
+    [standing] = index_contexts(memory.runtime.graph, "b", [reply])
+    assert standing == IndexContext(dated=session == "dated", preceding=None)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from hindsight_integrations import (
-    ConflictError,
     EmbeddingError,
     Entity,
     Hindsight,
@@ -21,9 +20,9 @@ from hindsight_integrations import (
     Precision,
 )
 from hindsight_integrations.results import SkipReason
-from hindsight_integrations.retain.ports import Fact, Passage
-from hindsight_integrations.retain.reindex import standings
-from hindsight_integrations.storage.requests import MemoryRecord
+from hindsight_integrations.retain.enrichment import index_contexts
+from hindsight_integrations.retain.extraction import Fact, Passage
+from hindsight_integrations.stores.base import MEMORY_ID, RECORD, VECTOR, MemoryRecord
 
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -186,7 +185,7 @@ def test_each_turn_keeps_its_speaker_time_and_id(memory: Hindsight) -> None:
 def test_a_short_reply_is_found_by_the_question_it_answers(memory: Hindsight) -> None:
     memory.retain_messages("b", chat(), session="s1")
     memory.retain("b", "The lighthouse needs a new lamp.")
-    best = memory.recall("b", "scanner cases colour", arms=["meaning"])
+    best = memory.recall("b", "scanner cases colour", arms=["semantic"])
     assert "The dark green one." in [m.memory.text for m in best][:2]
 
 
@@ -219,8 +218,8 @@ def talk() -> list[Message]:
 
 
 def records(memory: Hindsight, bank: str) -> list[MemoryRecord]:
-    graph = memory._core.graph
-    return list(graph.get_records(bank, list(graph.memory_ids(bank))).values())
+    graph = memory.runtime.graph
+    return list(graph.read(bank, RECORD, list(graph.scan(bank, MEMORY_ID))).values())
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -237,8 +236,8 @@ def test_a_conversation_retained_bit_by_bit_is_what_it_is_in_one_go(
         assert other.memory.proof_count == one.memory.proof_count
         assert other.lexemes == one.lexemes
         np.testing.assert_allclose(other.vector, one.vector, atol=1e-6)
-    stood = standings(memory._core.graph, "bits", bits)
-    assert stood == standings(memory._core.graph, "whole", whole)
+    stood = index_contexts(memory.runtime.graph, "bits", bits)
+    assert stood == index_contexts(memory.runtime.graph, "whole", whole)
     answers = zip((record.memory.text for record in bits), stood, strict=True)
     assert [(text, where.preceding) for text, where in answers if where.preceding] == [
         ("Three weeks.", "Welcome home! How long did you stay there?"),
@@ -328,15 +327,22 @@ def test_a_prepared_memory_is_stored_as_given(memory: Hindsight) -> None:
     memory.retain_memory("b", given, vector=vector)
     found = memory.memories.get("b", "my-id")
     assert (found.text, found.entities, found.tags) == (given.text, ("Kasia",), ("work",))
-    kept = memory._core.graph.vectors("b", ["my-id"])["my-id"]
+    kept = memory.runtime.graph.read("b", VECTOR, ["my-id"])["my-id"]
     assert kept[-1] == pytest.approx(1.0)
     assert memory.retain_memory("b", given).skipped[0].reason is SkipReason.UNCHANGED
 
 
-def test_a_prepared_memory_does_not_overwrite_another(memory: Hindsight) -> None:
-    memory.retain_memory("b", Memory("m", "b", "One."))
-    with pytest.raises(ConflictError, match=r"'m'.*memories\.update"):
-        memory.retain_memory("b", Memory("m", "b", "Two."))
+def test_a_prepared_memory_of_an_id_the_bank_has_replaces_it(memory: Hindsight) -> None:
+    """It was refused before: a caller with ids of its own had to know which of them are new."""
+    first = memory.retain_memory("b", Memory("m", "b", "One.", tags=("t",))).stored[0]
+    again = memory.retain_memory("b", Memory("m", "b", "Two.", metadata={"n": 2}))
+    assert again.replaced == ("m",)
+    found = memory.memories.get("b", "m")
+    assert (found.text, found.tags, found.metadata) == ("Two.", (), {"n": 2})
+    assert found.created_at == first.created_at
+    changed = {c.field: (c.action, c.old, c.new) for c in memory.memories.history("b", "m")}
+    assert changed["text"] == ("replace", "One.", "Two.")
+    assert [hit.text for hit in memory.recall("b", "Two")] == ["Two."]
 
 
 @pytest.mark.parametrize("vector", [[1.0, 2.0], [float("nan")] * 384, [0.0] * 384])

@@ -10,7 +10,7 @@ import pytest
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import InvalidInputError, StoreUnavailableError
 
-from .storage.chroma_server import free_port, serve
+from .stores.chroma_server import free_port, serve
 
 TEXTS = ["Alice keeps bees in Porto.", "Bruno repairs radios.", "The ferry leaves at nine."]
 
@@ -28,10 +28,10 @@ def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_a_folder_goes_on_with_its_vectors_on_a_server(tmp_path: Path, chroma: str) -> None:
     with Hindsight(tmp_path / "m") as memory:
         memory.retain_many("b", TEXTS)
-        before = memory.recall("b", "Who has bees?", arms=["meaning"])
+        before = memory.recall("b", "Who has bees?", arms=["semantic"])
     with Hindsight(tmp_path / "m", vectors=chroma) as memory:
         assert chroma in repr(memory)
-        after = memory.recall("b", "Who has bees?", arms=["meaning"])
+        after = memory.recall("b", "Who has bees?", arms=["semantic"])
         assert [item.id for item in after] == [item.id for item in before]
         assert memory.maintenance.doctor().findings == ()
 

@@ -1,27 +1,24 @@
-"""The commands put together, and what becomes of an error."""
+"""The root command, its errors, and the commands for a whole memory."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Group
 from typer.core import TyperGroup
 
 from hindsight_integrations._version import __version__
-from hindsight_integrations.cli import (
-    banks,
-    demonstrate,
-    entities,
-    evaluation,
-    memories,
-    moving,
-    recall,
-    retain,
-    upkeep,
-)
-from hindsight_integrations.cli.options import JSON_KEY, JsonOption
-from hindsight_integrations.cli.screen import Screen
+from hindsight_integrations.cli import models as model_commands
+from hindsight_integrations.cli import namespaces, tables, verbs
+from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
+from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.errors import HindsightError
 
 FAILED = 1
@@ -55,24 +52,214 @@ app: typer.Typer = typer.Typer(
 
 _FIRST, _THEN, _KEEP = "Start here", "Use a memory", "Look after it"
 
-app.command("demo", rich_help_panel=_FIRST)(demonstrate.demo)
-app.command("retain", rich_help_panel=_THEN)(retain.retain)
-app.command("recall", rich_help_panel=_THEN)(recall.recall)
-app.add_typer(banks.app, name="banks", rich_help_panel=_KEEP)
-app.add_typer(memories.app, name="memories", rich_help_panel=_KEEP)
-app.add_typer(entities.app, name="entities", rich_help_panel=_KEEP)
-app.command("doctor", rich_help_panel=_KEEP)(upkeep.doctor)
-app.command("reindex", rich_help_panel=_KEEP)(upkeep.reindex)
-app.command("export", rich_help_panel=_KEEP)(moving.export)
-app.command("import", rich_help_panel=_KEEP)(moving.import_)
-app.command("evaluate", rich_help_panel=_KEEP)(evaluation.evaluate)
+
+@app.command(rich_help_panel=_FIRST)
+@shown
+def demo(
+    output: Screen,
+    question: Annotated[
+        list[str] | None,
+        typer.Option("--question", "-q", help="Ask this instead of the story's; repeatable."),
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Folder to keep the memory in, to go on with.")
+    ] = None,
+) -> Output:
+    """Retain nine months of conversation, and compare recall with plain vector search."""
+    started = time.perf_counter()
+    from hindsight_integrations.client import Hindsight
+    from hindsight_integrations.demo import compare, screen
+    from hindsight_integrations.demo.story import load_story
+
+    story = load_story()
+    output.draw(screen.opening(story))
+    folder = nullcontext(keep) if keep else TemporaryDirectory(prefix="hindsight-demo-")
+    with folder as path, Hindsight(path) as memory:
+        with output.progress("Retaining") as report:
+            retained = compare.remember(memory, story, report)
+        output.draw(screen.retained(retained, len(story.messages)))
+        plain = compare.PlainSearch(story, memory.embedder)
+        asked = [story.ask(text) for text in question] if question else story.questions
+        comparisons: list[compare.Comparison] = []
+        for number, question_asked in enumerate(asked, start=1):
+            comparisons.append(compare.compare(memory, plain, story, question_asked))
+            output.draw(screen.comparison(comparisons[-1], story, number))
+    seconds = time.perf_counter() - started
+    answers = [{"question": c.question, "plain": c.plain, "recall": c.recall} for c in comparisons]
+    data = {"retained": retained, "questions": answers, "seconds": seconds}
+    return Output(data, screen.tally(comparisons, seconds))
 
 
-@app.command("version", rich_help_panel=_FIRST)
-def version(as_json: JsonOption = False) -> None:
+app.command(rich_help_panel=_THEN)(verbs.retain)
+app.command(rich_help_panel=_THEN)(verbs.recall)
+app.add_typer(namespaces.banks, name="banks", rich_help_panel=_KEEP)
+app.add_typer(namespaces.memories, name="memories", rich_help_panel=_KEEP)
+app.add_typer(namespaces.documents, name="documents", rich_help_panel=_KEEP)
+app.add_typer(namespaces.tags, name="tags", rich_help_panel=_KEEP)
+app.add_typer(namespaces.entities, name="entities", rich_help_panel=_KEEP)
+app.add_typer(model_commands.models, name="models", rich_help_panel=_KEEP)
+
+
+@app.command(rich_help_panel=_KEEP)
+@on_memory(one_bank=False)
+def doctor(
+    job: Job,
+    look: Annotated[bool, typer.Option("--look", help="Only look; repair nothing.")] = False,
+) -> Output:
+    """Compare the two stores, repair them, and say what was done.
+
+    Exits with 1 if something is wrong still.
+    """
+    diagnosis = job.memory.maintenance.doctor(repair=not look)
+    health = job.memory.health()
+    data = {"healthy": diagnosis.healthy, "findings": diagnosis.findings, "parts": health.parts}
+    code = 0 if diagnosis.healthy and health.ok else FAILED
+    return Output(data, tables.diagnosis(diagnosis, health), code=code)
+
+
+@app.command(rich_help_panel=_KEEP)
+@on_memory()
+def reindex(job: Job) -> Output:
+    """Compute all vectors of a bank again, with the embedder of this installation."""
+    memory = job.memory
+    with job.screen.progress("Reindexing") as report:
+        made = memory.maintenance.reindex(job.bank, progress=report)
+    data = {"bank": job.bank, "vectors": made}
+    return Output(data, f"Computed {made} vectors of bank {job.bank} again")
+
+
+@app.command(rich_help_panel=_KEEP)
+@on_memory()
+def export(
+    job: Job,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="To be written; .gz compresses it, - is standard output."
+        ),
+    ],
+) -> Output:
+    """Write a bank with all it holds into one file.
+
+    A file that was there is replaced when the new one is whole.
+    """
+    from hindsight_integrations.export_import import PIPE
+
+    piped = str(file) == PIPE
+    if piped and job.screen.as_json:
+        raise typer.BadParameter("standard output cannot carry both the bank and --json")
+    memory = job.memory
+    with job.screen.progress("Exporting") as report:
+        result = memory.banks.export(job.bank, file, progress=report)
+    line = f"Wrote bank {job.bank} to {file}: {_counted(result.counts)}"
+    return Output(result, None if piped else line)
+
+
+@app.command("import", rich_help_panel=_KEEP)
+@on_memory(create=True, one_bank=False)
+def import_(
+    job: Job,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="What export wrote; - is standard input.")
+    ],
+    bank: Annotated[
+        str | None, typer.Option("--bank", "-b", help="Id for the bank, if not its own.")
+    ] = None,
+    reembed: Annotated[
+        bool, typer.Option("--reembed", help="Compute the vectors again, with this embedder.")
+    ] = False,
+) -> Output:
+    """Make a bank of an exported file, all of it or nothing.
+
+    The file is checked first: one that is truncated or altered is refused.
+    """
+    from hindsight_integrations.export_import import PIPE
+
+    if str(file) != PIPE and not file.is_file():
+        raise typer.BadParameter(f"there is no file {file}")
+    memory = job.memory
+    with job.screen.progress("Importing") as report:
+        result = memory.banks.import_(file, bank, reembed=reembed, progress=report)
+    return Output(result, f"Made bank {result.bank_id} of {file}: {_counted(result.counts)}")
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    kinds = ("memory", "document", "entity", "link")
+    return ", ".join(tables.count(counts.get(kind, 0), kind) for kind in kinds)
+
+
+@app.command(rich_help_panel=_KEEP)
+@shown
+def evaluate(
+    screen: Screen,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", exists=True, dir_okay=False, help="Datasets, JSON."),
+    ],
+    format: Annotated[
+        Literal["hindsight", "locomo", "longmemeval"],
+        typer.Option(help="Format of the files: this package's, or another benchmark's own."),
+    ] = "hindsight",
+    tokens: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Token budget; repeatable. (default 1024, 2048, 4096)"),
+    ] = None,
+    budget: Annotated[Literal["low", "mid", "high"], typer.Option(help="How far to look.")] = "mid",
+    baseline: Annotated[
+        list[str] | None, typer.Option(help="Also a plain search: chroma, bm25; repeatable.")
+    ] = None,
+    embedder: Annotated[
+        str | None, typer.Option(help="An installed model; see: hindsight-memory models list")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask at most so many questions of each bank.")
+    ] = None,
+    every: Annotated[int, typer.Option(min=1, help="Ask only every so many questions.")] = 1,
+    keep: Annotated[
+        Path | None, typer.Option(help="Folder to keep the memory in, for the next evaluation.")
+    ] = None,
+) -> Output:
+    """Measure how well recall finds the evidence for your own questions.
+
+    A dataset is JSON: banks with items, and questions with the ids of the items that answer them.
+    """
+    from hindsight_integrations import evaluate as measuring
+
+    evaluations: list[measuring.Evaluation] = []
+    with screen.progress("evaluate") as report:
+
+        def moved(stage: str, done: int, total: int) -> None:
+            report(done, total, f"{dataset.name}: {stage}")
+
+        options: dict[str, Any] = {
+            "max_tokens": tuple(tokens or measuring.run.BUDGETS),
+            "limit_questions": limit,
+            "every": every,
+            "embedder": embedder,
+            "progress": moved,
+        }
+        for file in files:
+            dataset = measuring.load_dataset(file, format)
+            evaluations.append(measuring.evaluate(dataset, path=keep, budget=budget, **options))
+            evaluations += [
+                measuring.evaluate_baseline(dataset, name, **options) for name in baseline or ()
+            ]
+    warnings = [
+        f"failed {times} times: {failure}"
+        for evaluation in evaluations
+        for failure, times in evaluation.failures.items()
+    ]
+    return Output(
+        [evaluation.content() for evaluation in evaluations], Group(*evaluations), warnings
+    )
+
+
+@app.command(rich_help_panel=_FIRST)
+@shown
+def version(screen: Screen) -> Output:
     """Show which release this is."""
-    found = {"name": "hindsight-integrations", "version": __version__}
-    Screen(as_json).show(found, f"hindsight-integrations {__version__}")
+    data = {"name": "hindsight-integrations", "version": __version__}
+    return Output(data, f"hindsight-integrations {__version__}")
 
 
 def _show_version(value: bool) -> None:

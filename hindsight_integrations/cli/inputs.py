@@ -1,30 +1,33 @@
-"""Reading what is to be retained: files, folders, JSON Lines, standard input."""
+"""Read the text to retain (files, folders, JSON Lines, standard input) and values of options."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
+import typer
+
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.models import MetadataValue
 
 NOTES = (".md", ".txt")
-"""Files of a folder that are read."""
+"""Endings of the files of a folder that are read."""
 
 Record: TypeAlias = Mapping[str, object]
 """A line of JSON Lines: an item or a message, by the names of its fields."""
 
-_MOMENTS = ("timestamp", "time", "expires_at")
+_TIME_FIELDS = ("timestamp", "time", "expires_at", "modified")
 
 
 def read_text(path: Path) -> str:
-    """A file's text; `-` is standard input.
+    """Return a file's text; `-` is standard input.
 
     Raises:
-        InvalidInputError: it cannot be read, or is not UTF-8.
+        InvalidInputError: the file cannot be read, or is not UTF-8.
     """
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
@@ -37,52 +40,68 @@ def read_text(path: Path) -> str:
         raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def read_folder(folder: Path) -> Iterator[tuple[str, str]]:
-    """The notes below a folder that are not blank: relative path and text, in order of path.
+def read_file(path: Path, document: str, *, dated: bool) -> Record:
+    """Return a file as an item.
 
-    Whatever is hidden, below a folder that is hidden too, is left alone.
+    Args:
+        path: where it lies.
+        document: id of the document.
+        dated: give what its date can be taken from.
+    """
+    record: dict[str, object] = {"document_id": document, "content": read_text(path)}
+    if dated:
+        record["file"] = document if path.name in document else path.name
+        record["modified"] = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return record
+
+
+def read_folder(folder: Path, *, dated: bool) -> Iterator[Record]:
+    """Yield each note below a folder as an item, in order of path; the ids are relative paths.
+
+    Blank notes are left out, and so are hidden files and the contents of hidden folders.
     """
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in relative.parts)
         if path.suffix.lower() in NOTES and path.is_file() and not hidden:
-            text = read_text(path)
-            if text.strip():
-                yield relative.as_posix(), text
+            record = read_file(path, relative.as_posix(), dated=dated)
+            if str(record["content"]).strip():
+                yield record
 
 
 def read_records(path: Path) -> list[Record]:
-    """The objects of a JSON Lines file, their times read.
+    """Return the objects of a JSON Lines file, with their times as datetimes.
 
     Raises:
-        InvalidInputError: a line is no JSON object, or a time in it no ISO 8601; it says which.
+        InvalidInputError: a line is not a JSON object, or a time in it is not ISO 8601; the
+            message names the line.
     """
     lines = enumerate(read_text(path).splitlines(), start=1)
     return [_record(line, f"{path}, line {number}") for number, line in lines if line.strip()]
 
 
 def sessions(messages: Sequence[Record], default: str | None) -> dict[str | None, list[Record]]:
-    """Messages by their own "session", or the default one, in order of first appearance."""
-    found: dict[str | None, list[Record]] = {}
+    """Group messages by their own "session", or the default one, in order of first appearance."""
+    groups: dict[str | None, list[Record]] = {}
     for message in messages:
         own = message.get("session", default)
         bare = {name: value for name, value in message.items() if name != "session"}
-        found.setdefault(None if own is None else str(own), []).append(bare)
-    return found
+        groups.setdefault(None if own is None else str(own), []).append(bare)
+    return groups
 
 
 def _record(line: str, where: str) -> Record:
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except json.JSONDecodeError as error:
         raise InvalidInputError(f"{where} is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         raise InvalidInputError(f"{where} is no JSON object; give one object a line")
-    return {name: _moment(name, value, where) for name, value in found.items()}
+    return {name: _field(name, value, where) for name, value in record.items()}
 
 
-def _moment(name: str, value: object, where: str) -> object:
-    if name not in _MOMENTS or not isinstance(value, str):
+def _field(name: str, value: object, where: str) -> object:
+    if name not in _TIME_FIELDS or not isinstance(value, str):
         return value
     try:
         return datetime.fromisoformat(value)
@@ -92,10 +111,37 @@ def _moment(name: str, value: object, where: str) -> object:
         ) from error
 
 
-def scalar(text: str) -> str | int | float | bool:
-    """A number or a boolean where the text is one in JSON's writing, else the text."""
+def read_mapping(text: str) -> Mapping[str, object]:
+    """Return the JSON object given to an option.
+
+    Raises:
+        typer.BadParameter: the text is not a JSON object.
+    """
     try:
-        found = json.loads(text)
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise typer.BadParameter(f"{text!r} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise typer.BadParameter(f'{text!r} is no JSON object; give one such as {{"year": 2025}}')
+    return value
+
+
+def read_pair(text: str) -> tuple[str, MetadataValue]:
+    """Return the name and value of NAME=VALUE, the value read by `scalar`.
+
+    Raises:
+        typer.BadParameter: there is no name or no equals sign.
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"--meta is {text!r}; give NAME=VALUE")
+    return name, scalar(value)
+
+
+def scalar(text: str) -> MetadataValue:
+    """Return the number or boolean that the text is in JSON, else the text."""
+    try:
+        value = json.loads(text)
     except json.JSONDecodeError:
         return text
-    return found if isinstance(found, bool | int | float) else text
+    return value if isinstance(value, bool | int | float) else text

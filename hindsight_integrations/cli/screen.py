@@ -1,68 +1,101 @@
-"""Where a command writes: JSON or a drawing on stdout, progress and complaints on stderr."""
+"""Output of a command: JSON or a drawing on stdout, progress and warnings on stderr."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import fields, is_dataclass
+from datetime import date
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple, Protocol, TypeAlias
 
 import typer
 from rich.console import Console, RenderableType
 
-from hindsight_integrations.cli.interrupt import interruptible
-from hindsight_integrations.cli.jsonable import jsonable
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+
+class Output(NamedTuple):
+    """The result of a command.
+
+    Attributes:
+        data: the result for a program, written as JSON with `--json`.
+        drawing: the result for a person; text is written as it is, None writes nothing.
+        warnings: lines for stderr.
+        code: the exit code.
+    """
+
+    data: object
+    drawing: RenderableType | None
+    warnings: Sequence[str] = ()
+    code: int = 0
 
 
 class Report(Protocol):
     """Moves a progress bar."""
 
     def __call__(self, done: int, total: int | None, label: str | None = None) -> None:
-        """So much is done, of how much if that is known; and what is going on, if that changed."""
+        """Set the steps done, the total if it is known, and the label if it changed."""
         ...
 
 
+PIPE_WIDTH = 160
+"""Least width of the output in characters, where it is no terminal."""
+
+
 class Screen:
-    """One command's output.
+    """The output streams of one command.
 
     Args:
-        as_json: whether a machine reads it.
+        as_json: True if stdout carries JSON, for a program.
     """
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         self._out = Console(highlight=False)
+        if not self._out.is_terminal:
+            # A pipe or a file has no width of its own: figures are not cut to that of a terminal.
+            self._out.width = max(self._out.width, PIPE_WIDTH)
         self._err = Console(stderr=True, highlight=False)
 
-    def show(self, data: object, human: RenderableType) -> None:
-        """The result: `data` for a machine, `human` for a person."""
-        self.data(data)
-        self.draw(human)
+    def show(self, output: Output) -> None:
+        """Write the result and its warnings.
 
-    def data(self, data: object) -> None:
-        """For a machine."""
+        Raises:
+            typer.Exit: the output has an exit code other than 0.
+        """
         if self.as_json:
-            typer.echo(json.dumps(jsonable(data), ensure_ascii=False, indent=2))
+            typer.echo(json.dumps(jsonable(output.data), ensure_ascii=False, indent=2))
+        elif output.drawing is not None:
+            self.draw(output.drawing)
+        for warning in output.warnings:
+            self._err.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+        if output.code:
+            raise typer.Exit(output.code)
 
-    def draw(self, human: RenderableType) -> None:
-        """For a person."""
-        if not self.as_json:
-            self._out.print(human)
-
-    def warn(self, text: str) -> None:
-        """A line that a person should see whatever becomes of the result."""
-        self._err.print(f"warning: {text}", style="yellow", markup=False, soft_wrap=True)
+    def draw(self, drawing: RenderableType) -> None:
+        """Write to stdout, unless it carries JSON."""
+        if self.as_json:
+            return
+        if isinstance(drawing, str):
+            typer.echo(drawing)  # names that users gave are not read as markup
+        else:
+            self._out.print(drawing)
 
     def fail(self, error: BaseException, message: str) -> None:
-        """Say that the command failed."""
+        """Report that the command failed."""
         if self.as_json:
-            found = {"type": type(error).__name__, "message": message}
-            typer.echo(json.dumps({"error": found}, ensure_ascii=False))
+            content = {"type": type(error).__name__, "message": message}
+            typer.echo(json.dumps({"error": content}, ensure_ascii=False))
         self._err.print(f"error: {message}", style="red", markup=False, soft_wrap=True)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Report]:
-        """A progress bar, if a terminal shows it. Moving it ends a command that was interrupted."""
+        """Show a progress bar on a terminal; each report raises if Ctrl-C was pressed."""
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -90,3 +123,58 @@ class Screen:
                 bar.update(task, completed=done, total=total, description=label)
 
             yield report
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], None]]:
+    """Yield a check that raises `KeyboardInterrupt` if Ctrl-C was pressed inside the block.
+
+    Python raises it wherever the main thread happens to be. In one of fifty long retains that was
+    inside a library which swallowed it, and the command went on as if nobody had pressed.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield lambda: None  # only the main thread is interrupted, and only if Python handles it
+        return
+    pressed = threading.Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.set()
+        before(number, frame)
+
+    def check() -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def jsonable(value: object) -> Json:
+    """Return a value as JSON types: dataclasses and named tuples become objects of their fields.
+
+    Times become ISO 8601 text, and an exception becomes `{"type", "message"}`.
+
+    Raises:
+        TypeError: the value is of a kind that no result holds.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, BaseException):
+        return {"type": type(value).__name__, "message": str(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return jsonable(value._asdict())
+    if is_dataclass(value):
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, Iterable):
+        return [jsonable(item) for item in value]
+    raise TypeError(f"a {type(value).__name__} has no form in JSON")

@@ -1,9 +1,10 @@
-"""Results drawn for a person. Text that users wrote is never read as markup."""
+"""Draw results for a person. Text that users wrote is never read as markup."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -13,10 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from hindsight_integrations.explain import said_by, span_text, window_text
-from hindsight_integrations.model import (
+from hindsight_integrations.models import (
     Bank,
     BankStats,
     Change,
+    Chunk,
+    Document,
     Entity,
     LinkKind,
     Memory,
@@ -27,20 +30,23 @@ from hindsight_integrations.results import RecallResult, RetainResult
 from hindsight_integrations.timespan import day_text
 
 if TYPE_CHECKING:
-    from hindsight_integrations.catalog.maintenance import Diagnosis, Health
+    from hindsight_integrations.namespaces.maintenance import Diagnosis, Health
+    from hindsight_integrations.retain.file_dates import FileDate
 
 SHOWN = 5
 """New memories drawn after a retain."""
+MOST_DATES = 20
+"""Files whose dates are drawn after a retain."""
 
 
 def count(number: int, noun: str) -> str:
-    """`number` of something: 1 memory, 2 memories."""
+    """Return a number with its noun: 1 memory, 2 memories."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
 
 
 def retained(result: RetainResult) -> RenderableType:
-    """What a retain changed, and its first new memories."""
+    """Draw the changes of a retain and its first new memories."""
     parts = [f"stored {count(len(result.stored), 'memory')}"]
     reasons = Counter(skip.reason.value for skip in result.skipped)
     parts += [f"{number} {reason}" for reason, number in reasons.items()]
@@ -54,14 +60,27 @@ def retained(result: RetainResult) -> RenderableType:
     table.add_column(style="green", width=1)
     table.add_column(ratio=1)
     for memory in result.stored[:SHOWN]:
-        table.add_row("+", Group(Text(memory.text), Text(_findings(memory), style="dim")))
+        table.add_row("+", Group(Text(memory.text), Text(_details(memory), style="dim")))
     if (more := len(result.stored) - SHOWN) > 0:
         table.add_row("", Text(f"and {more:,} more", style="dim"))
     return Group(head, table) if result.stored else head
 
 
+def file_dates(dates: Mapping[str, FileDate]) -> RenderableType:
+    """Draw the date that each file was given, and where it was found."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(style="dim")
+    for name, date in islice(dates.items(), MOST_DATES):
+        table.add_row(f"{name}: {day_text(date.timestamp)} ({date.source})")
+    if (more := len(dates) - MOST_DATES) > 0:
+        counts = Counter(date.source.value for date in dates.values())
+        total = ", ".join(f"{number} by {source}" for source, number in counts.items())
+        table.add_row(f"and {more:,} more files; in all {total}")
+    return table
+
+
 def recalled(result: RecallResult, top: int) -> RenderableType:
-    """The best memories of a recall, and how many more there are."""
+    """Draw the best memories of a recall and the number of all."""
     if not result:
         return Text(f"Nothing found among {count(result.considered, 'memory')}.", style="yellow")
     table = Table.grid(padding=(0, 1), expand=True)
@@ -79,6 +98,9 @@ def _beside(result: RecallResult) -> Iterator[RenderableType]:
         yield _section("Source text", [chunk.text for chunk in result.chunks])
     if result.entity_notes:
         yield _section("Names", [note.text for note in result.entity_notes])
+
+    if result.mental_models:
+        yield _section("Mental models", [model.text for model in result.mental_models])
 
 
 def _section(title: str, texts: Sequence[str]) -> RenderableType:
@@ -99,8 +121,8 @@ def _summary(result: RecallResult, top: int) -> RenderableType:
 
 
 def memories(page: Page[Memory]) -> RenderableType:
-    """A page of memories."""
-    table = _table("id", "type", "said", "memory")
+    """Draw a page of memories."""
+    table = simple_table("id", "type", "said", "memory")
     for memory in page.items:
         text = Text(memory.text, style="strike dim" if memory.invalidated_at else "")
         if memory.speaker:
@@ -109,39 +131,39 @@ def memories(page: Page[Memory]) -> RenderableType:
     return _paged(table, page)
 
 
-def memory(found: Memory) -> RenderableType:
-    """All of one memory."""
+def memory(memory: Memory) -> RenderableType:
+    """Draw one memory with all its fields."""
     sources = [
         " ".join(filter(None, (source.document_id, source.reference, f"#{source.position}")))
-        for source in found.sources
+        for source in memory.sources
     ]
     return _facts(
         {
-            "memory": found.text,
-            "id": found.id,
-            "type": found.type.value,
-            "speaker": found.speaker,
-            "context": found.context,
-            "said": f"{found.mentioned_at:%Y-%m-%d %H:%M} UTC",
-            "happened": "; ".join(map(span_text, found.occurred)),
-            "names": ", ".join(found.entities),
-            "tags": ", ".join(found.tags),
-            "metadata": ", ".join(f"{key}={value}" for key, value in found.metadata.items()),
-            "confidence": found.confidence,
-            "scope": found.scope,
+            "memory": memory.text,
+            "id": memory.id,
+            "type": memory.type.value,
+            "speaker": memory.speaker,
+            "context": memory.context,
+            "said": f"{memory.mentioned_at:%Y-%m-%d %H:%M} UTC",
+            "happened": "; ".join(map(span_text, memory.occurred)),
+            "names": ", ".join(memory.entities),
+            "tags": ", ".join(memory.tags),
+            "metadata": ", ".join(f"{key}={value}" for key, value in memory.metadata.items()),
+            "confidence": memory.confidence,
+            "scope": memory.scope,
             "sources": "\n".join(sources),
-            "expires": found.expires_at and f"{found.expires_at:%Y-%m-%d %H:%M} UTC",
-            "invalid since": found.invalidated_at and day_text(found.invalidated_at),
-            "because": found.invalidated_because,
+            "expires": memory.expires_at and f"{memory.expires_at:%Y-%m-%d %H:%M} UTC",
+            "invalid since": memory.invalidated_at and day_text(memory.invalidated_at),
+            "because": memory.invalidated_because,
         }
     )
 
 
 def history(changes: Sequence[Change]) -> RenderableType:
-    """What was changed of a memory."""
+    """Draw the changes of a memory."""
     if not changes:
         return Text("Nothing was changed.", style="dim")
-    table = _table("when", "what", "field", "from", "to", "why")
+    table = simple_table("when", "what", "field", "from", "to", "why")
     for change in changes:
         when = f"{change.at:%Y-%m-%d %H:%M}"
         cells = (change.action, change.field, change.old, change.new, change.reason)
@@ -149,108 +171,140 @@ def history(changes: Sequence[Change]) -> RenderableType:
     return table
 
 
-def banks(found: Sequence[Bank], stats: Sequence[BankStats]) -> RenderableType:
-    """Banks and how much they hold."""
-    if not found:
+def banks(banks: Sequence[Bank], stats: Sequence[BankStats]) -> RenderableType:
+    """Draw banks and their counts."""
+    if not banks:
         return Text("No banks yet.", style="dim")
-    table = _table("bank", "name", "memories", "entities", "documents", "last said")
+    table = simple_table("bank", "name", "memories", "entities", "documents", "last said")
     for column in table.columns[2:5]:
         column.justify = "right"
-    for bank_, held in zip(found, stats, strict=True):
-        last = day_text(held.last_mentioned_at) if held.last_mentioned_at else ""
-        numbers = (f"{n:,}" for n in (held.memories, held.entities, held.documents))
-        table.add_row(Text(bank_.id), Text(bank_.name), *numbers, last)
+    for bank, counts in zip(banks, stats, strict=True):
+        last = day_text(counts.last_mentioned_at) if counts.last_mentioned_at else ""
+        numbers = (f"{n:,}" for n in (counts.memories, counts.entities, counts.documents))
+        table.add_row(Text(bank.id), Text(bank.name), *numbers, last)
     return table
 
 
-def bank(found: Bank, held: BankStats) -> RenderableType:
-    """A bank's profile and how much it holds."""
-    traits = found.disposition
-    by_type, links = _numbers(held.by_type), _numbers(held.links)
+def bank(bank: Bank, counts: BankStats) -> RenderableType:
+    """Draw a bank's profile and counts."""
+    traits = bank.disposition
+    by_type, links = _numbers(counts.by_type), _numbers(counts.links)
     span = ""
-    if held.first_mentioned_at and held.last_mentioned_at:
-        span = f"{day_text(held.first_mentioned_at)} to {day_text(held.last_mentioned_at)}"
+    if counts.first_mentioned_at and counts.last_mentioned_at:
+        span = f"{day_text(counts.first_mentioned_at)} to {day_text(counts.last_mentioned_at)}"
     return _facts(
         {
-            "bank": found.id,
-            "name": found.name,
-            "mission": found.mission,
-            "background": found.background,
-            "directives": "\n".join(found.directives),
+            "bank": bank.id,
+            "name": bank.name,
+            "mission": bank.mission,
+            "background": bank.background,
+            "directives": "\n".join(bank.directives),
             "disposition": f"skepticism {traits.skepticism}, literalism {traits.literalism}, "
             f"empathy {traits.empathy}",
-            "memories": f"{held.memories:,}" + (f" ({by_type})" if by_type else ""),
-            "invalidated": held.invalidated or None,
-            "entities": f"{held.entities:,}",
+            "memories": f"{counts.memories:,}" + (f" ({by_type})" if by_type else ""),
+            "invalidated": counts.invalidated or None,
+            "entities": f"{counts.entities:,}",
             "links": links,
-            "documents": f"{held.documents:,}, {count(held.chunks, 'chunk')}",
+            "documents": f"{counts.documents:,}, {count(counts.chunks, 'chunk')}",
             "said": span,
-            "waiting": count(held.pending_vectors, "vector") if held.pending_vectors else None,
+            "waiting": count(counts.pending_vectors, "vector") if counts.pending_vectors else None,
         }
     )
 
 
 def entities(page: Page[Entity]) -> RenderableType:
-    """A page of entities."""
-    table = _table("name", "kind", "mentions", "also", "last seen")
+    """Draw a page of entities."""
+    table = simple_table("name", "kind", "mentions", "also", "last seen")
     table.columns[2].justify = "right"
-    for found in page.items:
-        also = Text(", ".join(found.aliases))
-        last = day_text(found.last_seen) if found.last_seen else ""
-        table.add_row(Text(found.name), Text(found.kind), str(found.mention_count), also, last)
+    for entity in page.items:
+        also = Text(", ".join(entity.aliases))
+        last = day_text(entity.last_seen) if entity.last_seen else ""
+        table.add_row(Text(entity.name), Text(entity.kind), str(entity.mention_count), also, last)
     return _paged(table, page)
 
 
-def entity(found: Entity, mentions: Page[Memory] | None = None) -> RenderableType:
-    """An entity, and memories that mention it."""
+def entity(entity: Entity, mentions: Page[Memory] | None = None) -> RenderableType:
+    """Draw an entity and memories that mention it."""
     seen = ""
-    if found.first_seen and found.last_seen:
-        seen = f"{day_text(found.first_seen)} to {day_text(found.last_seen)}"
+    if entity.first_seen and entity.last_seen:
+        seen = f"{day_text(entity.first_seen)} to {day_text(entity.last_seen)}"
     facts = _facts(
         {
-            "name": found.name,
-            "kind": found.kind,
-            "also": ", ".join(found.aliases),
-            "mentions": found.mention_count,
+            "name": entity.name,
+            "kind": entity.kind,
+            "also": ", ".join(entity.aliases),
+            "mentions": entity.mention_count,
             "seen": seen,
-            "id": found.id,
+            "id": entity.id,
         }
     )
     return Group(facts, memories(mentions)) if mentions and mentions.items else facts
 
 
-def diagnosis(found: Diagnosis, health: Health) -> RenderableType:
-    """What the doctor found, and whether each part answers."""
+def diagnosis(result: Diagnosis, health: Health) -> RenderableType:
+    """Draw the findings of the doctor and the health of each part."""
     parts = Table.grid(padding=(0, 2))
     for part in health.parts:
         mark = Text("✓", "green") if part.ok else Text("✗", "bold red")
         parts.add_row(mark, Text(part.part), Text(part.detail, style="dim"))
-    if not found.findings:
+    if not result.findings:
         return Group(Text("Nothing is wrong: the two stores agree.", style="green"), parts)
-    table = _table("where", "what is wrong", "how many", "put right")
-    for fault in found.findings:
-        done = Text("yes", "green") if fault.repaired else Text("no", "bold red")
-        table.add_row(Text(fault.table), Text(fault.problem), f"{fault.count:,}", done)
+    table = simple_table("where", "what is wrong", "how many", "put right")
+    for finding in result.findings:
+        done = Text("yes", "green") if finding.repaired else Text("no", "bold red")
+        table.add_row(Text(finding.table), Text(finding.problem), f"{finding.count:,}", done)
     return Group(table, parts)
 
 
-def _findings(memory: Memory) -> str:
+def _details(memory: Memory) -> str:
     when = "; ".join(map(span_text, memory.occurred))
     return "  ".join(filter(None, (memory.id, ", ".join(memory.entities), when)))
 
 
-def _numbers(held: Mapping[MemoryType, int] | Mapping[LinkKind, int]) -> str:
-    return ", ".join(f"{number:,} {kind.value}" for kind, number in held.items() if number)
+def _numbers(counts: Mapping[MemoryType, int] | Mapping[LinkKind, int]) -> str:
+    return ", ".join(f"{number:,} {kind.value}" for kind, number in counts.items() if number)
 
 
-def _table(*heads: str) -> Table:
+def simple_table(*heads: str) -> Table:
+    """Return an empty table with these column heads."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold cyan")
     for head in heads:
         table.add_column(head, overflow="fold")
     return table
 
 
-def _paged(table: Table, page: Page[Memory] | Page[Entity]) -> RenderableType:
+def documents(page: Page[Document]) -> RenderableType:
+    """Draw a page of documents."""
+    table = simple_table("id", "chunks", "stored", "changed")
+    for document in page.items:
+        created, updated = day_text(document.created_at), day_text(document.updated_at)
+        table.add_row(Text(document.id), str(document.chunk_count), created, updated)
+    return _paged(table, page)
+
+
+def document(document: Document, chunks: Sequence[Chunk]) -> RenderableType:
+    """Draw a document and its text."""
+    facts = _facts(
+        {
+            "document": document.id,
+            "stored": day_text(document.created_at),
+            "changed": day_text(document.updated_at),
+        }
+    )
+    return Group(facts, _section("Text", [chunk.text for chunk in chunks]))
+
+
+def tags(counts: Mapping[str, int]) -> RenderableType:
+    """Draw tags and how many memories have each."""
+    if not counts:
+        return Text("None.", style="dim")
+    table = simple_table("tag", "memories")
+    for tag, number in counts.items():
+        table.add_row(Text(tag), f"{number:,}")
+    return table
+
+
+def _paged(table: Table, page: Page[Memory] | Page[Entity] | Page[Document]) -> RenderableType:
     if not page.items:
         return Text("None.", style="dim")
     line = f"{len(page.items)} of {page.total:,}"
@@ -260,7 +314,7 @@ def _paged(table: Table, page: Page[Memory] | Page[Entity]) -> RenderableType:
 
 
 def _facts(facts: Mapping[str, object]) -> RenderableType:
-    """Names and values, those without a value left out."""
+    """Draw names and values, without the empty ones."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")

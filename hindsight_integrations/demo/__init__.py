@@ -1,5 +1,5 @@
-"""A story to try memory on: 231 messages between five people, and questions about them.
+"""The demo: 231 messages between five people, and questions about them.
 
-The questions go through the public API like anybody's; plain vector search gets the same
-messages, the same embedder and the same number of answers.
+Questions go through the public API; plain vector search gets the same messages, the same embedder
+and the same number of answers.
 """

@@ -1,6 +1,6 @@
 """Plain vector search and recall on the same messages, side by side.
 
-Both embed with the same model, and both are held to their first `K` messages.
+Both embed with the same model, and only the first `K` messages of both count.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindsight_integrations.client import Hindsight
 from hindsight_integrations.demo.story import Story, StoryMessage, StoryQuestion
-from hindsight_integrations.engine import Hindsight
 from hindsight_integrations.evaluate.systems import references
 from hindsight_integrations.explain import why
-from hindsight_integrations.language.embed import Embedder
-from hindsight_integrations.model import BankStats
+from hindsight_integrations.models import BankStats
+from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.results import RecallResult
 
 BANK = "story"
 
 K = 10
-"""Messages that each search may show."""
+"""Most messages that each search may show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message that a search shows, whether it is evidence, and what brought it up."""
+    """A message that a search shows, with the reason it was found."""
 
     message: StoryMessage
     is_evidence: bool
@@ -36,32 +36,32 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one search made of a question.
+    """Answer of one search to a question.
 
     Attributes:
         hits: its first `K` messages.
-        places: the rank of each message of the evidence, 1 is best; None if it ranked nowhere.
-        seconds: that it took.
+        ranks: the rank of each message of the evidence, 1 is best; None if it has none.
+        seconds: duration of the search.
     """
 
     hits: tuple[Hit, ...]
-    places: tuple[int | None, ...]
+    ranks: tuple[int | None, ...]
     seconds: float
 
     @property
     def found(self) -> int:
-        """Messages of the evidence among the hits."""
-        return sum(place is not None and place <= K for place in self.places)
+        """Number of messages of the evidence among the hits."""
+        return sum(rank is not None and rank <= K for rank in self.ranks)
 
     @property
     def complete(self) -> bool:
-        """Whether all the evidence is among the hits."""
-        return self.found == len(self.places)
+        """True if all the evidence is among the hits."""
+        return self.found == len(self.ranks)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A question, and what both searches made of it."""
+    """A question with the answers of both searches."""
 
     question: StoryQuestion
     plain: Answer
@@ -71,7 +71,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """What remembering the story took, and what came of it."""
+    """Duration and result of retaining the story."""
 
     new: int
     seconds: float
@@ -79,11 +79,11 @@ class Retained:
 
 
 class PlainSearch:
-    """The nearest messages by cosine, nothing else: what a vector database gives.
+    """Search by cosine alone, as a vector database does.
 
     Args:
-        story: whose messages are searched, each as "speaker: text".
-        embedder: turns them, and the questions, into vectors.
+        story: its messages are searched, each as "speaker: text".
+        embedder: embeds them and the questions.
     """
 
     def __init__(self, story: Story, embedder: Embedder) -> None:
@@ -92,7 +92,7 @@ class PlainSearch:
         self._vectors = embedder.embed([message.line for message in story.messages])
 
     def answer(self, question: StoryQuestion) -> Answer:
-        """The nearest messages."""
+        """Return the nearest messages."""
         started = time.perf_counter()
         cosines = self._vectors @ self._embedder.embed([question.question])[0]
         order = np.argsort(-cosines, kind="stable").tolist()
@@ -104,9 +104,9 @@ class PlainSearch:
 def remember(
     memory: Hindsight, story: Story, progress: Callable[[int, int | None], None]
 ) -> Retained:
-    """Retain the story, a session at a time, until what it says together is observed as well.
+    """Retain the story, a session at a time, and wait for its consolidation.
 
-    Done twice, the second time costs nothing.
+    A second call changes nothing.
     """
     started = time.perf_counter()
     done = new = 0
@@ -123,7 +123,7 @@ def remember(
 def compare(
     memory: Hindsight, plain: PlainSearch, story: Story, question: StoryQuestion
 ) -> Comparison:
-    """Put a question to both."""
+    """Ask both searches a question."""
     started = time.perf_counter()
     result = memory.recall(BANK, question.question, query_time=question.asked_at)
     seconds = time.perf_counter() - started
@@ -141,11 +141,11 @@ def compare(
 def _answer(
     question: StoryQuestion, ranked: Sequence[tuple[StoryMessage, str]], seconds: float
 ) -> Answer:
-    """A ranking held to its first `K` messages, each message counted once."""
-    places: dict[str, int] = {}
+    """Return the first `K` messages of a ranking, each message counted once."""
+    ranks: dict[str, int] = {}
     hits: list[Hit] = []
     for message, reason in ranked:
-        if message.id not in places:
-            places[message.id] = len(places) + 1
+        if message.id not in ranks:
+            ranks[message.id] = len(ranks) + 1
             hits.append(Hit(message, message.id in question.evidence, reason))
-    return Answer(tuple(hits[:K]), tuple(map(places.get, question.evidence)), seconds)
+    return Answer(tuple(hits[:K]), tuple(map(ranks.get, question.evidence)), seconds)

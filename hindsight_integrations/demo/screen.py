@@ -1,6 +1,6 @@
-"""The demo, drawn: what was retained, each question side by side, the tally.
+"""Layout of the demo: the story, each question side by side, the tally.
 
-Marks and weight carry the meaning, colours only repeat it. Made for 100 columns, fine at 80.
+Marks and weight carry the meaning, colours only repeat it. Fits 80 to 100 columns.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _PYTHON = (
     'print(memory.recall("me", "Where do I live?").explain())',
 )
 _COMMAND = 'hindsight-memory demo --question "Who has a cat?"'
-"""To go on with."""
+"""Commands shown at the end."""
 
 
 def opening(story: Story) -> RenderableType:
-    """Whom the story is about."""
+    """Return the panel that introduces the story."""
     first, last = story.messages[0].time, story.messages[-1].time
     *others, final = story.speakers
     text = Text.assemble(
@@ -49,7 +49,7 @@ def opening(story: Story) -> RenderableType:
 
 
 def retained(done: Retained, messages: int) -> RenderableType:
-    """What remembering the story took."""
+    """Return the line on what was retained, and how fast."""
     stats = done.stats
     links = sum(stats.links.values())
     line = Text.assemble(
@@ -63,7 +63,7 @@ def retained(done: Retained, messages: int) -> RenderableType:
 
 
 def comparison(found: Comparison, story: Story, number: int) -> RenderableType:
-    """A question, and what both searches show for it."""
+    """Return a question with the hits of both searches."""
     question = found.question
     title = Text.assemble((f" {number} ", "bold cyan"), (f"{question.kind} ", "dim"))
     columns = Table.grid(expand=True, padding=(0, 2))
@@ -82,7 +82,7 @@ def comparison(found: Comparison, story: Story, number: int) -> RenderableType:
 
 
 def tally(comparisons: Sequence[Comparison], seconds: float) -> RenderableType:
-    """What each search found, question by question and in all, and where to go from here."""
+    """Return the score of each search by question and in all, and the next steps."""
     asked = [c for c in comparisons if c.question.evidence]
     table = Table(box=box.SIMPLE_HEAD, expand=True, show_footer=True, pad_edge=False)
     table.add_column("question", footer="all the evidence found", ratio=1, no_wrap=True)
@@ -108,35 +108,35 @@ def tally(comparisons: Sequence[Comparison], seconds: float) -> RenderableType:
 
 def _head(name: str, answer: Answer) -> Text:
     text = Text(name, style="bold underline")
-    if answer.places:
+    if answer.ranks:
         style = _GOOD if answer.complete else _BAD
         mark = FOUND if answer.complete else MISSING
-        text.append_text(Text(f"  {mark} {answer.found} of {len(answer.places)}", style))
+        text.append_text(Text(f"  {mark} {answer.found} of {len(answer.ranks)}", style))
     return text
 
 
 def _hits(answer: Answer, question: StoryQuestion, story: Story) -> RenderableType:
-    """A line for each message, evidence in full; then the evidence that is missing."""
+    """Return a line a message, evidence in full; then the evidence that is missing."""
     lines = Table.grid(padding=(0, 1), expand=True)
     lines.add_column(width=1)
     lines.add_column(width=3, justify="right")
     lines.add_column(ratio=1)
-    for place, hit in enumerate(answer.hits, start=1):
-        lines.add_row(*_hit(place, hit, in_full=hit.is_evidence or not question.evidence))
-    for message_id, rank in zip(question.evidence, answer.places, strict=True):
+    for number, hit in enumerate(answer.hits, start=1):
+        lines.add_row(*_hit(number, hit, in_full=hit.is_evidence or not question.evidence))
+    for message_id, rank in zip(question.evidence, answer.ranks, strict=True):
         if rank is None or rank > K:
             missing = _one_line(story.message(message_id).line, "red")
             lines.add_row(Text(MISSING, _BAD), Text(str(rank or "-"), _BAD), missing)
     return lines
 
 
-def _hit(place: int, hit: Hit, in_full: bool) -> Sequence[RenderableType]:
+def _hit(rank: int, hit: Hit, in_full: bool) -> Sequence[RenderableType]:
     style = _GOOD if hit.is_evidence else "dim"
     if in_full:
         shown: RenderableType = Group(Text(hit.message.line), Text(hit.why, "cyan"))
     else:
         shown = _one_line(hit.message.line, "dim")
-    return Text(FOUND if hit.is_evidence else "", style), Text(str(place), style), shown
+    return Text(FOUND if hit.is_evidence else "", style), Text(str(rank), style), shown
 
 
 def _one_line(text: str, style: str) -> Text:
@@ -144,7 +144,7 @@ def _one_line(text: str, style: str) -> Text:
 
 
 def _understood(found: Comparison) -> Iterator[RenderableType]:
-    """The times and names that recall saw in the question."""
+    """Yield the times and names that recall read in the question."""
     grid = Table.grid(padding=(0, 1))
     for window in found.result.windows:
         grid.add_row("time", Text(window_text(window)))
@@ -156,7 +156,7 @@ def _understood(found: Comparison) -> Iterator[RenderableType]:
 
 
 def _reasons(found: Comparison) -> Iterator[RenderableType]:
-    """The answer, why plain search fails where it does, and what part of recall failed."""
+    """Yield the answer, why plain search fails where it does, and failures of recall."""
     grid = Table.grid(padding=(0, 1))
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column()
@@ -172,4 +172,4 @@ def _reasons(found: Comparison) -> Iterator[RenderableType]:
 
 def _score(answer: Answer) -> Text:
     mark, style = (FOUND, _GOOD) if answer.complete else (MISSING, _BAD)
-    return Text(f"{mark} {answer.found} of {len(answer.places)}", style)
+    return Text(f"{mark} {answer.found} of {len(answer.ranks)}", style)

@@ -1,4 +1,4 @@
-"""The story that ships with the package: a conversation of nine months, and questions on it."""
+"""The story of the demo: a conversation of nine months, and questions about it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from importlib.resources import files
 from itertools import groupby
 
-from hindsight_integrations.model import Message
+from hindsight_integrations.models import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class StoryMessage:
 
     @property
     def line(self) -> str:
-        """Who says what."""
+        """Speaker and text."""
         return f"{self.speaker}: {self.text}"
 
     @property
     def said(self) -> Message:
-        """As it is retained."""
+        """The message as it is retained."""
         return Message(self.speaker, self.text, self.time, self.id)
 
 
@@ -38,10 +38,10 @@ class StoryQuestion:
     """A question on the story.
 
     Attributes:
-        kind: what makes it hard, in a word.
-        asked_at: the moment that "last spring" is counted from.
+        kind: its difficulty, in a word.
+        asked_at: the time that "last spring" is counted from.
         evidence: ids of the messages that answer it together.
-        why: what plain vector search makes of it, and for what reason.
+        why: why plain vector search fails on it, if it does.
     """
 
     question: str
@@ -67,20 +67,20 @@ class Story:
 
     @property
     def speakers(self) -> Sequence[str]:
-        """Who takes part, in order of appearance."""
+        """Names of the speakers, in order of appearance."""
         return tuple(dict.fromkeys(message.speaker for message in self.messages))
 
     def message(self, message_id: str) -> StoryMessage:
-        """The message of this id."""
+        """Return the message of this id."""
         return next(message for message in self.messages if message.id == message_id)
 
     def ask(self, question: str) -> StoryQuestion:
-        """A question of the user's own, asked when the story's last one is."""
+        """Return a question of the user, asked at the time of the story's last one."""
         return StoryQuestion(question, max(known.asked_at for known in self.questions))
 
 
 def load_story() -> Story:
-    """The story, from the package's own files."""
+    """Read the story from the package's files."""
     folder = files(__package__)
     lines = (folder / "conversation.jsonl").read_text(encoding="utf-8").splitlines()
     questions = json.loads((folder / "questions.json").read_text(encoding="utf-8"))

@@ -1,17 +1,23 @@
-"""How well does recall find the evidence for your own questions? Figures, not impressions."""
+"""Measure how well recall finds the evidence for your own questions."""
 
 from hindsight_integrations.evaluate.dataset import (
     DataBank,
     DataItem,
     DataQuestion,
     Dataset,
-    load_dataset,
     parse_dataset,
+)
+from hindsight_integrations.evaluate.formats import (
+    FORMATS,
+    load_dataset,
+    parse_locomo,
+    parse_longmemeval,
 )
 from hindsight_integrations.evaluate.report import Evaluation, QuestionRow, comparison
 from hindsight_integrations.evaluate.run import evaluate, evaluate_baseline, measure
 
 __all__ = [
+    "FORMATS",
     "DataBank",
     "DataItem",
     "DataQuestion",
@@ -24,4 +30,6 @@ __all__ = [
     "load_dataset",
     "measure",
     "parse_dataset",
+    "parse_locomo",
+    "parse_longmemeval",
 ]

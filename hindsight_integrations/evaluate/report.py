@@ -1,4 +1,4 @@
-"""What an evaluation found: figures by question, by category and overall, and how they print."""
+"""Results of an evaluation: figures by question, by category and overall, and their layout."""
 
 from __future__ import annotations
 
@@ -11,26 +11,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hindsight_integrations._version import __version__
-from hindsight_integrations.evaluate.metrics import columns
-from hindsight_integrations.evaluate.sections import markdown_table
+from hindsight_integrations.evaluate.metrics import columns, hit_columns
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
+REPORT_WIDTH = 160
+"""Characters a line that hold every column of a table, where the output is no terminal."""
+
 OVERALL = "overall"
-"""Name of the row over all scored questions."""
+"""Name of the row of means over all scored questions."""
+
+EVERYTHING = "unscored too"
+"""Name of the row of means over all questions, if some are not scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """One question and how it was answered.
+    """Figures of one question.
 
     Attributes:
-        ranks: gold item to the rank it came back at, None if it did not.
-        figures: by name, see `metrics.figures`.
+        ranks: gold item to its rank, None if it did not come back.
+        figures: by name, see `metrics.figures` and `metrics.session_figures`.
         tokens: of the answer to the largest budget.
-        seconds: that the answer to the largest budget took.
-        failures: parts of the system that failed on the way.
+        seconds: duration of the answer to the largest budget.
+        failures: parts of the system that failed.
     """
 
     bank: str
@@ -47,14 +53,14 @@ class QuestionRow:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a system reached on a dataset.
+    """Figures of a system on a dataset.
 
     Attributes:
         budgets: token budgets asked for, ascending.
         rows: one a question.
         items: items of the banks that were asked.
-        memories: memories they made.
-        retain_seconds: what remembering took; None if memories were kept from before.
+        memories: memories made of them.
+        retain_seconds: time to retain; None if memories were kept from before.
     """
 
     dataset: str
@@ -68,42 +74,53 @@ class Evaluation:
     @property
     def overall(self) -> Mapping[str, float]:
         """Mean figures of the scored questions; empty if there are none."""
-        return self._mean([row for row in self.rows if row.scored])
+        return self._mean([row for row in self.rows if row.scored], columns(self.budgets))
 
     @property
     def by_category(self) -> Mapping[str, Mapping[str, float]]:
         """Mean figures of each category, by name, unscored questions included."""
-        return {name: self._mean(rows) for name, rows in self._categories()}
+        names = columns(self.budgets)
+        return {name: self._mean(rows, names) for name, rows in self._categories()}
+
+    @property
+    def hits(self) -> Mapping[str, Mapping[str, float]]:
+        """Mean hit@k, and recall@k and hit@k by session, of each row of the table, by name.
+
+        Those by session are there if banks have several sessions.
+        """
+        return {name: self._mean(rows, hit_columns()) for name, rows in self._row_groups()}
 
     @property
     def items_per_second(self) -> float | None:
-        """Items remembered a second; None if memories were kept from before."""
+        """Items retained a second; None if memories were kept from before."""
         return self.items / self.retain_seconds if self.retain_seconds else None
 
     @property
     def mean_tokens(self) -> float:
-        """Tokens of an answer to the largest budget."""
+        """Mean tokens of an answer to the largest budget."""
         return float(np.mean([row.tokens for row in self.rows])) if self.rows else 0.0
 
     @property
     def failures(self) -> Mapping[str, int]:
-        """What failed on the way to an answer, and how often."""
+        """Parts that failed while answering, and how often."""
         return Counter(failure for row in self.rows for failure in row.failures)
 
     def latency(self, percentile: float) -> float:
-        """Milliseconds within which this percentage of the questions was answered."""
+        """Return the milliseconds within which this percentage of the questions was answered."""
         if not self.rows:
             return 0.0
         return float(np.percentile([row.seconds for row in self.rows], percentile)) * 1000
 
     def table(self) -> str:
-        """All figures as a Markdown table in percent, and a line on speed."""
-        rows = [[name, *cells] for name, cells in self._cells()]
-        head = ["", "questions", *columns(self.budgets)]
-        return f"{markdown_table(head, rows)}\n\n{self.summary()}"
+        """Return all figures as Markdown tables in percent, and a line on speed."""
+        tables = [
+            markdown_table(["", "questions", *names], [[name, *cells] for name, cells in rows])
+            for names, rows in self._tables()
+        ]
+        return "\n\n".join([*tables, self.summary()])
 
     def summary(self) -> str:
-        """Speed, size and failures in a line or two."""
+        """Return speed, size and failures in a line or two."""
         rate = self.items_per_second
         retained = f"retained at {rate:.0f} items/s" if rate else "retained before"
         lines = [
@@ -115,7 +132,7 @@ class Evaluation:
         return "\n".join(lines)
 
     def content(self) -> dict[str, object]:
-        """Everything in the terms of JSON, each question's row included."""
+        """Return everything as JSON values, a row for each question included."""
         return {
             "dataset": self.dataset,
             "system": self.system,
@@ -130,49 +147,82 @@ class Evaluation:
             "failures": self.failures,
             "overall": self.overall,
             "by_category": self.by_category,
+            "hits": self.hits,
             "questions": [asdict(row) for row in self.rows],
         }
 
     def to_json(self) -> str:
-        """`content` as text."""
+        """Return `content` as JSON text."""
         return json.dumps(self.content(), ensure_ascii=False, indent=1)
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> Group:
+        from rich.console import Group
         from rich.table import Table
 
-        table = Table(title=f"{self.dataset}: {self.system}", caption=self.summary())
-        table.add_column("")
-        for name in ("n", *columns(self.budgets)):
-            table.add_column(name, justify="right")
-        for name, cells in self._cells():
-            table.add_row(name, *cells, style="bold" if name == OVERALL else None)
-        return table
+        tables: list[Table] = []
+        for names, rows in self._tables():
+            table = Table(title=None if tables else f"{self.dataset}: {self.system}")
+            table.add_column("")
+            for name in ("n", *names):
+                table.add_column(name, justify="right")
+            for name, cells in rows:
+                table.add_row(name, *cells, style="bold" if name == OVERALL else None)
+            tables.append(table)
+        tables[-1].caption = self.summary()
+        return Group(*tables)
 
     def _categories(self) -> Iterator[tuple[str, list[QuestionRow]]]:
         for name in sorted({row.category for row in self.rows} - {""}):
             yield name, [row for row in self.rows if row.category == name]
 
-    def _cells(self) -> Iterator[tuple[str, list[str]]]:
+    def _row_groups(self) -> Iterator[tuple[str, list[QuestionRow]]]:
         scored = [row for row in self.rows if row.scored]
-        for name, rows in ((OVERALL, scored), *self._categories()):
-            if rows:
-                yield name, [str(len(rows)), *_percent(self._mean(rows))]
+        if scored:
+            yield OVERALL, scored
+        if len(scored) < len(self.rows):
+            yield EVERYTHING, list(self.rows)
+        yield from self._categories()
 
-    def _mean(self, rows: Sequence[QuestionRow]) -> Mapping[str, float]:
-        if not rows:
-            return {}
-        return {
-            name: float(np.mean([row.figures[name] for row in rows]))
-            for name in columns(self.budgets)
+    def _tables(self) -> Iterator[tuple[tuple[str, ...], list[tuple[str, list[str]]]]]:
+        """Yield the columns of each table, and its rows as label and cells."""
+        for names in (columns(self.budgets), hit_columns()):
+            known = [name for name in names if any(name in row.figures for row in self.rows)]
+            groups = list(self._row_groups())
+            means = [(name, len(rows), self._mean(rows, known)) for name, rows in groups]
+            rows = [
+                (name, [str(count), *(_percent(mean.get(each)) for each in known)])
+                for name, count, mean in means
+            ]
+            yield tuple(known), rows
+
+    def _mean(self, rows: Sequence[QuestionRow], names: Sequence[str]) -> Mapping[str, float]:
+        """Return the mean of each figure over the rows that have it."""
+        values = {
+            name: [row.figures[name] for row in rows if name in row.figures] for name in names
         }
+        return {name: float(np.mean(some)) for name, some in values.items() if some}
 
 
 def comparison(evaluations: Sequence[Evaluation]) -> str:
-    """The overall figures of several systems on one dataset, as a Markdown table in percent."""
-    head = ["", *columns(evaluations[0].budgets), "p50 ms"]
-    rows = [[e.system, *_percent(e.overall), f"{e.latency(50):.0f}"] for e in evaluations]
-    return markdown_table(head, rows)
+    """Return the overall figures of several systems on one dataset, as Markdown tables."""
+    names, speed = columns(evaluations[0].budgets), "p50 ms"
+    rows = [
+        [e.system, *(_percent(e.overall.get(name)) for name in names), f"{e.latency(50):.0f}"]
+        for e in evaluations
+    ]
+    hits = [(e.system, e.hits.get(OVERALL, {})) for e in evaluations]
+    known = [name for name in hit_columns() if any(name in mean for _, mean in hits)]
+    others = [[system, *(_percent(mean.get(name)) for name in known)] for system, mean in hits]
+    return "\n\n".join(
+        (markdown_table(["", *names, speed], rows), markdown_table(["", *known], others))
+    )
 
 
-def _percent(figures: Mapping[str, float]) -> list[str]:
-    return [f"{100 * value:.1f}" for value in figures.values()]
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table whose first column holds labels, the others numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f}"

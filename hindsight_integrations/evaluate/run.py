@@ -1,28 +1,33 @@
-"""Remember a dataset's items, ask its questions, and hold the answers against the evidence."""
+"""Retain a dataset's items, ask its questions, and compare the answers with the evidence."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import accumulate
 from tempfile import TemporaryDirectory
 
-from hindsight_integrations import checks
-from hindsight_integrations.engine import Hindsight
+from hindsight_integrations import validation
+from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.evaluate.baselines import baseline
-from hindsight_integrations.evaluate.dataset import DataBank, DataQuestion, Dataset, load_dataset
-from hindsight_integrations.evaluate.metrics import figures, gold_ranks
+from hindsight_integrations.evaluate.dataset import DataBank, DataQuestion, Dataset
+from hindsight_integrations.evaluate.formats import load_dataset
+from hindsight_integrations.evaluate.metrics import (
+    figures,
+    gold_ranks,
+    session_figures,
+    session_order,
+)
 from hindsight_integrations.evaluate.report import Evaluation, QuestionRow
-from hindsight_integrations.evaluate.systems import HindsightSystem, Remembered, System
+from hindsight_integrations.evaluate.systems import HindsightSystem, Remembered, System, baseline
 
 BUDGETS = (1024, 2048, 4096)
-"""Token budgets that each question is asked with."""
+"""Token budgets that each question is asked with by default."""
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is going on ("retain" or "recall"), how much of it is done, and of how much."""
+"""Called with the stage ("retain" or "recall"), the number done, and the total."""
 
 
 def evaluate(
@@ -30,6 +35,7 @@ def evaluate(
     *,
     engine: Callable[[], Hindsight] | None = None,
     path: str | os.PathLike[str] | None = None,
+    embedder: object | None = None,
     max_tokens: Sequence[int] = BUDGETS,
     budget: str = "mid",
     limit_questions: int | None = None,
@@ -39,15 +45,16 @@ def evaluate(
     """Measure how well recall finds the evidence for a dataset's questions.
 
     Args:
-        data: a dataset, or the JSON file that holds one.
-        engine: makes the memory to measure, which is closed afterwards; by default one with all
+        data: a dataset, or the JSON file that holds one; see `load_dataset` for other formats.
+        engine: opens the memory to measure, which is closed afterwards; by default one with all
             defaults, in a temporary folder.
-        path: folder to keep that default memory in. The next evaluation there does not retain
-            again what has not changed.
+        path: folder to keep that default memory in. The next evaluation there retains only
+            items that have changed.
+        embedder: of that default memory; see `Hindsight`.
         max_tokens: the token budgets each question is asked with.
         budget: how far recall looks: "low", "mid" or "high".
-        limit_questions: of each bank ask this many at most.
-        every: ask only every so many questions.
+        limit_questions: most questions asked of each bank.
+        every: step through the questions of all banks. Banks without a question are not retained.
         progress: called as the work goes on.
 
     Raises:
@@ -55,9 +62,11 @@ def evaluate(
         HindsightError: an item could not be retained, or a question not be asked at all.
     """
     dataset = data if isinstance(data, Dataset) else load_dataset(data)
-    if engine is not None and path is not None:
-        raise InvalidInputError("both engine and path are given; let the engine choose its folder")
-    with _opened(engine, path) as memory:
+    if engine is not None and (path is not None or embedder is not None):
+        raise InvalidInputError(
+            "engine is given, and path or embedder too; let the engine choose both"
+        )
+    with _opened(engine, path, embedder) as memory:
         system = HindsightSystem(memory, dataset.name, budget)
         return measure(system, dataset, max_tokens, limit_questions, every, progress)
 
@@ -66,6 +75,7 @@ def evaluate_baseline(
     data: Dataset | str | os.PathLike[str],
     name: str,
     *,
+    embedder: object | None = None,
     max_tokens: Sequence[int] = BUDGETS,
     limit_questions: int | None = None,
     every: int = 1,
@@ -73,12 +83,14 @@ def evaluate_baseline(
 ) -> Evaluation:
     """Measure a plain search on the same items: "chroma" or "bm25"; see `evaluate`.
 
+    "chroma" searches with the embedder, by default the bundled one.
+
     Raises:
         InvalidInputError: the data or an argument cannot be used.
         MissingExtraError: "bm25" needs the package bm25s.
     """
     dataset = data if isinstance(data, Dataset) else load_dataset(data)
-    system = baseline(name)
+    system = baseline(name, embedder)
     try:
         return measure(system, dataset, max_tokens, limit_questions, every, progress)
     finally:
@@ -94,19 +106,19 @@ def measure(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Measure any system on a dataset; the arguments are those of `evaluate`."""
-    budgets = tuple(sorted({checks.positive("max_tokens", tokens) for tokens in max_tokens}))
+    budgets = tuple(sorted({validation.positive("max_tokens", tokens) for tokens in max_tokens}))
     if not budgets:
         raise InvalidInputError("max_tokens is empty; give at least one token budget")
-    step = checks.positive("every", every)
+    step = validation.positive("every", every)
     if limit_questions is not None:
-        checks.positive("limit_questions", limit_questions)
-    asked = [bank.questions[::step][:limit_questions] for bank in dataset.banks]
+        validation.positive("limit_questions", limit_questions)
+    asked = _asked(dataset, step, limit_questions)
     report = progress or (lambda stage, done, total: None)
-    items, questions = sum(len(b.items) for b in dataset.banks), sum(map(len, asked))
+    items, questions = sum(len(b.items) for b, _ in asked), sum(len(some) for _, some in asked)
     rows: list[QuestionRow] = []
     made: list[Remembered] = []
-    starts = accumulate((len(bank.items) for bank in dataset.banks), initial=0)
-    for bank, chosen, start in zip(dataset.banks, asked, starts, strict=False):
+    starts = accumulate((len(bank.items) for bank, _ in asked), initial=0)
+    for (bank, chosen), start in zip(asked, starts, strict=False):
 
         def remembering(done: int, start: int = start) -> None:
             report("retain", start + done, items)
@@ -128,10 +140,24 @@ def measure(
     )
 
 
+def _asked(
+    dataset: Dataset, step: int, limit: int | None
+) -> list[tuple[DataBank, tuple[DataQuestion, ...]]]:
+    """Return the banks that are asked, with every `step`-th question of the dataset."""
+    starts = accumulate((len(bank.questions) for bank in dataset.banks), initial=0)
+    chosen = (
+        (bank, bank.questions[-start % step :: step][:limit])
+        for bank, start in zip(dataset.banks, starts, strict=False)
+    )
+    return [(bank, questions) for bank, questions in chosen if questions]
+
+
 def _rows(
     system: System, bank: DataBank, questions: Sequence[DataQuestion], budgets: tuple[int, ...]
 ) -> Iterator[QuestionRow]:
     texts = {item.id: item.text for item in bank.items}
+    sessions = {item.id: item.session for item in bank.items if item.session}
+    several = len(set(sessions.values())) > 1
     for question in questions:
         started = time.perf_counter()
         largest = system.answer(bank, question, budgets[-1])
@@ -141,6 +167,8 @@ def _rows(
             smaller = {b: system.answer(bank, question, b) for b in budgets[:-1]}
             answers |= smaller
         hits = {tokens: answer.hits for tokens, answer in answers.items()}
+        gold_sessions = question.gold_sessions if several else ()
+        order = session_order(largest.hits, gold_sessions, texts, sessions)
         yield QuestionRow(
             bank=bank.id,
             id=question.id,
@@ -148,7 +176,7 @@ def _rows(
             category=question.category,
             scored=question.scored,
             ranks=gold_ranks(largest.hits, question.gold, texts),
-            figures=figures(hits, question.gold, texts),
+            figures=figures(hits, question.gold, texts) | session_figures(order, gold_sessions),
             tokens=sum(hit.tokens for hit in largest.hits),
             seconds=seconds,
             failures=tuple(dict.fromkeys(f for a in answers.values() for f in a.failures)),
@@ -157,11 +185,14 @@ def _rows(
 
 @contextmanager
 def _opened(
-    engine: Callable[[], Hindsight] | None, path: str | os.PathLike[str] | None
+    engine: Callable[[], Hindsight] | None,
+    path: str | os.PathLike[str] | None,
+    embedder: object | None,
 ) -> Iterator[Hindsight]:
-    if engine is not None or path is not None:
-        with engine() if engine is not None else Hindsight(path) as memory:
+    if engine is not None:
+        with engine() as memory:
             yield memory
         return
-    with TemporaryDirectory(prefix="hindsight-evaluate-") as folder, Hindsight(folder) as memory:
-        yield memory
+    with ExitStack() as stack:
+        folder = path or stack.enter_context(TemporaryDirectory(prefix="hindsight-evaluate-"))
+        yield stack.enter_context(Hindsight(folder, embedder=embedder))

@@ -1,62 +1,23 @@
-"""Memory for LlamaIndex: retriever, chat memory, tools, query engine, ingestion, models.
+"""Adapters for LlamaIndex: the public import path.
 
-    from hindsight_integrations import Hindsight
-    from hindsight_integrations.llamaindex import HindsightRetriever
+    from hindsight_integrations.llamaindex import HindsightMemory, HindsightRetriever
 
-    retriever = HindsightRetriever(Hindsight("./memories"), "alice")
-
-Each part takes the engine and a bank, and works alike in synchronous and asynchronous code.
-LlamaIndex is imported when the first name is used.
+The code is in `hindsight_integrations.integrations.llamaindex`; each name loads at first use.
 """
-
-from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.adapting.lazy import loader
+from hindsight_integrations.integrations import llamaindex as _adapters
 
 if TYPE_CHECKING:
-    from hindsight_integrations.llamaindex.block import HindsightMemoryBlock
-    from hindsight_integrations.llamaindex.ingest import HindsightTransform
-    from hindsight_integrations.llamaindex.memory import HindsightMemory, HindsightSerializer
-    from hindsight_integrations.llamaindex.models import FunctionLLM, HindsightEmbedding
-    from hindsight_integrations.llamaindex.postprocess import HindsightRerank, HindsightTimeFilter
-    from hindsight_integrations.llamaindex.query_engine import HindsightQueryEngine
-    from hindsight_integrations.llamaindex.retriever import HindsightRetriever, RecallQuery
-    from hindsight_integrations.llamaindex.tools import HindsightToolSpec
+    from hindsight_integrations.integrations.llamaindex import *  # noqa: F403
 
-_HOME_OF = {
-    "FunctionLLM": "models",
-    "HindsightEmbedding": "models",
-    "HindsightMemory": "memory",
-    "HindsightMemoryBlock": "block",
-    "HindsightQueryEngine": "query_engine",
-    "HindsightRerank": "postprocess",
-    "HindsightRetriever": "retriever",
-    "HindsightSerializer": "memory",
-    "HindsightTimeFilter": "postprocess",
-    "HindsightToolSpec": "tools",
-    "HindsightTransform": "ingest",
-    "RecallQuery": "retriever",
-}
+__all__ = _adapters.__all__
 
-__all__ = [
-    "FunctionLLM",
-    "HindsightEmbedding",
-    "HindsightMemory",
-    "HindsightMemoryBlock",
-    "HindsightQueryEngine",
-    "HindsightRerank",
-    "HindsightRetriever",
-    "HindsightSerializer",
-    "HindsightTimeFilter",
-    "HindsightToolSpec",
-    "HindsightTransform",
-    "RecallQuery",
-]
 
-__getattr__ = loader(__name__, _HOME_OF, {"llama_index": '"hindsight-integrations[llamaindex]"'})
+def __getattr__(name: str) -> object:
+    return getattr(_adapters, name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return dir(_adapters)

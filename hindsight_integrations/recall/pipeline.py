@@ -1,36 +1,75 @@
-"""One recall, from request to result: gather a pool, rank it, pack what fits."""
+"""One recall from request to result: read the question, run the arms, rank the pool, pack it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
-from hindsight_integrations.model import Memory
-from hindsight_integrations.recall import render
-from hindsight_integrations.recall.gathering import gather_pool
-from hindsight_integrations.recall.notes import entity_notes, source_chunks
-from hindsight_integrations.recall.pack import pack
-from hindsight_integrations.recall.parts import Clock, RecallParts
-from hindsight_integrations.recall.pool import Pool
-from hindsight_integrations.recall.ports import DEPTHS, Question
-from hindsight_integrations.recall.prefer import with_observations
-from hindsight_integrations.recall.rank import Ranking, rank, rank_fused, rerank
+import numpy as np
+
+from hindsight_integrations.errors import EmbeddingError, InvalidInputError, StoreUnavailableError
+from hindsight_integrations.explain import deciding
+from hindsight_integrations.models import Arm, Entity, Memory
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.time import QueryTimes, parse_query
+from hindsight_integrations.recall import packing
+from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
+from hindsight_integrations.recall.base import DEPTHS, ArmHit, BankSearch, Question
+from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
+from hindsight_integrations.recall.entity_notes import AskedEntity, entity_notes, with_observations
+from hindsight_integrations.recall.pool import Pool, existing, gather, join
+from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
 from hindsight_integrations.recall.request import RecallRequest
-from hindsight_integrations.recall.standard import Scores
-from hindsight_integrations.results import Recalled, RecallResult
-from hindsight_integrations.storage.requests import StoredBank
+from hindsight_integrations.results import EntityNote, Failure, Recalled, RecallResult, Window
+from hindsight_integrations.stores.base import MEMORY, StoredBank
+from hindsight_integrations.stores.soundness import (
+    unreadable,
+)
 
-_READ_AHEAD = 64
+
+class ArmEntry(NamedTuple):
+    """An arm, and the conditions under which it runs.
+
+    Attributes:
+        search: takes the search, the entities the question names, and the semantic arm's hits.
+        after_semantic: wait for the semantic arm, and be given its hits; else they are empty.
+        needs_window: run only if the question names a time.
+        needs_vector: run only if the question could be embedded.
+    """
+
+    search: Callable[[BankSearch, Sequence[Entity], Sequence[ArmHit]], list[ArmHit]]
+    after_semantic: bool = False
+    needs_window: bool = False
+    needs_vector: bool = False
+
+
+ARMS: Mapping[Arm, ArmEntry] = {
+    Arm.SEMANTIC: ArmEntry(lambda search, *_: semantic.search(search), needs_vector=True),
+    Arm.KEYWORD: ArmEntry(lambda search, *_: keyword.search(search)),
+    Arm.TEMPORAL: ArmEntry(lambda search, *_: temporal.search(search), needs_window=True),
+    Arm.ENTITY: ArmEntry(lambda *given: entity.search(*given), after_semantic=True),
+}
+"""Every arm, and the one place that names them all: a further arm is a module and a line here."""
+
+LEAST_RELEVANCE = 0.0015
+"""Relevance at which packing stops. On the development sets of the bench 97 to 99 % of the evidence
+that fits 4,096 tokens stands above it (docs/benchmarks.md)."""
+
+READ_AHEAD = 64
 """Memories read from the graph at a time while the budget is filled."""
 
 
-def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallRequest) -> RecallResult:
-    """The memories of these banks that answer the request.
+def recall(
+    parts: RecallDependencies, banks: Sequence[StoredBank], request: RecallRequest
+) -> RecallResult:
+    """Return the memories of these banks that answer the request.
 
     Raises:
-        EmbeddingError: the question could not be embedded.
+        EmbeddingError: the question could not be embedded, and no arm asked for does without.
         StoreUnavailableError: every arm failed.
     """
     clock = Clock()
@@ -39,41 +78,289 @@ def recall(parts: RecallParts, banks: Sequence[StoredBank], request: RecallReque
     pool, question = gathered.pool, gathered.question
     with clock.timing("rank"):
         ranking = _rank(parts, banks, pool, question, request)
+        if _is_beside_the_point(parts, request, ranking):
+            ranking = replace(ranking, relevance=np.zeros(len(pool)))
     with clock.timing("pack"):
-        scores = ranking.scores
-        order = _in_order(pool, ranking, scores, request.min_score)
-        if request.prefer_observations:
-            order = with_observations(parts.graph, pool, order)
-        shelf = _Shelf(parts, banks, pool, ranking, scores, order)
-        packed = pack(shelf, request.max_tokens, parts.tokenizer.count, parts.tokenizer.truncate)
-        found = tuple(shelf.recalled(place, tokens) for place, tokens in packed.taken)
+        # A question that names a time may ask for all that happened then.
+        whole = request.fill or bool(question.windows)
+        least = max(request.min_score or 0.0, 0.0 if whole else LEAST_RELEVANCE)
+        order = _in_order(pool, ranking, least)
+        tokenizer = parts.tokenizer
+        order = packing.substitute_observations(
+            parts.graph, pool, order, tokenizer.count, prefer=request.prefer_observations
+        )
+        reader = _LazyMemoryReader(parts, banks, pool, ranking, order)
+        packed = packing.pack(reader, request.max_tokens, tokenizer.count, tokenizer.truncate)
+        memories = tuple(reader.recalled(index, tokens) for index, tokens in packed.taken)
         if packed.truncated:
-            found = (replace(found[0], text=packed.text),)
-        left_out = tuple(shelf.recalled(place, 0) for place in packed.left_out)
-        chunks = source_chunks(parts.graph, found, request.chunk_tokens, parts.tokenizer)
-        notes = entity_notes(parts.graph, found, request.entity_tokens, parts.tokenizer)
+            memories = (replace(memories[0], line=packed.text),)
+        left_out = tuple(reader.recalled(index, 0) for index in packed.left_out)
+        chunks = packing.source_chunks(parts.graph, memories, request.chunk_tokens, tokenizer)
+        notes = _entity_notes(parts, banks, request, gathered, memories)
     return RecallResult(
         bank_ids=request.bank_ids,
         query=request.query,
-        memories=found,
+        memories=memories,
         text=packed.text,
         tokens=packed.tokens,
         max_tokens=request.max_tokens,
         truncated=packed.truncated,
         windows=question.windows,
-        entities_named=gathered.named,
+        entities_named=tuple(dict.fromkeys(entity.name for entity in gathered.named)),
         chunks=chunks,
         entity_notes=notes,
         left_out=left_out,
         considered=len(pool),
-        failures=(*gathered.failures, *ranking.failures),
+        failures=(*gathered.failures, *ranking.failures, *_unreadable(parts, pool, reader)),
         timings={**clock.seconds, "total": time.perf_counter() - started},
         query_time=request.asked_at,
     )
 
 
+def _entity_notes(
+    parts: RecallDependencies,
+    banks: Sequence[StoredBank],
+    request: RecallRequest,
+    gathered: Gathered,
+    memories: Sequence[Recalled],
+) -> tuple[EntityNote, ...]:
+    if not request.entity_tokens:
+        return ()
+    if gathered.question.embedded:
+        vector = gathered.question.vector
+        asked = with_observations(
+            parts.graph, parts.index, banks, gathered.named, vector, request.filter
+        )
+    else:
+        asked = [AskedEntity(entity) for entity in gathered.named]
+    return entity_notes(parts.graph, memories, request.entity_tokens, parts.tokenizer, asked)
+
+
+# Gathering
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The pool to rank, and the question as it was understood in the banks.
+
+    Attributes:
+        named: entities that the question names or the caller asks for.
+        failures: arms that failed and were left out.
+    """
+
+    pool: Pool
+    question: Question
+    named: tuple[Entity, ...]
+    failures: tuple[Failure, ...]
+
+
+def gather_pool(
+    parts: RecallDependencies, banks: Sequence[StoredBank], request: RecallRequest, clock: Clock
+) -> Gathered:
+    """Read the question, run the arms on each bank, and join what they found into one pool."""
+    with clock.timing("read"):
+        times = parse_query(request.query, request.asked_at, hemisphere=parts.settings.hemisphere)
+        windows = tuple(Window(window.text, window.span) for window in times.windows)
+        failures: list[Failure] = []
+        question = _asked(parts, request.query, request, failures)
+        question = replace(question, windows=windows)
+        if failures and not _wanted_arms(request, question):
+            raise failures[0].error
+    gathered = [_gather_bank(parts, bank, request, question, times, clock) for bank in banks]
+    return Gathered(
+        pool=join([bank.pool for bank in gathered]),
+        question=_together([bank.question for bank in gathered]),
+        named=tuple(entity for bank in gathered for entity in bank.named),
+        failures=(*failures, *(failure for bank in gathered for failure in bank.failures)),
+    )
+
+
+def _read(parts: RecallDependencies, text: str, request: RecallRequest) -> Question:
+    """Embed a text and take its terms."""
+    vector, tokens = parts.encoder.question(text)
+    return Question(text, request.asked_at, vector, tokens, tuple(lexemes(text)))
+
+
+def _asked(
+    parts: RecallDependencies, text: str, request: RecallRequest, failures: list[Failure]
+) -> Question:
+    """Read a text as the question, with the vector that the caller gave, if any.
+
+    If the embedder fails, the question has no vector, and `failures` gets the reason: the arms
+    that search without one still answer.
+
+    Raises:
+        InvalidInputError: that vector has another dimension than the embedder's.
+    """
+    if request.vector is None:
+        try:
+            return _read(parts, text, request)
+        except EmbeddingError as error:
+            failures.append(Failure("embedder", error))
+            vector, tokens = parts.encoder.without_embedder(text)
+            return Question(text, request.asked_at, vector, tokens, tuple(lexemes(text)))
+    dimension = parts.encoder.embedder.dimension
+    if request.vector.shape != (dimension,):
+        raise InvalidInputError(
+            f"query_vector has {request.vector.size} numbers, and the embedder "
+            f"{parts.encoder.embedder.id!r} makes {dimension}; give a vector of that embedder"
+        )
+    if not text:
+        return Question(text, request.asked_at, request.vector, None, ())
+    return replace(_read(parts, text, request), vector=request.vector)
+
+
+def _gather_bank(
+    parts: RecallDependencies,
+    bank: StoredBank,
+    request: RecallRequest,
+    question: Question,
+    times: QueryTimes,
+    clock: Clock,
+) -> Gathered:
+    """Run the arms on one bank, and load the pool of what they found."""
+    stats = parts.graph.lexeme_stats(bank.bank.id, question.lexemes)
+    whole = request.arms == frozenset(Arm) and not request.arm_limits
+    depth = DEPTHS[request.budget]
+    if whole and parts.reranking and stats.documents <= depth.whole:
+        depth = depth.tracing()
+    given = entity.entities_called(parts.graph, bank.bank.id, request.entities)
+    # A name that the bank does not know stays as it is: as an id it admits nothing.
+    ids = tuple(given[name].id if name in given else name for name in request.entities)
+    filter = replace(request.filter, entity_ids=ids)
+    search = BankSearch(parts.graph, parts.index, bank, question, filter, depth, stats)
+    failures: list[Failure] = []
+    spoken = entity.query_entities(parts.graph, bank.bank.id, request.query)
+    named = list({one.id: one for one in (*spoken, *given.values())}.values())
+    if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
+        with clock.timing("events"):
+            search = search.asking(_anchored(parts, search, request, times, failures))
+    with clock.timing("arms"):
+        rankings = _run_arms(parts, search, request, named, failures, clock)
+    with clock.timing("pool"):
+        named_ids = [entity.id for entity in named]
+        rrf_k = parts.settings.rrf_k
+        pool = gather(search, rankings, named_ids, rrf_k, parts.candidates, whole=whole)
+    return Gathered(pool, search.question, tuple(named), tuple(failures))
+
+
+def _anchored(
+    parts: RecallDependencies,
+    search: BankSearch,
+    request: RecallRequest,
+    times: QueryTimes,
+    failures: list[Failure],
+) -> Question:
+    """Return the question with the windows of its events in this bank; see `temporal.without`."""
+
+    def read(text: str) -> Question:
+        return _read(parts, text, request)
+
+    resolved = [(anchor, temporal.resolve(search, anchor, read)) for anchor in times.anchors]
+    events = {anchor: event for anchor, event in resolved if event is not None}
+    if not events:
+        return search.question
+    rest = temporal.without(request.query, events)
+    return replace(
+        search.question if rest == request.query else _asked(parts, rest, request, failures),
+        windows=(*search.question.windows, *(event.window for event in events.values())),
+        events=frozenset(event.memory_id for event in events.values()),
+    )
+
+
+def _together(questions: Sequence[Question]) -> Question:
+    """Return one question for all banks: as read where its events are known, with all windows."""
+    first = next((question for question in questions if question.events), questions[0])
+    return replace(
+        first,
+        windows=tuple(dict.fromkeys(window for q in questions for window in q.windows)),
+        events=frozenset().union(*(question.events for question in questions)),
+    )
+
+
+def _run_arms(
+    parts: RecallDependencies,
+    search: BankSearch,
+    request: RecallRequest,
+    named: Sequence[Entity],
+    failures: list[Failure],
+    clock: Clock,
+) -> Mapping[Arm, Sequence[ArmHit]]:
+    """Run all arms asked for at once, those that need the semantic arm's hits after it.
+
+    An arm that fails or is late is added to `failures`.
+    """
+    rankings: dict[Arm, Sequence[ArmHit]] = {}
+    running: dict[Arm, Future[list[ArmHit]]] = {}
+
+    def run(arm: Arm, similar: Sequence[ArmHit]) -> list[ArmHit]:
+        with clock.timing(f"arm {arm}"):
+            return ARMS[arm].search(_limited(search, arm, request), named, similar)
+
+    wanted = _wanted_arms(request, search.question)
+
+    def start(*, after_semantic: bool) -> None:
+        similar = rankings.get(Arm.SEMANTIC, ())
+        for arm, entry in wanted.items():
+            if entry.after_semantic == after_semantic:
+                running[arm] = parts.started(partial(run, arm, similar))
+
+    def collect(arm: Arm) -> None:
+        outcome = _outcome(arm, running.pop(arm), parts.settings.arm_timeout)
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
+        else:
+            rankings[arm] = outcome
+
+    start(after_semantic=False)
+    if Arm.SEMANTIC in running:
+        collect(Arm.SEMANTIC)
+    start(after_semantic=True)
+    for arm in list(running):
+        collect(arm)
+    if failures and not rankings:
+        raise _every_arm_failed(search.bank_id, failures) from failures[0].error
+    return rankings
+
+
+def _limited(search: BankSearch, arm: Arm, request: RecallRequest) -> BankSearch:
+    """Return the search with the limit that the caller set for this arm, if any."""
+    limit = request.arm_limits.get(arm)
+    return search if limit is None else replace(search, depth=replace(search.depth, hits=limit))
+
+
+def _outcome(arm: Arm, future: Future[list[ArmHit]], timeout: float) -> list[ArmHit] | Failure:
+    """Return what an arm found, or why it did not answer within `timeout` seconds."""
+    try:
+        return future.result(timeout=timeout)
+    except TimeoutError:
+        return Failure(f"arm {arm}", StoreUnavailableError(f"no answer in {timeout:g} s"))
+    except Exception as error:  # noqa: BLE001 - reported in the result; the others answer
+        return Failure(f"arm {arm}", error)
+
+
+def _wanted_arms(request: RecallRequest, question: Question) -> dict[Arm, ArmEntry]:
+    """Return the arms asked for, without those that lack the window or vector they need."""
+    return {
+        arm: entry
+        for arm, entry in ARMS.items()
+        if arm in request.arms
+        and (question.windows or not entry.needs_window)
+        and (question.embedded or not entry.needs_vector)
+    }
+
+
+def _every_arm_failed(bank_id: str, failures: Sequence[Failure]) -> StoreUnavailableError:
+    return StoreUnavailableError(
+        f"every arm of recall failed on bank {bank_id!r}: " + "; ".join(map(str, failures))
+    )
+
+
+# Ranking
+
+
 def _rank(
-    parts: RecallParts,
+    parts: RecallDependencies,
     banks: Sequence[StoredBank],
     pool: Pool,
     question: Question,
@@ -84,83 +371,111 @@ def _rank(
     if not parts.reranking:
         return rank_fused(pool, question)
     head = min(DEPTHS[request.budget].head, parts.settings.rerank_candidates)
-    ranking = rank(pool, question, head, parts.weights)
-    if parts.reranker is not None:
-        first = ranking.order[:head].tolist()
-        head_memories = _memories(parts, banks, pool, first)
-        ranking = rerank(ranking, head_memories, question, parts.reranker)
+    ranking = rank(pool, question, head, parts.weights, parts.calibration)
+    if parts.reranker is not None and question.text:
+        stating = ranking.order[~pool.memories.context[ranking.order]]
+        memories = _memories(parts, banks, pool, stating[:head].tolist())
+        ranking = rerank(ranking, memories, question, parts.reranker)
     return ranking
 
 
-def _in_order(pool: Pool, ranking: Ranking, scores: Scores, min_score: float | None) -> list[int]:
-    """Positions in the pool, best first, without repetitions and what falls short."""
-    said: set[tuple[str, str]] = set()
+def _is_beside_the_point(
+    parts: RecallDependencies, request: RecallRequest, ranking: Ranking
+) -> bool:
+    """Return True for a courtesy, and for a question that nothing in the pool is like."""
+    chosen = request.entities or request.filter.window is not None
+    return not (ranking.known or chosen) or parts.is_courtesy(request.query)
+
+
+def _in_order(pool: Pool, ranking: Ranking, least: float) -> list[int]:
+    """Return positions in the pool, best first, without repetitions and the less relevant."""
+    seen: set[tuple[str, str]] = set()
     order: list[int] = []
     for position in ranking.order.tolist():
+        if ranking.relevance[position] < least:
+            break
         memory = pool.memories[position]
         key = (memory.bank_id, memory.fingerprint)
-        if key in said or (min_score is not None and scores[position] < min_score):
-            continue
-        said.add(key)
-        order.append(position)
+        if key not in seen:
+            seen.add(key)
+            order.append(position)
     return order
 
 
+# Reading
+
+
 @dataclass(slots=True)
-class _Shelf:
-    """The memories of a pool in order, read from the store as far as they are asked for.
+class _LazyMemoryReader:
+    """Iterates over the memories of a pool in order, reading the store as far as it is used.
 
     Attributes:
         order: positions in the pool, best first.
-        read: position and memory of each that was asked for; its index is its place.
+        read: position and memory of each one read, in order.
+        lost: bank to ids of those that could not be read.
     """
 
-    parts: RecallParts
+    parts: RecallDependencies
     banks: Sequence[StoredBank]
     pool: Pool
     ranking: Ranking
-    scores: Scores
     order: Sequence[int]
     read: list[tuple[int, Memory]] = field(default_factory=list)
+    lost: dict[str, list[str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Memory]:
-        for start in range(0, len(self.order), _READ_AHEAD):
-            ahead = self.order[start : start + _READ_AHEAD]
-            for position, memory in _memories(self.parts, self.banks, self.pool, ahead).items():
+        for start in range(0, len(self.order), READ_AHEAD):
+            ahead = self.order[start : start + READ_AHEAD]
+            found = _memories(self.parts, self.banks, self.pool, ahead)
+            for candidate in (self.pool.memories[p] for p in ahead if p not in found):
+                self.lost.setdefault(candidate.bank_id, []).append(candidate.id)
+            for position, memory in found.items():
                 self.read.append((position, memory))
                 yield memory
 
-    def recalled(self, place: int, tokens: int) -> Recalled:
-        """The memory at a place, with what the pool and the ranking know of it."""
-        position, memory = self.read[place]
+    def recalled(self, index: int, tokens: int) -> Recalled:
+        """Return the memory read at `index`, with its scores in the pool and the ranking."""
+        position, memory = self.read[index]
+        arms = self.pool.arms[position]
+        shared_name = self.ranking.shared_names.get(position)
+        decided = deciding(self.ranking.lifts(position), shared_name)
         return Recalled(
             memory=memory,
-            rank=place + 1,
-            score=round(float(self.scores[position]), 6),
+            rank=index + 1,
+            relevance=float(self.ranking.relevance[position]),
             total=float(self.ranking.total[position]),
             fused=float(self.pool.fused[position]),
-            text=render.line(memory),
+            line=packing.memory_line(memory),
             tokens=tokens,
-            arms=self.pool.arms[position],
+            arms=arms,
             signals=self.ranking.signals(position),
+            reasons=(*decided, *(arm.reason for arm in arms)),
         )
 
 
+def _unreadable(
+    parts: RecallDependencies, pool: Pool, reader: _LazyMemoryReader
+) -> Iterator[Failure]:
+    """Yield a failure for each memory that could not be read, and still exists."""
+    lost = dict.fromkeys(pool.unreadable)
+    for bank_id, ids in reader.lost.items():
+        lost |= dict.fromkeys(existing(parts.graph, bank_id, ids))
+    for bank_id, id in lost:
+        yield Failure(f"memory {id}", unreadable(bank_id, id))
+
+
 def _memories(
-    parts: RecallParts, banks: Sequence[StoredBank], pool: Pool, positions: Sequence[int]
+    parts: RecallDependencies, banks: Sequence[StoredBank], pool: Pool, positions: Sequence[int]
 ) -> dict[int, Memory]:
-    """The memories at these positions of the pool, in that order, less those gone meanwhile."""
-    found: dict[tuple[str, str], Memory] = {}
+    """Read the memories at these positions of the pool, in that order, less those deleted since."""
+    read: dict[tuple[str, str], Memory] = {}
     for bank in banks:
         id = bank.bank.id
         wanted = [m.id for m in map(pool.memories.__getitem__, positions) if m.bank_id == id]
-        load = partial(parts.graph.get_memories, id)
+        load = partial(parts.graph.read, id, MEMORY)
         for memory in parts.memories.read(bank, wanted, load).values():
-            found[id, memory.id] = _to_give(memory)
+            # The cached memory's metadata may be changed by whoever gets it: give out a copy.
+            own = replace(memory, metadata=dict(memory.metadata)) if memory.metadata else memory
+            read[id, memory.id] = own
     keys = {p: (pool.memories[p].bank_id, pool.memories[p].id) for p in positions}
-    return {p: found[key] for p, key in keys.items() if key in found}
-
-
-def _to_give(memory: Memory) -> Memory:
-    """The memory, for somebody who may change what can be changed of it."""
-    return replace(memory, metadata=dict(memory.metadata)) if memory.metadata else memory
+    return {p: read[key] for p, key in keys.items() if key in read}

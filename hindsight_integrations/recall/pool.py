@@ -1,36 +1,44 @@
-"""The pool: the memories that are scored, with what scoring needs of them, as aligned arrays."""
+"""The pool: the memories that are scored, with the aligned arrays that scoring needs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindsight_integrations.recall.candidates import Candidates
-from hindsight_integrations.recall.fuse import reciprocal_rank_fusion
-from hindsight_integrations.recall.kept import KeptCandidates
-from hindsight_integrations.recall.ports import ArmHit, BankSearch
-from hindsight_integrations.results import Arm, ArmScore
-from hindsight_integrations.storage.requests import Candidate, LexemeStats, Neighbour
+from hindsight_integrations.models import Arm
+from hindsight_integrations.recall.base import ArmHit, BankSearch
+from hindsight_integrations.recall.cache import CandidateCache, Candidates
+from hindsight_integrations.recall.scaling import reciprocal_rank_fusion
+from hindsight_integrations.results import ArmScore
+from hindsight_integrations.stores.base import (
+    CANDIDATE,
+    EVERYTHING,
+    Candidate,
+    GraphStore,
+    LexemeStats,
+    Neighbour,
+)
 
 SURROUNDINGS = 40
-"""Best fused memories of which the neighbours in the conversation join the pool: an answer
-often stands beside the turn that shares words with the question."""
+"""Best fused memories whose neighbours in the conversation join the pool: an answer often stands
+beside the turn that shares words with the question."""
 
 PLACED = 100
-"""Best fused memories whose neighbours are looked up. Two further down that stand side by side
-say little of each other."""
+"""Best fused memories whose neighbours are looked up: two further down that stand side by side say
+little of each other."""
 
 TEMPORAL_SHARE = 0.25
-"""Part of the depth that the temporal arm's hits fill beside others'. What lies in a wide window
-is mostly beside the question, and the other arms find what is not."""
+"""Share of `Depth.hits` that the temporal arm may fill beside other arms: most memories in a wide
+window have nothing to do with the question, and the other arms find those that have."""
 
 OFFSETS = (-2, -1, 1, 2)
-"""Places of the neighbours that are looked at."""
+"""Positions of the neighbours looked at, in turns from the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +46,15 @@ class Pool:
     """Candidates of one bank or several.
 
     Attributes:
-        memories: what is scored: a small bank in the order of storing; or the best fused score
-            first, and then neighbours that no arm found.
+        memories: the memories scored: a small bank in the order of storing; else the best fused
+            score first, then neighbours that no arm found.
         fused: reciprocal rank fusion score of each; 0 for a neighbour.
-        arms: which arms found each, and how.
+        arms: rank, score and reason of each in the arms that found it.
         around: positions in the pool of the neighbours at `OFFSETS` of each, -1 where there is
-            none; shape (len(memories), len(OFFSETS)).
-        stats: of the banks searched, added up, for BM25.
+            none; shape (memories, offsets).
+        stats: term statistics of the banks searched, added up, for BM25.
         named: ids of the entities that the question names.
+        unreadable: bank and id of memories that exist and could not be read.
     """
 
     memories: Candidates
@@ -54,6 +63,7 @@ class Pool:
     around: NDArray[np.intp]
     stats: LexemeStats
     named: frozenset[str]
+    unreadable: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -64,29 +74,37 @@ def gather(
     rankings: Mapping[Arm, Sequence[ArmHit]],
     named: Sequence[str],
     rrf_k: int,
-    kept: KeptCandidates,
+    kept: CandidateCache,
     *,
     whole: bool,
 ) -> Pool:
-    """Fuse the arms' rankings and load the best of them, and what else may hold the answer.
+    """Fuse the arms' rankings, and load the best and what else may hold the answer.
 
-    That is the whole bank, if it is small and `whole` admits what no arm found, and else the
-    neighbours of the very best.
+    Args:
+        request: the question and the bank.
+        rankings: hits of each arm, best first.
+        named: ids of the entities that the question names.
+        rrf_k: constant of reciprocal rank fusion.
+        kept: cache of candidates.
+        whole: load all of a bank of at most `Depth.whole` memories; else, and in larger ones, the
+            neighbours of the best.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
     everything = (
-        request.graph.matching(request.bank_id, request.filter, request.depth.whole)
+        request.graph.find_ids(request.bank_id, request.filter, request.depth.whole)
         if whole
         else None
     )
     load = partial(_load, request)
     if everything is None:
-        ids = dict.fromkeys([*chosen, *_beside(request, chosen, beside)])
-        memories = Candidates(kept.each.read(request.bank, ids, load).values())
+        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside)]))
+        memories = Candidates(kept.single.read(request.bank, ids, load).values())
     else:
+        ids = everything
         memories = kept.all_of(request.bank, everything, load)
+    lost = {*ids}.difference(memory.id for memory in memories) if len(memories) < len(ids) else ()
     scores = _arm_scores(rankings)
     return Pool(
         memories=memories,
@@ -95,11 +113,18 @@ def gather(
         around=_around(memories, beside),
         stats=request.stats,
         named=frozenset(named),
+        unreadable=existing(request.graph, request.bank_id, lost),
     )
 
 
+def existing(graph: GraphStore, bank_id: str, ids: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Return bank and id of those of the memories that exist; the others were deleted meanwhile."""
+    held = graph.filter_ids(bank_id, sorted(ids), EVERYTHING) if ids else ()
+    return tuple((bank_id, id) for id in sorted(held))
+
+
 def join(pools: Sequence[Pool]) -> Pool:
-    """One pool out of several banks' pools."""
+    """Join the pools of several banks."""
     if len(pools) == 1:
         return pools[0]
     starts = np.cumsum([0] + [len(pool) for pool in pools[:-1]])
@@ -121,31 +146,32 @@ def join(pools: Sequence[Pool]) -> Pool:
         ),
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
         named=frozenset().union(*(pool.named for pool in pools)),
+        unreadable=tuple(chain.from_iterable(pool.unreadable for pool in pools)),
     )
 
 
 def _beside(request: BankSearch, chosen: Sequence[str], beside: Sequence[Neighbour]) -> list[str]:
-    """The neighbours of the best that are not among those chosen, and pass the filter."""
+    """Return the neighbours of the best that are not chosen yet and pass the filter."""
     known, first = set(chosen), set(chosen[:SURROUNDINGS])
     joining = (n.neighbour_id for n in beside if n.memory_id in first)
     extra = [memory_id for memory_id in dict.fromkeys(joining) if memory_id not in known]
-    allowed = request.graph.admitted(request.bank_id, extra, request.filter)
+    allowed = request.graph.filter_ids(request.bank_id, extra, request.filter)
     return [memory_id for memory_id in extra if memory_id in allowed]
 
 
 def _load(request: BankSearch, ids: Sequence[str]) -> dict[str, Candidate]:
-    return {each.id: each for each in request.graph.candidates(request.bank_id, ids)}
+    return request.graph.read(request.bank_id, CANDIDATE, ids)
 
 
 def _joining(hits: int, rankings: Mapping[Arm, Sequence[ArmHit]]) -> list[list[str]]:
-    """Ids of the hits of each arm that may join the pool."""
+    """Return the ids of the hits of each arm that may join the pool."""
     most = {Arm.TEMPORAL: round(hits * TEMPORAL_SHARE)} if len(rankings) > 1 else {}
-    return [[hit.memory_id for hit in found[: most.get(arm)]] for arm, found in rankings.items()]
+    return [[hit.memory_id for hit in ranked[: most.get(arm)]] for arm, ranked in rankings.items()]
 
 
 def _around(memories: Sequence[Candidate], beside: Sequence[Neighbour]) -> NDArray[np.intp]:
-    position = {memory.id: i for i, memory in enumerate(memories)}
-    column = {offset: i for i, offset in enumerate(OFFSETS)}
+    position = {memory.id: index for index, memory in enumerate(memories)}
+    column = {offset: index for index, offset in enumerate(OFFSETS)}
     around = np.full((len(memories), len(OFFSETS)), -1, dtype=np.intp)
     for memory_id, neighbour_id, offset in beside:
         if neighbour_id in position and memory_id in position:

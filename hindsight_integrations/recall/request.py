@@ -1,33 +1,148 @@
-"""A recall's arguments, checked at the door."""
+"""The options of recall, context and reflect: their types, defaults and validation.
+
+`RecallOptions` and `DEFAULTS` are the one list of them. `takes` shows it in the signatures of the
+verbs, and `recall_request` turns it into a validated `RecallRequest`.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import get_args
+from typing import ParamSpec, TypedDict, TypeVar, Unpack, get_args
 
-from hindsight_integrations import checks
+import numpy as np
+
+from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.model import MemoryType, MetadataValue, TimeSpan, as_moment
-from hindsight_integrations.recall.ports import Budget
-from hindsight_integrations.results import Arm
-from hindsight_integrations.storage.requests import (
-    Condition,
-    MemoryFilter,
-    Operator,
-    TagsMatch,
-)
+from hindsight_integrations.models import Arm, MemoryType, MetadataValue, TimeSpan, as_datetime
+from hindsight_integrations.recall.base import Budget
+from hindsight_integrations.stores.base import Condition, MemoryFilter, Operator, TagsMatch, Vector
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ALL_ARMS = frozenset(Arm)
 
 Where = Mapping[str, MetadataValue | Mapping[str, MetadataValue | Sequence[MetadataValue]]]
 
 
+class SearchOptions(TypedDict, total=False):
+    """Options that `recall`, `context` and `reflect` of `Hindsight` have in common."""
+
+    max_tokens: int | None
+    budget: str
+    types: Iterable[MemoryType | str] | None
+    tags: Sequence[str]
+    tags_match: str
+    where: Where | None
+    scope: str | None
+    entities: Sequence[str]
+    window: TimeSpan | tuple[datetime | None, datetime | None] | None
+    query_time: datetime | None
+    as_of: datetime | None
+    min_score: float | None
+    fill: bool
+
+
+class ContextOptions(SearchOptions, total=False):
+    """Options of `Hindsight.context`, which documents them."""
+
+    prefer_observations: bool
+
+
+class RecallOptions(ContextOptions, total=False):
+    """Options of `Hindsight.recall`, which documents them."""
+
+    arms: Iterable[Arm | str] | None
+    arm_limits: Mapping[Arm | str, int] | None
+    query_vector: Vector | Sequence[float] | None
+    chunk_tokens: int
+    entity_tokens: int
+    mental_model_tokens: int
+
+
+DEFAULTS: RecallOptions = {
+    "max_tokens": None,
+    "budget": "mid",
+    "types": None,
+    "arms": None,
+    "arm_limits": None,
+    "tags": (),
+    "tags_match": "any",
+    "where": None,
+    "scope": None,
+    "entities": (),
+    "window": None,
+    "query_vector": None,
+    "query_time": None,
+    "as_of": None,
+    "min_score": None,
+    "fill": False,
+    "chunk_tokens": 0,
+    "entity_tokens": 0,
+    "mental_model_tokens": 0,
+    "prefer_observations": False,
+}
+"""Default of each option, in the order that signatures list them."""
+
+
+def takes(options: type) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator for a method with `**options`, typed by a `TypedDict` of this module.
+
+    `help` and `inspect.signature` then list each option with its default, and an unknown one
+    raises TypeError, as if all were parameters of the method.
+    """
+    names = [name for name in DEFAULTS if name in options.__annotations__]
+
+    def decorate(method: Callable[P, T]) -> Callable[P, T]:
+        own = inspect.signature(method)
+        parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        parameters += [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=DEFAULTS[name],  # type: ignore[literal-required]
+                annotation=_annotation(options.__annotations__[name]),
+            )
+            for name in names
+        ]
+        known = {*names, *own.parameters}
+
+        @functools.wraps(method)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            for name in kwargs:
+                if name not in known:
+                    raise TypeError(
+                        f"{method.__name__}() got an unexpected keyword argument {name!r}; "
+                        f"it takes {', '.join(p.name for p in parameters[1:])}"
+                    )
+            return method(*args, **kwargs)
+
+        checked.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+def _annotation(annotation: object) -> object:
+    """Return an annotation as the source has it: a `TypedDict` wraps its text in a ForwardRef."""
+    return getattr(annotation, "__forward_arg__", annotation)
+
+
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """What is asked, of which banks, within which bounds."""
+    """A validated recall: the query, the banks, the filter and the limits.
+
+    Attributes:
+        entities: names or ids of which a memory must mention one; they are looked up in each bank.
+        vector: unit vector to search with in place of the query's; None to embed the query.
+        arm_limits: most hits of an arm, where it is not that of the budget.
+        fill: take as many memories as fit, however little relevant.
+    """
 
     bank_ids: tuple[str, ...]
     query: str
@@ -37,8 +152,13 @@ class RecallRequest:
     filter: MemoryFilter
     asked_at: datetime
     min_score: float | None = None
+    fill: bool = False
     chunk_tokens: int = 0
     entity_tokens: int = 0
+    mental_model_tokens: int = 0
+    entities: tuple[str, ...] = ()
+    vector: Vector | None = None
+    arm_limits: Mapping[Arm, int] = field(default_factory=dict)
     prefer_observations: bool = False
 
 
@@ -46,113 +166,167 @@ def recall_request(
     bank_id: str | Sequence[str],
     query: str,
     *,
-    max_tokens: int,
-    budget: str = "mid",
-    types: Iterable[MemoryType | str] | None = None,
-    arms: Iterable[Arm | str] | None = None,
-    tags: Sequence[str] = (),
-    tags_match: str = "any",
-    where: Where | None = None,
-    scope: str | None = None,
-    window: TimeSpan | tuple[datetime, datetime] | None = None,
-    query_time: datetime | None = None,
-    as_of: datetime | None = None,
-    min_score: float | None = None,
-    chunk_tokens: int = 0,
-    entity_tokens: int = 0,
-    prefer_observations: bool = False,
+    default_tokens: int = 4096,
+    **options: Unpack[RecallOptions],
 ) -> RecallRequest:
-    """The request, if every argument is one recall can act on.
+    """Validate the arguments of `Hindsight.recall`, which documents them.
+
+    Args:
+        bank_id: which bank, or several.
+        query: the question.
+        default_tokens: the `max_tokens` of a request that names none.
+        **options: see `RecallOptions`.
 
     Raises:
-        InvalidInputError: an argument is not; the message says which, and what to give.
+        InvalidInputError: an argument cannot be used; the message says which, and what to give.
     """
-    banks = (bank_id,) if isinstance(bank_id, str) else tuple(bank_id)
+    given: RecallOptions = {**DEFAULTS, **options}
+    banks = validation.items_or_one("bank_id", bank_id, "a bank id, or several")
     if not banks:
         raise InvalidInputError("no bank was named; give a bank id, or several")
-    if budget not in get_args(Budget):
-        raise InvalidInputError(f"budget is {budget!r}; give 'low', 'mid' or 'high'")
-    if tags_match not in get_args(TagsMatch):
-        raise InvalidInputError(f"tags_match is {tags_match!r}; give 'any' or 'all'")
-    if min_score is not None and not (
-        isinstance(min_score, int | float) and math.isfinite(min_score) and 0 <= min_score <= 1
-    ):
-        raise InvalidInputError(f"min_score is {min_score!r}; give a number from 0 to 1, or None")
-    asked_at = as_moment(checks.moment("query_time", query_time))
+    budget: Budget = validation.choice("budget", given["budget"], get_args(Budget))
+    max_tokens = given["max_tokens"]
+    vector = _vector(given["query_vector"])
+    entities = _entities(given["entities"])
     return RecallRequest(
-        bank_ids=tuple(dict.fromkeys(checks.bank_id(bank) for bank in banks)),
-        query=checks.query(query),
-        max_tokens=checks.positive("max_tokens", max_tokens),
-        budget=budget,  # type: ignore[arg-type]
-        arms=_arms(arms),
-        filter=MemoryFilter(
-            now=as_moment(None),
-            types=None if types is None else checks.memory_types(types),
-            tags=checks.tags(tags),
-            tags_match=tags_match,  # type: ignore[arg-type]
-            where=conditions(where or {}),
-            scope=None if scope is None else checks.label("scope", scope),
-            window=_window(window),
-            as_of=None if as_of is None else as_moment(checks.moment("as_of", as_of)),
+        bank_ids=tuple(dict.fromkeys(validation.bank_id(bank) for bank in banks)),
+        query=_query(query, entities, vector),
+        max_tokens=default_tokens
+        if max_tokens is None
+        else validation.positive("max_tokens", max_tokens),
+        budget=budget,
+        arms=_arms(given["arms"]),
+        filter=_filter(given),
+        asked_at=as_datetime(validation.timestamp("query_time", given["query_time"])),
+        min_score=_min_score(given["min_score"]),
+        # Without a question, the filter or the vector says all that is wanted.
+        fill=bool(given["fill"]) or validation.is_blank(query),
+        chunk_tokens=validation.not_negative("chunk_tokens", given["chunk_tokens"]),
+        entity_tokens=validation.not_negative("entity_tokens", given["entity_tokens"]),
+        mental_model_tokens=validation.not_negative(
+            "mental_model_tokens", given["mental_model_tokens"]
         ),
-        asked_at=asked_at,
-        min_score=min_score,
-        chunk_tokens=checks.not_negative("chunk_tokens", chunk_tokens),
-        entity_tokens=checks.not_negative("entity_tokens", entity_tokens),
-        prefer_observations=bool(prefer_observations),
+        entities=entities,
+        vector=vector,
+        arm_limits=_arm_limits(given["arm_limits"]),
+        prefer_observations=bool(given["prefer_observations"]),
     )
+
+
+def _filter(given: RecallOptions) -> MemoryFilter:
+    types, scope, as_of = given["types"], given["scope"], given["as_of"]
+    tags_match: TagsMatch = validation.choice(
+        "tags_match", given["tags_match"], get_args(TagsMatch)
+    )
+    return MemoryFilter(
+        now=as_datetime(None),
+        types=None if types is None else validation.memory_types(types),
+        tags=validation.tags(given["tags"]),
+        tags_match=tags_match,
+        where=conditions(given["where"] or {}),
+        scope=None if scope is None else validation.label("scope", scope),
+        window=validation.window(given["window"]),
+        as_of=None if as_of is None else as_datetime(validation.timestamp("as_of", as_of)),
+    )
+
+
+def _query(query: str, entities: Sequence[str], vector: Vector | None) -> str:
+    """Return the question; one may be blank beside entities, which it then names, or a vector."""
+    if (entities or vector is not None) and validation.is_blank(validation.text(query, "query")):
+        return ", ".join(entities)
+    return validation.query(query)
+
+
+def _entities(names: Sequence[str]) -> tuple[str, ...]:
+    given = validation.items("entities", names, "a list of names or ids")
+    return tuple(dict.fromkeys(validation.label("an entity", name) for name in given))
+
+
+def _vector(given: Vector | Sequence[float] | None) -> Vector | None:
+    """Return a vector of finite numbers, scaled to unit length."""
+    if given is None:
+        return None
+    try:
+        vector = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"query_vector is {validation.shown(given)}; give a sequence of numbers"
+        ) from error
+    if vector.ndim != 1 or not vector.size:
+        raise InvalidInputError(
+            f"query_vector has the shape {vector.shape}; give one vector, of shape (dimension,)"
+        )
+    norm = float(np.linalg.norm(vector))
+    if not math.isfinite(norm) or norm == 0:
+        fault = "only zeros" if norm == 0 else "NaN or infinite numbers"
+        raise InvalidInputError(f"query_vector holds {fault}; give finite numbers, not all zero")
+    unit: Vector = (vector / norm).astype(np.float32)
+    return unit
+
+
+def _arm_limits(given: Mapping[Arm | str, int] | None) -> dict[Arm, int]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInputError(
+            f"arm_limits is {validation.shown(given)}; give a mapping, such as {{'semantic': 20}}"
+        )
+    return {
+        _arm(name): validation.positive(f"arm_limits[{str(name)!r}]", limit)
+        for name, limit in given.items()
+    }
+
+
+def _arm(name: Arm | str) -> Arm:
+    try:
+        return Arm(name)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"no arm is called {validation.shown(name)}; choose from {', '.join(sorted(Arm))}"
+        ) from error
+
+
+def _min_score(value: float | None) -> float | None:
+    return None if value is None else validation.share("min_score", value)
 
 
 _OPERATORS: dict[str, Operator] = {name: name for name in get_args(Operator)}
 
 
 def conditions(where: Where) -> tuple[Condition, ...]:
-    """Metadata conditions from `{"field": value}` or `{"field": {"$gte": value, ...}}`.
+    """Return metadata conditions from `{"field": value}` or `{"field": {"$gte": value, ...}}`.
 
     Raises:
         InvalidInputError: an operator is unknown, or a value is of a kind it cannot take.
     """
-    found = []
-    for field, test in where.items():
+    if not isinstance(where, Mapping):
+        raise InvalidInputError(
+            f"where is {validation.shown(where)}; give a mapping of fields to values or tests"
+        )
+    made = []
+    for name, test in where.items():
         tests = test if isinstance(test, Mapping) else {"$eq": test}
         for operator, value in tests.items():
             if operator not in _OPERATORS:
                 raise InvalidInputError(
-                    f"where[{field!r}] uses {operator!r}; the operators are {', '.join(_OPERATORS)}"
+                    f"where[{name!r}] uses {operator!r}; the operators are {', '.join(_OPERATORS)}"
                 )
             if operator in ("$in", "$nin"):
                 if isinstance(value, str) or not isinstance(value, Sequence):
-                    raise InvalidInputError(f"where[{field!r}][{operator!r}] takes a list")
-                values = tuple(checks.metadata_value(field, v) for v in value)
-                found.append(Condition(field, _OPERATORS[operator], values))
+                    raise InvalidInputError(f"where[{name!r}][{operator!r}] takes a list")
+                values = tuple(validation.metadata_value(name, v) for v in value)
+                made.append(Condition(name, _OPERATORS[operator], values))
             else:
-                single = checks.metadata_value(field, value)
-                found.append(Condition(field, _OPERATORS[operator], single))
-    return tuple(found)
+                single = validation.metadata_value(name, value)
+                made.append(Condition(name, _OPERATORS[operator], single))
+    return tuple(made)
 
 
 def _arms(arms: Iterable[Arm | str] | None) -> frozenset[Arm]:
     if arms is None:
         return ALL_ARMS
-    names = [arms] if isinstance(arms, str) else list(arms)
-    try:
-        chosen = frozenset(Arm(name) for name in names)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"arms is {names!r}; choose from {', '.join(sorted(Arm))}"
-        ) from error
+    given = validation.items_or_one("arms", arms, f"some of {', '.join(sorted(Arm))}")
+    chosen = frozenset(map(_arm, given))
     if not chosen:
         raise InvalidInputError(f"arms is empty; choose from {', '.join(sorted(Arm))}")
     return chosen
-
-
-def _window(window: TimeSpan | tuple[datetime, datetime] | None) -> TimeSpan | None:
-    if window is None or isinstance(window, TimeSpan):
-        return window
-    try:
-        start, end = window
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"window is {window!r}; give a TimeSpan, or a pair of datetimes (start, end)"
-        ) from error
-    return TimeSpan(checks.moment("window", start), checks.moment("window", end))

@@ -1,7 +1,7 @@
-"""Rerankers for texts from anywhere: our own, and other people's made to fit the port.
+"""Rerankers: the built-in one, and adapters for those of other libraries.
 
-Those are told apart by what they can do; no framework is imported before one of its objects is
-given.
+Foreign rerankers are recognised by their methods; no framework is imported before one of its
+objects is given.
 """
 
 from __future__ import annotations
@@ -13,52 +13,54 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from hindsight_integrations.errors import InvalidInputError, RerankError
-from hindsight_integrations.language.embed import TokenEncoder
-from hindsight_integrations.language.encode import SLICE
-from hindsight_integrations.language.interaction import (
+from hindsight_integrations.models import Memory
+from hindsight_integrations.nlp.embeddings import TokenEncoder, encoded_query
+from hindsight_integrations.nlp.late_interaction import (
     compress,
     held_tokens,
     maxsim,
     token_matrix,
     token_shares,
 )
-from hindsight_integrations.language.minilm import bundled
-from hindsight_integrations.model import Memory
-from hindsight_integrations.recall.ports import Reranker
-from hindsight_integrations.recall.render import line
-from hindsight_integrations.recall.standard import Scores
+from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.nlp.projection import projection_of
+from hindsight_integrations.nlp.text_encoder import SLICE
+from hindsight_integrations.recall.base import Reranker
+from hindsight_integrations.recall.packing import memory_line
+from hindsight_integrations.recall.scaling import Scores
 
 
 @dataclass(frozen=True, slots=True)
 class LateInteraction:
-    """How much of a question each text covers, token by token; see `language.interaction`.
+    """Share of a question that each text covers, token by token; see `nlp.late_interaction`.
 
-    It knows nothing but the texts, so a token weighs as much as it is rare among them. Recall's
-    own ranking goes by this too, and by much else that it knows of memories.
+    It sees nothing but the texts, so a token weighs as much as it is rare among them. Recall's
+    own ranking uses this too, among other signals.
     """
 
     encoder: TokenEncoder = field(default_factory=bundled)
     id: str = field(default="late interaction", init=False)
 
     def score(self, query: str, memories: Sequence[Memory]) -> Scores:
-        """From -1 to 1 for each.
+        """Return a number from -1 to 1 for each memory.
 
         Raises:
             EmbeddingError: the encoder failed.
         """
-        lines = [line(memory) for memory in memories]
+        lines = [memory_line(memory) for memory in memories]
         texts: list[bytes] = []
+        projection = projection_of(self.encoder)
         for start in range(0, len(lines), SLICE):
             encoded = self.encoder.encode(lines[start : start + SLICE])
-            texts += compress(encoded.token_vectors, encoded.token_ids)
-        asked = self.encoder.encode([query])
-        question = token_matrix(asked.token_vectors[0], asked.token_ids[0])
+            texts += compress(encoded.token_vectors, encoded.token_ids, projection)
+        asked = encoded_query(self.encoder, query)
+        question = token_matrix(asked.token_vectors[0], asked.token_ids[0], projection)
         shares = token_shares(question, held_tokens(texts))
         return maxsim(question, texts, shares).astype(np.float64)
 
 
 def checked_scores(reranker: Reranker, query: str, memories: Sequence[Memory]) -> Scores:
-    """The reranker's scores.
+    """Return the reranker's scores.
 
     Raises:
         RerankError: they are not one finite number a memory.
@@ -75,7 +77,7 @@ def checked_scores(reranker: Reranker, query: str, memories: Sequence[Memory]) -
 def best_first(
     reranker: Reranker, query: str, memories: Sequence[Memory], most: int | None = None
 ) -> list[tuple[int, float]]:
-    """Places of the memories in the reranker's order, each with its score; `most` at most.
+    """Return indices of the memories, best first, each with its score; `most` at most.
 
     Raises:
         RerankError: the scores cannot be used.
@@ -106,20 +108,20 @@ class _CrossEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Adapted:
-    """A reranker of another make: its name, and how to ask it."""
+    """A reranker of another library: its name, and a function from texts to scores."""
 
     id: str
     ask: Callable[[str, Sequence[str]], Scores]
 
     def score(self, query: str, memories: Sequence[Memory]) -> Scores:
-        return self.ask(query, [line(memory) for memory in memories])
+        return self.ask(query, [memory_line(memory) for memory in memories])
 
 
 def as_reranker(reranker: object) -> Reranker:
-    """Any reranker as one of ours.
+    """Return any reranker as a `Reranker`.
 
-    Takes our protocol, a sentence-transformers CrossEncoder (`predict`), a LangChain document
-    compressor, a LlamaIndex node postprocessor, or a function of (query, texts) to scores.
+    Takes an object of that protocol, a sentence-transformers CrossEncoder (`predict`), a LangChain
+    document compressor, a LlamaIndex node postprocessor, or a function of (query, texts) to scores.
 
     Raises:
         InvalidInputError: it is none of these.
@@ -167,8 +169,8 @@ def _by_postprocessor(postprocessor: _Postprocessor) -> Callable[[str, Sequence[
         from llama_index.core.schema import NodeWithScore, TextNode
 
         given = [
-            NodeWithScore(node=TextNode(text=text, metadata={"place": place}), score=1.0)
-            for place, text in enumerate(texts)
+            NodeWithScore(node=TextNode(text=text, metadata={"place": i}), score=1.0)
+            for i, text in enumerate(texts)
         ]
         kept = postprocessor.postprocess_nodes(given, query_str=query)
         metadata = [getattr(getattr(node, "node", None), "metadata", {}) for node in kept]
@@ -178,13 +180,13 @@ def _by_postprocessor(postprocessor: _Postprocessor) -> Callable[[str, Sequence[
 
 
 def _from_order(metadata: Sequence[Mapping[str, object]], size: int) -> Scores:
-    """Scores that put the texts in the order given; what was dropped comes last, as it was."""
+    """Return scores that put texts in the order given; those dropped come last, in their order."""
     if not metadata:
         raise RerankError("the reranker returned nothing")
     scores = -np.arange(size, dtype=np.float64) - size
     for rank, fields in enumerate(metadata):
-        place = fields.get("place")
-        if not isinstance(place, int) or not 0 <= place < size:
+        index = fields.get("place")
+        if not isinstance(index, int) or not 0 <= index < size:
             raise RerankError("the reranker returned a document that it was not given")
-        scores[place] = float(size - rank)
+        scores[index] = float(size - rank)
     return scores

@@ -1,30 +1,206 @@
-"""What a bank knows of a question, assembled without a language model.
+"""Compose what a bank knows of a query into sections, without a language model.
 
-mental models -> observations -> facts and experiences -> beliefs: what is found is taken in the
-order of recall while the text fits the budget, and set out in these sections.
+Items are taken in the order of recall while the text fits the budget, and set out in sections:
+mental models, observations, facts and experiences, beliefs. The bank's disposition decides which
+notes accompany a memory, never which memories are taken or in what order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from hindsight_integrations.language.tokens import Tokenizer
-from hindsight_integrations.model import Bank, MemoryType, MentalModel
-from hindsight_integrations.recall.parts import RecallParts
+from hindsight_integrations.conclusions import Trend, evidence_times, quotations
+from hindsight_integrations.models import Bank, Disposition, Memory, MemoryType, MentalModel
+from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.normalization import ID_DIGITS
+from hindsight_integrations.prompts import TRAITS
+from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
-from hindsight_integrations.reflect.model_search import find_models, with_news
-from hindsight_integrations.reflect.search import Found, find_memories
-from hindsight_integrations.reflect.wording import labels, memory_line, model_line, traits
-from hindsight_integrations.reflections import NOTHING_FOUND, Context, ContextItem, Section
-from hindsight_integrations.results import Failure
-from hindsight_integrations.storage.requests import StoredBank
+from hindsight_integrations.reflect.search import (
+    SearchResult,
+    find_memories,
+    find_models,
+    with_news,
+)
+from hindsight_integrations.results import (
+    NOTHING_FOUND,
+    Context,
+    ContextItem,
+    Failure,
+    Section,
+)
+from hindsight_integrations.stores.base import StoredBank
+from hindsight_integrations.timespan import Precision, TimeSpan, day_text
+
+LABEL_DIGITS = 6
+"""Digits of a label; labels that would coincide get more."""
+
+TIMES = 3
+"""Most dates shown of those a memory names."""
+
+QUOTES = 2
+"""Most quotes shown of a conclusion's evidence, the latest."""
+
+DOUBTFUL = 0.5
+"""Confidence below which a statement is called uncertain."""
+
+HIGH, LOW = 4, 2
+"""Values of a trait of a disposition, 1 to 5, from which on it has an effect."""
+
+WAITS = "stale: the memories have changed since"
+CONTRADICTED = "stale: a newer memory says otherwise"
+
+_FURTHER = "\n  "
+"""Start of each further line of an item."""
+
+_HASHED = "x-"
+_OWN_ID = re.compile(rf"(?!{_HASHED})[a-z]{{1,3}}-[0-9a-f]{{{ID_DIGITS}}}")
+
+
+def labels(ids: Sequence[str]) -> dict[str, str]:
+    """Return the label of each id: its beginning, long enough to differ from the others.
+
+    An id that a caller chose gets digits of its hash, so that all labels look alike.
+    """
+    whole = {id: id if _OWN_ID.fullmatch(id) else _hashed(id) for id in ids}
+    digits = LABEL_DIGITS
+    while True:
+        cut = {id: text[: text.index("-") + 1 + digits] for id, text in whole.items()}
+        if len(set(cut.values())) == len(whole):
+            return cut
+        digits += 1
+
+
+def _hashed(text: str) -> str:
+    digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=ID_DIGITS // 2)
+    return f"{_HASHED}{digest.hexdigest()}"
+
+
+def memory_line(
+    memory: Memory,
+    label: str,
+    disposition: Disposition,
+    *,
+    stale: str = "",
+    trend: Trend | None = None,
+) -> str:
+    """Render a memory: date, speaker, text, notes and label.
+
+    Args:
+        memory: the memory.
+        label: it is cited by this.
+        disposition: decides how doubts are shown.
+        stale: note that says why it may be out of date, if it may.
+        trend: of a conclusion.
+    """
+    lead = memory.speaker or memory.context
+    head = f"{_seen(memory)}, {lead}" if lead else _seen(memory)
+    notes = "; ".join(_notes(memory, disposition, stale, trend))
+    note = f" ({notes})" if notes else ""
+    return f"- {head}: {_indented(memory.text)}{note} [{label}]"
+
+
+def model_line(model: MentalModel, label: str, *, stale: str = "") -> str:
+    """Render a mental model: name, date of its text, text and label."""
+    notes = f"as of {day_text(model.refreshed_at)}" + (f"; {stale}" if stale else "")
+    text = _indented(model.text)
+    return f"- {model.name} ({notes}):{_FURTHER if _FURTHER in text else ' '}{text} [{label}]"
+
+
+def traits(disposition: Disposition) -> str:
+    """Return what the disposition asks of a reader; empty if all traits are average."""
+    values = ((name, getattr(disposition, name)) for name in TRAITS)
+    asked = (TRAITS[name][value >= HIGH] for name, value in values if value <= LOW or value >= HIGH)
+    return " ".join(asked)
+
+
+def purpose(bank: Bank) -> str:
+    """Return mission and background of the bank, as its owner wrote them."""
+    described = (("What it is for", bank.mission), ("What the agent is", bank.background))
+    return " ".join(f"{what}: {' '.join(text.split())}" for what, text in described if text.strip())
+
+
+def after_blank(text: str) -> str:
+    """Return the text with a blank before it, to follow a sentence; empty if there is none."""
+    return f" {text}" if text else ""
+
+
+def when(span: TimeSpan) -> str:
+    """Render a time no more precisely than it was given: "2021", "Mar 2021", "7 May 2025"."""
+    last = span.end - timedelta(microseconds=1)
+    if span.precision is Precision.YEAR:
+        return str(span.start.year)
+    if span.precision is Precision.DECADE:
+        return f"{span.start.year}s"
+    if span.precision is Precision.MONTH:
+        return f"{span.start:%b} {span.start.year}"
+    if span.precision in (Precision.HOUR, Precision.MINUTE):
+        return f"{day_text(span.start)}, {span.start:%H:%M}"
+    return _from_to(span.start, last)
+
+
+def _from_to(first: datetime, last: datetime) -> str:
+    if first.date() == last.date():
+        return day_text(first)
+    return f"{day_text(first)} to {day_text(last)}"
+
+
+def _seen(memory: Memory) -> str:
+    """Render when it was said; for a conclusion, from the first to the last of its evidence."""
+    seen = evidence_times(memory)
+    return _from_to(seen[0], seen[-1])
+
+
+def _notes(
+    memory: Memory, disposition: Disposition, stale: str, trend: Trend | None
+) -> Iterator[str]:
+    if stale:
+        yield stale
+    elif trend is Trend.STALE:
+        yield f"stale: nothing new since {day_text(evidence_times(memory)[-1])}"
+    if memory.type is MemoryType.OBSERVATION:
+        going = None if stale or trend is Trend.STALE else trend
+        yield ", ".join(filter(None, [memory.kind, _proof(memory), going]))
+    yield from (when(t) for t in memory.occurred[:TIMES] if str(t.start.year) not in memory.text)
+    yield from _doubts(memory, disposition)
+    if disposition.literalism >= HIGH:
+        yield from (f"“{piece.quote}”" for piece in quotations(memory)[-QUOTES:] if piece.quote)
+
+
+def _proof(memory: Memory) -> str:
+    return "from 1 memory" if memory.proof_count == 1 else f"from {memory.proof_count} memories"
+
+
+def _doubts(memory: Memory, disposition: Disposition) -> Iterable[str]:
+    """Yield notes on confidence: in figures for a sceptic, none for a trusting bank."""
+    if disposition.skepticism <= LOW:
+        return
+    sceptic = disposition.skepticism >= HIGH
+    against = sum(not source.supports for source in memory.sources)
+    if against:
+        yield f"contested: {memory.proof_count} for, {against} against"
+    if memory.confidence is not None and (sceptic or memory.type is MemoryType.OPINION):
+        yield f"confidence {memory.confidence:.2f}"
+    elif memory.confidence is not None and memory.confidence < DOUBTFUL:
+        yield "uncertain"
+    elif sceptic and memory.proof_count == 1:
+        yield "said once"
+
+
+def _indented(text: str) -> str:
+    """Indent further lines of a text, so that none can pass for an item or a heading."""
+    return _FURTHER.join(line for line in text.strip().splitlines() if line.strip())
+
 
 LINE_BREAK = 1
 """Tokens that joining two lines may add."""
 
 MODEL_SHARE = 0.5
-"""Part of the budget that mental models may take together; the first may take all of it."""
+"""Share of the budget for all mental models together; the first may take all of it."""
 
 SECTION_OF = {
     MemoryType.OBSERVATION: Section.OBSERVATIONS,
@@ -36,9 +212,14 @@ SECTION_OF = {
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """Items that fit a budget, and the text they make.
+    """Items that fit a budget, and their text.
 
-    `truncated`: none fits, and the text is the beginning of the best; or the preface does not.
+    Attributes:
+        items: by section, in the order of recall.
+        text: preface and sections.
+        tokens: of the text.
+        truncated: no item fits, and the text is the beginning of the best; or the preface is
+            left out.
     """
 
     items: tuple[ContextItem, ...]
@@ -47,64 +228,68 @@ class Composed:
     truncated: bool = False
 
 
-def context(parts: RecallParts, bank: StoredBank, request: RecallRequest) -> Context:
-    """What the bank knows of the request's question.
+def context(parts: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
+    """Compose what the bank knows of the request's question.
 
     Raises:
         EmbeddingError: the question could not be embedded.
         StoreUnavailableError: every arm of recall failed.
     """
     memories, failures = find_memories(parts, bank, request)
-    found = [*find_models(parts, bank, request), *memories]
-    return set_out(bank.bank, request, found, failures, parts.tokenizer, preface(bank.bank))
+    results = [*find_models(parts, bank, request), *memories]
+    return set_out(bank.bank, request, results, failures, parts.tokenizer, preface(bank.bank))
 
 
 def set_out(
     bank: Bank,
     request: RecallRequest,
-    found: Sequence[Found],
+    results: Sequence[SearchResult],
     failures: tuple[Failure, ...],
     tokenizer: Tokenizer,
     preface: str = "",
 ) -> Context:
-    """What was found for a request, as a context."""
-    made = compose(bank, with_news(found), request.max_tokens, tokenizer, preface)
-    text = made.text if found else tokenizer.truncate(NOTHING_FOUND, request.max_tokens)
+    """Compose the results of a request into a context."""
+    composed = compose(bank, with_news(results), request.max_tokens, tokenizer, preface)
+    text = composed.text if results else tokenizer.truncate(NOTHING_FOUND, request.max_tokens)
     return Context(
         bank_id=bank.id,
         query=request.query,
         text=text,
-        items=made.items,
-        tokens=made.tokens if found else tokenizer.count(text),
+        items=composed.items,
+        tokens=composed.tokens if results else tokenizer.count(text),
         max_tokens=request.max_tokens,
-        truncated=made.truncated,
+        truncated=composed.truncated,
         failures=failures,
     )
 
 
 def preface(bank: Bank) -> str:
-    """The bank's directives, and what its disposition asks of a reader."""
+    """Return the bank's directives, and what its disposition asks of a reader."""
     rules = [f"{number}. {rule}" for number, rule in enumerate(bank.directives, start=1)]
     asked = traits(bank.disposition)
     return "\n".join([*(["## Directives", *rules] if rules else []), *([asked] if asked else [])])
 
 
 def compose(
-    bank: Bank, found: Sequence[Found], max_tokens: int, tokenizer: Tokenizer, preface: str = ""
+    bank: Bank,
+    results: Sequence[SearchResult],
+    max_tokens: int,
+    tokenizer: Tokenizer,
+    preface: str = "",
 ) -> Composed:
-    """The found, best first, as many as fit, set out in sections.
+    """Compose the results, best first, as many as fit, into sections.
 
     An item that does not fit is left out whole, and a shorter one after it may still fit. If
-    none does, the best is cut.
+    none fits, the best is cut.
 
     Args:
-        bank: whose disposition words the lines.
-        found: in the order in which they are taken: mental models first, then as recalled.
+        bank: its disposition decides on notes.
+        results: in the order in which they are taken: mental models first, then as recalled.
         max_tokens: budget of the text, in tokens.
         tokenizer: counts and cuts.
-        preface: stands before the sections; left out if it is longer than the budget.
+        preface: text before the sections; left out if it exceeds the budget.
     """
-    items = _items(bank, found)
+    items = _items(bank, results)
     count = tokenizer.count
     opening = preface if preface and count(preface) + LINE_BREAK <= max_tokens else ""
     taken = _taken(items, max_tokens, count, opening)
@@ -118,19 +303,25 @@ def compose(
     return Composed((items[0],), text, count(text), truncated=True)
 
 
-def _items(bank: Bank, found: Sequence[Found]) -> list[ContextItem]:
-    names = labels([each.source.id for each in found])
+def _items(bank: Bank, results: Sequence[SearchResult]) -> list[ContextItem]:
+    names = labels([result.source.id for result in results])
     items = []
-    for each in found:
-        source, waits, trend = each
+    for result in results:
+        source, note = result.source, _note(result)
         label = names[source.id]
         if isinstance(source, MentalModel):
-            section, line = Section.MENTAL_MODELS, model_line(source, label, waits=waits)
+            section, line = Section.MENTAL_MODELS, model_line(source, label, stale=note)
         else:
             section = SECTION_OF[source.type]
-            line = memory_line(source, label, bank.disposition, waits=waits, trend=trend)
-        items.append(ContextItem(label, section, line, source, each.stale))
+            line = memory_line(source, label, bank.disposition, stale=note, trend=result.trend)
+        items.append(ContextItem(label, section, line, source, result.stale))
     return items
+
+
+def _note(result: SearchResult) -> str:
+    if result.contradicted:
+        return CONTRADICTED
+    return WAITS if result.waits else ""
 
 
 def _taken(
@@ -152,7 +343,7 @@ def _taken(
 
 
 def _sorted(items: Iterable[ContextItem]) -> list[ContextItem]:
-    """By section; within one, as they were."""
+    """Sort by section; keep the order within each."""
     order = list(Section)
     return sorted(items, key=lambda item: order.index(item.section))
 

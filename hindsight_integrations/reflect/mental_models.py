@@ -1,4 +1,4 @@
-"""Writing mental models anew from what the bank knows now."""
+"""Refresh mental models from what the bank knows now."""
 
 from __future__ import annotations
 
@@ -13,46 +13,58 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     NotFoundError,
 )
-from hindsight_integrations.language.llm import StructuredModel
-from hindsight_integrations.language.tokens import Tokenizer
-from hindsight_integrations.model import Bank, Change, Memory, MentalModel, utc_now
-from hindsight_integrations.recall.parts import RecallParts
-from hindsight_integrations.reflect.agent import Bounds, reflect
-from hindsight_integrations.reflect.context import context
-from hindsight_integrations.reflect.model_search import source_request, staleness
-from hindsight_integrations.reflect.wording import labels, memory_line
-from hindsight_integrations.reflections import NOTHING_FOUND
-from hindsight_integrations.results import Failure
-from hindsight_integrations.storage.ports import GraphStore
-from hindsight_integrations.storage.requests import ChangeSet, StoredBank
-from hindsight_integrations.storage.values import RESTED
+from hindsight_integrations.models import Bank, Change, Memory, MentalModel, utc_now
+from hindsight_integrations.nlp.llm import StructuredModel
+from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.request import RecallRequest
+from hindsight_integrations.reflect.answer import Bounds, reflect
+from hindsight_integrations.reflect.context import labels, memory_line, set_out
+from hindsight_integrations.reflect.search import (
+    find_memories,
+    source_request,
+    staleness,
+    with_news,
+)
+from hindsight_integrations.results import NOTHING_FOUND, Context, Failure
+from hindsight_integrations.stores.base import (
+    CITED_MODEL,
+    MEMORY,
+    MENTAL_MODEL,
+    ChangeSet,
+    GraphStore,
+    StoredBank,
+)
+
+UNCHANGED = "nothing changed: the bank answers as before"
+"""Reason in the history of a refresh that left the text as it was."""
 
 
 @dataclass(frozen=True, slots=True)
-class ModelParts:
-    """What mental models are written with. `lock` is the right to write to a bank."""
+class MentalModelDependencies:
+    """Dependencies of mental models. `lock` returns the writer's lock of a bank."""
 
-    recalling: RecallParts
+    recalling: RecallDependencies
     lock: Callable[[str], AbstractContextManager[object]]
     llm: StructuredModel | None = None
 
     @property
     def graph(self) -> GraphStore:
-        """Where they are stored."""
+        """Store of the mental models."""
         return self.recalling.graph
 
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The mental models that were written anew, and those that could not be, with the error."""
+    """Refreshed mental models, and the failures of others."""
 
     models: tuple[MentalModel, ...] = ()
     failures: tuple[Failure, ...] = ()
 
 
 def find_model(graph: GraphStore, bank_id: str, model_id: str) -> MentalModel:
-    """The bank's mental model of this id. Raises `NotFoundError`."""
-    for model in graph.mental_models(bank_id):
+    """Return the mental model of this id; raises `NotFoundError`."""
+    for model in graph.scan(bank_id, MENTAL_MODEL):
         if model.id == model_id:
             return model
     raise NotFoundError(
@@ -61,20 +73,20 @@ def find_model(graph: GraphStore, bank_id: str, model_id: str) -> MentalModel:
     )
 
 
-def written(parts: ModelParts, bank: StoredBank, model: MentalModel) -> MentalModel:
-    """The model with its text written from the memories that its source query brings.
+def written(parts: MentalModelDependencies, bank: StoredBank, model: MentalModel) -> MentalModel:
+    """Return the model with a text from the memories that its source query finds.
 
-    With a language model, it is that one's answer to the query; without, the memories themselves.
+    With a language model, the text is its answer to the query; without, the memories themselves.
 
     Raises:
         ModelError, StoreUnavailableError: it could not be written.
     """
-    now = utc_now()  # what is retained from here on is newer than the text
+    now = utc_now()  # memories retained from here on are newer than the text
     tokenizer, settings = parts.recalling.tokenizer, parts.recalling.settings
     if parts.llm is None:
-        found = context(parts.recalling, _plain(bank), source_request(model, model.max_tokens))
-        text = "\n".join(item.text for item in found.items) or NOTHING_FOUND
-        sources = found.sources
+        composed = composed_now(parts.recalling, bank, source_request(model, model.max_tokens))
+        text = "\n".join(item.text for item in composed.items) or NOTHING_FOUND
+        sources = composed.sources
     else:
         request = source_request(model, settings.max_tokens)
         answer = reflect(parts.recalling, bank, request, parts.llm, Bounds())
@@ -84,21 +96,26 @@ def written(parts: ModelParts, bank: StoredBank, model: MentalModel) -> MentalMo
     return replace(model, text=cut, sources=sources, refreshed_at=now)
 
 
-def _plain(bank: StoredBank) -> StoredBank:
-    """The bank without directives: they stand over a context, and are no part of a summary."""
-    return replace(bank, bank=replace(bank.bank, directives=()))
+def composed_now(parts: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
+    """Compose what the bank knows now: without what newer memories contradict, or directives."""
+    memories, failures = find_memories(parts, bank, request)
+    current = [result for result in with_news(memories) if not result.contradicted]
+    return set_out(bank.bank, request, current, failures, parts.tokenizer)
 
 
 def refresh(
-    parts: ModelParts, bank: StoredBank, model: MentalModel, reason: str | None = None
+    parts: MentalModelDependencies, bank: StoredBank, model: MentalModel, reason: str | None = None
 ) -> MentalModel:
-    """Write a stored model anew; what it was is kept in its history.
+    """Rewrite a stored model; the old text is kept in its history.
+
+    If the bank's answer is what the model says already, it keeps its date, and its history says
+    that the refresh changed nothing.
 
     Raises:
         InvalidInputError: it has no source query.
-        ConflictError: it was changed while it was written.
+        ConflictError: it was changed meanwhile.
         NotFoundError: it was deleted meanwhile.
-        ModelError, StoreError: it could not be written; it is as it was.
+        ModelError, StoreError: it could not be written; it is unchanged.
     """
     if model.source_query is None:
         raise InvalidInputError(
@@ -106,25 +123,37 @@ def refresh(
             "from; give it one with mental_models.update, or give the new text"
         )
     new = written(parts, bank, model)
+    if new.text == model.text:
+        new = replace(new, refreshed_at=model.refreshed_at)
     with parts.lock(bank.key):
         if find_model(parts.graph, bank.bank.id, model.id) != model:
             raise ConflictError(
                 f"mental model {model.id!r} was changed while it was refreshed; refresh it again"
             )
         store(parts.graph, model, new, "refresh", reason)
+        if new == model and reason is None:
+            parts.graph.apply(ChangeSet(model.bank_id, history=(unchanged(model),)))
     return new
 
 
-def refresh_due(parts: ModelParts, bank: StoredBank) -> Refreshed:
-    """Refresh those that ask for it and have become stale; one that fails leaves the others."""
+def unchanged(model: MentalModel) -> Change:
+    """Return the history of a refresh that found nothing to change."""
+    return Change(
+        model.id, "refresh", "text", model.text, model.text, utc_now(), UNCHANGED, of_model=True
+    )
+
+
+def refresh_due(parts: MentalModelDependencies, bank: StoredBank) -> Refreshed:
+    """Refresh the stale models that have `auto_refresh`; a failure does not stop the others."""
     models: list[MentalModel] = []
     failures: list[Failure] = []
-    for model in parts.graph.mental_models(bank.bank.id):
+    for model in parts.graph.scan(bank.bank.id, MENTAL_MODEL):
         if not model.auto_refresh:
             continue
         try:
             if staleness(parts.recalling, bank, model):
-                models.append(refresh(parts, bank, model, "stale after consolidation"))
+                new = refresh(parts, bank, model, "stale after consolidation")
+                models += [new] if new != model else []
         except HindsightError as error:
             failures.append(Failure(f"mental model {model.id}", error))
     return Refreshed(tuple(models), tuple(failures))
@@ -133,10 +162,10 @@ def refresh_due(parts: ModelParts, bank: StoredBank) -> Refreshed:
 def store(
     graph: GraphStore, old: MentalModel, new: MentalModel, action: str, reason: str | None = None
 ) -> None:
-    """Put `new` in the place of `old`, with what changed in its history."""
+    """Replace `old` by `new`, with the differences in its history."""
     now = utc_now()
     changes = tuple(
-        Change(old.id, action, field, before, after, now, reason)
+        Change(old.id, action, field, before, after, now, reason, of_model=True)
         for field, before, after in _differences(old, new)
     )
     left = rested(old, action, now, but=new.sources)
@@ -146,9 +175,9 @@ def store(
 def rested(
     model: MentalModel, action: str, at: datetime, *, but: Sequence[str] = ()
 ) -> tuple[Change, ...]:
-    """What tells of each memory that the model rested on, `but` some, that it does no more."""
+    """Return the history of memories, except `but`, that the model rests on no more."""
     lost = (source for source in model.sources if source not in but)
-    return tuple(Change(source, action, RESTED, model.id, None, at) for source in lost)
+    return tuple(Change(source, action, CITED_MODEL, model.id, None, at) for source in lost)
 
 
 def retold(
@@ -158,22 +187,22 @@ def retold(
     changed: Mapping[str, Memory],
     tokenizer: Tokenizer,
 ) -> tuple[MentalModel, ...]:
-    """The mental models that may hold words of memories which are forgotten now, without these.
+    """Return the mental models that may quote forgotten memories, rewritten without these.
 
-    Those are the ones of whose sources any is gone, or changed with them. Their texts are put
-    together from the sources that are left, until they are refreshed: they name still what is
-    gone, and so they are stale.
+    Affected are those with a source that is gone, or changed with it. Their texts are composed of
+    the sources that are left, until they are refreshed: they still list the gone ones, and so they
+    are stale.
 
     Args:
-        graph: where they are stored.
-        bank: whose they are.
-        gone: ids of the memories, and of the conclusions that go with them.
-        changed: by id, the conclusions that are written anew without them.
+        graph: store of the models.
+        bank: the bank of the models.
+        gone: ids of the memories, and of the conclusions that are removed with them.
+        changed: by id, the conclusions that are rewritten without them.
         tokenizer: counts the tokens of the texts.
     """
     models = []
-    for model in graph.mental_models(bank.id):
-        stored = graph.get_memories(bank.id, [id for id in model.sources if id not in gone])
+    for model in graph.scan(bank.id, MENTAL_MODEL):
+        stored = graph.read(bank.id, MEMORY, [id for id in model.sources if id not in gone])
         if len(stored) == len(model.sources) and changed.keys().isdisjoint(stored):
             continue
         named = labels(list(stored))

@@ -1,44 +1,64 @@
-"""Opinions: what the statements on a topic come to, and how sure one may be of it.
+"""Opinions: form them on a topic, by rule or with a model, and revise them on new statements.
 
-A belief starts at one half. Each statement that supports it takes away a part of the doubt, each
-that contradicts it a part of the belief; how large a part, the bank's skepticism says. Where the
-belief falls below one half, the opposite is believed, and the opinion is written anew.
+The rules count the sentences that plainly praise or blame the topic (`judgements`), and weigh them
+(`scoring.belief`). If the belief falls below one half, the opposite is believed, and the opinion is
+rewritten.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from hindsight_integrations.language.lexemes import lexemes
-from hindsight_integrations.model import Bank, Memory
-from hindsight_integrations.reflect.cluster import in_order
-from hindsight_integrations.reflect.contradict import Told, told
-from hindsight_integrations.reflect.observe import day, quote, voice
-from hindsight_integrations.reflect.polarity import polarity
-from hindsight_integrations.reflect.ports import Draft, Evidence, Matter, Proposals, Removal
-from hindsight_integrations.storage.requests import MemoryRecord
+from hindsight_integrations.errors import StoreError
+from hindsight_integrations.models import Bank, Memory, MemoryType, utc_now
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.sentences import sentences
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.pipeline import recall
+from hindsight_integrations.recall.request import recall_request
+from hindsight_integrations.reflect.clustering import in_order
+from hindsight_integrations.reflect.conclusions import (
+    checked,
+    conclusion,
+    dropped_sources,
+    encoded,
+    text_changes,
+)
+from hindsight_integrations.reflect.dependencies import (
+    FACTS,
+    Cluster,
+    Draft,
+    Evidence,
+    Proposals,
+    ReflectDependencies,
+    Removal,
+)
+from hindsight_integrations.reflect.judgements import Judgement, judgement
+from hindsight_integrations.reflect.observation_text import day, quote, voice
+from hindsight_integrations.reflect.scoring import UNDECIDED, belief
+from hindsight_integrations.stores.base import (
+    MEMORY,
+    RECORD,
+    ChangeSet,
+    GraphStore,
+    MemoryFilter,
+    MemoryRecord,
+    StoredBank,
+)
+from hindsight_integrations.stores.common import every_memory
 
-RATES = {1: 0.5, 2: 0.4, 3: 0.3, 4: 0.2, 5: 0.12}
-"""Part of the doubt, or of the belief, that one statement takes away, by skepticism."""
-
-UNDECIDED = 0.5
 MOST_EVIDENCE = 24
 SHOWN = 2
-"""Statements for it, and against it, that the text quotes: the latest."""
+"""Statements for and against it that the text quotes, the latest of each."""
 
+TOKENS = 4096
+"""Most tokens of the memories that an opinion is formed from."""
 
-def belief(supports: Sequence[bool], skepticism: int = 3) -> float:
-    """How far to believe what these statements support or contradict, in order of time; 0 to 1.
-
-    From 1/2, each that supports gives b + r (1 - b), each that contradicts b - r b, with the r
-    of `RATES`.
-    """
-    rate = RATES[skepticism]
-    believed = UNDECIDED
-    for support in supports:
-        believed += rate * (1 - believed) if support else -rate * believed
-    return round(believed, 6)
+ATTEMPTS = 3
+"""Times that an opinion is formed while others change its memories."""
 
 
 def revised(
@@ -46,14 +66,14 @@ def revised(
     waiting: Set[str],
     facts: Mapping[str, MemoryRecord],
     opinions: Mapping[str, MemoryRecord],
-) -> Iterator[Matter]:
-    """The opinions that have to be looked at again, each with its evidence and what is new.
+) -> Iterator[Cluster]:
+    """Yield the opinions to be revised, each with its evidence and the new statements.
 
     Args:
-        bank: whose opinions they are.
-        waiting: ids of memories and conclusions that were not reflected on yet.
-        facts: memories by id, those that the opinions rest on among them.
-        opinions: by id, as they were formed.
+        bank: the bank of the opinions.
+        waiting: ids of memories and conclusions that wait to be consolidated.
+        facts: memories by id, including the evidence of the opinions.
+        opinions: stored opinions by id.
     """
     for id, record in opinions.items():
         held = record.memory
@@ -61,91 +81,106 @@ def revised(
         terms = frozenset(lexemes(topic))
         rested = {source.memory_id for source in held.sources}
         fresh = {
-            each
-            for each, fact in facts.items()
-            if each in waiting
-            and each not in rested
+            fact_id
+            for fact_id, fact in facts.items()
+            if fact_id in waiting
+            and fact_id not in rested
             and fact.memory.scope == held.scope
             and _on_topic(terms, lexemes(fact.memory.text))
         }
         new = fresh | (waiting & {id})
         if new and held.invalidated_at is None:
-            mine = {each: facts[each] for each in facts if each in rested | fresh}
-            yield Matter(
+            mine = {fact_id: facts[fact_id] for fact_id in facts if fact_id in rested | fresh}
+            yield Cluster(
                 bank=bank,
                 subject=topic,
-                memories=in_order(each.memory for each in mine.values()),
+                memories=in_order(fact.memory for fact in mine.values()),
                 new=frozenset(new),
                 conclusions=(held,),
-                vectors={each: fact.vector for each, fact in mine.items()},
+                vectors={fact_id: fact.vector for fact_id, fact in mine.items()},
             )
 
 
 @dataclass(frozen=True, slots=True)
 class OpinionRules:
-    """Forms opinions by the words that praise and blame; see `Consolidator`.
+    """Forms opinions by plain praise and blame of the topic; see `Consolidator`.
 
-    Of a matter it reads the statements that share most of the words of its topic, which is
-    `Matter.subject`. One topic has one opinion.
+    The topic is `Cluster.subject`. One topic has one opinion.
     """
 
-    id: str = field(default="opinions-1", init=False)
+    id: str = field(default="opinions-2", init=False)
 
-    def propose(self, matter: Matter) -> Proposals:
-        """The opinion that the statements come to; nothing if none of them judges."""
-        judged = _judged(matter)
-        held = matter.conclusions[0] if matter.conclusions else None
+    def propose(self, cluster: Cluster) -> Proposals:
+        """Propose the opinion that the statements support; none if no statement judges."""
+        judged = _judged(cluster)
+        held = cluster.conclusions[0] if cluster.conclusions else None
         if not judged:
-            return _withdrawn(matter)
-        signs = [sign > 0 for _, sign in judged]
-        favourable = belief(signs, matter.bank.disposition.skepticism) >= UNDECIDED
+            return _withdrawn(cluster)
+        signs = [each.judgement.sign > 0 for each in judged]
+        favourable = belief(signs, cluster.bank.disposition.skepticism) >= UNDECIDED
         agreeing = [sign == favourable for sign in signs]
         if not any(agreeing):
-            return _withdrawn(matter)
-        text = _text(matter.subject, [each for each, _ in judged], agreeing, favourable=favourable)
+            return _withdrawn(cluster)
+        text = _text(cluster.subject, judged, favourable=favourable)
         evidence = tuple(
             Evidence(each.memory.id, quote(each.text, None), supports)
-            for (each, _), supports in zip(judged, agreeing, strict=True)
+            for each, supports in zip(judged, agreeing, strict=True)
         )
-        if held is not None and held.text == text and held.id not in matter.new:
+        if held is not None and held.text == text and held.id not in cluster.new:
             return Proposals()
         reasoning = _reasoning(agreeing, held, favourable=favourable)
         draft = Draft(text, evidence, reasoning, rewrites=held.id if held else None)
         return Proposals((draft,))
 
 
-def _withdrawn(matter: Matter) -> Proposals:
-    """An opinion goes if what it rested on has changed, and nothing judges of its topic still."""
-    gone = (each.id for each in matter.conclusions if each.id in matter.new)
+def _withdrawn(cluster: Cluster) -> Proposals:
+    """Remove opinions whose evidence has changed, if no statement judges their topic."""
+    gone = (held.id for held in cluster.conclusions if held.id in cluster.new)
     reason = "Nothing that it rested on judges of it still."
     return Proposals(removals=tuple(Removal(id, reason) for id in gone))
 
 
 def _on_topic(topic: frozenset[str], terms: Iterable[str]) -> bool:
-    """Whether they share most of the words of the topic."""
+    """Return True if the terms share most of the words of the topic."""
     return 2 * len(topic.intersection(terms)) >= max(1, len(topic))
 
 
-def _judged(matter: Matter) -> list[tuple[Told, int]]:
-    """Of each memory the first statement on the topic that speaks well or ill of it."""
-    topic = frozenset(lexemes(matter.subject))
-    found: dict[str, tuple[Told, int]] = {}
-    for memory in matter.memories:
-        for each in told(memory):
-            sign = polarity(each.text) if _on_topic(topic, each.statement.terms) else 0
-            if sign:
-                found.setdefault(memory.id, (each, sign))
-    ordered = sorted(found.values(), key=lambda pair: (pair[0].at, pair[0].memory.id))
-    return ordered[-MOST_EVIDENCE:]
+class _Judged(NamedTuple):
+    """A sentence of a memory that judges the topic."""
+
+    memory: Memory
+    text: str
+    judgement: Judgement
 
 
-def _text(topic: str, judged: Sequence[Told], agreeing: Sequence[bool], *, favourable: bool) -> str:
-    """Which way it goes and by how many, the latest words for it, and the latest against it."""
-    well = [t for t, agrees in zip(judged, agreeing, strict=True) if agrees == favourable]
-    ill = [t for t, agrees in zip(judged, agreeing, strict=True) if agrees != favourable]
+def _judged(cluster: Cluster) -> list[_Judged]:
+    """Return the first sentence of each memory that judges the topic, oldest first.
+
+    A memory that both praises and blames is left out, as are the words of an assistant.
+    """
+    found = []
+    for memory in cluster.memories:
+        if memory.speaker is not None and memory.type is MemoryType.EXPERIENCE:
+            continue
+        judged = [
+            _Judged(memory, sentence, read)
+            for sentence in sentences(memory.text)
+            if (read := judgement(sentence, cluster.subject))
+        ]
+        if len({each.judgement.sign for each in judged}) == 1:
+            found.append(judged[0])
+    found.sort(key=lambda each: (each.memory.mentioned_at, each.memory.id))
+    return found[-MOST_EVIDENCE:]
+
+
+def _text(topic: str, judged: Sequence[_Judged], *, favourable: bool) -> str:
+    """Return the text: stance, counts, the latest quotes for it and the latest against it."""
+    well = [each for each in judged if each.judgement.sign > 0]
+    ill = [each for each in judged if each.judgement.sign < 0]
     stance = "well" if favourable else "ill"
     name = f"{topic[:1].upper()}{topic[1:]}"
-    lead = f"{name} is {stance} spoken of ({len(well)} for, {len(ill)} against)"
+    verb = "are" if all(each.judgement.plural for each in judged) else "is"
+    lead = f"{name} {verb} {stance} spoken of ({len(well)} for, {len(ill)} against)"
     mine, others = (well, ill) if favourable else (ill, well)
     text = f"{lead}: {_spoken(mine)}."
     if others:
@@ -153,15 +188,124 @@ def _text(topic: str, judged: Sequence[Told], agreeing: Sequence[bool], *, favou
     return text
 
 
-def _spoken(judged: Sequence[Told]) -> str:
+def _spoken(judged: Sequence[_Judged]) -> str:
     return "; ".join(
         (f"{voice(each.memory.speaker)}, " if each.memory.speaker else "")
-        + f"“{quote(each.text, None)}” ({day(each.at)})"
+        + f"“{quote(each.text, None)}” ({day(each.memory.mentioned_at)})"
         for each in judged[-SHOWN:]
     )
 
 
 def _reasoning(agreeing: Sequence[bool], held: Memory | None, *, favourable: bool) -> str:
     weighed = f"{sum(agreeing)} statements support it, {len(agreeing) - sum(agreeing)} do not."
-    turned = held is not None and (" is well " in held.text) != favourable
+    turned = held is not None and (" well spoken of" in held.text) != favourable
     return f"What was believed before is contradicted. {weighed}" if turned else weighed
+
+
+def form(
+    parts: ReflectDependencies,
+    recalling: RecallDependencies,
+    bank: StoredBank,
+    topic: str,
+    scope: str | None,
+) -> tuple[Memory, ...]:
+    """Form the opinions on a topic from the memories of it; none if no statement judges.
+
+    Raises:
+        ModelError: the language model failed; nothing was changed.
+        StoreError: others kept changing the memories it rests on.
+    """
+    for _ in range(ATTEMPTS):
+        cluster, facts = _cluster(parts, recalling, bank, topic, scope)
+        proposals = checked(cluster, parts.opinions.propose(cluster))
+        before = {memory.id: memory for memory in cluster.conclusions}
+        now = utc_now()
+        records = [
+            conclusion(bank.bank, draft, facts, before.get(draft.rewrites or ""), now, topic=topic)
+            for draft in proposals.drafts
+        ]
+        records = encoded(parts.encoder, records)
+        texts = {record.memory.id: record.memory.text for record in records}
+        removed = tuple(removal.conclusion_id for removal in proposals.removals)
+        history = [
+            change
+            for draft, record in zip(proposals.drafts, records, strict=True)
+            if (old := before.get(draft.rewrites or ""))
+            for change in text_changes(
+                old, record.memory, "form", draft.reasoning, quotable=old.id not in cluster.new
+            )
+        ]
+        history += [change for id in removed for change in dropped_sources(before[id], "form", now)]
+        changes = ChangeSet(
+            bank.bank.id,
+            remove_memories=removed,
+            memories=tuple(r for r in records if r.memory.id not in before),
+            replaced=tuple(r for r in records if r.memory.id in before),
+            history=tuple(history),
+            mark_consolidated=tuple(texts),
+        )
+        if _applied(parts, bank, cluster, changes):
+            kept = [old for id, old in before.items() if id not in texts and id not in removed]
+            return (*kept, *(record.memory for record in records))
+    raise StoreError(
+        f"others kept changing the memories on {topic!r} while an opinion was formed; try again"
+    )
+
+
+def _cluster(
+    parts: ReflectDependencies,
+    recalling: RecallDependencies,
+    bank: StoredBank,
+    topic: str,
+    scope: str | None,
+) -> tuple[Cluster, Mapping[str, MemoryRecord]]:
+    graph, bank_id = parts.graph, bank.bank.id
+    request = recall_request(bank_id, topic, max_tokens=TOKENS, types=FACTS, scope=scope)
+    held = _held(parts, bank_id, topic, scope)
+    wanted = {item.id for item in recall(recalling, [bank], request)}
+    wanted |= {s.memory_id for memory in held for s in memory.sources if s.memory_id}
+    evidence = parts.evidence(bank_id, graph.read(bank_id, RECORD, sorted(wanted)))
+    facts = {id: record for id, record in evidence.items() if record.memory.scope == scope}
+    waiting = parts.waiting(bank_id) if held else set()
+    weighed = {s.memory_id for memory in held for s in memory.sources}
+    cluster = Cluster(
+        bank=bank.bank,
+        subject=topic,
+        memories=in_order(record.memory for record in facts.values()),
+        new=frozenset(facts.keys() - weighed) | (waiting & {memory.id for memory in held}),
+        conclusions=in_order(held),
+        vectors={id: record.vector for id, record in facts.items()},
+    )
+    return cluster, facts
+
+
+def held_opinions(graph: GraphStore, bank_id: str) -> set[str]:
+    """Return the ids of all opinions that the engine formed and that hold now."""
+    opinions = frozenset({MemoryType.OPINION})
+    filter = MemoryFilter(now=utc_now(), types=opinions, derived=True)
+    return {memory.id for memory in every_memory(graph, bank_id, filter)}
+
+
+def _held(parts: ReflectDependencies, bank_id: str, topic: str, scope: str | None) -> list[Memory]:
+    """Return the opinions that the engine formed on the topic before."""
+    opinions = frozenset({MemoryType.OPINION})
+    filter = MemoryFilter(now=utc_now(), types=opinions, scope=scope, derived=True)
+    return [
+        memory
+        for memory in every_memory(parts.graph, bank_id, filter)
+        if memory.scope == scope and entity_norm(memory.context or "") == entity_norm(topic)
+    ]
+
+
+def _applied(
+    parts: ReflectDependencies, bank: StoredBank, cluster: Cluster, changes: ChangeSet
+) -> bool:
+    """Store the opinions; return False if their evidence has changed meanwhile."""
+    read = {memory.id: memory.updated_at for memory in (*cluster.memories, *cluster.conclusions)}
+    with parts.lock(bank.key):
+        now = parts.graph.read(bank.bank.id, MEMORY, sorted(read))
+        if {id: memory.updated_at for id, memory in now.items()} != read:
+            return False
+        parts.graph.apply(changes)
+    parts.flush()
+    return True

@@ -1,219 +1,236 @@
-"""Observations without a language model: rules that lean towards saying nothing.
+"""Observations without a language model: rules that propose none in doubt.
 
-A statement belongs to one observation at most. It first joins one that is there already; else
-statements that change each other make one, then those that share a topic and were said on more
-than one occasion.
+Statements that change each other make an observation, and those that share a topic and were said
+on more than one occasion. Both depend on the statements alone, never on when they were read: so
+memories that are consolidated one by one, in any order, or all at once yield the same observations.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from datetime import datetime
 
-from hindsight_integrations.language.lexemes import lexemes
-from hindsight_integrations.model import Memory
-from hindsight_integrations.reflect.cluster import changes, cosine, shared_topics
-from hindsight_integrations.reflect.contradict import Told, told
-from hindsight_integrations.reflect.kinds import kind_of
-from hindsight_integrations.reflect.observe import common_topics, compose
-from hindsight_integrations.reflect.ports import Draft, Evidence, Matter, Proposals, Removal
-from hindsight_integrations.reflect.topics import Grade, Statement, Topic
+from hindsight_integrations.models import Memory, ObservationKind
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table
+from hindsight_integrations.reflect.contradictions import (
+    DatedStatement,
+    Shift,
+    change,
+    dated_statements,
+    ends,
+)
+from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
+from hindsight_integrations.reflect.observation_text import compose, priority
+from hindsight_integrations.reflect.topics import Grade, Statement, Topic, alternatives
+
+_CUES = table("reflection")["kinds"]
+_READ = tuple(
+    (kind, re.compile(rf"\b(?:{alternatives(_CUES[kind.value])})\b", re.IGNORECASE))
+    for kind in (
+        ObservationKind.RISK,
+        ObservationKind.CAUSAL,
+        ObservationKind.PREFERENCE,
+        ObservationKind.STRATEGY,
+    )
+)
+_AGAIN = re.compile(rf"\b(?:{alternatives(_CUES['again'])})\b", re.IGNORECASE)
+_DAYS_OF_A_PATTERN = 3
+
+
+def kind_of(
+    quotes: Sequence[str], times: Sequence[datetime], *, has_changed: bool = False
+) -> ObservationKind:
+    """Return the kind that at least half of the quotes show; else pattern or generalization.
+
+    Tested in this order: risk, causal, preference, strategy.
+
+    Args:
+        quotes: evidence of the observation.
+        times: when each was said.
+        has_changed: later ones change the earlier ones, so that there is no pattern.
+    """
+    for kind, cue in _READ:
+        if 2 * sum(bool(cue.search(quote)) for quote in quotes) >= len(quotes):
+            return kind
+    if has_changed:
+        return ObservationKind.GENERALIZATION
+    days = {time.date() for time in times}
+    again = sum(bool(_AGAIN.search(quote)) for quote in quotes)
+    if len(days) >= _DAYS_OF_A_PATTERN or (len(days) > 1 and 2 * again >= len(quotes)):
+        return ObservationKind.PATTERN
+    return ObservationKind.GENERALIZATION
+
 
 MOST_EVIDENCE = 24
-"""Memories that an observation rests on: the first, and the latest ones."""
+"""Most memories that an observation rests on: the first, and the latest ones."""
+
+FEWEST = {Grade.NOUN: 3, Grade.OWN: 2, Grade.NAME: 2, Grade.PHRASE: 2}
+"""Fewest memories of an observation, by the grade of its topic: "the boiler" may be any."""
 
 PASSAGE = 300
-"""Characters from which a text that nobody said is a passage, as one with a title always is."""
-
-PAIR_MARGIN = {Grade.PHRASE: 0.0, Grade.NAME: 0.1, Grade.NOUN: 0.22, Grade.WORD: 0.25}
-"""What a topic that only two memories share adds to the cosine that is asked for."""
-_PAIR = 2
+"""Fewest characters of a passage: a text without speaker; one with a title always is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleConsolidator:
-    """Proposes observations by rule; see `Consolidator`.
+    """Proposes observations by rule; see `Consolidator`."""
 
-    Args:
-        similarity: cosine from which memories that share a phrase are of one matter.
-    """
+    id: str = field(default="rules-2", init=False)
 
-    similarity: float = 0.45
-    id: str = field(default="rules-1", init=False)
-
-    def propose(self, matter: Matter) -> Proposals:
-        """What the memories of the matter say together."""
-        return _Reading(matter, self.similarity).proposals()
+    def propose(self, cluster: Cluster) -> Proposals:
+        """Propose what the memories of the cluster say together."""
+        return _Assignment(cluster).proposals()
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
-    """An observation that is there already, with what is left of its evidence."""
+class _Assignment:
+    """One cluster, while its statements are assigned to observations."""
 
-    memory: Memory
-    evidence: list[Told]
-    gained: bool = False
-
-    @property
-    def memories(self) -> set[str]:
-        return {each.memory.id for each in self.evidence}
-
-
-class _Reading:
-    """One matter, while its statements find their places."""
-
-    def __init__(self, matter: Matter, similarity: float) -> None:
-        self._matter = matter
-        self._similarity = similarity
-        self._free = [each for memory in matter.memories for each in told(memory, matter.speakers)]
-        self._held = [_Held(each, self._quoted(each)) for each in matter.conclusions]
-        self._take([each for held in self._held for each in held.evidence])
-        self._free = [each for each in self._free if not _is_passage(each.memory)]
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._all = [
+            statement
+            for memory in cluster.memories
+            for statement in dated_statements(memory, cluster.speakers)
+        ]
+        self._said = [one for one in self._all if not _is_passage(one.memory)]
 
     def proposals(self) -> Proposals:
-        removals = tuple(self._merged())
-        self._join()
-        drafts = [self._draft(group) for group in self._changed()]
-        drafts += [self._draft(group) for group in self._repeated()]
-        for held in self._held:
-            if not held.evidence:
-                reason = "Nothing that it rested on says it still."
-                removals = (*removals, Removal(held.memory.id, reason))
-            elif held.gained or held.memory.id in self._matter.new:
-                drafts.append(self._draft(held.evidence, held.memory))
-        return Proposals(tuple(drafts), removals)
+        drafts: list[Draft] = []
+        removals: list[Removal] = []
+        left = list(self._cluster.conclusions)
+        for group in (*(changed := self._changed()), *self._repeated(changed)):
+            mine = [held for held in left if _rests_on(held, group)]
+            left = [held for held in left if held not in mine]
+            home = mine[0] if mine else None
+            removals += [Removal(held.id, f"{home.id} says the same.") for held in mine[1:] if home]
+            if home is None or home.id in self._cluster.new or not _is_told(home, group):
+                drafts.append(self._draft(group, home))
+        for held in left:
+            quoted = self._quoted(held)
+            if not quoted:
+                removals.append(Removal(held.id, "Nothing that it rested on says it still."))
+            elif held.id in self._cluster.new:
+                drafts.append(self._draft(quoted, held))
+            elif self._is_contested(quoted) and _is_by_rule(held):
+                removals.append(Removal(held.id, "A later memory says that this has ended."))
+        return Proposals(tuple(drafts), tuple(removals))
 
-    def _quoted(self, conclusion: Memory) -> list[Told]:
-        """The statements that its evidence quotes.
+    def _quoted(self, conclusion: Memory) -> list[DatedStatement]:
+        """Return the statements that the evidence of a conclusion quotes.
 
-        Where a language model quoted more or less than a statement, just these words. Of a memory
-        whose text has changed, the statement that is of the same matter still.
+        If a language model quoted more or less than a statement, exactly these words. For a memory
+        whose text has changed, its statement on the topic of the others.
         """
         quotes = {s.memory_id: s.quote or "" for s in conclusion.sources if s.supports}
-        mine = [each for each in self._free if each.memory.id in quotes]
-        found = [each for each in mine if quotes[each.memory.id] in each.text]
-        found += [
-            Told(memory, Statement(words, {}, frozenset(lexemes(words))))
-            for memory in self._matter.memories
+        mine = [statement for statement in self._all if statement.memory.id in quotes]
+        quoted = [statement for statement in mine if quotes[statement.memory.id] in statement.text]
+        quoted += [
+            DatedStatement(memory, Statement(words, {}, frozenset(lexemes(words))))
+            for memory in self._cluster.memories
             if (words := quotes.get(memory.id)) and words in memory.text
         ]
-        found = _one_a_memory(found)
-        keys = {topic.key for topic in common_topics(found)}
-        found += [each for each in mine if keys & each.statement.topics.keys()]
-        return _one_a_memory(found)
+        keys = {key for statement in quoted for key in statement.statement.topics}
+        quoted += [
+            one
+            for one in mine
+            if keys & one.statement.topics.keys()
+            or any(self._shift(o, one) or self._shift(one, o) for o in quoted)
+        ]
+        return _one_per_memory(quoted)
 
-    def _merged(self) -> Iterator[Removal]:
-        """Of two that say nearly the same, the older takes over the evidence of the other."""
-        for one, other in combinations(tuple(self._held), 2):
-            if other in self._held and one in self._held and self._nearly_same(one, other):
-                one.evidence += [e for e in other.evidence if e.memory.id not in one.memories]
-                one.gained = True
-                self._held.remove(other)
-                yield Removal(other.memory.id, f"{one.memory.id} says the same.")
+    def _shift(self, older: DatedStatement, newer: DatedStatement) -> Shift | None:
+        return change(older, newer, self._cluster.ambiguous)
 
-    def _nearly_same(self, one: _Held, other: _Held) -> bool:
-        """Whether all of their evidence is on one topic, told by the same, and tied by it."""
-        keys = {topic.key for topic in common_topics([*one.evidence, *other.evidence])}
-        voices = ({each.memory.speaker for each in held.evidence} for held in (one, other))
+    def _changed(self) -> list[list[DatedStatement]]:
+        """Return groups of statements that change each other, with what repeats the old value."""
+        ties: dict[int, list[DatedStatement]] = {}
+        for newer in self._said:
+            for older in self._said if newer.statement.claims.turns else ():
+                if (shift := self._shift(older, newer)) is not None:
+                    for one in (older, *self._repeating(older, newer, shift)):
+                        ties.setdefault(id(one), []).append(newer)
+                        ties.setdefault(id(newer), []).append(one)
+        tied = [statement for statement in self._said if id(statement) in ties]
+        groups = (_one_per_memory(group) for group in _components(tied, ties))
+        return [group for group in groups if len(group) > 1 and self._is_new(group)]
+
+    def _repeating(
+        self, older: DatedStatement, newer: DatedStatement, shift: Shift
+    ) -> list[DatedStatement]:
+        """Return the statements before a change that share the topic of the old value."""
+        terms = frozenset(lexemes(shift.before))
+        keys = {key for key, topic in older.statement.topics.items() if topic.terms == terms}
+        return [
+            one
+            for one in self._said
+            if one.at < newer.at
+            and one.memory.scope == older.memory.scope
+            and keys & one.statement.topics.keys()
+            and one.statement.claims.is_plain
+        ]
+
+    def _repeated(self, changed: Sequence[Sequence[DatedStatement]]) -> list[list[DatedStatement]]:
+        """Return groups of statements that share a topic, from more than one occasion."""
+        told = [{statement.memory.id for statement in group} for group in changed]
+        among: dict[tuple[str | None, str], list[DatedStatement]] = {}
+        for statement in self._said:
+            if statement.statement.claims.is_plain:
+                for key in statement.statement.topics:
+                    among.setdefault((statement.memory.scope, key), []).append(statement)
+        groups = {key: _one_per_memory(group) for (_, key), group in among.items()}
+        return [
+            group
+            for key, group in groups.items()
+            if self._is_worth_telling(key, group)
+            and not any({one.memory.id for one in group} <= ids for ids in told)
+        ]
+
+    def _is_worth_telling(self, key: str, group: Sequence[DatedStatement]) -> bool:
+        topics = [statement.statement.topics[key] for statement in group]
         return (
-            bool(keys)
-            and len(set(map(frozenset, voices))) == 1
-            and any(
-                keys & {topic.key for topic in self._shared(a, b)}
-                for a in one.evidence
-                for b in other.evidence
-            )
+            len(group) >= FEWEST[topics[0].grade]
+            and len(set(map(_occasion, group))) > 1
+            and self._is_new(group)
+            and not self._is_overshadowed(topics[0], group)
+            and not self._is_contested(group)
         )
 
-    def _join(self) -> None:
-        """Give new statements to the observation they belong to."""
-        for each in tuple(self._free):
-            if each.memory.id in self._matter.new:
-                home = next((held for held in self._held if self._belongs(each, held)), None)
-                if home is not None:
-                    home.evidence.append(each)
-                    home.gained = True
-                    self._take([each])
+    def _is_new(self, group: Sequence[DatedStatement]) -> bool:
+        return any(statement.memory.id in self._cluster.new for statement in group)
 
-    def _belongs(self, one: Told, held: _Held) -> bool:
-        if one.memory.id in held.memories:
-            return False
-        keys = {topic.key for topic in common_topics(held.evidence)}
-        if keys and not any(one.statement.speaks_of(key) for key in keys):
-            return False
+    def _is_overshadowed(self, topic: Topic, group: Sequence[DatedStatement]) -> bool:
+        """Return True if the statements share a topic that says more than this one."""
+        shared = set.intersection(*(set(one.statement.topics) for one in group))
+        first = group[0].statement.topics
+        return any(priority(first[key]) > priority(topic) for key in shared)
+
+    def _is_contested(self, group: Sequence[DatedStatement]) -> bool:
+        """Return True if a later statement on the topic says that it has ended."""
+        keys = set.intersection(*(set(one.statement.topics) for one in group))
         return any(
-            keys & {topic.key for topic in self._shared(one, each)} or self._changes(one, each)
-            for each in held.evidence
+            later.at > group[0].at
+            and later.memory.scope == group[0].memory.scope
+            and any(
+                ends(later, topic.terms)
+                for key, topic in later.statement.topics.items()
+                if key in keys
+            )
+            for later in self._said
         )
 
-    def _changed(self) -> Iterator[list[Told]]:
-        """Statements of which one changes the other."""
-        shifting = [each for each in self._free if each.may_change]
-        pairs = {
-            frozenset((id(one), id(other)))
-            for one in shifting
-            for other in self._free
-            if self._changes(one, other)
-        }
-        among = [each for each in self._free if any(id(each) in pair for pair in pairs)]
-        yield from self._groups(among, lambda one, other: frozenset((id(one), id(other))) in pairs)
-
-    def _repeated(self) -> Iterator[list[Told]]:
-        """Statements that share a topic, from more than one occasion."""
-        for key in _keys(self._free):
-            among = [each for each in self._free if key in each.statement.topics]
-
-            def tied(one: Told, other: Told, key: str = key) -> bool:
-                return any(topic.key == key for topic in self._shared(one, other))
-
-            for group in self._groups(among, tied, occasions=2):
-                if self._is_slight(key, group):
-                    self._free += group
-                else:
-                    yield group
-
-    def _is_slight(self, key: str, group: Sequence[Told]) -> bool:
-        """Whether it is no more than two statements that are not alike enough."""
-        margin = PAIR_MARGIN[min(each.statement.topics[key].grade for each in group)]
-        return len(group) == _PAIR and self._alike(*group) < self._similarity + margin
-
-    def _groups(
-        self, among: Sequence[Told], tied: Callable[[Told, Told], bool], occasions: int = 1
-    ) -> Iterator[list[Told]]:
-        """Those that are tied to each other, if more than one, and not all known of old."""
-        for group in map(_one_a_memory, _components(among, tied)):
-            is_new = any(each.memory.id in self._matter.new for each in group)
-            if len(group) > 1 and is_new and len(set(map(_occasion, group))) >= occasions:
-                self._take(group)
-                yield group
-
-    def _take(self, told: Sequence[Told]) -> None:
-        taken = set(map(id, told))
-        self._free = [each for each in self._free if id(each) not in taken]
-
-    def _shared(self, one: Told, other: Told) -> list[Topic]:
-        return shared_topics(one, other, self._alike(one, other), self._similarity)
-
-    def _changes(self, one: Told, other: Told) -> bool:
-        return changes(one, other, self._alike(one, other), self._similarity)
-
-    def _alike(self, one: Told, other: Told) -> float:
-        vectors = self._matter.vectors
-        return cosine(vectors[one.memory.id], vectors[other.memory.id])
-
-    def _draft(self, evidence: Sequence[Told], rewritten: Memory | None = None) -> Draft:
-        ordered = sorted(evidence, key=lambda each: (each.at, each.memory.id))
-        kept = [*ordered[:1], *ordered[1:][-MOST_EVIDENCE + 1 :]]
-        composed = compose(kept, self._matter.vectors)
+    def _draft(self, evidence: Sequence[DatedStatement], rewritten: Memory | None = None) -> Draft:
+        kept = _kept(evidence)
+        composed = compose(kept, self._cluster.vectors, self._cluster.ambiguous)
         return Draft(
             text=composed.text,
             evidence=tuple(Evidence(id, words) for id, words in composed.quotes.items()),
             reasoning=composed.reasoning,
             kind=kind_of(
                 list(composed.quotes.values()),
-                [each.at for each in kept],
+                [statement.at for statement in kept],
                 has_changed=composed.earlier is not None,
             ),
             rewrites=rewritten.id if rewritten else None,
@@ -221,40 +238,58 @@ class _Reading:
         )
 
 
-def _keys(statements: Sequence[Told]) -> list[str]:
-    """Topics of more than one statement: the most telling first, and of these the frequent."""
-    topics = {key: topic for each in statements for key, topic in each.statement.topics.items()}
-    counts = Counter(key for each in statements for key in each.statement.topics)
-    often = [key for key, count in counts.items() if count > 1]
-    return sorted(often, key=lambda key: (-topics[key].grade, -counts[key], key))
+def _kept(evidence: Sequence[DatedStatement]) -> list[DatedStatement]:
+    """Return the first statement and the latest ones, in order of time."""
+    ordered = sorted(evidence, key=lambda statement: (statement.at, statement.memory.id))
+    return [*ordered[:1], *ordered[1:][-MOST_EVIDENCE + 1 :]]
 
 
-def _occasion(told: Told) -> tuple[object, ...]:
-    return told.memory.document_id, told.at.date()
+def _rests_on(held: Memory, group: Sequence[DatedStatement]) -> bool:
+    """Return True if all that a stored observation rests on is in the group."""
+    return {source.memory_id for source in held.sources} <= {one.memory.id for one in group}
 
 
-def _one_a_memory(statements: Sequence[Told]) -> list[Told]:
-    return list({each.memory.id: each for each in reversed(statements)}.values())[::-1]
+def _is_told(held: Memory, group: Sequence[DatedStatement]) -> bool:
+    """Return True if a stored observation rests on the whole group."""
+    rested = {source.memory_id for source in held.sources}
+    return rested == {one.memory.id for one in _kept(group)}
+
+
+def _is_by_rule(held: Memory) -> bool:
+    """Return True for the text of rules, which quotes its evidence literally."""
+    return any(f"“{source.quote}” (" in held.text for source in held.sources)
+
+
+def _occasion(statement: DatedStatement) -> tuple[object, ...]:
+    return statement.memory.document_id, statement.at.date()
+
+
+def _one_per_memory(statements: Sequence[DatedStatement]) -> list[DatedStatement]:
+    first = {statement.memory.id: statement for statement in reversed(statements)}
+    return list(first.values())[::-1]
 
 
 def _components(
-    statements: Sequence[Told], tied: Callable[[Told, Told], bool]
-) -> Iterator[list[Told]]:
-    left = list(statements)
-    while left:
-        group, edge = [], [left.pop(0)]
+    statements: Sequence[DatedStatement], ties: Mapping[int, Sequence[DatedStatement]]
+) -> Iterator[list[DatedStatement]]:
+    """Yield the connected groups of statements, in order of time."""
+    seen: set[int] = set()
+    for first in statements:
+        group, edge = [], [first]
         while edge:
             one = edge.pop()
-            group.append(one)
-            edge += [other for other in left if tied(one, other)]
-            left = [other for other in left if not any(other is each for each in edge)]
-        yield group
+            if id(one) not in seen:
+                seen.add(id(one))
+                group.append(one)
+                edge += ties[id(one)]
+        if group:
+            yield sorted(group, key=lambda one: (one.at, one.memory.id))
 
 
 def _is_passage(memory: Memory) -> bool:
-    """Whether it is part of a written text, which tells its matter itself.
+    """Return True if the memory is part of a written text, which is clear by itself.
 
-    What rules quote of several passages says less than they do, and takes their place in recall:
-    with observations of passages, MuSiQue's All@1024t was 50 instead of 63.
+    An observation that quotes several passages says less than they do, and replaces them in
+    recall: with observations of passages, MuSiQue's All@1024t was 50 instead of 63.
     """
     return memory.speaker is None and (memory.context is not None or len(memory.text) >= PASSAGE)

@@ -1,49 +1,69 @@
-"""Memories for reflection: what recall brings, and how its conclusions stand."""
+"""Searches of reflection: memories and mental models, with their staleness."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from hindsight_integrations.conclusions import Trend, moments
-from hindsight_integrations.model import Memory, MemoryType, MentalModel
-from hindsight_integrations.recall.parts import RecallParts
+import numpy as np
+
+from hindsight_integrations.conclusions import Trend, evidence_times
+from hindsight_integrations.models import Arm, Memory, MemoryType, MentalModel
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.recall.base import Budget
+from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.pipeline import recall
-from hindsight_integrations.recall.request import RecallRequest
-from hindsight_integrations.reflect.trend import trend
-from hindsight_integrations.results import Failure
-from hindsight_integrations.storage.ports import GraphStore
-from hindsight_integrations.storage.requests import StoredBank
-from hindsight_integrations.storage.values import is_conclusion
+from hindsight_integrations.recall.request import RecallRequest, recall_request
+from hindsight_integrations.reflect.currency import contradicted, contradicting, contradicts
+from hindsight_integrations.reflect.scoring import trend
+from hindsight_integrations.results import (
+    Failure,
+    Recalled,
+    Staleness,
+)
+from hindsight_integrations.stores.base import (
+    MEMORY,
+    MENTAL_MODEL,
+    MENTIONS,
+    GraphStore,
+    MemoryFilter,
+    StoredBank,
+)
+from hindsight_integrations.stores.common import is_conclusion
 
 WAITING = 1000
-"""Memories that wait to be reflected on, looked through at most for what is stale."""
+"""Most waiting memories that are read to find stale conclusions."""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """A memory or mental model.
 
     Attributes:
-        waits: what it says may be out of date: newer memories are not in it yet.
-        trend: of an observation, how its evidence comes in.
+        source: the memory or mental model.
+        waits: it may be out of date, as it does not cover newer memories yet.
+        trend: of an observation's evidence over time.
+        contradicted: a newer memory says otherwise.
     """
 
     source: Memory | MentalModel
     waits: bool = False
     trend: Trend | None = None
+    contradicted: bool = False
 
     @property
     def stale(self) -> bool:
-        """Whether to hold it against the facts."""
-        return self.waits or self.trend is Trend.STALE
+        """True if it should be checked against the facts."""
+        return self.waits or self.contradicted or self.trend is Trend.STALE
 
 
 def find_memories(
-    parts: RecallParts, bank: StoredBank, request: RecallRequest
-) -> tuple[list[Found], tuple[Failure, ...]]:
-    """What recall brings, in its order, and how its conclusions stand.
+    parts: RecallDependencies, bank: StoredBank, request: RecallRequest
+) -> tuple[list[SearchResult], tuple[Failure, ...]]:
+    """Recall memories, with the state of the conclusions among them.
 
-    One waits if it waits to be reflected on itself, or if a memory that does speaks of the same.
+    A conclusion waits if it waits to be consolidated, or if a waiting memory mentions one of its
+    entities.
 
     Raises:
         EmbeddingError: the question could not be embedded.
@@ -53,25 +73,185 @@ def find_memories(
     memories = [item.memory for item in result.memories]
     waiting = _waiting(parts.graph, bank.bank.id, [m.id for m in memories if is_conclusion(m)])
 
-    def found(memory: Memory) -> Found:
+    def as_result(memory: Memory) -> SearchResult:
         if not is_conclusion(memory):
-            return Found(memory)
-        return Found(memory, memory.id in waiting, trend(moments(memory), request.asked_at))
+            return SearchResult(memory)
+        return SearchResult(
+            memory, memory.id in waiting, trend(evidence_times(memory), request.asked_at)
+        )
 
-    return [found(memory) for memory in memories], result.failures
+    return [as_result(memory) for memory in memories], result.failures
 
 
 def _waiting(graph: GraphStore, bank_id: str, conclusions: Sequence[str]) -> set[str]:
-    """Those of the conclusions that wait, or speak of what a waiting memory speaks of."""
+    """Return the ids that wait, and the conclusions that share an entity with one of these."""
     if not conclusions:
         return set()
-    waiting = graph.unreflected(bank_id, WAITING)
-    fresh = {entity for ids in graph.mentions(bank_id, waiting).values() for entity in ids}
-    about = graph.mentions(bank_id, conclusions)
-    touched = {each for each in conclusions if not fresh.isdisjoint(about.get(each, ()))}
+    waiting = graph.pending_consolidation(bank_id, WAITING)
+    fresh = {entity for ids in graph.read(bank_id, MENTIONS, waiting).values() for entity in ids}
+    about = graph.read(bank_id, MENTIONS, conclusions)
+    touched = {id for id in conclusions if not fresh.isdisjoint(about.get(id, ()))}
     return touched.union(waiting)
 
 
 def types_of(wanted: frozenset[MemoryType], request: RecallRequest) -> frozenset[MemoryType]:
-    """Those of the wanted types that the request admits."""
+    """Return the wanted types that the request admits."""
     return wanted if request.filter.types is None else wanted & request.filter.types
+
+
+LIKENESS = 0.25
+"""Cosine from which a mental model matches a question that shares no word with it."""
+
+MODELS = 5
+"""Most mental models that match a question."""
+
+_HEAD = 150
+"""Characters of a text without a source query that are compared with a question."""
+
+
+def find_models(
+    parts: RecallDependencies, bank: StoredBank, request: RecallRequest
+) -> list[SearchResult]:
+    """Return the bank's mental models that match the question, most similar first.
+
+    They have tags, but no types, metadata, scope, times or entities: a request that filters by
+    these gets none.
+    A request for an earlier state of knowledge gets no text that was written since.
+    """
+    filter = request.filter
+    if filter.types is not None or filter.where or filter.scope is not None:
+        return []
+    if filter.window is not None or request.entities or not request.query:
+        return []
+    models = [m for m in parts.graph.scan(bank.bank.id, MENTAL_MODEL) if _admitted(m, filter)]
+    if not models:
+        return []
+    heads = [_head(model) for model in models]
+    vector, _ = parts.encoder.question(request.query)
+    rows = np.stack([code.vector for code in parts.encoder.encode(heads)])
+    likeness = (rows @ vector).tolist()
+    terms = set(lexemes(request.query))
+    near = [
+        (-like, model.id, model)
+        for like, model, head in zip(likeness, models, heads, strict=True)
+        if like >= LIKENESS or terms.intersection(lexemes(head))
+    ]
+    likest = [model for _, _, model in sorted(near)[:MODELS]]
+    sources = [source for model in likest for source in model.sources]
+    stored = parts.graph.read(bank.bank.id, MEMORY, sources)
+    return [SearchResult(model, bool(_since(model, stored))) for model in likest]
+
+
+def with_news(results: Sequence[SearchResult]) -> list[SearchResult]:
+    """Return the results, marked where one of the memories contradicts them or is news to them.
+
+    A memory is contradicted by a newer one. So is a mental model, if its text or a memory that it
+    was made from is; it waits if one of the memories is new to it. That is cheaper than a search
+    with its own source query, as `staleness` makes.
+    """
+    memories = [result.source for result in results if isinstance(result.source, Memory)]
+    facts = [memory for memory in memories if not is_conclusion(memory)]
+    outdated = contradicted(facts)
+
+    def marked(result: SearchResult) -> SearchResult:
+        model = result.source
+        if isinstance(model, Memory):
+            return result._replace(contradicted=model.id in outdated)
+        terms = set(lexemes(_head(model)))
+        news = model.source_query is not None and any(
+            _is_news(memory, model) and terms.intersection(lexemes(memory.text))
+            for memory in memories
+        )
+        wrong = not outdated.isdisjoint(model.sources) or contradicting(model, facts)
+        return result._replace(
+            waits=result.waits or news, contradicted=result.contradicted or bool(wrong)
+        )
+
+    return [marked(result) for result in results]
+
+
+def _head(model: MentalModel) -> str:
+    return f"{model.name}. {model.source_query or model.text[:_HEAD]}"
+
+
+def _is_news(memory: Memory, model: MentalModel) -> bool:
+    known = memory.id in model.sources or memory.created_at <= model.refreshed_at
+    return not known and not is_conclusion(memory)
+
+
+def _admitted(model: MentalModel, filter: MemoryFilter) -> bool:
+    if filter.as_of is not None and model.refreshed_at > filter.as_of:
+        return False
+    if not filter.tags:
+        return True
+    shared = set(filter.tags).intersection(model.tags)
+    return bool(shared) if filter.tags_match == "any" else len(shared) == len(filter.tags)
+
+
+def staleness(parts: RecallDependencies, bank: StoredBank, model: MentalModel) -> Staleness:
+    """Return changes of a mental model's sources, and new memories, since it was written."""
+    stored = parts.graph.read(bank.bank.id, MEMORY, model.sources)
+    near = recall(parts, [bank], source_request(model, model.max_tokens, "low")).memories
+    facts = [item.memory for item in near if not is_conclusion(item.memory)]
+    return replace(
+        _since(model, stored),
+        newer=tuple(_newer(near, model)),
+        contradicted=_against(model, stored, facts),
+    )
+
+
+def _against(
+    model: MentalModel, stored: Mapping[str, Memory], facts: Sequence[Memory]
+) -> tuple[str, ...]:
+    """Return the ids of the memories that contradict the model's text, or one of its sources."""
+    sources = [memory for memory in stored.values() if not is_conclusion(memory)]
+    against = (
+        fact.id
+        for fact in facts
+        if fact.id not in model.sources and any(contradicts(fact, source) for source in sources)
+    )
+    return tuple(dict.fromkeys((*against, *contradicting(model, facts))))
+
+
+def _since(model: MentalModel, stored: Mapping[str, Memory]) -> Staleness:
+    """Return changes of the sources; `stored` has those that still exist."""
+    changed = (
+        source
+        for source in model.sources
+        if (memory := stored.get(source))
+        and (memory.invalidated_at is not None or memory.updated_at > model.refreshed_at)
+    )
+    return Staleness(
+        changed=tuple(changed),
+        gone=tuple(source for source in model.sources if source not in stored),
+    )
+
+
+def source_request(model: MentalModel, max_tokens: int, budget: Budget = "mid") -> RecallRequest:
+    """Return the request for the memories of a mental model: its source query under its tags.
+
+    It names all types, and so matches no other mental model.
+    """
+    return recall_request(
+        model.bank_id,
+        model.source_query or model.name,
+        max_tokens=max_tokens,
+        budget=budget,
+        types=MemoryType,
+        tags=model.tags,
+    )
+
+
+def _newer(near: Sequence[Recalled], model: MentalModel) -> Iterator[str]:
+    """Yield newer memories that its source query finds by their words or meaning.
+
+    A small bank returns all its memories for any question, so being recalled is not enough.
+    """
+    if model.source_query is None:
+        return
+    for item in near:
+        if _is_news(item.memory, model) and any(
+            arm is Arm.KEYWORD or (arm is Arm.SEMANTIC and score >= LIKENESS)
+            for arm, _, score, _ in item.arms
+        ):
+            yield item.id

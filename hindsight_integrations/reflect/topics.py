@@ -1,42 +1,74 @@
-"""What a text states, sentence by sentence, and what each sentence may be about.
+"""Statements of a text, sentence by sentence, and the topics that each is about.
 
-No parser is run: a topic is a name the memory mentions, two content words side by side ("seat
-map"), or a noun by its place, after an article or a preposition ("the launch", "by the window").
-Two sentences speak of one matter if they share a topic and their memories are alike.
+A topic is a name that the memory mentions, or a definite noun phrase ("the seat map", "my
+thesis"). Which it is the grammar of the sentence decides: headings, fragments, measurements and
+greetings have no verb with a subject, and so no topic.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
-from itertools import pairwise
 
-from hindsight_integrations.language.lexemes import lexemes
-from hindsight_integrations.language.sentences import sentence_ends
-from hindsight_integrations.naming import entity_norm
-from hindsight_integrations.reflect import vocabulary
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.name_matching import is_given_name
+from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
+from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.claim_model import Claims
+from hindsight_integrations.reflect.claims import bare_sentence, read_claims
+
+_TABLE = table("reflection")["topics"]
+_PLAIN = frozenset(_TABLE["plain"].split())
+_TIMES = word_sets("changes")["time_words"]
+_TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
+_YOU = re.compile(r"\W*(?:[\w'’]+\W+){0,3}you\b|\byour(?:s|self)?\b", re.IGNORECASE)
+_COURTESY = re.compile(_TABLE["courtesy"], re.VERBOSE | re.IGNORECASE)
+
+LONGEST_QUOTE = 180
+"""Most characters of a sentence that is quoted whole."""
+_FEWEST_TERMS = 2
+_FEWEST_WORDS = 3
+_FEWEST_EXCLAIMED = 5
+_ASIDE = re.compile(r"\[[^\]]*\]")
+_UNSPACED = re.compile(r"[\u3005-\u30ff\u31f0-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f]+")
+_END_OF_SENTENCE = " \t\r\n"
+_DEFINITE = frozenset("the this that these those".split())
+_MINE = frozenset("my our".split())
+
+
+def alternatives(lines: str) -> str:
+    """Return a regular expression that matches any of the lines, as the word tables have them."""
+    return lines.strip().replace("\n", "|")
 
 
 class Grade(IntEnum):
-    """How much it tells that two sentences share a topic."""
+    """Weight of a topic that two sentences share."""
 
-    WORD = 0
-    """A content word; with a common subject it can make a matter."""
     NOUN = 1
-    NAME = 2
-    PHRASE = 3
+    """A noun alone, as in "the boiler": it needs more statements than the others."""
+    OWN = 2
+    """A noun with its owner, as in "my thesis"."""
+    NAME = 3
+    PHRASE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a sentence may be about: `key` is equal for all its spellings."""
+    """Subject of a sentence: `key` is equal for all its spellings, and names whose it is."""
 
     key: str
     surface: str
     grade: Grade
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """Lexemes of the topic itself."""
+        return frozenset(lexemes(self.surface))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,73 +76,56 @@ class Statement:
     """A sentence that states something.
 
     Attributes:
-        text: part of the memory's text, to the letter.
+        text: verbatim part of the memory's text.
         topics: by key.
         terms: its lexemes.
+        claims: what it says is so, or has changed.
     """
 
     text: str
     topics: Mapping[str, Topic]
     terms: frozenset[str]
-
-    def speaks_of(self, key: str) -> bool:
-        """Whether it has the topic, or for other than a name, at least its words."""
-        return key in self.topics or (
-            not key.startswith("@") and all(part in self.terms for part in key.split())
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
-    text: str
-    start: int
-    end: int
-    lexeme: str | None
-    is_plain: bool = False
-
-
-LONGEST_QUOTE = 180
-"""Characters of a sentence that is quoted whole."""
-_FEWEST_TERMS = 2
-_FEWEST_WORDS = 3
-_FEWEST_EXCLAIMED = 5
-_SHORTEST_TERM = 3
-
-_WORD = re.compile(r"[^\W_]+(?:[-.'’@/][^\W_]+)*")
-_LIKE_A_VERB = "ed"
-_LIKE_AN_ADJECTIVE = ("ful", "ous", "less", "able", "ible", "ive")
-_ASIDE = re.compile(r"\[[^\]]*\]")
-_UNSPACED = re.compile(r"[\u3005-\u30ff\u31f0-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f]+")
-_UNSPACED_PHRASE = 4
-"""Characters in a row, in a script without spaces, that are as telling as a phrase."""
-_END_OF_SENTENCE = " \t\r\n"
+    claims: Claims = field(default_factory=Claims)
 
 
 @lru_cache(maxsize=8192)
-def statements(text: str, names: tuple[str, ...] = ()) -> tuple[Statement, ...]:
-    """The sentences of a text that state something, in order.
+def statements(
+    text: str,
+    names: tuple[str, ...] = (),
+    speaker: str | None = None,
+    people: frozenset[str] = frozenset(),
+) -> tuple[Statement, ...]:
+    """Return the sentences of a text that state something, in order.
 
-    Left out are questions, courtesies, what stands in square brackets, and what has fewer than
-    two content words.
+    Left out are questions, courtesies, text in square brackets, and sentences with fewer than two
+    content words.
 
     Args:
         text: of a memory.
         names: of the entities it mentions.
+        speaker: who said it.
+        people: those of the names that are people's, who are no topics.
     """
-    return tuple(_statements(text, names))
+    return tuple(_statements(text, names, speaker, people))
 
 
-def _statements(text: str, names: Sequence[str]) -> Iterator[Statement]:
+def _statements(
+    text: str, names: Sequence[str], speaker: str | None, people: Set[str]
+) -> Iterator[Statement]:
+    things = [name for name in names if name not in people]
     start = 0
     asides = [match.span() for match in _ASIDE.finditer(text)]
+    known = {entity_norm(name): entity_norm(name) for name in names if _is_name(name)}
     for end in sentence_ends(text):
         for first, last in _outside(start, end, asides):
             sentence = text[first:last].strip(_END_OF_SENTENCE)
-            if sentence and not says_nothing(sentence):
-                terms = frozenset(lexemes(sentence))
-                if len(terms) >= _FEWEST_TERMS:
-                    topics = {topic.key: topic for topic in _topics(sentence, names)}
-                    yield Statement(sentence, topics, terms)
+            terms = frozenset(lexemes(sentence))
+            if not sentence or says_nothing(sentence) or not terms:
+                continue
+            claims = read_claims(sentence, known, speaker)
+            if claims.is_clause or (len(terms) >= _FEWEST_TERMS and not _is_short(sentence)):
+                topics = _topics(sentence, things, speaker) if claims.is_clause else ()
+                yield Statement(sentence, {topic.key: topic for topic in topics}, terms, claims)
         start = end
 
 
@@ -123,95 +138,114 @@ def _outside(start: int, end: int, asides: Sequence[tuple[int, int]]) -> Iterato
 
 
 def says_nothing(sentence: str) -> bool:
-    """Whether it is a question, a courtesy, or too short to state anything."""
+    """Return True for a question, a courtesy or a short exclamation."""
     ending = sentence.rstrip("\"'”’)» ")[-1:]
-    words = len(sentence.split())
-    exclaimed = ending in "!！" and words < _FEWEST_EXCLAIMED
-    short = words < _FEWEST_WORDS and not _UNSPACED.search(sentence)
-    return ending in "?？؟" or exclaimed or short or bool(vocabulary.COURTESY.match(sentence))
+    exclaimed = ending in "!！" and len(sentence.split()) < _FEWEST_EXCLAIMED
+    return ending in "?？؟" or exclaimed or bool(_COURTESY.match(sentence))
 
 
-def _topics(sentence: str, names: Sequence[str]) -> Iterator[Topic]:
-    """Words first, then nouns, so that the best grade of a key stays."""
-    words = [_word(match) for match in _WORD.finditer(sentence)]
-    own = [] if vocabulary.YOU.search(sentence) else words
-    for word in own:
-        if word.lexeme and word.text.casefold() not in vocabulary.VERBS:
-            yield Topic(word.lexeme, word.text, Grade.WORD)
-    for place in range(len(own)):
-        if place and words[place - 1].text.casefold() in vocabulary.LEADS:
-            noun = _noun(sentence, words[place:])
-            if noun is not None and noun.lexeme is not None:
-                yield Topic(noun.lexeme, noun.text, Grade.NOUN)
-    for left, right in pairwise(words):
-        beside = sentence[left.end : right.start] == " "
-        is_name = left.text[0].isupper() and right.text[0].isupper()
-        is_clause = _is_verb(right) or left.text.casefold() in vocabulary.VERBS
-        if left.lexeme and right.lexeme and beside and not (is_name or is_clause):
-            surface = sentence[left.start : right.end]
-            yield Topic(f"{left.lexeme} {right.lexeme}", surface, Grade.PHRASE)
-    for run in _UNSPACED.findall(sentence):
-        for start in range(len(run) - _UNSPACED_PHRASE + 1):
-            part = run[start : start + _UNSPACED_PHRASE]
-            yield Topic(part, part, Grade.PHRASE)
-    yield from _named(sentence, names)
+def _is_short(sentence: str) -> bool:
+    """Return True for too few words to state anything, in a script that parts them."""
+    return len(sentence.split()) < _FEWEST_WORDS and not _UNSPACED.search(sentence)
 
 
-def _noun(sentence: str, words: Sequence[_Word]) -> _Word | None:
-    """The last of the content words that stand side by side: "the old stone pier" is a pier.
-
-    Or the one before it, if the last looks like a verb ("the scanners arrived").
-    """
-    run: list[_Word] = []
-    for word in words:
-        if run and sentence[run[-1].end : word.start] != " ":
-            break
-        if word.lexeme is not None:
-            run.append(word)
-        elif run or not word.is_plain:
-            break
-    return run[-2] if len(run) > 1 and _is_verb(run[-1]) else run[-1] if run else None
+def _topics(text: str, names: Sequence[str], speaker: str | None) -> Iterator[Topic]:
+    if _YOU.search(text) or (speaker is None and text[-1].isalnum()):
+        return  # it addresses somebody, or is a heading
+    sentence = parse(bare_sentence(text))
+    for word in sentence.words:
+        if word.tag in ("NN", "NNS", "NNP", "NNPS") and word.dep != "compound":
+            yield from _noun_phrase(sentence, word, speaker)
+    yield from _named(sentence, names, speaker)
 
 
-def _is_verb(word: _Word) -> bool:
-    return word.text.endswith(_LIKE_A_VERB) or word.text.casefold() in vocabulary.VERBS
+def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterator[Topic]:
+    """Yield the topic of a definite noun with its modifiers; none of a general one."""
+    determiner = sentence.child(word, "det", "poss")
+    definite = determiner is not None and determiner.lower in _DEFINITE | _MINE
+    if not definite or determiner is None or _is_plain(word):
+        return
+    parts = [
+        each
+        for each in sentence.children(word, "compound", "amod", "nmod")
+        if each.tag[:2] in ("NN", "JJ", "VB") and not _is_plain(each)
+        and each.tag not in ("JJR", "JJS", "VBN", "VBD") and each.index < word.index
+    ]  # fmt: skip
+    if parts and parts[-1].index + 1 != word.index:
+        return
+    parts = [*parts, word]
+    surface = sentence.text[parts[0].start : word.start + len(word.text)]
+    mine = f"i|{speaker or ''}" if determiner.lower in _MINE else ""
+    grade = Grade.PHRASE if len(parts) > 1 else Grade.OWN if mine else Grade.NOUN
+    lemmas = " ".join(sorted(lexemes(surface)))
+    if lemmas:
+        yield Topic(f"{mine}>{lemmas}", surface, grade)
 
 
-def _word(match: re.Match[str]) -> _Word:
-    text = match.group()
-    lexeme = next(iter(lexemes(text)), None)
-    plain = (
-        re.sub(r"['’]s$", "", text.casefold()) in vocabulary.PLAIN
-        or lexeme in vocabulary.PLAIN
-        or text.endswith(_LIKE_AN_ADJECTIVE)
+def _is_plain(word: Word) -> bool:
+    """Return True for a word too general to tell one matter from another."""
+    return (
+        word.lower in _PLAIN
+        or word.lemma in _PLAIN
+        or word.lemma in _TIMES
+        or not any(map(str.isalpha, word.text))
+        or not lexemes(word.text)
     )
-    if lexeme is None or plain or _is_slight(lexeme):
-        return _Word(text, *match.span(), None, plain)
-    return _Word(text, *match.span(), lexeme)
 
 
-def _is_slight(lexeme: str) -> bool:
-    """Whether it is a number, or too short to be a word of its own."""
-    return lexeme.isdigit() or len(lexeme) < _SHORTEST_TERM or bool(_UNSPACED.match(lexeme))
+def _named(sentence: Sentence, names: Sequence[str], speaker: str | None) -> Iterator[Topic]:
+    """Yield the names of things that the sentence says something of, each with its holder.
 
-
-def _named(sentence: str, names: Sequence[str]) -> Iterator[Topic]:
-    """The names that stand in the sentence, but for those it only calls upon ("Maya, look")."""
+    A person is no topic: very different things are said of one.
+    """
+    holder = _holder(sentence, speaker)
     for name in names:
-        if not is_name(name):
+        match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence.text, re.IGNORECASE)
+        if (
+            match is None
+            or not _is_name(name)
+            or _is_person(name)
+            or _is_addressed(sentence.text, match)
+        ):
             continue
-        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE):
-            before, after = sentence[: match.start()].rstrip(), sentence[match.end() :].lstrip()
-            called = after[:1] in (",", "!") and (not before or before[-1] in ",!")
-            called = called or (before[-1:] == "," and not after.strip(".!…🙏😊 "))
-            if not called:
-                yield Topic(f"@{entity_norm(name)}", match.group(), Grade.NAME)
-                break
+        words = [w for w in sentence.words if match.start() <= w.start < match.end()]
+        if not any(word.tag.startswith("NN") for word in words):
+            continue
+        norm = entity_norm(name)
+        if holder == f"@{norm}" and not any(map(str.isdigit, name)):
+            continue  # it is whom the sentence is about: a person, for all that is certain
+        own = "" if holder == f"@{norm}" else holder
+        yield Topic(f"{own}>@{norm}", match.group(), Grade.NAME)
 
 
-@lru_cache(maxsize=8192)
-def is_name(name: str) -> bool:
-    """Whether it may be one: a tagger takes "Alice loves React" for one, too."""
-    small = [word for word in name.split() if word.islower() and word.isalpha()]
-    sentence = any(word in vocabulary.VERBS or word in vocabulary.PLAIN for word in small)
-    return not sentence and entity_norm(name) not in vocabulary.PLAIN
+def _holder(sentence: Sentence, speaker: str | None) -> str:
+    """Return whose statement it is: the speaker's, or that of the person it begins with."""
+    if speaker is not None:
+        return f"i|{speaker}"
+    subject = next((word for word in sentence.words if word.dep == "nsubj"), None)
+    if subject is None or not subject.text[:1].isupper():
+        return ""
+    if subject.lower in ("i", "we"):
+        return "i|"
+    if sentence.child(subject, "det"):
+        return ""
+    parts = [w.text for w in sentence.subtree(subject, frozenset({"prep", "relcl", "appos"}))]
+    return f"@{entity_norm(' '.join(parts))}"
+
+
+def _is_name(name: str) -> bool:
+    """Return True if it may be a name: a tagger also takes "Alice loves React" for one."""
+    words = [word for word in name.split() if word.isalpha()]
+    return not any(word.islower() for word in words) or len(words) == 1
+
+
+def _is_person(name: str) -> bool:
+    words = [word.casefold().rstrip(".") for word in name.split()]
+    return is_given_name(words[0]) or words[0] in _TITLES
+
+
+def _is_addressed(text: str, match: re.Match[str]) -> bool:
+    """Return True for a name that is only called ("Maya, look")."""
+    before, after = text[: match.start()].rstrip(), text[match.end() :].lstrip()
+    called = after[:1] in (",", "!") and (not before or before[-1] in ",!")
+    return called or (before[-1:] == "," and not after.strip(".!…🙏😊 "))

@@ -1,4 +1,4 @@
-"""Reflecting in the background: one thread an engine, for as long as there is work for it."""
+"""Background consolidation: one thread for each engine, while there is work for it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import time
 from collections.abc import Callable, Iterator
 
 from hindsight_integrations.errors import HindsightError, NotFoundError
-from hindsight_integrations.reflect.consolidate import Consolidation
+from hindsight_integrations.reflect.consolidation import Consolidation
 
 log = logging.getLogger("hindsight_integrations")
 
 LATEST = 30.0
-"""Seconds after which a bank is reflected on even while it is still being written to."""
+"""Seconds after which a bank is consolidated even while it is still being written to."""
 
 LONGEST_PAUSE = 1.0
-"""Seconds. After each batch the worker rests for as long as that took, up to this."""
+"""Longest pause in seconds; after each batch the worker pauses for as long as that took."""
 
 
 class Worker:
     """Runs consolidations one after another in a thread of its own.
 
-    Nothing it does is seen by whoever woke it: an error is logged, and kept for `state`.
+    No error reaches the caller of `wake`: it is logged, and kept for `state`.
 
     Args:
-        work: reflects on a bank, a batch at each step.
-        delay: seconds of quiet, after it was last woken for any bank, before it begins: what is
-            being retained has the processor to itself.
-        patience: seconds without work after which the thread ends, so that an engine nobody
-            closed is not kept alive by it; the next call to `wake` starts another.
+        work: consolidates a bank, a batch at each step.
+        delay: seconds after the last `wake` for any bank before it begins, so that retaining has
+            the processor to itself.
+        patience: seconds without work after which the thread ends, so that it keeps no unclosed
+            engine alive; the next call to `wake` starts another.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Worker:
         self._fault: str | None = None
 
     def wake(self, bank_id: str) -> None:
-        """There is something to reflect on in this bank; returns at once."""
+        """Schedule a bank for consolidation; returns at once."""
         now = time.monotonic()
         with self._changed:
             if self._closed:
@@ -67,7 +67,7 @@ class Worker:
             self._changed.notify_all()
 
     def wait_idle(self, timeout: float | None = None) -> bool:
-        """Have it work without rest until nothing is left; False if the time was too short."""
+        """Process all pending banks without throttling; return False on timeout."""
         with self._changed:
             self._waiters += 1
             self._changed.notify_all()
@@ -77,7 +77,7 @@ class Worker:
                 self._waiters -= 1
 
     def state(self) -> tuple[bool, str]:
-        """Whether all went well of late, and in words."""
+        """Return whether the last consolidation succeeded, and the state in words."""
         with self._changed:
             if self._fault is not None:
                 return False, self._fault
@@ -85,10 +85,10 @@ class Worker:
             return True, f"banks to reflect on: {waiting}" if waiting else "nothing is waiting"
 
     def close(self, *, finish: bool = True) -> None:
-        """Finish what is waiting, and stop; calling it twice is harmless.
+        """Consolidate all pending banks, and stop. A second call does nothing.
 
         Args:
-            finish: if not, stop after the batch at hand. The graph knows what still waits.
+            finish: if False, stop after the current batch; the graph knows what still waits.
         """
         with self._changed:
             self._closed = True
@@ -110,7 +110,7 @@ class Worker:
                     self._changed.notify_all()
 
     def _next(self) -> str | None:
-        """The bank that has been quiet for long enough; None if there is no more to do."""
+        """Wait for a bank that has been quiet for long enough; None if no work is left."""
         with self._changed:
             while True:
                 self._changed.wait_for(lambda: self._woken or self._closed, self._patience)
@@ -149,7 +149,7 @@ class Worker:
             self._fault = f"bank {bank_id!r}: {failures[-1]}" if failures else None
 
     def _rest(self, seconds: float) -> None:
-        """Leave the processor to others for as long as the last batch had it."""
+        """Pause for as long as the last batch took, unless somebody waits."""
         with self._changed:
             if not self._hurried():
                 self._changed.wait_for(self._hurried, min(seconds, LONGEST_PAUSE))

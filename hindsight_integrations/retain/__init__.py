@@ -1,1 +1,1 @@
-"""From text to stored memories: chunk, extract, resolve, link, store."""
+"""Turn texts into stored memories: chunk, extract, resolve entities, link, store."""

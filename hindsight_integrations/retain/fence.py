@@ -1,4 +1,4 @@
-"""Marks recalled text in a prompt, so that it is never retained as if the user had said it."""
+"""Mark recalled text in a prompt, so that it is never retained as the user's own."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _MARKER = re.compile(f"{FENCE_START}|{FENCE_END}", re.IGNORECASE)
 
 
 def fence(text: str) -> str:
-    """`text` between the markers; markers within it are defused, so that it cannot break out."""
+    """Return the text between the markers; markers within it are escaped."""
     inner = _MARKER.sub(lambda marker: marker[0].replace("<", "‹"), text)
     return f"{FENCE_START}\n{inner}\n{FENCE_END}"
 
 
 def strip_fenced(text: str) -> str:
-    """`text` without what is fenced in it; unchanged if nothing is.
+    """Return the text without its fenced parts; unchanged if there are none.
 
-    Fences may nest. One that never ends reaches to the end of the text: it is better to lose a
-    few words than to remember our own. An end without a start is dropped by itself.
+    Fences may nest. One that never ends reaches to the end of the text: losing a few words is
+    better than remembering recalled ones. An end without a start is removed alone.
     """
     depth = position = 0
     kept: list[str] = []

@@ -1,67 +1,92 @@
-"""One retain, from submission to stored memories.
+"""Retain: texts in one transaction, many items in batches, or a memory that is ready made.
 
-diff against what is stored -> extract facts -> encode -> (lock) resolve entities -> fold
-repetitions -> link -> one graph transaction -> vector index
-
-Extraction and encoding, the slow part, run outside the bank's lock. If by then a document is
-another than the one it was compared with, whoever changed it, the store refuses the transaction.
-Then it is compared anew, under the lock, and the models read only what they have not read yet.
+In `retain_many` each batch is one transaction, and a failing item fails alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 
-from hindsight_integrations.errors import ConflictError, HindsightError, NotFoundError, StoreError
-from hindsight_integrations.model import Document, Link, Memory, TimeSpan, utc_now
-from hindsight_integrations.naming import new_id
-from hindsight_integrations.results import RetainResult, Skipped, SkipReason
-from hindsight_integrations.retain import fold, link
-from hindsight_integrations.retain.draft import (
-    Draft,
-    Readings,
-    RetainParts,
-    Statement,
-    new_chunks,
-    read_draft,
-    read_pieces,
-    renewed,
-    statements_of,
-    unread,
+from hindsight_integrations import validation
+from hindsight_integrations.errors import (
+    ConflictError,
+    HindsightError,
+    InvalidInputError,
+    NotFoundError,
+    StoreError,
 )
-from hindsight_integrations.retain.enrich import record_of
-from hindsight_integrations.retain.ports import Mention
-from hindsight_integrations.retain.request import Stamp, Submission, digest
-from hindsight_integrations.retain.resolve import Resolver
-from hindsight_integrations.storage.attempts import attempts
-from hindsight_integrations.storage.paging import every_memory
-from hindsight_integrations.storage.ports import GraphStore
-from hindsight_integrations.storage.requests import (
+from hindsight_integrations.models import (
+    Document,
+    Entity,
+    Link,
+    Memory,
+    MemoryType,
+    TimeSpan,
+    as_datetime,
+    utc_now,
+)
+from hindsight_integrations.nlp.embeddings import checked
+from hindsight_integrations.normalization import new_id
+from hindsight_integrations.results import Failed, RetainResult, Skipped, SkipReason
+from hindsight_integrations.retain import caller_ids, deduplication
+from hindsight_integrations.retain import links as linking
+from hindsight_integrations.retain.causes import REACH, Told, causes
+from hindsight_integrations.retain.document_diff import (
+    DocumentDiff,
+    FactsByChunk,
+    RetainDependencies,
+    Statement,
+    diff_document,
+    extract_facts,
+    new_chunks,
+    new_statements,
+    pending_chunks,
+    refresh,
+)
+from hindsight_integrations.retain.enrichment import indexed_of, record_of
+from hindsight_integrations.retain.entity_resolution import Resolver
+from hindsight_integrations.retain.extraction import Mention
+from hindsight_integrations.retain.replay import as_continuation
+from hindsight_integrations.retain.request import Item, Submission, digest, text_submission
+from hindsight_integrations.retain.speakers import is_agent
+from hindsight_integrations.stores.base import (
     ChangeSet,
     EntityNames,
-    Mark,
+    GraphStore,
     MemoryFilter,
     MemoryRecord,
+    QueueCheckpoint,
     StoredBank,
+    Vector,
 )
-from hindsight_integrations.storage.values import DRAWN
+from hindsight_integrations.stores.common import attempts, every_memory
 
 _AROUND = 200
-"""Earlier memories looked at for temporal links."""
+"""Most earlier memories considered for temporal links."""
+
+_GIVEN = MemoryFilter(now=None, include_invalid=True, derived=False)
+"""All memories that were given, not derived; nothing has expired at that time."""
+
+Progress = Callable[[int, int | None], None]
+
+_ITEM_FIELDS = frozenset(field.name for field in fields(Item))
 
 
 def retain(
-    parts: RetainParts,
+    deps: RetainDependencies,
     bank: StoredBank,
     submissions: Sequence[Submission],
-    mark: Mark | None = None,
+    mark: QueueCheckpoint | None = None,
 ) -> RetainResult:
-    """Store the submissions in one transaction; no two of them name the same document.
+    """Store the submissions, each of another document, in one transaction.
 
-    With a `mark` the transaction notes that this was done, even if it changes nothing else.
+    With a `mark` the transaction records that this was done, even if it changes nothing else.
 
     Raises:
         ExtractionError: the extractor failed; nothing was stored.
@@ -69,88 +94,92 @@ def retain(
         StoreError: the graph could not be written; nothing was stored.
     """
     bank_id = bank.bank.id
-    drafts = [read_draft(parts, bank_id, submission) for submission in submissions]
-    readings: Readings = {}
-    overtaken: HindsightError | None = None
+    given = [as_continuation(deps.graph, bank_id, submission) for submission in submissions]
+    diffs = [diff_document(deps, bank_id, submission) for submission in given]
+    facts: FactsByChunk = {}
+    conflict: HindsightError | None = None
     for attempt in attempts():
-        readings |= read_pieces(parts, bank_id, drafts, unread(drafts, readings))
-        with parts.lock(bank.key):
+        facts |= extract_facts(deps, bank_id, diffs, pending_chunks(diffs, facts))
+        with deps.lock(bank.key):
             if attempt > 1:
-                drafts = [renewed(parts, bank_id, draft) for draft in drafts]
+                diffs = [refresh(deps, bank_id, diff) for diff in diffs]
             try:
-                if not unread(drafts, readings):
-                    result = _store(parts, bank, drafts, readings, mark)
+                if not pending_chunks(diffs, facts):
+                    result = _store(deps, bank, diffs, facts, mark)
                     break
             except (ConflictError, NotFoundError) as error:
-                overtaken = error
+                conflict = error
     else:
         raise StoreError(
-            f"another writer kept changing what this one builds on ({overtaken}); retain it again, "
+            f"another writer kept changing what this one builds on ({conflict}); retain it again, "
             "or have one writer a document"
-        ) from overtaken
-    parts.flush()
+        ) from conflict
+    deps.flush()
     return result
 
 
 def _store(
-    parts: RetainParts,
+    deps: RetainDependencies,
     bank: StoredBank,
-    drafts: Sequence[Draft],
-    readings: Readings,
-    mark: Mark | None,
+    diffs: Sequence[DocumentDiff],
+    facts: FactsByChunk,
+    mark: QueueCheckpoint | None,
 ) -> RetainResult:
-    """Resolve, fold, link and commit; under the bank's lock."""
+    """Resolve entities, fold repetitions, link and commit; under the bank's lock."""
     bank_id = bank.bank.id
     now = utc_now()
-    there = parts.graph.get_bank(bank_id)
-    statements = [statements_of(n, draft, readings) for n, draft in enumerate(drafts)]
+    current = deps.graph.get_bank(bank_id)
+    agent = (current or bank).bank.name
+    statements = [new_statements(n, diff, facts) for n, diff in enumerate(diffs)]
     flat = [statement for group in statements for statement in group]
-    resolution = Resolver(parts.graph, bank_id, parts.settings.entity_match).resolve(
-        [[*_given(s.stamp), *s.fact.mentions] for s in flat],
+    resolution = Resolver(deps.graph, bank_id, deps.settings.entity_match).resolve(
+        [[*map(Mention, s.stamp.entities), *s.fact.mentions] for s in flat],
         [s.source.mentioned_at for s in flat],
         [s.fact.text for s in flat],
     )
-    entities = dict(resolution.names)
     records = [
-        _record(bank_id, statement, ids, [entities[e] for e in ids], now)
+        _record(bank_id, statement, ids, [resolution.names[e] for e in ids], agent, now)
         for statement, ids in zip(flat, resolution.entity_ids, strict=True)
     ]
-    removed = [c.id for draft in drafts for c in draft.plan.removed]
-    leaving = _leaving(parts.graph, bank_id, drafts, set(removed))
-    nearest = _nearest(parts, bank, records)
-    folded = fold.fold(
-        records, nearest, parts.graph, bank_id, leaving, parts.settings.duplicate_similarity
+    removed = [c.id for diff in diffs for c in diff.plan.removed]
+    leaving = _leaving(deps.graph, bank_id, diffs, set(removed))
+    nearest = _nearest(deps, bank, records)
+    given = [statement.fact.id is not None for statement in flat]
+    placed = caller_ids.place(
+        records, given, nearest, deps.graph, bank_id, leaving, deps.settings.duplicate_similarity
     )
-    links = _links(parts, bank_id, flat, folded, nearest)
-    mentioned = {entity_id for record in folded.records for entity_id in record.entity_ids}
-    gone = parts.graph.apply(
+    folded = placed.folded
+    links = _links(deps, bank_id, flat, folded, nearest)
+    links += _causal_links(diffs, statements, folded)
+    written = (*folded.records, *placed.replaced)
+    mentioned = {entity_id for record in written for entity_id in record.entity_ids}
+    gone = deps.graph.apply(
         ChangeSet(
             bank_id=bank_id,
-            expected=tuple(draft.expected for draft in drafts),
-            # What says the same may have been corrected meanwhile; new memories do not care.
-            edition=there.edition if there and folded.sources else None,
+            expected=tuple(diff.expected for diff in diffs),
+            # A memory that gains a source may have been corrected meanwhile.
+            version=current.version if current and (folded.sources or placed.replaced) else None,
             remove_chunks=tuple(removed),
-            documents=tuple(_document(bank_id, draft, now) for draft in drafts),
-            chunks=tuple(c for draft in drafts for c in new_chunks(draft)),
+            documents=tuple(_document(bank_id, diff, now) for diff in diffs),
+            chunks=tuple(c for diff in diffs for c in new_chunks(diff)),
             entities=tuple(e for e in resolution.created if e.id in mentioned),
-            names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.learnt),
+            names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.renamed),
             memories=folded.records,
+            replaced=placed.replaced,
+            history=placed.history,
             sources=folded.sources,
             links=tuple(links),
-            mark=mark,
+            checkpoint=mark,
         )
     )
     return RetainResult(
         bank_id=bank_id,
-        stored=tuple(record.memory for record in folded.records),
-        skipped=tuple(_skips(drafts, statements, folded)),
+        stored=tuple(record.memory for record in written),
+        skipped=tuple(_skips(diffs, statements, facts, placed)),
+        replaced=tuple(record.memory.id for record in placed.replaced),
         removed=gone,
-        document_ids=tuple(draft.submission.document_id for draft in drafts),
+        document_ids=tuple(diff.submission.document_id for diff in diffs),
     )
-
-
-def _given(stamp: Stamp) -> list[Mention]:
-    return [Mention(name) for name in stamp.entities]
 
 
 def _record(
@@ -158,42 +187,51 @@ def _record(
     statement: Statement,
     entity_ids: Sequence[str],
     names: Sequence[str],
+    agent: str,
     now: datetime,
 ) -> MemoryRecord:
-    fact, turn, stamp = statement.fact, statement.piece.turn, statement.stamp
+    fact, turn, stamp = statement.fact, statement.chunk.turn, statement.stamp
     confidence = stamp.confidence if stamp.confidence is not None else fact.confidence
     memory = Memory(
-        id=new_id("m-"),
+        id=fact.id or new_id("m-"),
         bank_id=bank_id,
         text=fact.text,
-        type=stamp.type or fact.type,
+        type=stamp.type or _type(statement, agent),
         occurred=fact.occurred,
         mentioned_at=turn.mentioned_at,
         speaker=turn.speaker,
         context=stamp.context,
         entities=tuple(names),
         tags=stamp.tags,
-        metadata={**stamp.metadata, **turn.metadata},
+        metadata=validation.metadata({**stamp.metadata, **turn.metadata, **fact.metadata}),
         confidence=confidence,
         scope=stamp.scope,
         sources=(statement.source,),
         created_at=now,
         updated_at=now,
         expires_at=stamp.expires_at,
+        kind=fact.kind,
     )
     return record_of(memory, statement.indexed, statement.encoded, entity_ids)
 
 
+def _type(statement: Statement, agent: str) -> MemoryType:
+    """Return the type of a fact: what the agent says is its experience, not one of the world."""
+    own = is_agent(statement.chunk.turn.speaker, agent, statement.speakers)
+    world = statement.fact.type is MemoryType.WORLD
+    return MemoryType.EXPERIENCE if own and world else statement.fact.type
+
+
 def _leaving(
-    graph: GraphStore, bank_id: str, drafts: Sequence[Draft], removed: set[str]
+    graph: GraphStore, bank_id: str, diffs: Sequence[DocumentDiff], removed: set[str]
 ) -> set[str]:
-    """Memories that go with the removed chunks: nothing may be folded into them."""
+    """Return the memories that go with the removed chunks: nothing may be folded into them."""
     leaving: set[str] = set()
-    for draft in drafts:
-        if not draft.plan.removed:
+    for diff in diffs:
+        if not diff.plan.removed:
             continue
         filter = MemoryFilter(
-            now=utc_now(), document_id=draft.submission.document_id, include_invalid=True
+            now=utc_now(), document_id=diff.submission.document_id, include_invalid=True
         )
         leaving |= {
             memory.id
@@ -204,31 +242,35 @@ def _leaving(
 
 
 def _nearest(
-    parts: RetainParts, bank: StoredBank, records: Sequence[MemoryRecord]
+    deps: RetainDependencies, bank: StoredBank, records: Sequence[MemoryRecord]
 ) -> list[list[tuple[str, float]]]:
+    """Return for each record the stored memories nearest to it, with their cosine."""
     if not records:
         return []
     vectors = np.stack([record.vector for record in records])
-    found = parts.index.query_many(bank.key, vectors, max(1, parts.settings.semantic_links))
-    # Were conclusions among them, links would depend on whether one was drawn by now.
-    return [[each for each in near if not each[0].startswith(DRAWN)] for near in found]
+    hits = deps.index.query_many(bank.key, vectors, max(1, deps.settings.semantic_links))
+    # With conclusions among them, links would depend on when the background worker ran.
+    ids = list(dict.fromkeys(id for row in hits for id, _ in row))
+    given = deps.graph.filter_ids(bank.bank.id, ids, _GIVEN)
+    return [[hit for hit in row if hit[0] in given] for row in hits]
 
 
 def _links(
-    parts: RetainParts,
+    deps: RetainDependencies,
     bank_id: str,
     statements: Sequence[Statement],
-    folded: fold.Folded,
+    folded: deduplication.Folded,
     nearest: Sequence[Sequence[tuple[str, float]]],
 ) -> list[Link]:
-    settings = parts.settings
+    """Return the links of the new memories."""
+    settings = deps.settings
     fresh = {record.memory.id for record in folded.records}
     rows = [i for i, memory_id in enumerate(folded.ids) if memory_id in fresh]
     rows = list({folded.ids[i]: i for i in reversed(rows)}.values())[::-1]
     links: list[Link] = []
     if rows:
         ids = [folded.ids[i] for i in rows]
-        links += link.semantic_links(
+        links += linking.semantic_links(
             ids,
             np.stack([statements[i].encoded.vector for i in rows]),
             [nearest[i] for i in rows],
@@ -238,61 +280,284 @@ def _links(
         dated = [
             (folded.ids[i], statements[i].source.mentioned_at)
             for i in rows
-            if statements[i].piece.turn.dated
+            if statements[i].chunk.turn.dated
         ]
-        links += link.temporal_links(
+        links += linking.temporal_links(
             dated,
-            _around(parts, bank_id, [moment for _, moment in dated]),
+            _around(deps, bank_id, [timestamp for _, timestamp in dated]),
             limit=settings.temporal_links,
             window=settings.temporal_link_hours,
-        )
-    by_passage: dict[str, list[int]] = {}
-    for i, statement in enumerate(statements):
-        by_passage.setdefault(statement.source.chunk_id or "", []).append(i)
-    for members in by_passage.values():
-        links += link.causal_links(
-            [folded.ids[i] for i in members], [statements[i].fact.causes for i in members]
         )
     return links
 
 
+def _causal_links(
+    diffs: Sequence[DocumentDiff],
+    statements: Sequence[Sequence[Statement]],
+    folded: deduplication.Folded,
+) -> list[Link]:
+    """Return the causal links: those that the extractor gave, and those between neighbours."""
+    ids = iter(folded.ids)
+    links: dict[tuple[str, str], Link] = {}
+    for diff, group in zip(diffs, statements, strict=True):
+        named = [(next(ids), statement) for statement in group]
+        passages: dict[str, list[tuple[str, Sequence[int]]]] = {}
+        for memory_id, one in named:
+            passage = passages.setdefault(one.source.chunk_id or "", [])
+            passage.append((memory_id, one.fact.causes))
+        told = [
+            (memory.id, Told(memory.text, memory.speaker, memory.kind))
+            for memory in diff.latest[-REACH:]
+        ]
+        told += [(memory_id, _told(statement)) for memory_id, statement in named]
+        between = causes([one for _, one in told])
+        passages[""] = [(id, led_to) for (id, _), led_to in zip(told, between, strict=True)]
+        for members in passages.values():
+            drawn = linking.causal_links([id for id, _ in members], [by for _, by in members])
+            links |= {(link.source_id, link.target_id): link for link in drawn}
+    return list(links.values())
+
+
+def _told(statement: Statement) -> Told:
+    return Told(statement.fact.text, statement.chunk.turn.speaker, statement.fact.kind)
+
+
 def _around(
-    parts: RetainParts, bank_id: str, moments: Sequence[datetime]
+    deps: RetainDependencies, bank_id: str, timestamps: Sequence[datetime]
 ) -> list[tuple[str, datetime]]:
-    """Earlier memories said near these moments."""
-    if not moments or not parts.settings.temporal_links:
+    """Return earlier memories said near these times."""
+    if not timestamps or not deps.settings.temporal_links:
         return []
-    reach = timedelta(hours=parts.settings.temporal_link_hours)
-    window = TimeSpan.around(min(moments), max(moments), reach)
-    filter = MemoryFilter(now=utc_now())
-    hits = parts.graph.time_search(bank_id, window, filter, _AROUND)
-    return [(h.memory_id, h.span.start) for h in hits if not h.memory_id.startswith(DRAWN)]
+    reach = timedelta(hours=deps.settings.temporal_link_hours)
+    window = TimeSpan.around(min(timestamps), max(timestamps), reach)
+    filter = MemoryFilter(now=utc_now(), derived=False)
+    hits = deps.graph.time_search(bank_id, window, filter, _AROUND)
+    return [(hit.memory_id, hit.span.start) for hit in hits]
 
 
-def _document(bank_id: str, draft: Draft, now: datetime) -> Document:
-    fingerprint = draft.submission.fingerprint
-    if draft.submission.mode == "append" and draft.stored is not None:
-        fingerprint = digest(draft.stored.fingerprint, fingerprint)
-    created = draft.stored.created_at if draft.stored else now
-    return Document(draft.submission.document_id, bank_id, fingerprint, created, now)
+def _document(bank_id: str, diff: DocumentDiff, now: datetime) -> Document:
+    fingerprint = diff.submission.fingerprint
+    if diff.submission.mode == "append" and diff.stored is not None:
+        fingerprint = digest(diff.stored.fingerprint, fingerprint)
+    created = diff.stored.created_at if diff.stored else now
+    return Document(diff.submission.document_id, bank_id, fingerprint, created, now)
 
 
 def _skips(
-    drafts: Sequence[Draft], statements: Sequence[list[Statement]], folded: fold.Folded
+    diffs: Sequence[DocumentDiff],
+    statements: Sequence[list[Statement]],
+    facts: FactsByChunk,
+    placed: caller_ids.Placed,
 ) -> Iterator[Skipped]:
-    for draft, group in zip(drafts, statements, strict=True):
-        if draft.unchanged and draft.plan.kept:
-            text = " ".join(piece.text for piece in draft.pieces[:3])
+    """Yield what was not stored: unchanged, empty, repeated or not usable."""
+    for number, (diff, group) in enumerate(zip(diffs, statements, strict=True)):
+        rejected = [r for index, _ in diff.plan.added for r in facts[number, index].rejected]
+        yield from rejected
+        if diff.submission.replayed:
+            text = " ".join(turn.text for turn in diff.submission.replayed[:3])
             yield Skipped(text[:80], SkipReason.UNCHANGED)
-        elif not group and draft.plan.added:
-            yield Skipped(draft.pieces[draft.plan.added[0][0]].text[:80], SkipReason.EMPTY)
-        elif not draft.pieces:
+        elif diff.unchanged and diff.plan.kept:
+            text = " ".join(chunk.text for chunk in diff.chunks[:3])
+            yield Skipped(text[:80], SkipReason.UNCHANGED)
+        elif not group and not rejected and diff.plan.added:
+            yield Skipped(diff.chunks[diff.plan.added[0][0]].text[:80], SkipReason.EMPTY)
+        elif not diff.chunks:
             yield Skipped("", SkipReason.EMPTY)
     flat = [statement for group in statements for statement in group]
-    fresh = {record.memory.id: record.memory.text for record in folded.records}
+    fresh = {record.memory.id for record in (*placed.folded.records, *placed.replaced)}
     first: set[str] = set()
-    for statement, memory_id in zip(flat, folded.ids, strict=True):
-        if memory_id in fresh and memory_id not in first:
+    for row, (statement, memory_id) in enumerate(zip(flat, placed.folded.ids, strict=True)):
+        if row in placed.rejected:
+            yield placed.rejected[row]
+        elif memory_id in fresh and memory_id not in first:
             first.add(memory_id)
         else:
             yield Skipped(statement.fact.text[:80], SkipReason.REPEATED, memory_id)
+
+
+def check_many(items: object) -> None:
+    """Raise `InvalidInputError` if `items` is a single item or not iterable."""
+    if isinstance(items, str | Mapping | Item) or not isinstance(items, Iterable):
+        raise InvalidInputError(
+            f"items is a single {type(items).__name__}; give a list of items, or call retain"
+        )
+
+
+def retain_many(
+    deps: RetainDependencies,
+    bank: StoredBank,
+    items: Iterable[Item | Mapping[str, object] | str],
+    progress: bool | Progress | None,
+) -> RetainResult:
+    """Store the items; those that fail are reported, the others are stored."""
+    total = len(items) if isinstance(items, Sequence) else None
+    results: list[RetainResult] = []
+    failed: list[Failed] = []
+    done = 0
+    with _reporting(progress, total) as report:
+        for group in _groups(items, deps, failed):
+            results.append(_store_batch(deps, bank, group))
+            done = group[-1][0] + 1
+            report(done, total)
+    invalid = RetainResult(bank.bank.id, failed=tuple(failed))
+    return RetainResult.merged(bank.bank.id, [*results, invalid])
+
+
+def _groups(
+    items: Iterable[Item | Mapping[str, object] | str],
+    deps: RetainDependencies,
+    failed: list[Failed],
+) -> Iterator[list[tuple[int, Submission]]]:
+    """Yield batches in which no two items are of the same document."""
+    group: list[tuple[int, Submission]] = []
+    documents: set[str] = set()
+    for index, item in enumerate(items):
+        try:
+            submission = text_submission(as_item(item, index), deps.settings.max_content_chars)
+        except HindsightError as error:
+            failed.append(Failed(index, error))
+            continue
+        if len(group) >= deps.settings.batch_size or submission.document_id in documents:
+            yield group
+            group, documents = [], set()
+        group.append((index, submission))
+        documents.add(submission.document_id)
+    if group:
+        yield group
+
+
+def _store_batch(
+    deps: RetainDependencies, bank: StoredBank, group: Sequence[tuple[int, Submission]]
+) -> RetainResult:
+    """Store a batch; if it fails, its halves, down to the item that is at fault."""
+    try:
+        return retain(deps, bank, [submission for _, submission in group])
+    except HindsightError as error:
+        if len(group) == 1:
+            return RetainResult(bank.bank.id, failed=(Failed(group[0][0], error),))
+    middle = len(group) // 2
+    halves = group[:middle], group[middle:]
+    return RetainResult.merged(bank.bank.id, [_store_batch(deps, bank, half) for half in halves])
+
+
+def as_item(given: Item | Mapping[str, object] | str, index: int) -> Item:
+    """Return the `index`th of the items given as an `Item`; raise `InvalidInputError`."""
+    if isinstance(given, Item):
+        return given
+    if isinstance(given, str):
+        return Item(given)
+    if isinstance(given, Mapping):
+        if unknown := sorted(set(given) - _ITEM_FIELDS):
+            raise InvalidInputError(
+                f"items[{index}] has the unknown fields {unknown}; "
+                f"the fields are {sorted(_ITEM_FIELDS)}"
+            )
+        if "content" not in given:
+            raise InvalidInputError(f"items[{index}] has no 'content'; give the text to retain")
+        return Item(**given)  # type: ignore[arg-type]
+    raise InvalidInputError(
+        f"items[{index}] is a {type(given).__name__}; give a text, an Item or a mapping"
+    )
+
+
+@contextmanager
+def _reporting(progress: bool | Progress | None, total: int | None) -> Iterator[Progress]:
+    """Give a function that shows progress: a bar, the caller's own, or none."""
+    if callable(progress):
+        yield progress
+    elif progress:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        columns = ("[progress.description]{task.description}", BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, TimeRemainingColumn()) as bar:
+            task = bar.add_task("Retaining", total=total)
+            yield lambda done, of: bar.update(task, completed=done, total=of)
+    else:
+        yield lambda done, of: None
+
+
+def retain_memory(
+    deps: RetainDependencies,
+    bank: StoredBank,
+    memory: Memory,
+    vector: Vector | Sequence[float] | None,
+) -> RetainResult:
+    """Store a memory under an id that the bank does not have yet, with the vector or a new one.
+
+    Raises:
+        InvalidInputError: a field cannot be used.
+        ConflictError: the bank has a memory of this id.
+        EmbeddingError: the vector cannot be used.
+    """
+    return store_made(deps, bank, made_record(deps, bank, memory, vector))
+
+
+class MadeRecord(NamedTuple):
+    """The record of a ready-made memory, and the entities that it adds to the bank."""
+
+    record: MemoryRecord
+    created: tuple[Entity, ...]
+
+
+def store_made(deps: RetainDependencies, bank: StoredBank, made: MadeRecord) -> RetainResult:
+    """Store a record under an id that the bank does not have yet.
+
+    Raises:
+        ConflictError: the bank has a memory of this id.
+    """
+    with deps.lock(bank.key):
+        deps.graph.apply(ChangeSet(bank.bank.id, entities=made.created, memories=(made.record,)))
+    deps.flush()
+    return RetainResult(bank.bank.id, stored=(made.record.memory,))
+
+
+def made_record(
+    deps: RetainDependencies,
+    bank: StoredBank,
+    memory: Memory,
+    vector: Vector | Sequence[float] | None,
+) -> MadeRecord:
+    """Return the record of a memory, with the vector given or a new one.
+
+    Raises:
+        InvalidInputError: a field cannot be used.
+        EmbeddingError: the vector cannot be used.
+    """
+    bank_id = bank.bank.id
+    memory = _validated(memory, bank_id, deps.settings.max_content_chars)
+    indexed = indexed_of(memory)
+    encoded = deps.encoder.encode([indexed])[0]
+    if vector is not None:
+        embedder = deps.encoder.embedder
+        unit = checked([vector], 1, embedder.dimension, "the caller")[0]
+        encoded = replace(encoded, vector=unit)
+    with deps.lock(bank.key):
+        resolution = Resolver(deps.graph, bank_id, deps.settings.entity_match).resolve(
+            [[Mention(name) for name in memory.entities]], [memory.mentioned_at]
+        )
+    ids = resolution.entity_ids[0]
+    memory = replace(memory, entities=tuple(resolution.names[e] for e in ids))
+    return MadeRecord(record_of(memory, indexed, encoded, ids), resolution.created)
+
+
+def _validated(memory: Memory, bank_id: str, max_chars: int) -> Memory:
+    """Return the memory with all fields checked."""
+    if not isinstance(memory, Memory):
+        raise InvalidInputError(f"memory is {validation.shown(memory)}; give a Memory")
+    return replace(
+        memory,
+        id=validation.label("memory.id", memory.id),
+        bank_id=bank_id,
+        text=validation.content(memory.text, max_chars),
+        type=validation.memory_type(memory.type),
+        mentioned_at=as_datetime(validation.timestamp("memory.mentioned_at", memory.mentioned_at)),
+        speaker=None if memory.speaker is None else validation.label("speaker", memory.speaker),
+        context=None if memory.context is None else validation.text(memory.context, "context"),
+        entities=tuple(validation.label("an entity", name) for name in memory.entities),
+        tags=validation.tags(memory.tags),
+        metadata=validation.metadata(memory.metadata),
+        confidence=validation.confidence(memory.confidence),
+        scope=None if memory.scope is None else validation.label("scope", memory.scope),
+        expires_at=None if memory.expires_at is None else as_datetime(memory.expires_at),
+        derived=False,
+    )

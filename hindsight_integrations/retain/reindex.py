@@ -1,85 +1,302 @@
-"""Indexing memories again, of the same text as when they were retained.
-
-Two things of that text are not stored with a memory: whether the caller gave its time, and which
-question it answered. Its terms tell: they were taken from that text.
-"""
+"""Index stored memories again: one whose text was corrected, or all of a bank."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cache
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
-from hindsight_integrations.language.lexemes import lexemes
-from hindsight_integrations.model import Chunk, Memory
-from hindsight_integrations.retain.draft import RetainParts
-from hindsight_integrations.retain.enrich import Standing, answered_question, indexed_of
-from hindsight_integrations.storage.ports import GraphStore
-from hindsight_integrations.storage.requests import EmbedderStamp, MemoryRecord, Vector
+from hindsight_integrations.models import Entity, Memory
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.retain.document_diff import RetainDependencies
+from hindsight_integrations.retain.enrichment import (
+    IndexContext,
+    index_contexts,
+    indexed_of,
+    preceding_question,
+    record_of,
+)
+from hindsight_integrations.retain.entity_resolution import Resolver
+from hindsight_integrations.retain.extraction import Passage
+from hindsight_integrations.retain.mentions import candidate_names
+from hindsight_integrations.stores.base import (
+    CHUNK,
+    EDITED_NAMES,
+    ENTITY,
+    ENTITY_NAMED,
+    EVERYTHING,
+    MEMORY,
+    MEMORY_ID,
+    MENTIONS,
+    RECORD,
+    ChangeSet,
+    EmbedderStamp,
+    EntityNames,
+    MemoryFilter,
+    MemoryRecord,
+    StagedVector,
+    StoredBank,
+)
+from hindsight_integrations.stores.common import (
+    SCAN_PAGE,
+    every_memory,
+)
+from hindsight_integrations.stores.soundness import (
+    unreadable,
+)
+
+_MOST_MEMORIES = 1 << 31
+"""More memories than a bank has."""
+
+_MOST_MENTIONS = 1000
+"""Mentions up to which the other memories of an entity are read for its names."""
+
+_REPLY = "Yes."
+"""A reply that is short enough to need its question."""
 
 
-def standings(graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord]) -> list[Standing]:
-    """Where each of the memories stood when it was indexed.
+@dataclass(frozen=True, slots=True)
+class CorrectedRecord:
+    """A corrected record, with the entities that are new or have new names."""
 
-    If the question it answers has been taken out of its document, it stands without.
+    record: MemoryRecord
+    created: tuple[Entity, ...] = ()
+    renamed: tuple[Entity, ...] = ()
+
+
+def correct(
+    deps: RetainDependencies, bank_id: str, record: MemoryRecord, memory: Memory
+) -> CorrectedRecord:
+    """Return the record of `memory`, which replaces `record.memory`.
+
+    If the text differs, its times, entities, terms and vectors are computed again.
     """
-
-    @cache
-    def chunks(document_id: str) -> list[Chunk]:
-        return graph.get_chunks(bank_id, document_id)
-
-    def before(memory: Memory) -> Iterator[str]:
-        for source in memory.sources:
-            for chunk in reversed(chunks(source.document_id) if source.document_id else []):
-                if chunk.position < source.position:
-                    yield chunk.text
-
-    return [_standing(record, before(record.memory)) for record in records]
+    if memory.text == record.memory.text:
+        return CorrectedRecord(replace(record, memory=memory))
+    (context,) = index_contexts(deps.graph, bank_id, [record])
+    return _processed(deps, bank_id, memory, context)
 
 
-def _standing(record: MemoryRecord, before: Iterable[str]) -> Standing:
-    """What accounts for the terms of a memory; `before` is what was said, the latest first."""
-    asking = (text for text in before if answered_question(record.memory.text, text))
-    for preceding in chain([None], asking):
-        for dated in (True, False):
-            standing = Standing(dated, preceding)
-            if _terms(record.memory, standing) == record.lexemes:
-                return standing
-    opening = _terms(replace(record.memory, text=""), Standing())
-    return Standing(dated=record.lexemes[: len(opening)] == opening)
+def without_question(
+    deps: RetainDependencies, bank_id: str, leaving: Collection[str]
+) -> Iterator[CorrectedRecord]:
+    """Yield the replies that were indexed with a question of memories about to be forgotten.
+
+    Their times, entities, terms and vectors are computed again without it. A question that other
+    memories of its chunk state stays.
+    """
+    lost: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    forgotten = deps.graph.read(bank_id, MEMORY, sorted(leaving)).values()
+    for source in (source for memory in forgotten for source in memory.sources):
+        if source.document_id and source.chunk_id:
+            lost[source.document_id][source.chunk_id] = ""
+    chunks = deps.graph.read(bank_id, CHUNK, [id for ids in lost.values() for id in ids])
+    for document_id, ids in lost.items():
+        asked = {
+            chunk.text: question
+            for chunk in chunks.values()
+            if chunk.id in ids and (question := preceding_question(_REPLY, chunk.text))
+        }
+        if asked:
+            yield from _reindexed_replies(deps, bank_id, document_id, asked, leaving)
 
 
-def _terms(memory: Memory, standing: Standing) -> tuple[str, ...]:
-    return tuple(lexemes(indexed_of(memory, standing)))
+def _reindexed_replies(
+    deps: RetainDependencies,
+    bank_id: str,
+    document_id: str,
+    asked: Mapping[str, str],
+    leaving: Collection[str],
+) -> Iterator[CorrectedRecord]:
+    """Yield the replies of a document that were indexed with questions, without them.
+
+    Args:
+        deps: what a retain works with.
+        bank_id: the bank.
+        document_id: the document.
+        asked: text of a chunk to the question in it.
+        leaving: ids of the memories about to be forgotten.
+    """
+    filter = MemoryFilter(now=None, document_id=document_id, include_invalid=True)
+    held = [m for m in every_memory(deps.graph, bank_id, filter) if m.id not in leaving]
+    still = {text for text, question in asked.items() if any(question in m.text for m in held)}
+    replies = [m.id for m in held if preceding_question(m.text, next(iter(asked)))]
+    records = list(deps.graph.read(bank_id, RECORD, replies).values())
+    contexts = index_contexts(deps.graph, bank_id, records)
+    for record, context in zip(records, contexts, strict=True):
+        if context.preceding in asked.keys() - still:
+            yield _processed(deps, bank_id, record.memory, context._replace(preceding=None))
+
+
+def names_left(
+    deps: RetainDependencies, bank_id: str, leaving: Collection[str]
+) -> Iterator[EntityNames]:
+    """Yield entities that lose names with memories about to be forgotten, with those they keep.
+
+    A name goes that stands in a forgotten text and in no other memory that mentions the entity.
+    Names that a user gave stay, and so do those of an entity with too many mentions to read.
+    """
+    forgotten = list(deps.graph.read(bank_id, MEMORY, sorted(leaving)).values())
+    texts = [_named_in(memory) for memory in forgotten]
+    ids = dict.fromkeys(chain(*deps.graph.read(bank_id, MENTIONS, sorted(leaving)).values()))
+    entities = {
+        id: entity
+        for id, entity in deps.graph.read(bank_id, ENTITY, list(ids)).items()
+        if entity.aliases
+        and entity.mention_count <= _MOST_MENTIONS
+        and any(_stands(name, texts) for name in (entity.name, *entity.aliases))
+    }
+    if not entities:
+        return
+    edited = {names.entity_id for names in deps.graph.scan(bank_id, EDITED_NAMES)}
+    for id in entities.keys() - edited:
+        postings = deps.graph.postings(bank_id, [id], _MOST_MENTIONS, EVERYTHING)
+        held = [posting.memory_id for posting in postings if posting.memory_id not in leaving]
+        others = [_named_in(m) for m in deps.graph.read(bank_id, MEMORY, held).values()]
+        names = (entities[id].name, *entities[id].aliases)
+        kept = [name for name in names if not _stands(name, texts) or _stands(name, others)]
+        if others and kept and len(kept) < len(names):
+            yield EntityNames(id, kept[0], tuple(kept[1:]))
+
+
+def _named_in(memory: Memory) -> str:
+    """Return the normalised words of a memory in which names stand, with a blank around each."""
+    parts = (memory.text, memory.speaker or "", memory.context or "")
+    return f" {entity_norm(' '.join(parts))} "
+
+
+def _stands(name: str, texts: Iterable[str]) -> bool:
+    norm = f" {entity_norm(name)} "
+    return any(norm in text for text in texts)
+
+
+def _processed(
+    deps: RetainDependencies, bank_id: str, memory: Memory, context: IndexContext
+) -> CorrectedRecord:
+    """Return the record of a memory, with all that is computed from its text and context."""
+    stored = deps.graph.get_bank(bank_id)
+    passage = Passage(
+        memory.text,
+        memory.mentioned_at,
+        memory.speaker,
+        preceding=context.preceding,
+        title=memory.context,
+        type=memory.type,
+        bank=stored.bank if stored else None,
+        document_id=memory.document_id,
+    )
+    known = deps.graph.read(bank_id, ENTITY_NAMED, sorted(candidate_names(memory.text)))
+    facts = deps.extract([passage], known)[0].facts
+    mentions = list(dict.fromkeys(mention for fact in facts for mention in fact.mentions))
+    resolution = Resolver(deps.graph, bank_id, deps.settings.entity_match).resolve(
+        [mentions], [memory.mentioned_at], [memory.text]
+    )
+    entity_ids = resolution.entity_ids[0]
+    indexed = indexed_of(memory, context)
+    encoded = deps.encoder.encode([indexed])[0]
+    memory = replace(
+        memory,
+        occurred=tuple(dict.fromkeys(span for fact in facts for span in fact.occurred)),
+        entities=tuple(resolution.names[entity_id] for entity_id in entity_ids),
+    )
+    return CorrectedRecord(
+        record_of(memory, indexed, encoded, entity_ids), resolution.created, resolution.renamed
+    )
 
 
 def reindex(
-    parts: RetainParts,
+    deps: RetainDependencies,
     bank_id: str,
     stamp: EmbedderStamp,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Make all vectors of a bank anew, under its lock; see `Maintenance.reindex`."""
-    ids = list(parts.graph.memory_ids(bank_id))
-    for start in range(0, len(ids), parts.settings.batch_size):
-        some = ids[start : start + parts.settings.batch_size]
-        parts.graph.stage_vectors(bank_id, _rows(parts, bank_id, some), stamp)
+    """Compute all vectors of a bank again, under its lock; see `Maintenance.reindex`."""
+    memory_ids = list(deps.graph.scan(bank_id, MEMORY_ID))
+    for start in range(0, len(memory_ids), deps.settings.batch_size):
+        batch = memory_ids[start : start + deps.settings.batch_size]
+        deps.graph.apply(ChangeSet(bank_id, staged=_staged(deps, bank_id, batch, stamp)))
         if progress is not None:
-            progress(start + len(some), len(ids))
-    parts.graph.adopt_staged(bank_id, stamp)
-    parts.flush()
-    return len(ids)
+            progress(start + len(batch), len(memory_ids))
+    deps.graph.update_bank(bank_id, embedder=stamp)
+    deps.flush()
+    return len(memory_ids)
 
 
-def _rows(
-    parts: RetainParts, bank_id: str, ids: Sequence[str]
-) -> list[tuple[str, Vector, bytes | None]]:
-    records = parts.graph.get_records(bank_id, ids)
-    stood = standings(parts.graph, bank_id, records.values())
-    texts = [
-        indexed_of(record.memory, standing)
-        for record, standing in zip(records.values(), stood, strict=True)
-    ]
-    encoded = parts.encoder.encode(texts)
-    return [(id, code.vector, code.interaction) for id, code in zip(records, encoded, strict=True)]
+def _staged(
+    deps: RetainDependencies, bank_id: str, memory_ids: Sequence[str], stamp: EmbedderStamp
+) -> tuple[StagedVector, ...]:
+    """Embed the memories with the embedder of the stamp."""
+    records = deps.graph.read(bank_id, RECORD, memory_ids)
+    contexts = index_contexts(deps.graph, bank_id, records.values())
+    texts = {
+        id: indexed_of(record.memory, context)
+        for (id, record), context in zip(records.items(), contexts, strict=True)
+    }
+    # Of those with a damaged vector, the text is enough; see also `rebuild`.
+    damaged = deps.graph.read(bank_id, MEMORY, [id for id in memory_ids if id not in records])
+    texts |= {id: indexed_of(memory) for id, memory in damaged.items()}
+    lost = deps.graph.filter_ids(bank_id, [id for id in memory_ids if id not in texts], EVERYTHING)
+    if lost:
+        raise unreadable(bank_id, min(lost))
+    encoded = deps.encoder.encode(list(texts.values()))
+    return tuple(
+        StagedVector(id, code.vector, code.interaction, stamp)
+        for id, code in zip(texts, encoded, strict=True)
+    )
+
+
+class Damaged(NamedTuple):
+    """Memories of a bank that cannot be read whole.
+
+    Attributes:
+        rebuilt: those whose terms and vectors are damaged, and were made again from the text.
+        left: those of which that was not possible, or not asked for.
+    """
+
+    rebuilt: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+def rebuild(
+    deps: RetainDependencies, bank: StoredBank, stamp: EmbedderStamp, *, repair: bool
+) -> Damaged:
+    """Find the memories of a bank that cannot be read whole, and make again what can be."""
+    bank_id = bank.bank.id
+    everything = deps.graph.find_ids(bank_id, EVERYTHING, _MOST_MEMORIES) or []
+    left: list[str] = []
+    rebuilt: list[str] = []
+    for start in range(0, len(everything), SCAN_PAGE):
+        page = everything[start : start + SCAN_PAGE]
+        held = deps.graph.read(bank_id, RECORD, page)
+        damaged = deps.graph.filter_ids(bank_id, [id for id in page if id not in held], EVERYTHING)
+        made: tuple[str, ...] = ()
+        if damaged and repair and bank.embedder == stamp:
+            with deps.lock(bank.key):
+                made = _made_again(deps, bank_id, sorted(damaged))
+        rebuilt += made
+        left += sorted(damaged.difference(made))
+    return Damaged(tuple(rebuilt), tuple(left))
+
+
+def _made_again(deps: RetainDependencies, bank_id: str, ids: Sequence[str]) -> tuple[str, ...]:
+    """Compute terms and vectors of memories from their texts; return those that had a text.
+
+    Raises:
+        OvertakenError: another process changed the bank meanwhile.
+    """
+    bank = deps.graph.get_bank(bank_id)
+    memories = deps.graph.read(bank_id, MEMORY, ids)
+    entity_ids = deps.graph.read(bank_id, MENTIONS, ids)
+    texts = [indexed_of(memory) for memory in memories.values()]
+    records = tuple(
+        record_of(memory, indexed, encoded, entity_ids.get(memory.id, ()))
+        for memory, indexed, encoded in zip(
+            memories.values(), texts, deps.encoder.encode(texts), strict=True
+        )
+    )
+    if records:
+        version = None if bank is None else bank.version
+        deps.graph.apply(ChangeSet(bank_id, version=version, replaced=records))
+    return tuple(memories)

@@ -1,28 +1,36 @@
-"""What is to be retained, checked at the door and put in one form for text and conversation."""
+"""Validate a text or conversation to retain, and put both in one form."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
-from hindsight_integrations import checks
+from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.model import MemoryType, Message, Metadata, as_moment
-from hindsight_integrations.naming import new_id
+from hindsight_integrations.models import MemoryType, Message, Metadata, as_datetime
+from hindsight_integrations.normalization import new_id
 from hindsight_integrations.retain.fence import strip_fenced
+from hindsight_integrations.retain.file_dates import DateSource, dated_sections, file_date
 
 UpdateMode: TypeAlias = Literal["replace", "append"]
 
 SPACING = timedelta(microseconds=1)
-"""Between messages that carry no time of their own: keeps their order."""
+"""Interval between messages without a time of their own: keeps their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One text to retain, as a caller gives it to `retain_many`; see `Hindsight.retain`."""
+    """One text to retain, as a caller gives it to `retain_many`; see `Hindsight.retain`.
+
+    Attributes:
+        file: path or name of the file that the text is from. Without a `timestamp` its date is
+            taken from the name, the front matter, the first heading or `modified`, in this
+            order, and headings that are dates date the text below them.
+        modified: when the file was last changed. A new time alone is no change of the document.
+    """
 
     content: str
     timestamp: datetime | None = None
@@ -38,11 +46,13 @@ class Item:
     scope: str | None = None
     id: str | None = None
     speaker: str | None = None
+    file: str | None = None
+    modified: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What all memories of one retain share."""
+    """Fields that all memories of one retain share."""
 
     context: str | None = None
     metadata: Metadata = field(default_factory=dict)
@@ -58,7 +68,7 @@ class Stamp:
 class Turn:
     """A text, or one message of a conversation.
 
-    `dated` tells whether the caller gave the time; `reference` is the caller's id of it.
+    `dated` is True if the caller gave the time; `reference` is the caller's id of the message.
     """
 
     text: str
@@ -71,13 +81,20 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A document to retain: one text, or the turns of a conversation, in order."""
+    """A document to retain: one text, or the turns of a conversation, in order.
+
+    Attributes:
+        is_named: False for a conversation to which the caller gave no id.
+        replayed: turns that were given before `turns`, and are stored already.
+    """
 
     document_id: str
     turns: tuple[Turn, ...]
     stamp: Stamp
     mode: UpdateMode
     is_conversation: bool
+    is_named: bool = True
+    replayed: tuple[Turn, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -86,41 +103,63 @@ class Submission:
 
 
 def digest(*parts: object) -> str:
-    """Hash of some values' texts."""
+    """Return a hash of the values' texts."""
     joined = "\x1f".join(map(str, parts)).encode(errors="replace")
     return hashlib.blake2b(joined, digest_size=16).hexdigest()
 
 
 def turn_digest(turn: Turn, stamp: Stamp) -> str:
-    """Hash of a turn and its stamp; the moment counts only if the caller gave it."""
-    moment = turn.mentioned_at.isoformat() if turn.dated else ""
+    """Return a hash of a turn and its stamp; the time counts only if the caller gave it."""
+    timestamp = turn.mentioned_at.isoformat() if turn.dated else ""
     metadata = sorted({**stamp.metadata, **turn.metadata}.items())
     return digest(
-        turn.text, turn.speaker, moment, turn.reference, metadata, stamp.context, stamp.tags,
+        turn.text, turn.speaker, timestamp, turn.reference, metadata, stamp.context, stamp.tags,
         stamp.entities, stamp.type, stamp.confidence, stamp.expires_at, stamp.scope,
     )  # fmt: skip
 
 
 def text_submission(item: Item, max_chars: int) -> Submission:
-    """A text, checked.
+    """Return the submission of a text.
 
     Raises:
         InvalidInputError: an argument cannot be used; the message says which and why.
     """
-    clean = strip_fenced(checks.content(item.content, max_chars))
+    clean = strip_fenced(validation.content(item.content, max_chars))
     turn = Turn(
-        text=checks.content(clean, max_chars) if clean.strip() else clean,
-        mentioned_at=as_moment(checks.moment("timestamp", item.timestamp)),
+        text=validation.content(clean, max_chars) if clean.strip() else clean,
+        mentioned_at=as_datetime(validation.timestamp("timestamp", item.timestamp)),
         dated=item.timestamp is not None,
-        speaker=None if item.speaker is None else checks.label("speaker", item.speaker),
-        reference=None if item.id is None else checks.label("id", item.id),
+        speaker=None if item.speaker is None else validation.label("speaker", item.speaker),
+        reference=None if item.id is None else validation.label("id", item.id),
     )
+    turns = _dated_by_file(item, turn) if item.file is not None else (turn,)
     return Submission(
         document_id=_document_id(item.document_id),
-        turns=(turn,) if clean.strip() else (),
+        turns=turns if clean.strip() else (),
         stamp=_stamp(item),
         mode=_mode(item.update_mode),
         is_conversation=item.speaker is not None,
+    )
+
+
+def _dated_by_file(item: Item, turn: Turn) -> tuple[Turn, ...]:
+    """Return the turn with the date of its file, cut where a heading in it is a date."""
+    name = validation.label("file", item.file)
+    modified = validation.timestamp("modified", item.modified)
+    if turn.dated:
+        return (turn,)
+    date = file_date(name, turn.text, modified)
+    if date is not None:
+        given = date.source is not DateSource.MODIFIED
+        turn = replace(turn, mentioned_at=date.timestamp, dated=given)
+    return tuple(
+        replace(
+            turn,
+            text=section.text,
+            mentioned_at=section.timestamp or turn.mentioned_at,
+            dated=turn.dated or section.timestamp is not None,
+        )
+        for section in dated_sections(turn.text, date)
     )
 
 
@@ -131,30 +170,31 @@ def conversation_submission(
     stamp: Item,
     max_chars: int,
 ) -> Submission:
-    """A conversation, checked. Messages may be `Message`s or mappings with the same names.
+    """Return the submission of a conversation, given as `Message`s or mappings like them.
 
     Raises:
         InvalidInputError: a message cannot be used; the message says which and why.
     """
-    if isinstance(messages, str | Mapping | Message):
+    if isinstance(messages, Mapping | Message):
         raise InvalidInputError("messages is a single value; give a list of messages")
+    messages = validation.items("messages", messages, "a list of messages")
     turns: list[Turn] = []
-    now = as_moment(None)
+    now = as_datetime(None)
     for number, given in enumerate(messages):
         message = _message(given, number)
-        text = strip_fenced(checks.text(message.text, f"messages[{number}].text"))
-        if checks.is_blank(text):
+        text = strip_fenced(validation.text(message.text, f"messages[{number}].text"))
+        if validation.is_blank(text):
             continue
-        checks.content(text, max_chars)
-        moment = checks.moment(f"messages[{number}].timestamp", message.timestamp)
+        validation.content(text, max_chars)
+        timestamp = validation.timestamp(f"messages[{number}].timestamp", message.timestamp)
         turns.append(
             Turn(
                 text=text,
-                mentioned_at=as_moment(moment) if moment else now + number * SPACING,
-                dated=moment is not None,
-                speaker=checks.label(f"messages[{number}].speaker", message.speaker),
-                reference=None if message.id is None else checks.label("id", message.id),
-                metadata=checks.metadata(message.metadata),
+                mentioned_at=as_datetime(timestamp) if timestamp else now + number * SPACING,
+                dated=timestamp is not None,
+                speaker=validation.label(f"messages[{number}].speaker", message.speaker),
+                reference=None if message.id is None else validation.label("id", message.id),
+                metadata=validation.metadata(message.metadata),
             )
         )
     return Submission(
@@ -163,6 +203,7 @@ def conversation_submission(
         stamp=_stamp(stamp),
         mode=_mode(stamp.update_mode),
         is_conversation=True,
+        is_named=session is not None,
     )
 
 
@@ -197,7 +238,7 @@ def _iso(text: str, number: int) -> datetime:
 
 
 def _document_id(given: str | None, what: str = "document_id") -> str:
-    return new_id("doc-") if given is None else checks.label(what, given)
+    return new_id("doc-") if given is None else validation.label(what, given)
 
 
 def _mode(mode: str) -> UpdateMode:
@@ -209,14 +250,17 @@ def _mode(mode: str) -> UpdateMode:
 
 
 def _stamp(item: Item) -> Stamp:
-    expires_at = checks.moment("expires_at", item.expires_at)
+    expires_at = validation.timestamp("expires_at", item.expires_at)
     return Stamp(
-        context=None if item.context is None else checks.text(item.context, "context"),
-        metadata=checks.metadata(item.metadata),
-        tags=checks.tags(item.tags),
-        entities=tuple(checks.label("an entity", name) for name in item.entities),
-        type=None if item.type is None else checks.memory_type(item.type),
-        confidence=checks.confidence(item.confidence),
-        expires_at=None if expires_at is None else as_moment(expires_at),
-        scope=None if item.scope is None else checks.label("scope", item.scope),
+        context=None if item.context is None else validation.text(item.context, "context"),
+        metadata=validation.metadata(item.metadata),
+        tags=validation.tags(item.tags),
+        entities=tuple(
+            validation.label("an entity", name)
+            for name in validation.items("entities", item.entities, "a list of names")
+        ),
+        type=None if item.type is None else validation.memory_type(item.type),
+        confidence=validation.confidence(item.confidence),
+        expires_at=None if expires_at is None else as_datetime(expires_at),
+        scope=None if item.scope is None else validation.label("scope", item.scope),
     )

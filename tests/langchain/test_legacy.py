@@ -111,7 +111,7 @@ def test_a_classic_memory_asks_which_of_several_inputs_is_the_question(
 
 def test_the_memory_of_classic_chains_is_found_here_too() -> None:
     pytest.importorskip("langchain_classic")
-    from hindsight_integrations.langchain import classic, legacy
+    from hindsight_integrations.integrations.langchain import classic, legacy
 
     assert legacy.HindsightMemory is classic.HindsightMemory
     with pytest.raises(AttributeError, match="Nonsense"):

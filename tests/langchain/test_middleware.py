@@ -1,21 +1,23 @@
-"""Agents that remember, driven by scripted models."""
+"""Agents and graphs that remember, driven by scripted models."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph, add_messages
+from langgraph.runtime import Runtime
 
 from hindsight_integrations import ClosedError, Hindsight, InvalidInputError, Settings
-from hindsight_integrations.langchain import HindsightMiddleware
+from hindsight_integrations.langchain import HindsightMiddleware, recall_node, retain_node
 from hindsight_integrations.retain.fence import FENCE_START
 from tests.langchain.models import Scripted, calling
 
@@ -368,7 +370,18 @@ def test_a_message_longer_than_a_query_may_be_is_asked_by_its_beginning(
     model = Scripted(replies=["Long."])
     remembering = HindsightMiddleware(engine, bank, on_failure="raise", retain="never")
     agent = create_agent(model, middleware=[remembering])
-    agent.invoke(said("Where do I live? " + "Please tell me. " * 2000))
+    agent.invoke(said("Where do I live? Please tell me. " * 1000))
+    assert "Oslo" in model.system()
+
+
+def test_a_courtesy_brings_no_memory_into_the_prompt(engine: Hindsight, bank: str) -> None:
+    engine.retain(bank, "The user lives in Oslo.")
+    model = Scripted(replies=["You are welcome.", "In Oslo."])
+    remembering = HindsightMiddleware(engine, bank, on_failure="raise", retain="never")
+    agent = create_agent(model, middleware=[remembering])
+    agent.invoke(said("Thanks!"))
+    assert model.system() == ""
+    agent.invoke(said("Where do I live?"))
     assert "Oslo" in model.system()
 
 
@@ -426,3 +439,113 @@ def test_a_bank_with_characters_that_langgraph_reserves_makes_a_usable_agent(
     agent = create_agent(model, middleware=[HindsightMiddleware(engine, "org:team|ann")])
     agent.invoke(said("I am Ann."))
     assert texts(engine, "org:team|ann") == ["I am Ann.", "Hello."]
+
+
+# Nodes of graphs built by hand
+
+
+class State(MessagesState):
+    memories: str
+
+
+@dataclass
+class Plain:
+    talk: Annotated[list[AnyMessage], add_messages] = field(default_factory=list)
+    known: str = ""
+
+
+def graph(memory: Hindsight, bank: Any, model: Scripted, **options: Any) -> Any:
+    """Recall, answer, retain."""
+
+    def answer(state: State) -> dict[str, Any]:
+        system = [SystemMessage(state["memories"])] if state["memories"] else []
+        return {"messages": [model.invoke([*system, *state["messages"]])]}
+
+    builder = StateGraph(State, context_schema=dict)
+    builder.add_sequence(
+        [("recall", recall_node(memory, bank)), answer, ("retain", retain_node(memory, bank))]
+    )
+    builder.add_edge(START, "recall")
+    return builder.compile(**options)
+
+
+@both
+async def test_what_one_thread_retains_another_recalls(
+    mode: str, engine: Hindsight, bank: str
+) -> None:
+    model = Scripted(replies=["Noted.", "On level 3."])
+    made = graph(engine, bank, model, checkpointer=InMemorySaver())
+    for thread, text in enumerate(["I park on level 3.", "Where did I park?"]):
+        state = await invoke(mode, made, said(text), config={"configurable": {"thread_id": thread}})
+    assert model.system(0) == ""
+    assert "user: I park on level 3." in model.system(1)
+    assert model.system(1).count(FENCE_START) == 1
+    assert [m.text for m in state["messages"]] == ["Where did I park?", "On level 3."]
+    assert texts(engine, bank) == [
+        "I park on level 3.",
+        "Noted.",
+        "Where did I park?",
+        "On level 3.",
+    ]
+    assert {m.document_id for m in engine.memories.list(bank).items} == {"0", "1"}
+
+
+def test_each_turn_of_a_thread_is_retained_once(engine: Hindsight, bank: str) -> None:
+    model = Scripted(replies=["One.", "Two."])
+    made = graph(engine, bank, model, checkpointer=InMemorySaver())
+    for letter in "ab":
+        made.invoke({"messages": [("user", letter * 3)]}, {"configurable": {"thread_id": "t"}})
+    assert texts(engine, bank) == ["aaa", "One.", "bbb", "Two."]
+
+
+@both
+async def test_a_function_of_the_runtime_decides_the_bank_of_a_node(
+    mode: str, engine: Hindsight, bank: str
+) -> None:
+    made = graph(
+        engine,
+        lambda runtime: f"{bank} {runtime.context['user']}",
+        Scripted(replies=["Hi.", "Hi."]),
+    )
+    for user in ("ann", "ben"):
+        await invoke(mode, made, said(f"I am {user}."), context={"user": user})
+        assert texts(engine, f"{bank} {user}") == [f"I am {user}.", "Hi."]
+
+
+def test_any_kind_of_state_and_any_of_its_fields_will_do(engine: Hindsight, bank: str) -> None:
+    engine.retain(bank, "Ann parks on level 3.")
+    builder = StateGraph(Plain)
+    recalling = recall_node(engine, bank, messages="talk", into="known", max_tokens=100)
+    builder.add_node("recall", recalling)
+    builder.add_node("retain", retain_node(engine, bank, messages="talk", tags=["chat"]))
+    builder.add_edge(START, "recall")
+    builder.add_edge("recall", "retain")
+    state = builder.compile().invoke({"talk": [("user", "Where is Ann's car?")]})
+    assert "level 3" in state["known"]
+    assert engine.memories.list(bank, tags=["chat"]).total == 1
+
+
+def test_messages_need_no_ids(engine: Hindsight, bank: str) -> None:
+    talk = [HumanMessage("I am Ann."), AIMessage("Hello."), HumanMessage("I park on level 3.")]
+    retain_node(engine, bank)({"messages": talk}, Runtime())
+    assert texts(engine, bank) == ["I park on level 3."]
+
+
+def test_a_state_without_a_question_recalls_and_retains_nothing(
+    engine: Hindsight, bank: str
+) -> None:
+    made: Callable[..., Any] = recall_node(engine, bank)
+    assert made({"messages": [AIMessage("Hello.")]}, Runtime()) == {"memories": ""}
+    assert made({"messages": []}, Runtime()) == {"memories": ""}
+    assert retain_node(engine, bank)({"messages": []}, Runtime()) == {}
+    assert bank not in [known.id for known in engine.banks.list()]
+
+
+@pytest.mark.parametrize("make", [recall_node, retain_node])
+def test_what_cannot_be_used_is_refused_when_the_node_is_made(
+    make: Callable[..., Any], engine: Hindsight
+) -> None:
+    with pytest.raises(InvalidInputError, match="blank"):
+        make(engine, " ")
+    with pytest.raises(InvalidInputError, match="no option is called 'tag'"):
+        make(engine, "b", tag="a")

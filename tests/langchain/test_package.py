@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hindsight_integrations import langchain
+from hindsight_integrations import integrations, langchain
 
 
 def python(code: str) -> str:
@@ -53,7 +53,7 @@ def test_a_name_whose_framework_is_absent_tells_what_to_install(
 def test_names_are_sorted_listed_once_and_the_same_for_type_checkers() -> None:
     names = langchain.__all__
     assert names == sorted(set(names))
-    source = inspect.getsource(langchain)
+    source = inspect.getsource(integrations.langchain)
     static = source[source.index("if TYPE_CHECKING:") : source.index("_HOME_OF")]
     for name, home in langchain._HOME_OF.items():
         assert name in static

@@ -110,7 +110,9 @@ async def test_a_filter_does_the_same_given_at_once_or_with_the_question(
 ) -> None:
     fields = {name: options[name] for name in ("k", "max_tokens") if name in options}
     rest = {name: value for name, value in options.items() if name not in fields}
-    at_once = HindsightRetriever(memory=filled, bank_id="alice", options=rest, **fields)
+    at_once = HindsightRetriever(
+        memory=filled, bank_id="alice", options={"fill": True, **rest}, **fields
+    )
     later = HindsightRetriever(memory=filled, bank_id="alice", k=4)
     question = "What is there to do about the things?"
     found = await ask(mode, at_once, question)
@@ -287,3 +289,12 @@ def test_an_option_that_cannot_be_used_is_refused(
 def test_fields_are_checked_at_the_door(fields: dict[str, Any], filled: Hindsight) -> None:
     with pytest.raises(ValidationError):
         HindsightRetriever(**({"memory": filled, "bank_id": "alice"} | fields))
+
+
+def test_a_retriever_returns_a_handful_unless_told_how_many(engine: Hindsight, bank: str) -> None:
+    engine.retain_many(bank, [f"Parcel {number} went to harbour {number}." for number in range(30)])
+    asked = "Which parcel went to which harbour?"
+    assert len(HindsightRetriever(memory=engine, bank_id=bank).invoke(asked)) == 10
+    assert len(HindsightRetriever(memory=engine, bank_id=bank, k=15).invoke(asked)) == 15
+    assert HindsightRetriever(memory=engine, bank_id=bank).invoke("Thanks!") == []
+    assert len(HindsightRetriever(memory=engine, bank_id=bank, k=3).invoke("Thanks!")) == 3

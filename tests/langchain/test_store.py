@@ -257,7 +257,7 @@ def test_fields_say_what_queries_search_by_default(open_store: Open) -> None:
 
 
 def test_a_least_score_makes_a_search_silent_where_nothing_answers(open_store: Open) -> None:
-    store = open_store(min_score=0.45)
+    store = open_store(min_score=0.1)
     fill(store)
     assert store.search(("pets",), query="What is the capital of Peru?") == []
     assert store.search(("pets",), query="Where does the cat sleep?")[0].key == "cat"

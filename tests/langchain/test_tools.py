@@ -21,7 +21,7 @@ from hindsight_integrations.langchain import (
     reflect_tool,
     retain_tool,
 )
-from hindsight_integrations.reflections import NOTHING_FOUND
+from hindsight_integrations.results import NOTHING_FOUND
 from hindsight_integrations.retain.fence import FENCE_START
 from tests.langchain.models import Scripted, calling
 
@@ -161,7 +161,9 @@ async def test_a_pinned_argument_holds_whatever_the_model_gives(
 
 @pytest.mark.parametrize("wrong", ["speed", "query"])
 def test_only_arguments_of_the_verb_can_be_pinned(wrong: str, engine: Hindsight) -> None:
-    with pytest.raises(InvalidInputError, match=f"no option is called '{wrong}'; there are arms,"):
+    with pytest.raises(
+        InvalidInputError, match=f"no option is called '{wrong}'; there are arm_limits,"
+    ):
         recall_tool(engine, "b", **{wrong: "x"})
 
 

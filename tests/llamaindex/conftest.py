@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from hindsight_integrations import Hindsight
-from tests.llamaindex.engines import AS_SAID
+from tests.llamaindex.engines import AS_SAID, CountingHindsight
 
 pytest.register_assert_rewrite("hindsight_integrations.llamaindex.testing")
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Hindsight]:
-    with Hindsight.in_memory(settings=AS_SAID) as engine:
+def engine() -> Iterator[CountingHindsight]:
+    with CountingHindsight.in_memory(settings=AS_SAID) as engine:
         yield engine
 
 

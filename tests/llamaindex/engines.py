@@ -1,10 +1,12 @@
-"""Engines that tell what they were asked, and one that waits for the event loop."""
+"""Engines that record questions, a reranker that waits for the event loop, and messages."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from typing import Any
+
+from llama_index.core.llms import ChatMessage
 
 from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.results import RecallResult
@@ -35,3 +37,11 @@ class Gate:
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         self.passed = self.open.wait(5)
         return [1.0] * len(texts)
+
+
+def user(text: str) -> ChatMessage:
+    return ChatMessage(text, role="user")
+
+
+def assistant(text: str) -> ChatMessage:
+    return ChatMessage(text, role="assistant")

@@ -20,7 +20,7 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 from llama_index.core.vector_stores import SimpleVectorStore, VectorStoreQuery
 from llama_index.core.vector_stores.types import VectorStoreQueryResult
 
-from hindsight_integrations.llamaindex.models import HindsightEmbedding
+from hindsight_integrations.integrations.llamaindex.models import HindsightEmbedding
 from hindsight_integrations.llamaindex.testing import ScriptedChat
 
 EMBEDDING = HindsightEmbedding()

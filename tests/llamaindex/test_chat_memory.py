@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -25,24 +25,10 @@ from hindsight_integrations.llamaindex import (
 )
 from hindsight_integrations.llamaindex.testing import ScriptedChat
 from hindsight_integrations.results import RetainResult
-from tests.llamaindex.engines import AS_SAID, CountingHindsight
+from tests.llamaindex.engines import AS_SAID, CountingHindsight, assistant, user
 from tests.llamaindex.upstream import WARNINGS
 
 pytestmark = WARNINGS
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[CountingHindsight]:
-    with CountingHindsight.in_memory(settings=AS_SAID) as engine:
-        yield engine
-
-
-def user(text: str) -> ChatMessage:
-    return ChatMessage(text, role="user")
-
-
-def assistant(text: str) -> ChatMessage:
-    return ChatMessage(text, role="assistant")
 
 
 def contents(messages: Sequence[ChatMessage]) -> list[str | None]:

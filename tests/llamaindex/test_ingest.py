@@ -115,6 +115,20 @@ async def test_asynchronously_it_is_the_same(engine: Hindsight, bank: str) -> No
     assert any("Ruth Amsel" in text for text in stored(engine, bank))
 
 
+def test_documents_of_a_reader_are_dated_by_their_file(engine: Hindsight, bank: str) -> None:
+    changed = {"file_path": "/notes/bees.md", "last_modified_date": "2026-03-09"}
+    documents = [
+        Document(text="The hives move tomorrow.", metadata={"file_path": "/notes/2026-02-03.md"}),
+        Document(text="Honey is sold tomorrow.", metadata=changed),
+    ]
+    HindsightTransform(engine, bank)(documents)
+    starts = {m.text: m.occurred_start for m in engine.memories.list(bank).items}
+    assert starts == {
+        "The hives move tomorrow.": datetime(2026, 2, 4, tzinfo=UTC),
+        "Honey is sold tomorrow.": datetime(2026, 3, 10, tzinfo=UTC),
+    }
+
+
 def test_relative_times_count_from_when_the_document_was_written(
     engine: Hindsight, bank: str
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,28 +12,14 @@ from llama_index.core.memory import ChatMemoryBuffer, InsertMethod
 from llama_index.core.workflow import Context
 
 from hindsight_integrations import Hindsight, InvalidInputError
-from hindsight_integrations.language import tokens
 from hindsight_integrations.llamaindex import HindsightMemoryBlock, HindsightToolSpec
 from hindsight_integrations.llamaindex.testing import ScriptedChat, short_chat
+from hindsight_integrations.nlp import tokens
 from hindsight_integrations.retain.fence import FENCE_END, FENCE_START, fence
-from tests.llamaindex.engines import AS_SAID, CountingHindsight, Gate
+from tests.llamaindex.engines import AS_SAID, CountingHindsight, Gate, assistant, user
 from tests.llamaindex.upstream import WARNINGS
 
 pytestmark = WARNINGS
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[CountingHindsight]:
-    with CountingHindsight.in_memory(settings=AS_SAID) as engine:
-        yield engine
-
-
-def user(text: str) -> ChatMessage:
-    return ChatMessage(text, role="user")
-
-
-def assistant(text: str) -> ChatMessage:
-    return ChatMessage(text, role="assistant")
 
 
 def remembered(engine: Hindsight, bank: str, session: str | None = None) -> list[str]:

@@ -1,9 +1,10 @@
-"""Models cross the border both ways: ours serve LlamaIndex, LlamaIndex's serve the engine."""
+"""Models of the engine serve LlamaIndex, its models serve the engine; postprocessors of both."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -12,10 +13,26 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.agent.workflow import ReActAgent
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.llms import ChatMessage
-from llama_index.core.schema import TextNode
+from llama_index.core.llms.mock import MockLLM
+from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import NodeWithScore, TextNode
 
-from hindsight_integrations import Hindsight, InvalidInputError, MiniLM, ModelError
-from hindsight_integrations.llamaindex import FunctionLLM, HindsightEmbedding
+from hindsight_integrations import (
+    Hindsight,
+    InvalidInputError,
+    MiniLM,
+    ModelError,
+    RerankError,
+    TimeSpan,
+)
+from hindsight_integrations.llamaindex import (
+    FunctionLLM,
+    HindsightEmbedding,
+    HindsightRerank,
+    HindsightRetriever,
+    HindsightTimeFilter,
+)
 from hindsight_integrations.llamaindex.testing import ScriptedChat
 from tests.llamaindex.engines import AS_SAID
 from tests.llamaindex.upstream import WARNINGS
@@ -117,3 +134,113 @@ def test_a_function_calling_llm_answers_for_the_engine() -> None:
         reflection = engine.reflect("b", "What is Ruth?", llm=script.llm)
         assert reflection.text.startswith("A keeper")
         assert len(reflection.sources) == 1
+
+
+# Postprocessors
+
+
+TEXTS = [
+    "The bakery on Harbour Street closes on Mondays.",
+    "Ruth Amsel repaired the old lighthouse at Cabo Raso.",
+    "Tomas teaches the violin to children.",
+]
+
+
+def nodes(texts: Sequence[str] = TEXTS) -> list[NodeWithScore]:
+    return [
+        NodeWithScore(node=TextNode(text=text, id_=f"n{n}"), score=1.0)
+        for n, text in enumerate(texts)
+    ]
+
+
+def dated(**metadata: str) -> NodeWithScore:
+    return NodeWithScore(node=TextNode(text=str(metadata), metadata=dict(metadata)))
+
+
+def test_what_answers_comes_first_with_its_score() -> None:
+    ranked = HindsightRerank().postprocess_nodes(nodes(), query_str="Who repaired the lighthouse?")
+    assert ranked[0].text == TEXTS[1]
+    scores = [each.score or 0 for each in ranked]
+    assert len(ranked) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert 0.5 < scores[0] <= 1
+    best = HindsightRerank(top_n=1)
+    found = asyncio.run(best.apostprocess_nodes(nodes(), query_str="violin"))
+    assert [each.text for each in found] == [TEXTS[2]]
+    assert best.postprocess_nodes([], query_str="violin") == []
+
+
+def test_any_reranker_of_the_engine_ranks_nodes() -> None:
+    def longest(query: str, texts: Sequence[str]) -> list[float]:
+        return [float(len(text)) for text in texts]
+
+    ranked = HindsightRerank(longest).postprocess_nodes(nodes(), query_str="?")
+    assert [each.node.node_id for each in ranked] == ["n1", "n0", "n2"]
+
+
+def test_scores_that_are_none_are_refused() -> None:
+    for broken in ([1.0], [1.0, float("nan"), 0.0]):
+        rerank = HindsightRerank(lambda query, texts, scores=broken: scores)
+        with pytest.raises(RerankError, match="one finite number a text"):
+            rerank.postprocess_nodes(nodes(), query_str="?")
+    with pytest.raises(InvalidInputError, match="query_str"):
+        HindsightRerank().postprocess_nodes(nodes())
+    with pytest.raises(InvalidInputError, match="top_n"):
+        HindsightRerank(top_n=0)
+
+
+def test_a_postprocessor_of_llama_index_reranks_the_engines_recall() -> None:
+    class Last(SimilarityPostprocessor):
+        def _postprocess_nodes(self, given: list[NodeWithScore], query_bundle: object = None):
+            return given[::-1]
+
+    with Hindsight.in_memory(reranker=Last(), settings=AS_SAID) as engine:
+        engine.retain_many("b", TEXTS)
+        result = engine.recall("b", "Who repaired the lighthouse?")
+    assert not result.failures
+    assert result.memories[0].memory.text != TEXTS[1]
+
+
+def test_a_question_that_names_a_time_keeps_what_is_of_that_time() -> None:
+    spring = dated(
+        occurred_start="2021-03-01T00:00:00+00:00",
+        occurred_end="2021-04-01T00:00:00+00:00",
+        mentioned_at="2024-01-01T00:00+00:00",
+    )
+    said = dated(mentioned_at="2021-05-07T10:00+00:00")
+    later = dated(mentioned_at="2023-05-07T10:00+00:00")
+    undated = dated(title="none")
+    given = [spring, said, later, undated]
+    of_the_time = HindsightTimeFilter()
+    ask = "Where did she work in spring 2021?"
+    assert of_the_time.postprocess_nodes(given, query_str=ask) == [spring, said]
+    assert of_the_time.postprocess_nodes(given, query_str="Where did she work?") == given
+    assert of_the_time.postprocess_nodes(given) == given
+    keeping = HindsightTimeFilter(keep_undated=True)
+    assert keeping.postprocess_nodes(given, query_str=ask) == [spring, said, undated]
+
+
+def test_a_window_of_yours_holds_for_every_question() -> None:
+    start, end = datetime(2021, 1, 1, tzinfo=UTC), datetime(2022, 1, 1, tzinfo=UTC)
+    given = [dated(date=f"{year}-06-01") for year in (2020, 2021, 2022)]
+    for window in ((start, end), TimeSpan(start, end)):
+        kept = HindsightTimeFilter(window, time_key="date").postprocess_nodes(given, query_str="?")
+        assert kept == [given[1]]
+    with pytest.raises(InvalidInputError, match="'someday'"):
+        HindsightTimeFilter(window, time_key="date").postprocess_nodes([dated(date="someday")])
+
+
+def test_both_work_in_a_query_engine_over_a_bank(engine: Hindsight, bank: str) -> None:
+    for year in (2019, 2020, 2021):
+        engine.retain(bank, f"In {year} Ruth had {year - 2010} hives.")
+        engine.retain(bank, f"In {year} the bakery had a new oven.")
+    asking = RetrieverQueryEngine.from_args(
+        HindsightRetriever(engine, bank, arms=["semantic"]),
+        llm=MockLLM(),
+        node_postprocessors=[HindsightTimeFilter(), HindsightRerank(top_n=1)],
+    )
+    for answer in (
+        asking.query("How many hives had Ruth in 2020?"),
+        asyncio.run(asking.aquery("How many hives had Ruth in 2020?")),
+    ):
+        assert [found.text for found in answer.source_nodes] == ["In 2020 Ruth had 10 hives."]

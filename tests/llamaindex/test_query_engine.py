@@ -15,8 +15,8 @@ from llama_index.core.schema import QueryBundle
 from pydantic import BaseModel
 
 from hindsight_integrations import Hindsight, InvalidInputError
+from hindsight_integrations.integrations.llamaindex.conversions import ReflectOptions
 from hindsight_integrations.llamaindex import FunctionLLM, HindsightQueryEngine, RecallQuery
-from hindsight_integrations.llamaindex.query_engine import ReflectOptions
 from tests.llamaindex.engines import AS_SAID, Gate
 
 
@@ -125,8 +125,8 @@ def test_as_a_tool_it_serves_engines_of_engines(engine: Hindsight, bank: str) ->
     engine.retain(f"{bank}-1", "Ruth has nine hives.")
     engine.retain(f"{bank}-2", "Tomas has three hives.")
     tools = [HindsightQueryEngine(engine, f"{bank}-{n}").as_tool(name=f"bank{n}") for n in (1, 2)]
-    assert "nine hives" in tools[0].call("How many hives?").content
-    assert "three hives" in asyncio.run(tools[1].acall(input="How many hives?")).content
+    assert "nine hives" in tools[0].call("How many hives are there?").content
+    assert "three hives" in asyncio.run(tools[1].acall(input="How many hives are there?")).content
     both = SubQuestionQueryEngine.from_defaults(
         tools,
         llm=MockLLM(),
@@ -134,7 +134,7 @@ def test_as_a_tool_it_serves_engines_of_engines(engine: Hindsight, bank: str) ->
         response_synthesizer=get_response_synthesizer(llm=MockLLM()),
         use_async=False,
         verbose=False,
-    ).query("How many hives?")
+    ).query("How many hives are there?")
     assert {"Ruth has nine hives.", "Tomas has three hives."} <= {
         found.text for found in both.source_nodes
     }

@@ -20,7 +20,7 @@ from llama_index.core.vector_stores import FilterCondition, MetadataFilter, Meta
 
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.llamaindex import HindsightRetriever, RecallQuery
-from hindsight_integrations.llamaindex.options import RecallOptions
+from hindsight_integrations.recall.request import RecallOptions
 from tests.llamaindex.engines import AS_SAID, Gate
 
 
@@ -228,3 +228,11 @@ def test_retrievers_of_two_banks_are_fused(engine: Hindsight, bank: str) -> None
     both = {"Ruth has nine hives.", "The ferry leaves at nine."}
     assert {found.text for found in fusion.retrieve("What is nine?")} == both
     assert {found.text for found in asyncio.run(fusion.aretrieve("What is nine?"))} == both
+
+
+def test_it_returns_a_handful_unless_told_how_many(engine: Hindsight, bank: str) -> None:
+    engine.retain_many(bank, [f"Parcel {number} went to harbour {number}." for number in range(30)])
+    asked = "Which parcel went to which harbour?"
+    assert len(texts(HindsightRetriever(engine, bank), asked)) == 10
+    assert len(texts(HindsightRetriever(engine, bank, similarity_top_k=15), asked)) == 15
+    assert texts(HindsightRetriever(engine, bank), "Thanks!") == []

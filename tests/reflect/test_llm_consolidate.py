@@ -23,12 +23,12 @@ from hindsight_integrations import (
     Settings,
     Source,
 )
-from hindsight_integrations.language.tokens import count
-from hindsight_integrations.model import ObservationKind
-from hindsight_integrations.reflect.llm_consolidate import LLMConsolidator
-from hindsight_integrations.reflect.ports import MAX_TEXT, Evidence, Matter, Proposals
+from hindsight_integrations.models import ObservationKind
+from hindsight_integrations.nlp.tokens import count
+from hindsight_integrations.reflect.dependencies import MAX_TEXT, Cluster, Evidence, Proposals
+from hindsight_integrations.reflect.llm_rules import LLMConsolidator
 from tests.bundled import PIPELINE
-from tests.language.test_llm import ScriptedLLM
+from tests.nlp.test_llm import ScriptedLLM
 from tests.reflect.models import Script, calling, calling_in_llama_index
 
 MAY = datetime(2024, 5, 7, tzinfo=UTC)
@@ -42,7 +42,7 @@ REACT = Memory(
     "o-1", "b", "Ana works with React.", MemoryType.OBSERVATION, mentioned_at=MAY,
     sources=(Source(memory_id=FIRST, quote="React"),),
 )  # fmt: skip
-MATTER = Matter(Bank("b"), "Ana", MEMORIES, frozenset({THIRD}), (REACT,))
+MATTER = Cluster(Bank("b"), "Ana", MEMORIES, frozenset({THIRD}), (REACT,))
 
 CHANGE = {
     "text": "Ana built with React, and since May 2024 with Vue.",
@@ -66,7 +66,7 @@ def removing(**fields: Any) -> dict[str, Any]:
     return {"conclusions": [], "removals": [removal]}
 
 
-def propose(*replies: Any, matter: Matter = MATTER) -> Proposals:
+def propose(*replies: Any, matter: Cluster = MATTER) -> Proposals:
     return LLMConsolidator(Script(*replies)).propose(matter)
 
 
@@ -115,7 +115,7 @@ def test_what_a_conclusion_says_already_is_not_proposed_again() -> None:
 
 def test_a_single_memory_is_not_worth_asking_about() -> None:
     script = Script(GOOD)
-    alone = Matter(Bank("b"), "Ana", MEMORIES[:1], frozenset({FIRST}))
+    alone = Cluster(Bank("b"), "Ana", MEMORIES[:1], frozenset({FIRST}))
     assert LLMConsolidator(script).propose(alone) == Proposals()
     assert script.asked == []
 
@@ -226,7 +226,7 @@ def test_what_is_shown_is_capped_the_old_left_out_first() -> None:
     many = tuple(
         replace(m, id=f"m-{n}", text=f"Boat {n} is blue.") for n, m in enumerate(MEMORIES * 30)
     )
-    matter = Matter(Bank("b"), "Ana", many, frozenset({"m-0", "m-1"}))
+    matter = Cluster(Bank("b"), "Ana", many, frozenset({"m-0", "m-1"}))
     script = Script({"conclusions": []})
     LLMConsolidator(script, prompt_tokens=120).propose(matter)
     [(_, user)] = script.asked
@@ -255,7 +255,7 @@ def test_tokens_are_those_the_model_tells_or_else_estimated() -> None:
 
 
 def test_its_id_names_the_model_and_the_prompt() -> None:
-    assert LLMConsolidator(Script(GOOD)).id == "llm:Script:1"
+    assert LLMConsolidator(Script(GOOD)).id == "llm:Script:2"
 
 
 @pytest.mark.parametrize(
@@ -381,7 +381,7 @@ def test_a_reply_that_cannot_be_used_changes_nothing_and_is_reported(kind: str) 
         assert made in before
         [failure] = done.failures
         assert isinstance(failure.error, ModelError)
-        assert len(memory._core.graph.unreflected("b", 10)) == 1
+        assert len(memory.runtime.graph.pending_consolidation("b", 10)) == 1
 
 
 def test_tokens_are_capped_and_what_is_left_waits() -> None:
@@ -390,7 +390,7 @@ def test_tokens_are_capped_and_what_is_left_waits() -> None:
         done = memory.consolidate("b")
         assert done.capped
         assert script.asked == []
-        assert len(memory._core.graph.unreflected("b", 10)) == 2
+        assert len(memory.runtime.graph.pending_consolidation("b", 10)) == 2
 
 
 @pytest.mark.slow

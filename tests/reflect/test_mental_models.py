@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -12,11 +13,11 @@ from hindsight_integrations import (
     ModelError,
     NotFoundError,
 )
-from hindsight_integrations.language.llm import as_model
-from hindsight_integrations.language.tokens import count
-from hindsight_integrations.model import MentalModel
-from hindsight_integrations.reflect.mental_models import ModelParts, refresh_due
-from hindsight_integrations.reflections import Section, Staleness
+from hindsight_integrations.models import MentalModel
+from hindsight_integrations.nlp.llm import as_model
+from hindsight_integrations.nlp.tokens import count
+from hindsight_integrations.reflect.mental_models import MentalModelDependencies, refresh_due
+from hindsight_integrations.results import Section, Staleness
 from tests.reflect.models import Script, answer
 
 QUERY = "Where does Ana sail?"
@@ -32,9 +33,9 @@ def from_query(memory: Hindsight, **options: Any) -> MentalModel:
     return memory.mental_models.create("b", "Ana's seas", source_query=QUERY, **options)
 
 
-def parts(memory: Hindsight) -> ModelParts:
-    core = memory._core
-    return ModelParts(core.recalling, core.lock, core.model)
+def parts(memory: Hindsight) -> MentalModelDependencies:
+    runtime = memory.runtime
+    return MentalModelDependencies(runtime.recalling, runtime.lock, runtime.model)
 
 
 # Making them
@@ -85,7 +86,7 @@ def test_no_other_model_is_a_source_of_one(told: Hindsight) -> None:
 def test_none_is_made_but_by_the_user(told: Hindsight) -> None:
     told.context("b", QUERY)
     told.reflect("b", QUERY, llm=Script(answer("On the Baltic.")))
-    refresh_due(parts(told), told._core.bank("b"))
+    refresh_due(parts(told), told.runtime.bank("b"))
     assert told.mental_models.list("b") == []
 
 
@@ -100,7 +101,7 @@ def test_a_newer_memory_on_its_matter_makes_it_stale_and_refreshing_ends_that(
     told.retain("b", "The tower has nine grey windows.")
     assert not told.mental_models.staleness("b", model.id)
     [newer] = told.retain("b", "Ana now sails on the Adriatic.").ids
-    assert told.mental_models.staleness("b", model.id) == Staleness(newer=(newer,))
+    assert told.mental_models.staleness("b", model.id).newer == (newer,)
     assert "Adriatic" in told.mental_models.refresh("b", model.id).text
     assert not told.mental_models.staleness("b", model.id)
 
@@ -172,7 +173,7 @@ def test_history_tells_what_it_was_and_why_also_after_it_is_gone(told: Hindsight
 
 def test_only_those_that_ask_for_it_and_are_stale_are_refreshed(told: Hindsight) -> None:
     asks, still = from_query(told, auto_refresh=True), from_query(told)
-    bank = told._core.bank("b")
+    bank = told.runtime.bank("b")
     assert refresh_due(parts(told), bank).models == ()
     told.retain("b", "Ana now sails on the Adriatic.")
     refreshed = refresh_due(parts(told), bank)
@@ -181,14 +182,47 @@ def test_only_those_that_ask_for_it_and_are_stale_are_refreshed(told: Hindsight)
     assert refresh_due(parts(told), bank).models == ()
 
 
+def test_a_refresh_that_changes_nothing_says_so_and_keeps_the_date(told: Hindsight) -> None:
+    model = from_query(told)
+    assert told.mental_models.refresh("b", model.id) == model
+    assert told.mental_models.get("b", model.id).refreshed_at == model.refreshed_at
+    [entry] = told.mental_models.history("b", model.id)
+    assert (entry.action, entry.old, entry.new) == ("refresh", model.text, model.text)
+    assert entry.reason == "nothing changed: the bank answers as before"
+
+
+def test_what_newer_facts_contradict_is_stale_and_leaves_a_refreshed_text(
+    memory: Hindsight,
+) -> None:
+    memory.retain("b", "Ana lives in Kiel.", timestamp=datetime(2025, 3, 1))
+    model = memory.mental_models.create("b", "Ana's home", source_query="Where does Ana live?")
+    own = memory.mental_models.create("b", "Ana", text="Ana is a sailor. Ana lives in Kiel.")
+    [moved] = memory.retain("b", "Ana moved to Lisbon.", timestamp=datetime(2025, 4, 1)).ids
+    for each in (model, own):
+        assert memory.mental_models.staleness("b", each.id).contradicted == (moved,)
+    items = {item.id: item for item in memory.context("b", "Where does Ana live?")}
+    assert "a newer memory says otherwise" in items[model.id].text
+    assert "a newer memory says otherwise" in items[own.id].text
+    assert items[model.sources[0]].stale
+    assert not items[moved].stale
+    answer = memory.reflect("b", "Where does Ana live?")
+    assert "Lisbon" in answer.text
+    assert "Kiel" not in answer.text
+    refreshed = memory.mental_models.refresh("b", model.id)
+    assert "Lisbon" in refreshed.text
+    assert "Kiel" not in refreshed.text
+    assert refreshed.refreshed_at > model.refreshed_at
+    assert not memory.mental_models.staleness("b", model.id)
+
+
 def test_a_refresh_that_fails_changes_nothing_and_is_reported(told: Hindsight) -> None:
     model = from_query(told, auto_refresh=True)
     told.retain("b", "Ana now sails on the Adriatic.")
     with pytest.raises(ModelError):
         told.mental_models.refresh("b", model.id, llm=Script("no JSON"))
-    core = told._core
-    broken = ModelParts(core.recalling, core.lock, as_model(Script("no JSON")))
-    [failure] = refresh_due(broken, told._core.bank("b")).failures
+    runtime = told.runtime
+    broken = MentalModelDependencies(runtime.recalling, runtime.lock, as_model(Script("no JSON")))
+    [failure] = refresh_due(broken, told.runtime.bank("b")).failures
     assert isinstance(failure.error, ModelError)
     assert told.mental_models.get("b", model.id) == model
 

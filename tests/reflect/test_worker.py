@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from hindsight_integrations.errors import BankNotFoundError, ModelError
-from hindsight_integrations.reflect.consolidate import Consolidation
+from hindsight_integrations.reflect.consolidation import Consolidation
 from hindsight_integrations.reflect.worker import Worker
 from hindsight_integrations.results import Failure
 
 
-def test_each_bank_is_reflected_on_once_however_often_it_was_woken() -> None:
-    seen: list[str] = []
+def noting(note: Callable[[str], object]) -> Callable[[str], Iterator[Consolidation]]:
+    """Work that only notes the bank."""
 
     def work(bank_id: str) -> Iterator[Consolidation]:
-        seen.append(bank_id)
+        note(bank_id)
         yield Consolidation(bank_id)
 
-    worker = Worker(work, delay=3600)
+    return work
+
+
+def test_each_bank_is_reflected_on_once_however_often_it_was_woken() -> None:
+    seen: list[str] = []
+    worker = Worker(noting(seen.append), delay=3600)
     for bank in ("a", "b", "a", "a"):
         worker.wake(bank)
     assert seen == []
@@ -32,12 +37,7 @@ def test_each_bank_is_reflected_on_once_however_often_it_was_woken() -> None:
 
 def test_closing_drains_and_a_closed_worker_is_not_woken() -> None:
     seen: list[str] = []
-
-    def work(bank_id: str) -> Iterator[Consolidation]:
-        seen.append(bank_id)
-        yield Consolidation(bank_id)
-
-    worker = Worker(work, delay=3600)
+    worker = Worker(noting(seen.append), delay=3600)
     worker.wake("a")
     worker.close()
     worker.close()
@@ -47,12 +47,8 @@ def test_closing_drains_and_a_closed_worker_is_not_woken() -> None:
 
 def test_without_work_the_thread_ends_and_is_started_again() -> None:
     threads: list[threading.Thread] = []
-
-    def work(bank_id: str) -> Iterator[Consolidation]:
-        threads.append(threading.current_thread())
-        yield Consolidation(bank_id)
-
-    worker = Worker(work, delay=0, patience=0.01)
+    note = noting(lambda _: threads.append(threading.current_thread()))
+    worker = Worker(note, delay=0, patience=0.01)
     for _ in range(2):
         worker.wake("a")
         assert worker.wait_idle(30)
@@ -64,12 +60,7 @@ def test_without_work_the_thread_ends_and_is_started_again() -> None:
 
 def test_waiting_gives_up_in_time() -> None:
     go = threading.Event()
-
-    def work(bank_id: str) -> Iterator[Consolidation]:
-        go.wait(30)
-        yield Consolidation(bank_id)
-
-    worker = Worker(work, delay=0)
+    worker = Worker(noting(lambda _: go.wait(30)), delay=0)
     worker.wake("a")
     assert not worker.wait_idle(0.01)
     go.set()

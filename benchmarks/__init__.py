@@ -1,0 +1,1 @@
+"""Measurements of speed and of recall quality. Not part of the installed package."""

@@ -1,0 +1,1 @@
+"""Studies of recall quality over datasets of questions with known evidence."""

@@ -1,0 +1,98 @@
+"""`python -m benchmarks.quality.languages`: which languages work how well, with which model.
+
+Forty short memories in each of five languages, the same in all of them, each with a question that
+shares few words with it. A question is asked of the forty memories of its language; figures are
+those of the memory that answers it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.page import write_section
+from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.evaluate.dataset import Dataset, parse_dataset
+from hindsight_integrations.evaluate.report import Evaluation, markdown_table
+from hindsight_integrations.evaluate.run import evaluate, evaluate_baseline
+from hindsight_integrations.nlp.model_files import list_models
+
+DATA = Path(__file__).parent / "data" / "languages.jsonl"
+
+BUDGET = 4096
+
+
+def datasets() -> Mapping[str, Dataset]:
+    """Return the dataset of each language, by its name."""
+    cases: dict[str, list[dict[str, str]]] = {}
+    for line in DATA.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        cases.setdefault(case["language"], []).append(case)
+    return {language: _dataset(language, some) for language, some in cases.items()}
+
+
+def _dataset(language: str, cases: Sequence[Mapping[str, str]]) -> Dataset:
+    bank = {
+        "id": language,
+        "items": [{"id": str(n), "text": case["memory"]} for n, case in enumerate(cases)],
+        "questions": [
+            {"id": str(n), "question": case["query"], "gold": [str(n)]}
+            for n, case in enumerate(cases)
+        ],
+    }
+    return parse_dataset({"dataset": f"languages-{language}", "banks": [bank]})
+
+
+def cells(evaluation: Evaluation) -> list[str]:
+    """Return in percent how often the memory came first, among five, and the mean of 1 / rank."""
+    first = sum(rank == 1 for row in evaluation.rows for rank in row.ranks.values())
+    figures = (first / len(evaluation.rows), evaluation.overall["R@5"], evaluation.overall["MRR"])
+    return [f"{100 * figure:.0f}" for figure in figures]
+
+
+def table(models: Sequence[str]) -> str:
+    """Return the figures of each language: recall and plain Chroma by model, and BM25."""
+    rows: list[list[str]] = []
+    for language, data in datasets().items():
+        for model in models:
+            ours = evaluate(data, embedder=model, max_tokens=(BUDGET,))
+            chroma = evaluate_baseline(data, "chroma", embedder=model, max_tokens=(BUDGET,))
+            rows.append([f"{language}, {model}", *cells(ours), *cells(chroma)])
+        plain = evaluate_baseline(data, "bm25", max_tokens=(BUDGET,))
+        rows.append([f"{language}, BM25 alone", "", "", "", *cells(plain)])
+    names = ("R@1", "R@5", "MRR")
+    head = ["", *(f"recall {name}" for name in names), *(f"plain {name}" for name in names)]
+    return markdown_table(head, rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; return the exit code, 2 if a model cannot be used."""
+    ready = [state.model.name for state in list_models() if state.ready]
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.quality.languages",
+        description="Measure recall in several languages.",
+    )
+    parser.add_argument("--embedder", nargs="+", default=ready, metavar="MODEL", help="models")
+    parser.add_argument("--markdown", type=Path, metavar="PAGE", help="write the table there")
+    parser.add_argument(
+        "--section", default="languages", metavar="NAME", help="section of the page"
+    )
+    given = parser.parse_args(arguments)
+    try:
+        found = table(given.embedder)
+        if given.markdown:
+            write_section(given.markdown, given.section, found)
+    except HindsightError as error:
+        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
+        return 2
+    Console().print(found, markup=False, soft_wrap=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

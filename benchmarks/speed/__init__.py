@@ -1,0 +1,1 @@
+"""`python -m benchmarks.speed`: speed on this machine."""

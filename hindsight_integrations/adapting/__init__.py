@@ -1,1 +1,0 @@
-"""What adapters to agent frameworks share, whichever framework it is."""

@@ -1,0 +1,156 @@
+"""Decorators that make a command of a function, and the options that commands share.
+
+A decorated function is given a `Screen` or a `Job`, takes what the command takes beside the
+shared options, and returns an `Output`, which is shown once the memory is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import datetime
+from functools import cached_property, wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hindsight_integrations.cli.screen import Output, Screen
+from hindsight_integrations.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from hindsight_integrations.client import Hindsight
+
+JSON_KEY = "hindsight_integrations.json"
+"""Key of the context's note that `--json` was given, for the report of an error."""
+
+DEFAULT_PATH = Path("hindsight-memory")
+DEFAULT_BANK = "default"
+
+
+def _note_json(context: typer.Context, value: bool) -> bool:
+    context.meta[JSON_KEY] = value
+    return value
+
+
+def _option(name: str, default: object, annotation: object) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+_BANK = _option(
+    "bank",
+    DEFAULT_BANK,
+    Annotated[str, typer.Option("--bank", "-b", help="Bank: a memory space of its own.")],
+)
+_PATH = _option(
+    "path",
+    DEFAULT_PATH,
+    Annotated[
+        Path, typer.Option("--path", "-p", envvar="HINDSIGHT_PATH", help="Folder of the memory.")
+    ],
+)
+_JSON = _option(
+    "as_json",
+    False,
+    Annotated[bool, typer.Option("--json", callback=_note_json, help="Write JSON, for scripts.")],
+)
+
+TimeOption = datetime | None
+
+
+def time_option(help: str) -> Any:
+    """Return an option that takes an ISO 8601 date or time."""
+    return typer.Option(parser=_read_time, metavar="TIME", help=help)
+
+
+def _read_time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{text!r} is no date; give ISO 8601, such as 2025-05-07 or 2025-05-07T13:56"
+        ) from error
+
+
+class Job:
+    """One run of a command: its screen, its bank, and the memory, opened at first use.
+
+    Attributes:
+        screen: where the command writes.
+        bank: the value of `--bank`, if the command has that option.
+    """
+
+    def __init__(self, screen: Screen, path: Path, bank: str, create: bool) -> None:
+        self.screen = screen
+        self.bank = bank
+        self._path = path
+        self._create = create
+        self._exits = ExitStack()
+
+    @cached_property
+    def memory(self) -> Hindsight:
+        """The memory in the folder, with the other settings of the environment (`HINDSIGHT_*`).
+
+        Raises:
+            NotFoundError: there is no such folder, and the command does not create one.
+        """
+        if not self._create and not self._path.exists():
+            raise NotFoundError(
+                f"there is no memory at {self._path}; retain something first, or name its folder "
+                "with --path"
+            )
+        from hindsight_integrations.client import Hindsight  # takes a second to load
+
+        return self._exits.enter_context(Hindsight.from_env(path=self._path))
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._exits.__exit__(*error)
+
+
+def shown(function: Callable[..., Output]) -> Callable[..., None]:
+    """Make a command of a function of a `Screen`: it takes `--json`, and its output is shown."""
+    return _command(function, function)
+
+
+def on_memory(
+    *, create: bool = False, one_bank: bool = True
+) -> Callable[[Callable[..., Output]], Callable[..., None]]:
+    """Make a command of a function of a `Job`; the memory is closed before the output is shown.
+
+    Args:
+        create: True to create a memory that does not exist. Commands that only read leave no
+            folder behind.
+        one_bank: True if the command has `--bank` for one bank, given as `Job.bank`.
+    """
+
+    def decorate(function: Callable[..., Output]) -> Callable[..., None]:
+        def run(screen: Screen, path: Path, **arguments: Any) -> Output:
+            bank = arguments.pop("bank") if one_bank else DEFAULT_BANK
+            with Job(screen, path, bank, create) as job:
+                return function(job, **arguments)
+
+        return _command(function, run, *((_BANK, _PATH) if one_bank else (_PATH,)))
+
+    return decorate
+
+
+def _command(
+    function: Callable[..., Output], run: Callable[..., Output], *options: Parameter
+) -> Callable[..., None]:
+    """Return a command with the parameters of `function` after its first, and the options."""
+
+    @wraps(function)
+    def command(*, as_json: bool, **arguments: Any) -> None:
+        screen = Screen(as_json)
+        screen.show(run(screen, **arguments))
+
+    _, *own = signature(function, eval_str=True).parameters.values()
+    parameters = [*own, *options, _JSON]
+    # Typer reads both to learn what a command takes.
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {option.name: option.annotation for option in parameters}
+    return command

@@ -1,0 +1,316 @@
+"""`hindsight-memory banks`, `memories`, `documents`, `tags` and `entities`: edit a memory."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hindsight_integrations.cli import tables
+from hindsight_integrations.cli.job import Job, on_memory
+from hindsight_integrations.cli.screen import Output
+from hindsight_integrations.models import Disposition, MemoryType
+
+banks = typer.Typer(no_args_is_help=True, help="Make, look at, change and delete banks.")
+memories = typer.Typer(no_args_is_help=True, help="Look at, correct and forget single memories.")
+documents = typer.Typer(no_args_is_help=True, help="The texts that memories came from.")
+tags = typer.Typer(no_args_is_help=True, help="The labels of a bank's memories.")
+entities = typer.Typer(no_args_is_help=True, help="The people, places and things a bank knows.")
+
+DocumentArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the document.")]
+TagArgument = Annotated[str, typer.Argument(metavar="TAG", help="The tag.")]
+BankArgument = Annotated[str, typer.Argument(metavar="BANK", help="Id of the bank.")]
+Name = Annotated[str | None, typer.Option(help="For people to read.")]
+Mission = Annotated[str | None, typer.Option(help="What the bank is for.")]
+Background = Annotated[str | None, typer.Option(help="What its agent knows of itself.")]
+Directives = Annotated[
+    list[str] | None, typer.Option("--directive", help="A hard rule; repeatable.")
+]
+Trait = Annotated[int | None, typer.Option(min=1, max=5, help="Trait, 1 (low) to 5 (high).")]
+
+MemoryArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the memory.")]
+Reason = Annotated[str | None, typer.Option(help="Why; kept in its history.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")]
+Cursor = Annotated[str | None, typer.Option(help="Where the page before ended.")]
+
+EntityArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, alias or id.")]
+
+SHOWN_MENTIONS = 10
+"""Memories shown with an entity."""
+
+
+@banks.command("list")
+@on_memory(one_bank=False)
+def list_banks(job: Job) -> Output:
+    """List the banks of a memory."""
+    listed = job.memory.banks.list()
+    stats = [job.memory.banks.stats(bank.id) for bank in listed]
+    return Output(listed, tables.banks(listed, stats))
+
+
+@banks.command("show")
+@on_memory(one_bank=False)
+def show_bank(job: Job, bank: BankArgument) -> Output:
+    """Show a bank and how much it holds."""
+    shown, stats = job.memory.banks.get(bank), job.memory.banks.stats(bank)
+    return Output({"bank": shown, "stats": stats}, tables.bank(shown, stats))
+
+
+@banks.command("create")
+@on_memory(create=True, one_bank=False)
+def create_bank(
+    job: Job,
+    bank: BankArgument,
+    name: Name = None,
+    mission: Mission = None,
+    background: Background = None,
+    directives: Directives = None,
+    skepticism: Trait = None,
+    literalism: Trait = None,
+    empathy: Trait = None,
+) -> Output:
+    """Make an empty bank."""
+    made = job.memory.banks.create(
+        bank,
+        name=name or "",
+        mission=mission or "",
+        background=background or "",
+        disposition=_disposition(Disposition(), skepticism, literalism, empathy),
+        directives=directives or (),
+    )
+    return Output(made, f"Made bank {made.id}")
+
+
+@banks.command("update")
+@on_memory(one_bank=False)
+def update_bank(
+    job: Job,
+    bank: BankArgument,
+    name: Name = None,
+    mission: Mission = None,
+    background: Background = None,
+    directives: Directives = None,
+    skepticism: Trait = None,
+    literalism: Trait = None,
+    empathy: Trait = None,
+) -> Output:
+    """Change what is given, and leave the rest."""
+    old = job.memory.banks.get(bank).disposition
+    changed = job.memory.banks.update(
+        bank,
+        name=name,
+        mission=mission,
+        background=background,
+        disposition=_disposition(old, skepticism, literalism, empathy),
+        directives=directives,
+    )
+    return Output(changed, tables.bank(changed, job.memory.banks.stats(bank)))
+
+
+@banks.command("delete")
+@on_memory(one_bank=False)
+def delete_bank(
+    job: Job,
+    bank: BankArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> Output:
+    """Delete a bank with everything in it, for good."""
+    count = job.memory.banks.stats(bank).memories
+    if not yes:
+        question = f"Delete bank {bank!r} and its {count} memories for good?"
+        if not typer.get_text_stream("stdin").isatty():
+            raise typer.BadParameter(f"{question} Add --yes to do it.")
+        typer.confirm(question, abort=True)
+    job.memory.banks.delete(bank)
+    return Output({"deleted": bank, "memories": count}, f"Deleted bank {bank}")
+
+
+def _disposition(
+    old: Disposition, skepticism: int | None, literalism: int | None, empathy: int | None
+) -> Disposition:
+    return Disposition(
+        skepticism=skepticism or old.skepticism,
+        literalism=literalism or old.literalism,
+        empathy=empathy or old.empathy,
+    )
+
+
+@memories.command("list")
+@on_memory()
+def list_memories(
+    job: Job,
+    type: Annotated[list[MemoryType] | None, typer.Option(help="Only such; repeatable.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="With any of these tags.")] = None,
+    entity: Annotated[str | None, typer.Option(help="That mention this name.")] = None,
+    document: Annotated[str | None, typer.Option(help="Of this document.")] = None,
+    include_invalid: Annotated[
+        bool, typer.Option("--include-invalid", help="Also those invalidated.")
+    ] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Output:
+    """List memories in the order they were stored."""
+    page = job.memory.memories.list(
+        job.bank,
+        types=type or None,
+        tags=tag or (),
+        entity=entity,
+        document_id=document,
+        include_invalid=include_invalid,
+        limit=limit,
+        cursor=cursor,
+    )
+    return Output(page, tables.memories(page))
+
+
+@memories.command("show")
+@on_memory()
+def show_memory(job: Job, memory_id: MemoryArgument) -> Output:
+    """Show all of one memory."""
+    memory = job.memory.memories.get(job.bank, memory_id)
+    return Output(memory, tables.memory(memory))
+
+
+@memories.command()
+@on_memory()
+def forget(
+    job: Job,
+    memory_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of memories.")
+    ] = None,
+    document: Annotated[str | None, typer.Option(help="All that came from this document.")] = None,
+) -> Output:
+    """Delete memories for good, by id or with their document."""
+    gone = job.memory.forget(job.bank, memory_ids or (), document_id=document)
+    return Output({"forgotten": gone}, f"Forgot {tables.count(len(gone), 'memory')}")
+
+
+@memories.command()
+@on_memory()
+def history(job: Job, memory_id: MemoryArgument) -> Output:
+    """Show what was changed of a memory; also of one that was deleted."""
+    changes = job.memory.memories.history(job.bank, memory_id)
+    return Output(changes, tables.history(changes))
+
+
+@memories.command()
+@on_memory()
+def invalidate(job: Job, memory_id: MemoryArgument, reason: Reason = None) -> Output:
+    """Hold a memory to be wrong: kept, but never recalled."""
+    changed = job.memory.memories.invalidate(job.bank, memory_id, reason)
+    return Output(changed, tables.memory(changed))
+
+
+@memories.command()
+@on_memory()
+def restore(job: Job, memory_id: MemoryArgument, reason: Reason = None) -> Output:
+    """Take an invalidation back."""
+    changed = job.memory.memories.restore(job.bank, memory_id, reason)
+    return Output(changed, tables.memory(changed))
+
+
+@documents.command("list")
+@on_memory()
+def list_documents(job: Job, limit: Limit = 50, cursor: Cursor = None) -> Output:
+    """List documents by id."""
+    page = job.memory.documents.list(job.bank, limit=limit, cursor=cursor)
+    return Output(page, tables.documents(page))
+
+
+@documents.command("show")
+@on_memory()
+def show_document(job: Job, document_id: DocumentArgument) -> Output:
+    """Show a document and its text."""
+    found = job.memory.documents.get(job.bank, document_id)
+    chunks = job.memory.documents.chunks(job.bank, document_id)
+    return Output({"document": found, "chunks": chunks}, tables.document(found, chunks))
+
+
+@documents.command("delete")
+@on_memory()
+def delete_document(job: Job, document_id: DocumentArgument) -> Output:
+    """Delete a document, and the memories stated in it alone, permanently."""
+    gone = job.memory.documents.delete(job.bank, document_id)
+    return Output({"forgotten": gone}, f"Forgot {tables.count(len(gone), 'memory')}")
+
+
+@tags.command("list")
+@on_memory()
+def list_tags(job: Job) -> Output:
+    """List tags with the number of memories that have each."""
+    counts = job.memory.tags.list(job.bank)
+    return Output(counts, tables.tags(counts))
+
+
+@tags.command("rename")
+@on_memory()
+def rename_tag(
+    job: Job,
+    tag: TagArgument,
+    name: Annotated[str, typer.Argument(metavar="NEW", help="The new name.")],
+    reason: Reason = None,
+) -> Output:
+    """Rename a tag wherever it is used."""
+    edited = job.memory.tags.rename(job.bank, tag, name, reason=reason)
+    return Output({"edited": edited}, f"Renamed it in {tables.count(edited, 'place')}")
+
+
+@tags.command("remove")
+@on_memory()
+def remove_tag(job: Job, tag: TagArgument, reason: Reason = None) -> Output:
+    """Take a tag off all memories; no memory is deleted."""
+    edited = job.memory.tags.remove(job.bank, tag, reason=reason)
+    return Output({"edited": edited}, f"Removed it in {tables.count(edited, 'place')}")
+
+
+@entities.command("list")
+@on_memory()
+def list_entities(job: Job, limit: Limit = 50, cursor: Cursor = None) -> Output:
+    """List entities, most mentioned first."""
+    page = job.memory.entities.list(job.bank, limit=limit, cursor=cursor)
+    return Output(page, tables.entities(page))
+
+
+@entities.command("show")
+@on_memory()
+def show_entity(job: Job, entity: EntityArgument) -> Output:
+    """Show an entity and memories that mention it."""
+    known = job.memory.entities.get(job.bank, entity)
+    mentions = job.memory.memories.list(job.bank, entity=known.id, limit=SHOWN_MENTIONS)
+    return Output({"entity": known, "memories": mentions.items}, tables.entity(known, mentions))
+
+
+@entities.command()
+@on_memory()
+def merge(
+    job: Job,
+    source: EntityArgument,
+    target: Annotated[str, typer.Argument(metavar="INTO", help="The name that stays.")],
+) -> Output:
+    """Make two names one entity: the first becomes an alias of the second."""
+    merged = job.memory.entities.merge(job.bank, source, target)
+    return Output(merged, tables.entity(merged))
+
+
+@entities.command()
+@on_memory()
+def rename(
+    job: Job,
+    entity: EntityArgument,
+    name: Annotated[str, typer.Argument(metavar="NEW", help="Its name from now on.")],
+) -> Output:
+    """Give an entity another name; the old one becomes an alias."""
+    renamed = job.memory.entities.rename(job.bank, entity, name)
+    return Output(renamed, tables.entity(renamed))
+
+
+@entities.command()
+@on_memory()
+def alias(
+    job: Job,
+    entity: EntityArgument,
+    aliases: Annotated[list[str], typer.Argument(metavar="ALIAS...", help="More names for it.")],
+) -> Output:
+    """Give an entity more names it is found by."""
+    named = job.memory.entities.alias(job.bank, entity, *aliases)
+    return Output(named, tables.entity(named))

@@ -1,0 +1,265 @@
+"""`hindsight-memory retain` and `recall`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+from rich.console import Group, RenderableType
+
+from hindsight_integrations.cli import inputs, tables
+from hindsight_integrations.cli.job import DEFAULT_BANK, Job, TimeOption, on_memory, time_option
+from hindsight_integrations.cli.screen import Output, jsonable
+from hindsight_integrations.models import Arm, MemoryType
+from hindsight_integrations.results import RetainResult
+
+if TYPE_CHECKING:
+    from hindsight_integrations.recall.request import Where
+    from hindsight_integrations.retain.file_dates import FileDate
+
+FOUND_NOTHING = 3
+"""Exit code of a recall without results."""
+
+ARMS = f"[{'|'.join(Arm)}]"
+TOP = 10
+
+
+@on_memory(create=True)
+def retain(
+    job: Job,
+    text: Annotated[
+        str | None, typer.Argument(metavar="[TEXT]", help="The text; - reads standard input.")
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option("--file", "-f", exists=True, dir_okay=False, help="A text file; repeatable."),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="Every .txt and .md below this folder."),
+    ] = None,
+    jsonl: Annotated[
+        Path | None,
+        typer.Option(
+            help="Items, one {content, timestamp, tags, ...} a line; - reads standard input."
+        ),
+    ] = None,
+    conversation: Annotated[
+        bool,
+        typer.Option("--conversation", help="The lines are messages: {speaker, text, timestamp}."),
+    ] = False,
+    session: Annotated[
+        str | None, typer.Option(help="Id of the conversation, for messages that name none.")
+    ] = None,
+    document: Annotated[
+        str | None, typer.Option(help="Your id of the text; retained again, only changes count.")
+    ] = None,
+    append: Annotated[
+        bool, typer.Option("--append", help="Add to the document; do not replace it.")
+    ] = False,
+    timestamp: Annotated[
+        TimeOption, time_option("When it was said or written; files tell their own date.")
+    ] = None,
+    file_dates: Annotated[
+        bool,
+        typer.Option(
+            "--file-dates/--no-file-dates",
+            help="Date files by name, front matter, first heading or last change.",
+        ),
+    ] = True,
+    context: Annotated[str | None, typer.Option(help="What it is about.")] = None,
+    speaker: Annotated[str | None, typer.Option(help="Who says it.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A label; repeatable.")] = None,
+    entity: Annotated[list[str] | None, typer.Option(help="A name in it; repeatable.")] = None,
+    type: Annotated[MemoryType | None, typer.Option(help="What kind of statement.")] = None,
+    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="For opinions.")] = None,
+    meta: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Metadata; repeatable.")
+    ] = None,
+    scope: Annotated[str | None, typer.Option(help="A partition of the bank.")] = None,
+) -> Output:
+    """Remember text: an argument, files, a folder, JSON Lines or standard input.
+
+    Files are documents: the id is the path as given, or relative to the folder. "Tomorrow" in a
+    file counts from its date: that in its name, else in its front matter ("date:", "created:"),
+    else in its first heading, else its last change. Headings that are dates date the text below
+    them. --timestamp overrides all of these; with --no-file-dates it is now.
+    """
+    metadata = dict(map(inputs.read_pair, meta or ()))
+    shared = _given(context=context, metadata=metadata, tags=tag, scope=scope)
+    single = _given(
+        document_id=document,
+        update_mode="append" if append else None,
+        timestamp=timestamp,
+        speaker=speaker,
+        entities=entity,
+        type=type,
+        confidence=confidence,
+    )
+    dated = file_dates and timestamp is None
+    items = _read(text, file, folder, jsonl, document, dated)
+    if conversation or session is not None:
+        if jsonl is None or single:
+            raise typer.BadParameter(
+                "a conversation comes by --jsonl, and takes --context, --tag, --meta and --scope"
+            )
+        result = _retain_sessions(job, inputs.sessions(items, session), shared)
+    else:
+        if document is not None and len(items) > 1:
+            raise typer.BadParameter("--document names one text, and here are several")
+        memory = job.memory
+        with job.screen.progress("Retaining") as report:
+            result = memory.retain_many(
+                job.bank, [{**shared, **single, **item} for item in items], progress=report
+            )
+        if len(items) == len(result.failed) == 1:
+            raise result.failed[0].error
+    warnings = [f"item {item.index + 1} was not stored: {item.error}" for item in result.failed]
+    code = 1 if result.failed else 0
+    if not (dated and (file or folder)):
+        return Output(result, tables.retained(result), warnings, code)
+    dates = _dates(items)
+    shown = {name: {"date": date.timestamp, "from": date.source} for name, date in dates.items()}
+    drawing = Group(tables.retained(result), tables.file_dates(dates))
+    data = {**cast(dict[str, object], jsonable(result)), "dates": shown}
+    return Output(data, drawing, warnings, code)
+
+
+def _given(**options: object) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value not in (None, [], {})}
+
+
+def _read(
+    text: str | None,
+    files: list[Path] | None,
+    folder: Path | None,
+    jsonl: Path | None,
+    document: str | None,
+    dated: bool,
+) -> list[inputs.Record]:
+    """Return the items of the one source that was named."""
+    if sum(map(bool, (text is not None, files, folder, jsonl))) != 1:
+        raise typer.BadParameter("give one of TEXT, --file, --folder and --jsonl")
+    if text is not None:
+        return [{"content": inputs.read_text(Path(text)) if text == "-" else text}]
+    if files:
+        return [inputs.read_file(path, document or str(path), dated=dated) for path in files]
+    if folder:
+        return list(inputs.read_folder(folder, dated=dated))
+    return inputs.read_records(jsonl or Path("-"))
+
+
+def _dates(items: Sequence[inputs.Record]) -> dict[str, FileDate]:
+    """Return the date that each file was given, by its document."""
+    from hindsight_integrations.retain.file_dates import file_date  # reads the word tables
+
+    dates = {
+        str(item["document_id"]): file_date(
+            str(item["file"]), str(item["content"]), cast(datetime, item["modified"])
+        )
+        for item in items
+    }
+    return {name: date for name, date in dates.items() if date is not None}
+
+
+def _retain_sessions(
+    job: Job, by_session: Mapping[str | None, Sequence[inputs.Record]], options: Mapping[str, Any]
+) -> RetainResult:
+    memory = job.memory
+    results: list[RetainResult] = []
+    with job.screen.progress("Retaining") as report:
+        for session, messages in by_session.items():
+            result = memory.retain_messages(job.bank, messages, session=session, **options)
+            results.append(result)
+            report(len(results), len(by_session))
+    return RetainResult.merged(job.bank, results)
+
+
+@on_memory(one_bank=False)
+def recall(
+    job: Job,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The question, or any text.")],
+    explain: Annotated[
+        bool, typer.Option("--explain", "-x", help="Show why each memory is there.")
+    ] = False,
+    top: Annotated[int, typer.Option("--top", "-n", min=1, help="Memories drawn at most.")] = TOP,
+    prompt: Annotated[
+        bool, typer.Option("--prompt", help="Write the text for a prompt, and nothing else.")
+    ] = False,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Token budget of that text. (default 4096)")
+    ] = None,
+    budget: Annotated[Literal["low", "mid", "high"], typer.Option(help="How far to look.")] = "mid",
+    type: Annotated[
+        list[MemoryType] | None, typer.Option(help="Only such memories; repeatable.")
+    ] = None,
+    arm: Annotated[
+        list[Arm] | None,
+        typer.Option(parser=Arm, metavar=ARMS, help="Only these searches; repeatable."),
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; repeatable.")] = None,
+    all_tags: Annotated[bool, typer.Option("--all-tags", help="With all tags, not any.")] = False,
+    where: Annotated[
+        Mapping[str, object] | None,
+        typer.Option(
+            parser=inputs.read_mapping, metavar="JSON", help='Metadata: {"year": {"$gte": 2024}}.'
+        ),
+    ] = None,
+    scope: Annotated[str | None, typer.Option(help="Only this partition of the bank.")] = None,
+    entity: Annotated[
+        list[str] | None, typer.Option(help="Only what mentions this name; repeatable.")
+    ] = None,
+    since: Annotated[TimeOption, time_option("Only from then on.")] = None,
+    until: Annotated[TimeOption, time_option("Only before then.")] = None,
+    query_time: Annotated[TimeOption, time_option("When it is asked; now by default.")] = None,
+    as_of: Annotated[TimeOption, time_option("Only what was known then.")] = None,
+    min_score: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Leave out what is less relevant.")
+    ] = None,
+    fill: Annotated[
+        bool, typer.Option("--fill", help="As much as fits, however little relevant.")
+    ] = False,
+    chunk_tokens: Annotated[int, typer.Option(min=0, help="Extra budget for source text.")] = 0,
+    entity_tokens: Annotated[
+        int, typer.Option(min=0, help="Extra budget for notes on names, with observations.")
+    ] = 0,
+    mental_model_tokens: Annotated[
+        int, typer.Option(min=0, help="Extra budget for mental models.")
+    ] = 0,
+    bank: Annotated[
+        list[str] | None, typer.Option("--bank", "-b", help="Bank; repeatable.")
+    ] = None,
+) -> Output:
+    """Find the memories that answer a question, best first.
+
+    Exits with 3 if it finds none. --json holds all of them, explained in full.
+    """
+    result = job.memory.recall(
+        bank or [DEFAULT_BANK],
+        query,
+        max_tokens=max_tokens,
+        budget=budget,
+        types=type or None,
+        arms=arm or None,
+        tags=tag or (),
+        tags_match="all" if all_tags else "any",
+        where=cast("Where | None", where),
+        scope=scope,
+        entities=entity or (),
+        window=(since, until) if since or until else None,
+        query_time=query_time,
+        as_of=as_of,
+        min_score=min_score,
+        fill=fill,
+        chunk_tokens=chunk_tokens,
+        entity_tokens=entity_tokens,
+        mental_model_tokens=mental_model_tokens,
+    )
+    drawing: RenderableType = result.text if prompt else tables.recalled(result, top)
+    if explain and not prompt:
+        drawing = result.explain(detailed=top)
+    warnings = [f"{failure}; the answer was made without it" for failure in result.failures]
+    return Output(result, drawing, warnings, code=0 if result else FOUND_NOTHING)

@@ -1,0 +1,620 @@
+"""`Hindsight`, the client: memory banks that retain, recall, reflect and forget.
+
+Each verb validates its arguments and calls one stage. Everything else about banks, memories,
+entities and maintenance is in the namespaces, such as `memory.banks`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from types import TracebackType
+from typing import Self, Unpack
+
+from pydantic import BaseModel
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import ContextManaged, async_variant
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.models import Memory, MemoryType, Message
+from hindsight_integrations.namespaces import memories
+from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.documents import Documents
+from hindsight_integrations.namespaces.entities import Entities
+from hindsight_integrations.namespaces.maintenance import Health, Maintenance
+from hindsight_integrations.namespaces.memories import Memories
+from hindsight_integrations.namespaces.mental_models import MentalModels
+from hindsight_integrations.namespaces.observations import Observations
+from hindsight_integrations.namespaces.opinions import Opinions
+from hindsight_integrations.namespaces.tags import Tags
+from hindsight_integrations.nlp.embeddings import Embedder
+from hindsight_integrations.nlp.llm import as_model
+from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.recall import pipeline as recalling
+from hindsight_integrations.recall.base import Reranker
+from hindsight_integrations.recall.request import (
+    ContextOptions,
+    RecallOptions,
+    RecallRequest,
+    SearchOptions,
+    recall_request,
+    takes,
+)
+from hindsight_integrations.recall.rerankers import LateInteraction
+from hindsight_integrations.reflect import answer, extractive
+from hindsight_integrations.reflect import context as contexts
+from hindsight_integrations.reflect.consolidation import Consolidation
+from hindsight_integrations.reflect.recalled_models import with_mental_models
+from hindsight_integrations.results import Context, RecallResult, Reflection, RetainResult
+from hindsight_integrations.retain import pipeline as retaining
+from hindsight_integrations.retain.extraction import Extractor
+from hindsight_integrations.retain.request import (
+    Item,
+    UpdateMode,
+    conversation_submission,
+    text_submission,
+)
+from hindsight_integrations.runtime import IN_MEMORY, UNCHANGED, Runtime, assemble
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.stores.base import GraphStore, Vector, VectorIndex
+
+
+class Hindsight(ContextManaged):
+    """Long-term memory: banks that retain text, and recall what answers a question.
+
+    With a folder everything is embedded: the graph in SQLite, the vectors in Chroma, the models
+    on the CPU. One process owns the folder at a time, and any number of its threads share it.
+
+    Args:
+        path: folder of the memory; made if there is none.
+        graph: a graph store in place of the folder's, or the URL of a Neo4j server, such as
+            "neo4j://localhost:7687". Its credentials are read from `NEO4J_USERNAME`,
+            `NEO4J_PASSWORD` and `NEO4J_DATABASE`.
+        vectors: a vector index in place of the folder's, or the URL of a Chroma server, such as
+            "http://localhost:8000". Its token is read from `CHROMA_TOKEN`.
+        embedder: the name of a model, such as "e5-small-v2", which docs/models.md says how to
+            install; or any embedder: one of ours, LangChain's, LlamaIndex's,
+            sentence-transformers', or a function from texts to vectors. By default
+            all-MiniLM-L6-v2, bundled.
+        reranker: "local" for the built-in one; None for the order of the fusion alone; or any
+            reranker: a function of (query, texts) to scores, a LangChain document compressor, a
+            LlamaIndex postprocessor, a sentence-transformers CrossEncoder.
+        extractor: draws facts from text: a function of a `Passage` to a list of facts (`Fact`s,
+            mappings with their fields, or texts), or an object with `extract(passages, known)`;
+            either may be asynchronous. By default one that needs no LLM.
+        llm: a LangChain chat model, a LlamaIndex LLM or a function (system, user) -> reply: what
+            reflect and consolidate ask, and what draws facts if no extractor is given.
+        settings: tunables; see `Settings`.
+
+    Raises:
+        InvalidInputError: neither a folder nor both stores were given, or a part cannot be used.
+        ModelFilesError: the model named as embedder is not installed, or its files are altered.
+        StoreLockedError: another process owns the folder.
+        StoreUnavailableError: the folder cannot be read or written, or a server not reached.
+        SchemaVersionError: a newer release of this package wrote the folder.
+
+    Example:
+        >>> with Hindsight.in_memory() as memory:
+        ...     _ = memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
+        ...     print(memory.recall("alice", "Where did Alice work in spring 2021?")[0].memory.text)
+        Alice joined Northwind in March 2021 as a designer.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        graph: GraphStore | str | None = None,
+        vectors: VectorIndex | str | None = None,
+        embedder: object | None = None,
+        reranker: object | None = "local",
+        extractor: object | None = None,
+        llm: object | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self._where, self._runtime = assemble(
+            path=path,
+            graph=graph,
+            vectors=vectors,
+            embedder=embedder,
+            reranker=reranker,
+            extractor=extractor,
+            llm=llm,
+            settings=settings or Settings(),
+        )
+        self.banks = Banks(self._runtime)
+        self.memories = Memories(self._runtime)
+        self.documents = Documents(self._runtime)
+        self.tags = Tags(self._runtime)
+        self.entities = Entities(self._runtime)
+        self.observations = Observations(self._runtime)
+        self.mental_models = MentalModels(self._runtime)
+        self.opinions = Opinions(self._runtime)
+        self.maintenance = Maintenance(self._runtime)
+
+    @classmethod
+    def in_memory(cls, **options: object) -> Self:
+        """Open a memory that lasts as long as this object; takes the constructor's arguments."""
+        return cls(IN_MEMORY, **options)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_env(cls, **options: object) -> Self:
+        """Open the memory that environment variables name.
+
+        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), `HINDSIGHT_GRAPH` the URL
+        of a Neo4j server, `HINDSIGHT_VECTORS` that of a Chroma server, `HINDSIGHT_EMBEDDER` the
+        name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
+        """
+        given: dict[str, object] = {
+            "path": os.environ.get("HINDSIGHT_PATH", "./hindsight-memory"),
+            "graph": os.environ.get("HINDSIGHT_GRAPH") or None,
+            "vectors": os.environ.get("HINDSIGHT_VECTORS") or None,
+            "embedder": os.environ.get("HINDSIGHT_EMBEDDER") or None,
+            "settings": Settings.from_env(),
+        }
+        return cls(**(given | options))  # type: ignore[arg-type]
+
+    # Retain
+
+    def retain(
+        self,
+        bank_id: str,
+        content: str,
+        *,
+        timestamp: datetime | None = None,
+        context: str | None = None,
+        document_id: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        tags: Sequence[str] = (),
+        entities: Sequence[str] = (),
+        type: MemoryType | str | None = None,
+        confidence: float | None = None,
+        update_mode: UpdateMode = "replace",
+        expires_at: datetime | None = None,
+        scope: str | None = None,
+        speaker: str | None = None,
+    ) -> RetainResult:
+        """Remember a text. A bank that does not exist is created.
+
+        Args:
+            bank_id: which bank.
+            content: the text, up to `settings.max_content_chars`.
+            timestamp: when it was said or written; "yesterday" is relative to it. UTC if it
+                has no timezone; now if not given.
+            context: what the text is about, or its title; becomes part of what is searched.
+            document_id: your id of the text. Retaining it again costs nothing if it is
+                unchanged; otherwise only the paragraphs that changed are replaced.
+            metadata: names to text, numbers or booleans, for filtering in recall.
+            tags: labels, for filtering in recall.
+            entities: names it mentions, beside those that are found in it.
+            type: "world", "experience", "opinion" or "observation".
+            confidence: 0 to 1.
+            update_mode: "append" adds to the document what it does not have yet.
+            expires_at: recall ignores it from then on.
+            scope: a partition of the bank that recall can be limited to.
+            speaker: who says it.
+
+        Raises:
+            InvalidInputError: an argument cannot be used; nothing was touched.
+            ConflictError: a conversation keeps its own messages in the document of this id.
+            ExtractionError, EmbeddingError, StoreError: it failed; nothing was stored.
+        """
+        item = Item(
+            content, timestamp, context, document_id, metadata, tags, entities, type,
+            confidence, update_mode, expires_at, scope, None, speaker,
+        )  # fmt: skip
+        started = time.perf_counter()
+        validation.bank_id(bank_id)
+        submission = text_submission(item, self._runtime.settings.max_content_chars)
+        bank = self._runtime.bank_or_new(bank_id)
+        result = retaining.retain(self._runtime.retaining, bank, [submission])
+        self._runtime.reflect_later(bank_id)
+        return replace(result, seconds=time.perf_counter() - started)
+
+    def retain_many(
+        self,
+        bank_id: str,
+        items: Iterable[Item | Mapping[str, object] | str],
+        *,
+        progress: bool | Callable[[int, int | None], None] | None = None,
+    ) -> RetainResult:
+        """Remember many texts, in batches, each stored whole or not at all.
+
+        An item that fails is reported in `failed`, with its error, and the others are stored.
+
+        Args:
+            bank_id: which bank.
+            items: texts, `Item`s, or mappings with the names of `Item`.
+            progress: True for a progress bar; or a function of (done, total), where the total
+                is None for an iterable of unknown length.
+        """
+        started = time.perf_counter()
+        validation.bank_id(bank_id)
+        retaining.check_many(items)
+        bank = self._runtime.bank_or_new(bank_id)
+        result = retaining.retain_many(self._runtime.retaining, bank, items, progress)
+        self._runtime.reflect_later(bank_id)
+        return replace(result, seconds=time.perf_counter() - started)
+
+    def retain_messages(
+        self,
+        bank_id: str,
+        messages: Sequence[Message | Mapping[str, object]],
+        *,
+        session: str | None = None,
+        context: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        tags: Sequence[str] = (),
+        update_mode: UpdateMode = "append",
+        scope: str | None = None,
+    ) -> RetainResult:
+        """Remember a conversation: who said what, when, and in answer to what.
+
+        Args:
+            bank_id: which bank.
+            messages: `Message`s, or mappings with "speaker" and "text" ("role" and "content"
+                will do), and if known "timestamp" and "id".
+            session: your id of the conversation. Messages it has already are not stored again.
+                Without one, messages that repeat a stored conversation continue it.
+            context: what the conversation is about.
+            metadata: for all messages; a message's own comes on top.
+            tags: for all messages.
+            update_mode: "replace" makes the session consist of just these messages.
+            scope: a partition of the bank that recall can be limited to.
+        """
+        started = time.perf_counter()
+        validation.bank_id(bank_id)
+        stamp = Item(
+            "", context=context, metadata=metadata, tags=tags, update_mode=update_mode, scope=scope
+        )
+        submission = conversation_submission(
+            messages,
+            session=session,
+            stamp=stamp,
+            max_chars=self._runtime.settings.max_content_chars,
+        )
+        bank = self._runtime.bank_or_new(bank_id)
+        result = retaining.retain(self._runtime.retaining, bank, [submission])
+        self._runtime.reflect_later(bank_id)
+        return replace(result, seconds=time.perf_counter() - started)
+
+    def retain_memory(
+        self, bank_id: str, memory: Memory, *, vector: Vector | Sequence[float] | None = None
+    ) -> RetainResult:
+        """Store a memory just as given: its text, id, times, entities, and vector if any.
+
+        A memory whose id the bank has replaces that one, like a correction: the old values are
+        kept in its history, it stays invalidated if it was, and the conclusions that cite it are
+        rewritten. One that differs at most in when it was said is skipped.
+
+        Raises:
+            ConflictError: the id is that of an observation or opinion that the engine drew.
+            EmbeddingError: the vector has the wrong dimension, or is not finite.
+        """
+        started = time.perf_counter()
+        validation.bank_id(bank_id)
+        bank = self._runtime.bank_or_new(bank_id)
+        result = memories.retain_memory(self._runtime, bank, memory, vector)
+        self._runtime.reflect_later(bank_id)
+        return replace(result, seconds=time.perf_counter() - started)
+
+    # Recall and reflect
+
+    @takes(RecallOptions)
+    def recall(
+        self, bank_id: str | Sequence[str], query: str, **options: Unpack[RecallOptions]
+    ) -> RecallResult:
+        """Return the memories that bear on a question, best first, within a token budget.
+
+        It stops where what is left hardly belongs to the answer, and returns nothing for a
+        courtesy ("Thanks!") or where nothing in the bank is like the question.
+
+        Args:
+            bank_id: which bank, or several.
+            query: the question, or any text; may be blank beside `entities` or `query_vector`.
+            max_tokens: most tokens of the rendered text; `settings.max_tokens` if None.
+            budget: how far to look: "low", "mid" or "high".
+            types: only memories of these types.
+            arms: only these searches: "temporal", "entity", "semantic", "keyword".
+            arm_limits: most hits of a search, such as `{"keyword": 20}`, in place of the number
+                that `budget` gives it. Only hits and what stands beside them are then ranked,
+                however small the bank.
+            tags: only memories with any of these tags, or, with `tags_match="all"`, all.
+            tags_match: "any" or "all".
+            where: metadata conditions: `{"field": value}` or `{"field": {"$gte": value}}`, with
+                `$eq $ne $gt $gte $lt $lte $in $nin`.
+            scope: only memories of this scope.
+            entities: only memories that mention one of these people, places or things, by name,
+                alias or id. A name that the bank does not know finds nothing.
+            window: only memories of this stretch of time: a `TimeSpan`, or (start, end), of which
+                one may be None.
+            query_vector: search by this vector of the same embedder, in place of the query's.
+            query_time: the time that "last week" is relative to; now if not given.
+            as_of: only what was known then.
+            min_score: leave out memories of a smaller `relevance`, the probability that a memory
+                belongs to the answer, 0 to 1.
+            fill: return as much as fits, however little relevant.
+            chunk_tokens: budget for the source chunks of the memories.
+            entity_tokens: budget for notes on entities: those that the question names or
+                `entities` asks for, with observations about them, then those of the memories.
+            mental_model_tokens: budget for mental models on the question.
+            prefer_observations: an observation takes the place of the facts it quotes whatever
+                tokens it takes; else only if it takes fewer than they do.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError: there is no such bank.
+            EmbedderMismatchError: the bank's vectors come from another embedder.
+            StoreUnavailableError: every arm failed. A single one that fails is reported in the
+                result's `failures`, and the others answer.
+        """
+        request = self._request(bank_id, query, options)
+        banks = [self._runtime.bank(bank) for bank in request.bank_ids]
+        parts = self._runtime.recalling
+        result = recalling.recall(parts, banks, request)
+        return with_mental_models(parts, banks, request, result)
+
+    @takes(ContextOptions)
+    def context(self, bank_id: str, query: str, **options: Unpack[ContextOptions]) -> Context:
+        """Return what the bank knows about a question, as text for a prompt. Calls no model.
+
+        Its sections are mental models, observations, facts and experiences, beliefs; each item
+        has its dates, and a label to cite it by. The bank's directives stand first, and its
+        disposition words the doubts.
+
+        Args:
+            bank_id: which bank.
+            query: the question, or any text.
+            max_tokens: budget of the text, in tokens; `settings.max_tokens` if None.
+            budget: how far to look: "low", "mid" or "high".
+            types: only memories of these types, and no mental models.
+            tags: only what has any of these tags, or, with `tags_match="all"`, all.
+            tags_match: "any" or "all".
+            where: metadata conditions, as in `recall`; mental models have none to meet.
+            scope: only memories of this scope, and no mental models.
+            entities: only memories that mention one of these, and no mental models; see `recall`.
+            window: only memories of this stretch of time, and no mental models; see `recall`.
+            query_time: the time that "last week" is relative to; now if not given.
+            as_of: only what was known then.
+            min_score: leave out memories of a smaller `relevance`, 0 to 1; see `recall`.
+            fill: use as much as fits, however little relevant.
+            prefer_observations: an observation takes the place of the facts it quotes whatever
+                tokens it takes; else only if it takes fewer than they do.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError: there is no such bank.
+            EmbedderMismatchError: the bank's vectors come from another embedder.
+            StoreUnavailableError: every arm of recall failed. A single one that fails is
+                reported in the result's `failures`, and the others answer.
+        """
+        request = self._request(validation.bank_id(bank_id), query, options)
+        return contexts.context(self._runtime.recalling, self._runtime.bank(bank_id), request)
+
+    @takes(SearchOptions)
+    def reflect(
+        self,
+        bank_id: str,
+        query: str,
+        *,
+        llm: object | None = None,
+        response_schema: type[BaseModel] | Mapping[str, object] | None = None,
+        max_iterations: int = answer.ITERATIONS,
+        timeout: float = answer.SECONDS,
+        **options: Unpack[SearchOptions],
+    ) -> Reflection:
+        """Answer a question from the bank, with the memories the answer rests on.
+
+        A language model looks things up, mental models first, then observations, then facts,
+        and answers from what it found. It cites nothing else: other citations are taken out
+        and reported. A bank that holds nothing to answer from is not asked about.
+
+        Without a language model the answer is quoted from the memories that state it, each with
+        its citation: the best supported sentence, a dated list for "when", a list where several
+        answer. If none does, it says that nothing is known, and is false.
+
+        Args:
+            bank_id: which bank.
+            query: the question.
+            llm: a LangChain chat model, a LlamaIndex LLM or a function (system, user) -> reply;
+                the engine's own if None.
+            max_tokens: budget of the evidence, in tokens; `settings.max_tokens` if None.
+            budget: how far each search looks: "low", "mid" or "high".
+            response_schema: a pydantic model class or a JSON schema; the answer is put into this
+                form too, as `.structured`, with one more call of the model.
+            types: only memories of these types, and no mental models.
+            tags: only what has any of these tags, or, with `tags_match="all"`, all.
+            tags_match: "any" or "all".
+            where: metadata conditions, as in `recall`; mental models have none to meet.
+            scope: only memories of this scope, and no mental models.
+            entities: only memories that mention one of these, and no mental models; see `recall`.
+            window: only memories of this stretch of time, and no mental models; see `recall`.
+            query_time: the time that "last week" is relative to; now if not given.
+            as_of: only what was known then.
+            min_score: leave out memories of a smaller `relevance`, 0 to 1; see `recall`.
+            fill: use as much as fits, however little relevant.
+            max_iterations: times the model is asked, the last of which it has to answer.
+            timeout: seconds for all of it.
+
+        Raises:
+            InvalidInputError: an argument cannot be used, or `response_schema` was given and
+                there is no language model.
+            BankNotFoundError: there is no such bank.
+            EmbedderMismatchError: the bank's vectors come from another embedder.
+            ModelError: the model failed, or gave no answer in time.
+            StoreUnavailableError: every arm of recall failed.
+        """
+        request = self._request(validation.bank_id(bank_id), query, options)
+        bounds = answer.Bounds(max_iterations, timeout)
+        form = None if response_schema is None else answer.as_form(response_schema)
+        model = self._runtime.model if llm is None else as_model(llm)
+        bank = self._runtime.bank(bank_id)
+        if model is not None:
+            return answer.reflect(self._runtime.recalling, bank, request, model, bounds, form)
+        if form is not None:
+            raise InvalidInputError(
+                "response_schema needs a language model to fill it in; give one as llm=, here or "
+                "to Hindsight"
+            )
+        return extractive.reflect(self._runtime.recalling, bank, request)
+
+    def _request(
+        self, bank_id: str | Sequence[str], query: str, options: SearchOptions
+    ) -> RecallRequest:
+        return recall_request(
+            bank_id, query, default_tokens=self._runtime.settings.max_tokens, **options
+        )
+
+    # Forget, consolidate, close
+
+    def forget(
+        self, bank_id: str, ids: str | Sequence[str] = (), *, document_id: str | None = None
+    ) -> tuple[str, ...]:
+        """Delete memories permanently, by id or with a document; return the ids deleted.
+
+        Their histories are deleted too, and those of the observations and opinions that cite
+        them; these are rewritten in the same transaction from what is left, or deleted. The text
+        of a document that a memory was stated in is deleted with the document. A memory that was
+        also stated in another document stays, with one source less. `memories.invalidate` keeps
+        a memory, and all histories, instead.
+
+        Raises:
+            MemoryNotFoundError, DocumentNotFoundError: one of them does not exist; nothing was
+                deleted.
+        """
+        return memories.forget(self._runtime, bank_id, ids, document_id)
+
+    def consolidate(self, bank_id: str) -> Consolidation:
+        """Draw observations and update opinions from all pending memories, now.
+
+        It runs in the background after each retain, unless `settings.consolidate` is off; a
+        second run over the same memories adds nothing. With an `llm` the model proposes
+        observations, and each proposal is validated before it is stored. Mental models that ask
+        for it are refreshed afterwards.
+
+        Raises:
+            BankNotFoundError: there is no such bank.
+            EmbeddingError, StoreError: it failed; what was stored until then stays. A model that
+                fails is reported in `failures`, and its memories stay pending.
+        """
+        runtime = self._runtime
+        runtime.bank(validation.bank_id(bank_id))
+        total = Consolidation(bank_id)
+        for done in runtime.consolidations(bank_id):
+            total += done
+        return total
+
+    def wait_idle(self, timeout: float | None = None) -> bool:
+        """Wait until background work is done, including work left by earlier processes.
+
+        Args:
+            timeout: seconds to wait at most.
+
+        Returns:
+            True if all is done; False on timeout.
+        """
+        if timeout is not None:
+            validation.seconds("timeout", timeout, zero=True)
+        self._runtime.check_open()
+        return self._runtime.worker.wait_idle(timeout)
+
+    def health(self) -> Health:
+        """Check that each part answers, and how far the vector index lags behind the graph."""
+        return self.maintenance.health()
+
+    def close(self) -> None:
+        """Finish background work, and release the folder. Idempotent."""
+        self._runtime.close()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Somebody who pressed Ctrl-C does not wait: what is left waits in the graph.
+        self._runtime.close(finish=error is None)
+
+    def __repr__(self) -> str:
+        return f"Hindsight({self._where})"
+
+    def configure(
+        self,
+        *,
+        llm: object | None = UNCHANGED,
+        reranker: object | None = UNCHANGED,
+        extractor: object | None = UNCHANGED,
+    ) -> None:
+        """Exchange the language model, the reranker or the extractor of this running memory.
+
+        Calls that run already finish with the parts they began with. Documents retained again are
+        extracted again by a new extractor.
+
+        Args:
+            llm: as for the constructor; None for none. It also draws the facts from then on, if
+                no extractor was given.
+            reranker: as for the constructor: "local", None or any reranker.
+            extractor: as for the constructor; None for the default.
+
+        Raises:
+            InvalidInputError: one of them cannot be used; nothing was changed.
+            ClosedError: the memory is closed.
+        """
+        self._runtime.configure(llm=llm, reranker=reranker, extractor=extractor)
+
+    # Parts, for advanced use
+
+    @property
+    def graph(self) -> GraphStore:
+        """The graph store: the source of truth, behind the port of `stores.base`."""
+        return self._runtime.graph
+
+    @property
+    def vectors(self) -> VectorIndex:
+        """The vector index, derived from the graph store."""
+        return self._runtime.index
+
+    @property
+    def settings(self) -> Settings:
+        """The tunables this client was opened with."""
+        return self._runtime.settings
+
+    @property
+    def runtime(self) -> Runtime:
+        """Stores, models, locks and background work together: for extensions of this package."""
+        return self._runtime
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of this memory's texts, for other parts of your program."""
+        return self._runtime.encoder.embedder
+
+    @property
+    def extractor(self) -> Extractor:
+        """The extractor given, or the default one."""
+        return self._runtime.retaining.extractor
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker given, or late interaction with this memory's own model; None if off."""
+        parts = self._runtime.recalling
+        if parts.reranker is None and parts.reranking:
+            return LateInteraction(self._runtime.encoder.tokens or bundled())
+        return parts.reranker
+
+    aretain = async_variant(retain)
+    aretain_many = async_variant(retain_many)
+    aretain_messages = async_variant(retain_messages)
+    aretain_memory = async_variant(retain_memory)
+    arecall = async_variant(recall)
+    acontext = async_variant(context)
+    areflect = async_variant(reflect)
+    aforget = async_variant(forget)
+    aconsolidate = async_variant(consolidate)
+    await_idle = async_variant(wait_idle)
+    ahealth = async_variant(health)
+    aclose = async_variant(close)
+    aconfigure = async_variant(configure)

@@ -1,0 +1,306 @@
+"""Retains that are acknowledged once they are on disk, even while their store is away."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import ContextManaged, async_variant
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.durable.queue import DeadLetter, Operation, ReplayQueue
+from hindsight_integrations.durable.replayer import Backoff, Replayer, ReplayState
+from hindsight_integrations.errors import HindsightError, StoreUnavailableError
+from hindsight_integrations.models import MemoryType, Message
+from hindsight_integrations.namespaces.maintenance import Health, PartHealth
+from hindsight_integrations.results import Failed, RetainResult
+from hindsight_integrations.retain.pipeline import as_item, check_many, retain
+from hindsight_integrations.retain.request import (
+    Item,
+    Submission,
+    UpdateMode,
+    conversation_submission,
+    text_submission,
+)
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.stores.base import CHECKPOINT, QueueCheckpoint
+from hindsight_integrations.stores.common import read_one
+
+PATIENCE = 10.0
+"""Seconds that a call waits for its store before it returns and leaves the retain queued."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Outcome of a durable retain. Every acknowledged document is stored, or will be.
+
+    Attributes:
+        result: the stored part; `failed` has what was refused and is not acknowledged.
+        document_ids: the acknowledged documents.
+        queued: ids of the operations that wait on disk.
+    """
+
+    result: RetainResult
+    document_ids: tuple[str, ...]
+    queued: tuple[str, ...] = ()
+
+
+class DurableRetain(ContextManaged):
+    """Retains into a memory whose stores may be away, through a queue on disk.
+
+    Each call is written to the queue before it is sent. If the store takes it, the receipt says
+    what was stored; if the store is away, the call returns at once, and a thread sends the queue
+    in order and exactly once when the store is back: in this process or in a later one.
+
+    Args:
+        memory: an open `Hindsight`, which its owner closes, or a function that opens one. A
+            function is called until it succeeds, so that retains are accepted even when a server
+            is away from the start; the memory it opened is closed with this object.
+        queue: path of the queue's file, made if there is none; one for each memory. Several
+            processes may name the same file: the first sends for all.
+        patience: seconds that a call waits for a store that neither answers nor fails.
+        backoff: waits between failed attempts.
+        settings: of the memory that a function opens; only `max_content_chars` is used here.
+
+    Raises:
+        InvalidInputError, SchemaVersionError, StoreError: the queue's file cannot be used.
+
+    Example:
+        >>> memory = Hindsight("./memories", vectors="http://localhost:8000")  # doctest: +SKIP
+        >>> with DurableRetain(memory, "./retains.queue") as durable:  # doctest: +SKIP
+        ...     receipt = durable.retain("alice", "Alice joined Northwind in March 2021.")
+    """
+
+    def __init__(
+        self,
+        memory: Hindsight | Callable[[], Hindsight],
+        queue: str | os.PathLike[str],
+        *,
+        patience: float = PATIENCE,
+        backoff: Backoff | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self._open = memory if callable(memory) else None
+        self._memory = None if callable(memory) else memory
+        self._opening = threading.Lock()
+        given = settings or Settings() if callable(memory) else memory.settings
+        self._max_chars = given.max_content_chars
+        self._patience = patience
+        self._queue = ReplayQueue(queue)
+        self._replayer = Replayer(self._queue, self._send, backoff or Backoff())
+        if self._memory is not None:
+            self._memory.runtime.probes["queue"] = self._probe
+
+    @property
+    def memory(self) -> Hindsight:
+        """The memory, opened by the first access.
+
+        Raises:
+            StoreUnavailableError: it cannot be opened; its `__cause__` says why.
+        """
+        with self._opening:
+            if self._memory is None:
+                assert self._open is not None
+                try:
+                    self._memory = self._open()
+                except Exception as error:
+                    raise StoreUnavailableError(f"the memory cannot be opened: {error}") from error
+                self._memory.runtime.probes["queue"] = self._probe
+            return self._memory
+
+    # Retaining
+
+    def retain(
+        self,
+        bank_id: str,
+        content: str,
+        *,
+        timestamp: datetime | None = None,
+        context: str | None = None,
+        document_id: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        tags: Sequence[str] = (),
+        entities: Sequence[str] = (),
+        type: MemoryType | str | None = None,
+        confidence: float | None = None,
+        update_mode: UpdateMode = "replace",
+        expires_at: datetime | None = None,
+        scope: str | None = None,
+        speaker: str | None = None,
+    ) -> Receipt:
+        """Remember a text, now or when the store is back; see `Hindsight.retain`.
+
+        Without a timestamp, the text is dated to this call, however late it is stored.
+
+        Raises:
+            InvalidInputError: an argument cannot be used; nothing was queued.
+            StoreUnavailableError: the queue cannot be written; nothing was queued.
+            HindsightError: the memory refused the text for its own fault; it is not queued.
+        """
+        item = Item(
+            content, timestamp, context, document_id, metadata, tags, entities, type,
+            confidence, update_mode, expires_at, scope, None, speaker,
+        )  # fmt: skip
+        return self._retain(bank_id, text_submission(item, self._max_chars))
+
+    def retain_messages(
+        self,
+        bank_id: str,
+        messages: Sequence[Message | Mapping[str, object]],
+        *,
+        session: str | None = None,
+        context: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        tags: Sequence[str] = (),
+        update_mode: UpdateMode = "append",
+        scope: str | None = None,
+    ) -> Receipt:
+        """Remember a conversation, now or when the store is back.
+
+        See `Hindsight.retain_messages` for the arguments, and `retain` for what it raises.
+        """
+        stamp = Item(
+            "", context=context, metadata=metadata, tags=tags, update_mode=update_mode, scope=scope
+        )
+        submission = conversation_submission(
+            messages, session=session, stamp=stamp, max_chars=self._max_chars
+        )
+        return self._retain(bank_id, submission)
+
+    def retain_many(
+        self, bank_id: str, items: Iterable[Item | Mapping[str, object] | str]
+    ) -> Receipt:
+        """Remember many texts, now or when the store is back; see `Hindsight.retain_many`.
+
+        All usable items are queued together, or none. An item that cannot be used, or that the
+        memory refuses, is reported in `result.failed`, and the others are stored.
+        """
+        check_many(items)
+        accepted: dict[int, Submission] = {}
+        failed: list[Failed] = []
+        for index, item in enumerate(items):
+            try:
+                accepted[index] = text_submission(as_item(item, index), self._max_chars)
+            except HindsightError as error:
+                failed.append(Failed(index, error))
+        return self._submit(bank_id, accepted, failed)
+
+    # The queue
+
+    def drain(self, timeout: float = 60.0) -> bool:
+        """Send at once, for at most `timeout` seconds; return True if nothing waits any more."""
+        return self._replayer.drain(timeout)
+
+    def state(self) -> ReplayState:
+        """Return how many retains wait, since when, the next attempt and the last error."""
+        return self._replayer.state()
+
+    def health(self) -> Health:
+        """Return the health of memory and queue; of the queue alone until the memory is open."""
+        if self._memory is not None:
+            return self._memory.health()
+        return Health((PartHealth("queue", *self._probe()),))
+
+    def set_aside(self) -> list[DeadLetter]:
+        """Return the retains that failed for their own fault when no caller waited."""
+        return self._queue.list_set_aside()
+
+    def requeue(self) -> int:
+        """Queue all dead letters again, behind what waits; returns how many."""
+        return self._queue.requeue()
+
+    def put_back(self) -> int:
+        """Deprecated name of `requeue`."""
+        warnings.warn("put_back is now requeue", DeprecationWarning, stacklevel=2)
+        return self.requeue()
+
+    async def aput_back(self) -> int:
+        """Deprecated name of `arequeue`."""
+        warnings.warn("aput_back is now arequeue", DeprecationWarning, stacklevel=2)
+        return await self.arequeue()
+
+    def discard(self, ids: Sequence[str]) -> int:
+        """Delete dead letters for good; returns how many there were."""
+        return self._queue.discard(ids)
+
+    def close(self) -> None:
+        """Stop sending; the next to open the queue sends what waits. A second call does nothing.
+
+        An attempt in progress has some seconds to end; if it does not, its retains are sent
+        again, and stored once.
+        """
+        if self._memory is not None:
+            self._memory.runtime.probes.pop("queue", None)
+        if self._replayer.close():
+            self._queue.close()
+            if self._open is not None and self._memory is not None:
+                self._memory.close()
+
+    def __repr__(self) -> str:
+        return f"DurableRetain({str(self._queue.path)!r})"
+
+    def _retain(self, bank_id: str, submission: Submission) -> Receipt:
+        receipt = self._submit(bank_id, {0: submission}, [])
+        for failure in receipt.result.failed:
+            raise failure.error
+        return receipt
+
+    def _submit(
+        self, bank_id: str, submissions: Mapping[int, Submission], failed: Iterable[Failed]
+    ) -> Receipt:
+        """Queue submissions, given by their index in the call, and return the outcome."""
+        started = time.perf_counter()
+        call = self._replayer.submit(
+            validation.bank_id(bank_id), list(submissions.values()), self._patience
+        )
+        refused = [
+            Failed(index, call.refused[operation.number])
+            for index, operation in zip(submissions, call.operations, strict=True)
+            if operation.number in call.refused
+        ]
+        unstored = RetainResult(bank_id, failed=(*failed, *refused))
+        return Receipt(
+            replace(
+                RetainResult.merged(bank_id, [*call.results, unstored]),
+                seconds=time.perf_counter() - started,
+            ),
+            tuple(o.document_id for o in call.operations if o.number not in call.refused),
+            tuple(o.id for o in call.operations if o.number in call.waiting),
+        )
+
+    def _probe(self) -> tuple[bool, str]:
+        """Return whether the queue works, and its state in words."""
+        try:
+            state = self.state()
+        except HindsightError as error:
+            return False, str(error)
+        return state.ok, str(state)
+
+    def _send(self, operations: Sequence[Operation]) -> RetainResult:
+        """Store operations of one bank, skipping those it already has."""
+        runtime = self.memory.runtime
+        bank = runtime.bank_or_new(operations[0].bank_id)
+        applied = read_one(runtime.graph, bank.bank.id, CHECKPOINT, self._queue.identity, 0)
+        due = [operation for operation in operations if operation.number > applied]
+        if not due:
+            return RetainResult(bank.bank.id)
+        checkpoint = QueueCheckpoint(self._queue.identity, due[-1].number)
+        result = retain(runtime.retaining, bank, [o.submission for o in due], checkpoint)
+        runtime.reflect_later(bank.bank.id)
+        return result
+
+    aretain = async_variant(retain)
+    aretain_messages = async_variant(retain_messages)
+    aretain_many = async_variant(retain_many)
+    adrain = async_variant(drain)
+    astate = async_variant(state)
+    ahealth = async_variant(health)
+    aset_aside = async_variant(set_aside)
+    arequeue = async_variant(requeue)
+    adiscard = async_variant(discard)
+    aclose = async_variant(close)

@@ -1,0 +1,359 @@
+"""Thread that sends queued retains: in order, with backoff between failed attempts.
+
+A call appends its retains to the queue and, while attempts succeed, waits for their turn. A
+failure of the store ends the wait of every caller: their retains are on disk.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import TypeAlias
+
+from hindsight_integrations.durable.queue import Operation, ReplayQueue, together
+from hindsight_integrations.errors import (
+    ClosedError,
+    ConflictError,
+    EmbedderMismatchError,
+    HindsightError,
+    InvalidInputError,
+    NotFoundError,
+    SchemaVersionError,
+    StoreCorruptError,
+    StoreLockedError,
+    StoreUnavailableError,
+)
+from hindsight_integrations.models import utc_now
+from hindsight_integrations.results import RetainResult
+from hindsight_integrations.retain.request import Submission
+
+log = logging.getLogger("hindsight_integrations")
+
+Send: TypeAlias = Callable[[Sequence[Operation]], RetainResult]
+"""Stores operations of one bank in one transaction, skipping those already applied."""
+
+BATCH = 64
+"""Retains sent in one transaction, at most: what `retain_many` stores at once."""
+
+TRIES = 5
+"""Attempts for a retain whose failure may or may not be its own fault."""
+
+LOOK = 1.0
+"""Seconds between reads of the queue for what other processes added."""
+
+_LAST_ATTEMPT = 10.0
+"""Seconds that `close` gives an attempt in progress to end."""
+
+_DOUBLINGS = 60
+"""Cap of the exponent: the wait is `longest` long before, and 2.0**60 is still a float."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits of 0 to `first` seconds after one failure, to twice that after two, to `longest`.
+
+    Full jitter: each failure doubles the longest wait, and the wait is drawn evenly from all of
+    it, so that the many clients of one server do not come back together. Source: M. Brooker,
+    "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015).
+
+    Raises:
+        InvalidInputError: not 0 < first <= longest.
+    """
+
+    first: float = 0.5
+    longest: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.first <= self.longest < float("inf"):
+            raise InvalidInputError(
+                f"backoff is from {self.first!r} to {self.longest!r} seconds; give two numbers "
+                "above 0, the shorter first"
+            )
+
+    def ceiling(self, failures: int) -> float:
+        """Return the longest wait in seconds after `failures` in a row, at least one."""
+        return min(self.longest, self.first * 2.0 ** min(failures - 1, _DOUBLINGS))
+
+    def wait(self, failures: int, chance: float) -> float:
+        """Return the wait in seconds, where `chance` is drawn evenly from 0 to 1."""
+        return chance * self.ceiling(failures)
+
+
+class Fault(Enum):
+    """Cause of a failed retain; decides whether it is sent again or set aside."""
+
+    AWAY = "away"
+    """The store can take no retain at all: send again until it can."""
+    OWN = "own"
+    """The retain fails each time, until someone corrects it or the bank."""
+    UNCLEAR = "unclear"
+    """A model, another writer or a bug: send `TRIES` times, then treat as its own."""
+
+
+_AWAY = (
+    StoreUnavailableError,
+    StoreLockedError,
+    StoreCorruptError,
+    SchemaVersionError,
+    ClosedError,
+)
+_OWN = (InvalidInputError, NotFoundError, ConflictError, EmbedderMismatchError)
+
+
+def classify_error(error: Exception) -> Fault:
+    """Return the cause of `error`, raised by a retain."""
+    if isinstance(error, _AWAY):
+        return Fault.AWAY
+    return Fault.OWN if isinstance(error, _OWN) else Fault.UNCLEAR
+
+
+@dataclass(slots=True)
+class Call:
+    """Retains of one caller, and their outcome while it waits.
+
+    Attributes:
+        operations: all retains of the call.
+        waiting: numbers of those still queued.
+        results: of those stored, one for each transaction.
+        refused: by number, the errors of those that failed for their own fault.
+    """
+
+    operations: tuple[Operation, ...]
+    waiting: set[int]
+    results: list[RetainResult] = field(default_factory=list)
+    refused: dict[int, Exception] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayState:
+    """State of the queue and of its sender.
+
+    Attributes:
+        waiting: retains on disk that are not stored yet.
+        oldest: when the first of them was queued.
+        set_aside: retains that failed for their own fault.
+        sending: True if this process sends; else another that has the queue open does.
+        failures: failed attempts in a row.
+        next_attempt: when the store is tried again, after a failure.
+        last_error: why the last attempt failed; None once one has succeeded.
+    """
+
+    waiting: int
+    oldest: datetime | None
+    set_aside: int
+    sending: bool
+    failures: int
+    next_attempt: datetime | None
+    last_error: str | None
+
+    @property
+    def ok(self) -> bool:
+        """True if the last attempt succeeded and nothing was set aside."""
+        return not self.failures and not self.set_aside
+
+    def __str__(self) -> str:
+        parts = [f"waiting: {self.waiting}"]
+        if self.oldest is not None:
+            parts.append(f"since {self.oldest:%Y-%m-%d %H:%M:%S} UTC")
+        if self.set_aside:
+            parts.append(f"set aside: {self.set_aside}")
+        if not self.sending:
+            parts.append("another process sends")
+        if self.last_error is not None:
+            parts.append(f"the last attempt failed: {self.last_error}")
+        return ", ".join(parts)
+
+
+class Replayer:
+    """Sends the operations of a queue, from one thread of the one process that has claimed it.
+
+    Args:
+        queue: holds the operations.
+        send: stores operations, or raises.
+        backoff: waits between failed attempts.
+    """
+
+    def __init__(self, queue: ReplayQueue, send: Send, backoff: Backoff) -> None:
+        self._queue = queue
+        self._send = send
+        self._backoff = backoff
+        self._turn = threading.Condition()  # guards everything below
+        self._calls: dict[int, Call] = {}
+        self._sending = queue.claim()
+        self._closing = False
+        self._prompt = True  # the last attempt succeeded in time: callers may wait
+        self._failures = 0
+        self._doubts = 0
+        self._limit = BATCH
+        self._due = 0.0
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="hindsight-replay", daemon=True)
+        self._thread.start()
+
+    def submit(self, bank_id: str, submissions: Sequence[Submission], patience: float) -> Call:
+        """Queue submissions, and wait at most `patience` seconds until they are stored.
+
+        Returns at once while the store is away or slow, or if another process sends.
+
+        Raises:
+            StoreError: the queue cannot be written; nothing was queued.
+        """
+        with self._turn:
+            added = self._queue.add(bank_id, submissions)
+            call = Call(added, {operation.number for operation in added})
+            self._turn.notify_all()
+            if self._sending and self._prompt and not self._closing:
+                self._calls |= dict.fromkeys(call.waiting, call)
+                try:
+                    if not self._turn.wait_for(lambda: self._is_over(call), patience):
+                        self._prompt = False
+                finally:
+                    self._leave(call)
+        return call
+
+    def drain(self, timeout: float) -> bool:
+        """Send at once, for at most `timeout` seconds; return True if nothing waits any more."""
+        until = time.monotonic() + timeout
+        with self._turn:
+            self._due = 0.0
+            self._turn.notify_all()
+            while self._queue.extent().waiting:
+                left = until - time.monotonic()
+                if left <= 0 or self._closing:
+                    return False
+                self._turn.wait(min(left, LOOK))
+        return True
+
+    def state(self) -> ReplayState:
+        """Return the state of the queue and of its sender."""
+        extent = self._queue.extent()
+        with self._turn:
+            left = self._due - time.monotonic()
+            return ReplayState(
+                waiting=extent.waiting,
+                oldest=extent.oldest,
+                set_aside=extent.set_aside,
+                sending=self._sending,
+                failures=self._failures,
+                next_attempt=utc_now() + timedelta(seconds=left) if left > 0 else None,
+                last_error=str(self._error) if self._error else None,
+            )
+
+    def close(self) -> bool:
+        """Stop sending; return True if no attempt is in progress any more."""
+        with self._turn:
+            self._closing = True
+            self._calls.clear()
+            self._turn.notify_all()
+        self._thread.join(_LAST_ATTEMPT)
+        return not self._thread.is_alive()
+
+    # Callers; all below runs with `_turn` held, or takes it
+
+    def _is_over(self, call: Call) -> bool:
+        """Return True if the call waits for nothing any more: stored, refused or given up."""
+        return self._calls.keys().isdisjoint(call.waiting)
+
+    def _leave(self, call: Call) -> None:
+        for number in call.waiting:
+            self._calls.pop(number, None)
+
+    def _pop_call(self, operation: Operation) -> Call | None:
+        """Return the call that waits for an operation, if any, and end its wait for it."""
+        call = self._calls.pop(operation.number, None)
+        if call is not None:
+            call.waiting.remove(operation.number)
+        return call
+
+    # The thread
+
+    def _run(self) -> None:
+        while not self._closing:
+            try:
+                self._step()
+            except HindsightError as error:  # the queue's own file
+                self._put_off(error)
+
+    def _step(self) -> None:
+        with self._turn:
+            if self._closing:
+                return
+            batch = self._next_batch()
+            if not batch:
+                left = self._due - time.monotonic()
+                self._turn.wait(LOOK if left <= 0 else min(left, LOOK))
+                return
+        try:
+            result = self._send(batch)
+            self._queue.acknowledge(batch)
+        except HindsightError as error:
+            self._failed(batch, error)
+        except Exception as error:
+            log.exception("a queued retain met an unexpected error")
+            self._failed(batch, error)
+        else:
+            self._stored(batch, result)
+
+    def _next_batch(self) -> list[Operation]:
+        """Return the operations to send now: all of one caller, or all of none."""
+        self._sending = self._sending or self._queue.claim()
+        if not self._sending or time.monotonic() < self._due:
+            return []
+        head = self._queue.head(self._limit)
+        return head[: together(head, lambda operation: id(self._calls.get(operation.number)))]
+
+    def _stored(self, batch: Sequence[Operation], result: RetainResult) -> None:
+        with self._turn:
+            calls = [self._pop_call(operation) for operation in batch]
+            if calls[0] is not None:
+                calls[0].results.append(result)
+            self._limit = min(BATCH, 2 * self._limit)
+            self._answered()
+
+    def _failed(self, batch: Sequence[Operation], error: Exception) -> None:
+        fault = classify_error(error)
+        with self._turn:
+            if fault is Fault.AWAY:
+                self._put_off(error)
+            elif len(batch) > 1:  # one of them fails: halve the batch until it is found
+                self._limit = len(batch) // 2
+            elif fault is Fault.OWN or self._doubts + 1 == TRIES:
+                self._refuse(batch[0], error)
+            else:
+                self._doubts += 1
+                self._put_off(error)
+
+    def _refuse(self, operation: Operation, error: Exception) -> None:
+        """Report the error to the caller if it still waits; set the retain aside if not."""
+        if operation.number in self._calls:
+            self._queue.acknowledge([operation])
+        else:
+            self._queue.set_aside(operation, f"{type(error).__name__}: {error}")
+        if call := self._pop_call(operation):
+            call.refused[operation.number] = error
+        self._answered()
+
+    def _answered(self) -> None:
+        """Reset the failure counts: the store was reached, whatever it answered."""
+        self._prompt = True
+        self._failures = self._doubts = 0
+        self._error = None
+        self._turn.notify_all()
+
+    def _put_off(self, error: Exception) -> None:
+        """Schedule the next attempt, and end the wait of every caller."""
+        with self._turn:
+            self._failures += 1
+            wait = self._backoff.wait(self._failures, random.random())
+            self._due = time.monotonic() + wait
+            self._error = error
+            self._prompt = False
+            self._calls.clear()
+            self._turn.notify_all()
+        log.warning("retains wait in their queue, next attempt in %.1f s: %s", wait, error)

@@ -1,0 +1,189 @@
+"""Import: check a whole file first, then store all of it as a new bank, or nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+from hindsight_integrations import validation
+from hindsight_integrations.errors import BankExistsError, EmbedderMismatchError, StoreError
+from hindsight_integrations.export_import.bank_file import (
+    BATCH,
+    BankFile,
+    End,
+    Evidence,
+    Header,
+    Part,
+    Waiting,
+    batches,
+    read_lines,
+    reading,
+    stored_counts,
+)
+from hindsight_integrations.models import Bank, Change, Chunk, Document, Entity, Link, MentalModel
+from hindsight_integrations.normalization import new_id
+from hindsight_integrations.retain.reindex import reindex
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.base import ChangeSet, EntityNames, MemoryRecord
+
+T = TypeVar("T")
+Progress: TypeAlias = Callable[[int, int | None], None]
+"""Called with the number of lines done, and with that of all lines once it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """Outcome of an import.
+
+    Attributes:
+        bank_id: the new bank.
+        counts: number of lines of each kind.
+        reembedded: True if the vectors were computed again.
+        seconds: duration.
+    """
+
+    bank_id: str
+    counts: Mapping[str, int]
+    reembedded: bool
+    seconds: float
+
+
+def import_bank(
+    runtime: Runtime,
+    path: str | os.PathLike[str],
+    bank_id: str | None = None,
+    *,
+    reembed: bool = False,
+    progress: Progress | None = None,
+) -> ImportResult:
+    """Store a file as a new bank; see `Banks.import_`."""
+    started = time.perf_counter()
+    runtime.check_open()
+    report = progress or (lambda done, total: None)
+    if bank_id is not None:
+        _check_free(runtime, validation.bank_id(bank_id))
+    with reading(path) as file:
+        header, end = _verified(file, report)
+        bank = replace(header.bank, id=bank_id or validation.bank_id(header.bank.id))
+        _check_free(runtime, bank.id)
+        if header.embedder != runtime.stamp and not reembed:
+            raise EmbedderMismatchError(
+                f"the vectors in {file.name} come from {header.embedder.id!r} "
+                f"({header.embedder.dimension} dimensions), and this engine embeds with "
+                f"{runtime.stamp.id!r} ({runtime.stamp.dimension}); open the memory with that "
+                "embedder, or import with reembed=True (--reembed) to compute new ones"
+            )
+        _store(runtime, file, header, bank, end, reembed, report)
+    runtime.reflect_later(bank.id)
+    return ImportResult(bank.id, end.counts, reembed, time.perf_counter() - started)
+
+
+def _verified(file: BankFile, report: Progress) -> tuple[Header, End]:
+    """Read and check the whole file, and store nothing."""
+    for number, value in enumerate(read_lines(file)):
+        if isinstance(value, Header):
+            header = value
+        elif isinstance(value, End):
+            end = value
+        if number % BATCH == 0:
+            report(number, None)
+    return header, end
+
+
+def _check_free(runtime: Runtime, bank_id: str) -> None:
+    if runtime.graph.get_bank(bank_id) is not None:
+        raise BankExistsError(
+            f"bank {bank_id!r} exists already; delete it first, or import under another id "
+            "(bank_id=..., --bank)"
+        )
+
+
+def _store(
+    runtime: Runtime,
+    file: BankFile,
+    header: Header,
+    bank: Bank,
+    end: End,
+    reembed: bool,
+    report: Progress,
+) -> None:
+    """Fill a hidden bank under an id of its own, and give it the final id when it is complete."""
+    with runtime.lock(_lock_of(bank.id)):
+        remove_unfinished(runtime, bank.id)  # left by an import that was killed
+        hidden = replace(bank, id=new_id("import-"))
+        runtime.graph.create_bank(hidden, header.embedder, importing=bank.id)
+        try:
+            _fill(runtime, hidden.id, _read_parts(file, hidden.id), end, reembed, report)
+            runtime.graph.update_bank(hidden.id, bank)
+        except BaseException:
+            remove_unfinished(runtime, bank.id)
+            raise
+
+
+def remove_unfinished(runtime: Runtime, bank_id: str) -> int:
+    """Delete what unfinished imports of this bank stored; return how many there were."""
+    with runtime.lock(_lock_of(bank_id)):
+        left = [b for b in runtime.graph.list_banks(importing=True) if b.importing == bank_id]
+        for stored in left:
+            runtime.delete_bank(stored.bank.id)
+    return len(left)
+
+
+def _lock_of(bank_id: str) -> str:
+    return f"import of {bank_id}"
+
+
+def _fill(
+    runtime: Runtime,
+    bank_id: str,
+    parts: Iterable[Part],
+    end: End,
+    reembed: bool,
+    report: Progress,
+) -> None:
+    done, total = 0, sum(end.counts.values())
+    if reembed:
+        total += end.counts.get("memory", 0)
+    for batch in batches(parts):
+        records = _of(batch, MemoryRecord)
+        runtime.graph.apply(
+            ChangeSet(
+                bank_id,
+                documents=_of(batch, Document),
+                chunks=_of(batch, Chunk),
+                entities=_of(batch, Entity),
+                memories=records,
+                sources=tuple((e.memory_id, s) for e in _of(batch, Evidence) for s in e.sources),
+                links=_of(batch, Link),
+                history=_of(batch, Change),
+                mental_models=_of(batch, MentalModel),
+                mark_consolidated=tuple(record.memory.id for record in records),
+                mark_pending=tuple(waiting.memory_id for waiting in _of(batch, Waiting)),
+                entity_edits=_of(batch, EntityNames),
+            )
+        )
+        if records and not reembed:
+            runtime.flush()
+        done += len(batch)
+        report(done, total)
+    for name, kept in stored_counts(runtime.graph.bank_stats(bank_id)).items():
+        if kept != (count := end.counts.get(name, 0)):
+            raise StoreError(
+                f"the store kept {kept} of {count} {name} records: the file contradicts itself. "
+                "Nothing was imported; export the bank again"
+            )
+    if reembed:
+        reindex(runtime.retaining, bank_id, runtime.stamp, lambda at, _: report(done + at, total))
+
+
+def _read_parts(file: BankFile, bank_id: str) -> Iterator[Part]:
+    for value in read_lines(file, bank_id):
+        if not isinstance(value, Header | End):
+            yield value
+
+
+def _of(batch: Sequence[object], kind: type[T]) -> tuple[T, ...]:
+    return tuple(part for part in batch if isinstance(part, kind))

@@ -1,0 +1,195 @@
+"""Shared by the adapters of all frameworks: verbs, options, and the texts that models read.
+
+Reading never creates a bank: a bank that does not exist is read as an empty one. All text that
+comes from memory is fenced, so that it is not retained as if somebody had said it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from inspect import Parameter, signature
+from typing import Any, is_typeddict
+
+from hindsight_integrations import validation
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import (
+    BankNotFoundError,
+    DocumentNotFoundError,
+    InvalidInputError,
+    MemoryNotFoundError,
+)
+from hindsight_integrations.nlp.llm import ModelUsage
+from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.prompts import REMEMBERED
+from hindsight_integrations.recall.packing import date_header
+from hindsight_integrations.results import (
+    NOTHING_FOUND,
+    Context,
+    Failure,
+    Recalled,
+    RecallResult,
+    Reflection,
+    RetainResult,
+)
+from hindsight_integrations.retain.fence import fence, strip_fenced
+
+log = logging.getLogger("hindsight_integrations")
+
+
+HANDFUL = 10
+"""Memories that a retriever returns at most, unless it is told how many: a prompt takes no more."""
+
+
+def check_options(given: Iterable[str], takes: Callable[..., object]) -> None:
+    """Refuse, when an adapter is made, an option that would only fail when it is used.
+
+    Args:
+        given: names of options.
+        takes: the verb that takes them by keyword, or a `TypedDict` of them.
+
+    Raises:
+        InvalidInputError: an option has no such name.
+    """
+    if is_typeddict(takes):
+        known = set(takes.__annotations__)
+    else:
+        parameters = signature(takes).parameters.values()
+        known = {one.name for one in parameters if one.kind is Parameter.KEYWORD_ONLY}
+    if unknown := sorted({*given} - known):
+        raise InvalidInputError(
+            f"no option is called {unknown[0]!r}; there are {', '.join(sorted(known))}"
+        )
+
+
+def recall(
+    memory: Hindsight, bank_id: str | Sequence[str], query: str, **options: Any
+) -> RecallResult:
+    """`Hindsight.recall` from those of the banks that exist.
+
+    Parts of recall that failed, and were left out, are logged: an agent does not read failures.
+    """
+    try:
+        result = memory.recall(bank_id, query, **options)
+    except BankNotFoundError:
+        banks = (bank_id,) if isinstance(bank_id, str) else tuple(bank_id)
+        existing = [bank for bank in banks if _exists(memory, bank)]
+        if not existing:
+            return RecallResult(banks, query)
+        result = memory.recall(existing, query, **options)
+    _log(result.failures, bank_id)
+    return result
+
+
+def reflect(memory: Hindsight, bank_id: str, query: str, **options: Any) -> Reflection:
+    """`Hindsight.reflect`; failed parts of recall are logged."""
+    try:
+        result = memory.reflect(bank_id, query, **options)
+    except BankNotFoundError:
+        return Reflection(bank_id, query, NOTHING_FOUND, (), Context(bank_id, query), ModelUsage())
+    _log(result.failures, bank_id)
+    return result
+
+
+def forget(memory: Hindsight, bank_id: str, ids: Sequence[str]) -> tuple[str, ...]:
+    """`Hindsight.forget` by ids.
+
+    Raises:
+        MemoryNotFoundError: one of them does not exist; nothing was deleted.
+    """
+    try:
+        return memory.forget(bank_id, ids)
+    except BankNotFoundError as error:
+        raise MemoryNotFoundError("nothing is remembered; nothing was deleted") from error
+
+
+def forget_document(memory: Hindsight, bank_id: str, document_id: str) -> None:
+    """Forget the memories of a document or session, if there are any."""
+    with contextlib.suppress(BankNotFoundError, DocumentNotFoundError):
+        memory.forget(bank_id, document_id=document_id)
+
+
+def _exists(memory: Hindsight, bank_id: str) -> bool:
+    try:
+        memory.banks.get(bank_id)
+    except BankNotFoundError:
+        return False
+    return True
+
+
+def _log(failures: Iterable[Failure], bank_id: str | Sequence[str]) -> None:
+    for failure in failures:
+        log.warning("a recall in bank %r went on without %s", bank_id, failure)
+
+
+# Tools: each verb, with the text that the model reads as its answer
+
+
+def answer_retain(
+    memory: Hindsight, bank_id: str, content: str, **options: Any
+) -> tuple[str, RetainResult]:
+    """Retain, and return the tool's answer with the result."""
+    result = memory.retain(bank_id, content, **options)
+    text = f"Remembered: {', '.join(result.ids)}" if result.stored else "Nothing new in it."
+    return text, result
+
+
+def answer_recall(
+    memory: Hindsight, bank_id: str, query: str, **options: Any
+) -> tuple[str, RecallResult]:
+    """Recall, and return the tool's answer: memories, each with its date and id."""
+    result = recall(memory, bank_id, query, **options)
+    return fence("\n".join(map(_line, result))) if result else NOTHING_FOUND, result
+
+
+def answer_reflect(
+    memory: Hindsight, bank_id: str, query: str, **options: Any
+) -> tuple[str, Reflection]:
+    """Reflect, and return the tool's answer with the result."""
+    result = reflect(memory, bank_id, query, **options)
+    return fence(result.text) if result.context else NOTHING_FOUND, result
+
+
+def answer_forget(
+    memory: Hindsight, bank_id: str, ids: Sequence[str]
+) -> tuple[str, tuple[str, ...]]:
+    """Forget memories by id, and return the tool's answer with the ids."""
+    forgotten = forget(memory, bank_id, ids)
+    return f"Forgotten: {', '.join(forgotten)}", forgotten
+
+
+def _line(recalled: Recalled) -> str:
+    return f"{date_header(recalled.memory)} {recalled.line} (id {recalled.id})"
+
+
+# Prompts
+
+
+def as_question(message: str) -> str:
+    """Return the query for a message of any length; "" if the message says nothing."""
+    text = strip_fenced(message).strip()
+    return "" if validation.is_blank(text) else text[: validation.MAX_QUERY]
+
+
+def section(memories: str) -> str:
+    """Return recalled text for a prompt, introduced and fenced; "" if there is none."""
+    return fence(f"{REMEMBERED}\n{memories}") if memories else ""
+
+
+def shortened(recalled: str, saving: int, tokenizer: Tokenizer) -> str | None:
+    """Return a section shorter by `saving` tokens, without its least relevant lines.
+
+    Lines are removed whole, since half a statement can say the opposite. None is returned if no
+    line can stay.
+    """
+    room = tokenizer.count(recalled) - saving
+    lines = recalled.splitlines()[2:-1]  # without the fence and the introduction
+    while lines:
+        lines.pop()
+        while lines and lines[-1].startswith("["):  # the date of lines that were removed
+            lines.pop()
+        text = section("\n".join(lines))
+        if lines and tokenizer.count(text) <= room:
+            return text
+    return None

@@ -1,0 +1,95 @@
+"""Memory for LangChain and LangGraph.
+
+    from hindsight_integrations.langchain import HindsightMiddleware, HindsightRetriever
+
+Each name is loaded when it is first used; docs/langchain.md shows them all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.integrations.lazy import loader
+
+if TYPE_CHECKING:
+    from hindsight_integrations.integrations.langchain.classic import (
+        HindsightMemory as HindsightMemory,
+    )
+    from hindsight_integrations.integrations.langchain.conversions import as_items
+    from hindsight_integrations.integrations.langchain.legacy import HindsightChatMessageHistory
+    from hindsight_integrations.integrations.langchain.middleware import (
+        HindsightMiddleware,
+        recall_node,
+        retain_node,
+    )
+    from hindsight_integrations.integrations.langchain.models import (
+        HindsightEmbeddings,
+        HindsightReranker,
+    )
+    from hindsight_integrations.integrations.langchain.reflection import (
+        ReflectionChatMessageHistory,
+        ReflectionMiddleware,
+    )
+    from hindsight_integrations.integrations.langchain.retriever import HindsightRetriever
+    from hindsight_integrations.integrations.langchain.store import HindsightStore
+    from hindsight_integrations.integrations.langchain.tools import (
+        HindsightToolkit,
+        forget_tool,
+        recall_tool,
+        reflect_tool,
+        retain_tool,
+    )
+
+_HOME_OF = {
+    "HindsightChatMessageHistory": "legacy",
+    "HindsightEmbeddings": "models",
+    "HindsightMemory": "classic",
+    "HindsightMiddleware": "middleware",
+    "HindsightReranker": "models",
+    "HindsightRetriever": "retriever",
+    "HindsightStore": "store",
+    "HindsightToolkit": "tools",
+    "ReflectionChatMessageHistory": "reflection",
+    "ReflectionMiddleware": "reflection",
+    "as_items": "conversions",
+    "forget_tool": "tools",
+    "recall_node": "middleware",
+    "recall_tool": "tools",
+    "reflect_tool": "tools",
+    "retain_node": "middleware",
+    "retain_tool": "tools",
+}
+
+_EXTRA = '"hindsight-integrations[langchain]"'
+_INSTALLED_BY = {
+    "langchain": _EXTRA,
+    "langchain_core": _EXTRA,
+    "langgraph": _EXTRA,
+    "langchain_classic": "langchain-classic",
+}
+
+# Without HindsightMemory: `import *` must not need langchain-classic.
+__all__ = [
+    "HindsightChatMessageHistory",
+    "HindsightEmbeddings",
+    "HindsightMiddleware",
+    "HindsightReranker",
+    "HindsightRetriever",
+    "HindsightStore",
+    "HindsightToolkit",
+    "ReflectionChatMessageHistory",
+    "ReflectionMiddleware",
+    "as_items",
+    "forget_tool",
+    "recall_node",
+    "recall_tool",
+    "reflect_tool",
+    "retain_node",
+    "retain_tool",
+]
+
+__getattr__ = loader(__name__, _HOME_OF, _INSTALLED_BY)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,248 @@
+"""LangChain's values and the engine's: banks, options, documents, messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, TypeAlias
+
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime, get_runtime
+from pydantic import AfterValidator
+
+from hindsight_integrations import validation
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.common import as_question, check_options
+from hindsight_integrations.models import Message
+from hindsight_integrations.results import Recalled
+from hindsight_integrations.retain.request import Item
+
+BankId: TypeAlias = str | Callable[[Any], str]
+"""A bank's id, or a function of the run's runtime, such as `lambda run: run.context.user_id`."""
+
+
+def checked_bank(bank_id: BankId) -> BankId:
+    """Return the argument, if it can be used.
+
+    Raises:
+        InvalidInputError: it is neither a bank's id nor a function.
+    """
+    return bank_id if callable(bank_id) else validation.bank_id(bank_id)
+
+
+def bank_of(bank_id: BankId, runtime: object | None = None) -> str:
+    """Return the bank of this run.
+
+    Args:
+        bank_id: the adapter's argument.
+        runtime: the argument of a function; that of the graph now running if None.
+
+    Raises:
+        InvalidInputError: a function was called outside a graph, or named no usable bank.
+    """
+    if not callable(bank_id):
+        return bank_id
+    return validation.bank_id(bank_id(_running() if runtime is None else runtime))
+
+
+def _running() -> object:
+    try:
+        runtime: object = get_runtime()
+    except RuntimeError:  # outside any runnable
+        runtime = None
+    if runtime is None:
+        raise InvalidInputError(
+            "bank_id is a function of the runtime, and no graph is running here; call this from "
+            "a LangGraph graph or an agent, or give the bank's id as text"
+        )
+    return runtime
+
+
+def thread_of(runtime: Runtime[Any]) -> str | None:
+    """Return the thread that a run belongs to, as the id of a session; None outside a thread."""
+    thread = runtime.execution_info and runtime.execution_info.thread_id
+    return None if thread is None else str(thread)  # LangGraph also takes a number
+
+
+def _check_recall(options: dict[str, Any]) -> dict[str, Any]:
+    check_options(options, Hindsight.recall)
+    return options
+
+
+BankField: TypeAlias = Annotated[BankId, AfterValidator(checked_bank)]
+RecallOptions: TypeAlias = Annotated[dict[str, Any], AfterValidator(_check_recall)]
+"""Keyword arguments of `Hindsight.recall`, by name."""
+
+
+def as_document(recalled: Recalled) -> Document:
+    """Return a recalled memory as a document; see `HindsightRetriever` for its metadata.
+
+    All metadata can be written as JSON, so that traces and checkpoints can hold it.
+    """
+    memory = recalled.memory
+    source = memory.sources[0] if memory.sources else None
+    return Document(
+        id=memory.id,
+        page_content=recalled.line,
+        metadata={
+            "id": memory.id,
+            "bank_id": memory.bank_id,
+            "score": recalled.score,
+            "rank": recalled.rank,
+            "type": memory.type.value,
+            "mentioned_at": memory.mentioned_at.isoformat(),
+            "occurred": [
+                {"start": span.start.isoformat(), "end": span.end.isoformat()}
+                for span in memory.occurred
+            ],
+            "speaker": memory.speaker,
+            "context": memory.context,
+            "entities": list(memory.entities),
+            "tags": list(memory.tags),
+            "source": memory.document_id,
+            "reference": source.reference if source else None,
+            "proof_count": memory.proof_count,
+            "reasons": list(recalled.reasons),
+            "fields": dict(memory.metadata),
+        },
+    )
+
+
+def as_items(documents: Iterable[Document], *, tags: Sequence[str] = ()) -> list[Item]:
+    """Return the documents of a loader as items for `Hindsight.retain_many`.
+
+    Pages of one source become one document with its id. It is dated by the source's name, its
+    front matter, its first heading or its last change, in this order, as `Item` says.
+
+    Args:
+        documents: what a loader gives, in order; `metadata["source"]` names the file, and
+            `metadata["last_modified"]` may say when it was last changed.
+        tags: tags of all items.
+
+    Raises:
+        InvalidInputError: a last change is no time.
+
+    Example:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import as_items
+        from langchain_core.documents import Document
+
+        note = Document("We moved to Bergen yesterday.", metadata={"source": "2026-02-03.md"})
+        with Hindsight.in_memory() as memory:
+            memory.retain_many("alice", as_items([note]))
+            print(memory.recall("alice", "Where did we move?").memories[0].text)
+            print(memory.documents.list("alice").items[0].id)
+        ```
+
+        ```text
+        We moved to Bergen yesterday.
+        2026-02-03.md
+        ```
+    """
+    by_source: dict[str | None, list[Document]] = {}
+    for number, document in enumerate(documents):
+        source = document.metadata.get("source")
+        by_source.setdefault(str(source) if source else document.id or f"#{number}", []).append(
+            document
+        )
+    return [
+        _item(pages, None if pages[0].metadata.get("source") is None else str(source), tags)
+        for source, pages in by_source.items()
+    ]
+
+
+def _item(pages: Sequence[Document], source: str | None, tags: Sequence[str]) -> Item:
+    modified = pages[0].metadata.get("last_modified")
+    return Item(
+        "\n\n".join(page.page_content for page in pages),
+        document_id=source or pages[0].id,
+        tags=tags,
+        file=source,
+        modified=None if modified is None else _timestamp(modified),
+    )
+
+
+def _timestamp(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(str(value))
+    except ValueError as error:
+        raise InvalidInputError(
+            f"a document's last_modified is {validation.shown(value)}; give a datetime or ISO 8601 "
+            "text, such as 2026-02-03T13:56"
+        ) from error
+
+
+USER = "user"
+ASSISTANT = "assistant"
+
+BEGINNING = ""
+"""The mark, for `since`, that stands before the first message."""
+
+
+def question_in(messages: Sequence[BaseMessage]) -> str:
+    """Return the question of the last human message; "" if it says nothing."""
+    asked = next((m for m in reversed(messages) if isinstance(m, HumanMessage)), None)
+    return as_question(str(asked.text)) if asked else ""
+
+
+def last_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the human's messages since the agent last spoke, and all that follows them."""
+    spoken = _spoken(messages)
+    start = len(spoken)
+    while start and not isinstance(spoken[start - 1], HumanMessage):
+        start -= 1
+    while start and isinstance(spoken[start - 1], HumanMessage):
+        start -= 1
+    return spoken[start:]
+
+
+def mark_before_last_turn(messages: Sequence[BaseMessage]) -> str | None:
+    """Return the mark, for `since`, of the last turn: the id of the message before it."""
+    spoken = _spoken(messages)
+    before = len(spoken) - len(last_turn(messages))
+    return spoken[before - 1].id if before else BEGINNING
+
+
+def since(messages: Sequence[BaseMessage], mark: str | None) -> list[BaseMessage]:
+    """Return the messages after a mark; the last turn, if the marked message is gone."""
+    spoken = _spoken(messages)
+    if mark == BEGINNING:
+        return spoken
+    ids = [message.id for message in spoken]
+    if mark is None or mark not in ids:
+        return last_turn(messages)
+    return spoken[ids.index(mark) + 1 :]
+
+
+def conversation(messages: Sequence[BaseMessage]) -> list[Message]:
+    """Return the text of the human and the agent, without tool calls and their results."""
+    return [
+        Message(
+            speaker=(message.name or USER) if isinstance(message, HumanMessage) else ASSISTANT,
+            text=str(message.text),
+            id=message.id,
+        )
+        for message in _spoken(messages)
+        if isinstance(message, HumanMessage | AIMessage)
+        and not validation.is_blank(str(message.text))
+    ]
+
+
+def with_section(system: SystemMessage | None, text: str) -> SystemMessage:
+    """Return a copy of a system message that ends with `text`."""
+    if system is None:
+        return SystemMessage(text)
+    if isinstance(system.content, str):
+        return system.model_copy(update={"content": f"{system.content}\n\n{text}"})
+    block = {"type": "text", "text": text}
+    return system.model_copy(update={"content": [*system.content, block]})
+
+
+def _spoken(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Drop messages that a middleware wrote, such as a summary instead of older messages."""
+    return [message for message in messages if "lc_source" not in message.additional_kwargs]

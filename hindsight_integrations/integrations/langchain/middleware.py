@@ -1,0 +1,405 @@
+"""Recall before a turn and retain after it: as agent middleware, or as nodes of a graph."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict, get_args
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain_core.messages import BaseMessage
+from langgraph.runtime import Runtime
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import HindsightError, InvalidInputError
+from hindsight_integrations.integrations.common import check_options, recall, section
+from hindsight_integrations.integrations.langchain.conversions import (
+    BankId,
+    bank_of,
+    checked_bank,
+    conversation,
+    last_turn,
+    mark_before_last_turn,
+    question_in,
+    since,
+    thread_of,
+    with_section,
+)
+from hindsight_integrations.prompts import UNREADABLE
+from hindsight_integrations.results import RetainResult
+
+log = logging.getLogger("hindsight_integrations")
+
+Retaining = Literal["every_turn", "end", "never"]
+OnFailure = Literal["warn", "raise"]
+Node: TypeAlias = Callable[[Any, Runtime[Any]], dict[str, Any]]
+
+
+class Notes(TypedDict, total=False):
+    """The state of one middleware: the text it recalled, and the mark up to which it retained."""
+
+    recalled: str
+    retained: str | None
+
+
+def merged(old: dict[str, Notes], new: dict[str, Notes]) -> dict[str, Notes]:
+    """Merge the notes of an agent's middlewares, each under its name."""
+    return {**old, **new}
+
+
+class HindsightState(AgentState[Any]):
+    """An agent's state with the notes, which are neither input nor output."""
+
+    hindsight: NotRequired[Annotated[dict[str, Notes], PrivateStateAttr, merged]]
+
+
+class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
+    """Base of middleware that shows memory to the model, and remembers each turn after it.
+
+    A run that is replayed, or resumed, remembers nothing twice; a turn that could not be remembered
+    is remembered with the next one.
+    """
+
+    state_schema = HindsightState
+
+    def __init__(self, name: str, on_failure: OnFailure) -> None:
+        super().__init__()
+        validation.choice("on_failure", on_failure, get_args(OnFailure))
+        self.on_failure: OnFailure = on_failure
+        self._name = name.replace("|", "/").replace(":", "/")  # LangGraph reserves these
+
+    @property
+    def name(self) -> str:
+        """The name of this middleware in the agent's graph."""
+        return self._name
+
+    def before_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Recall what to show the model in this turn."""
+        notes = self._notes(state)
+        mark = (
+            notes["retained"] if "retained" in notes else mark_before_last_turn(state["messages"])
+        )
+        return self._noted(self._recalled(state["messages"], runtime), mark)
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Show the recalled text to the model; no message of the state contains it."""
+        return handler(self._shown(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """`wrap_model_call`, for asynchronous runs."""
+        return await handler(await asyncio.to_thread(self._shown, request))
+
+    def after_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Remember the messages that were not remembered yet."""
+        mark = self._notes(state).get("retained")
+        new = since(state["messages"], mark)
+        if new and not self._remembered(new, runtime):
+            return self._noted("", mark)
+        return self._noted("", new[-1].id if new else mark)
+
+    async def abefore_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """`before_agent`, without blocking the event loop."""
+        return await asyncio.to_thread(self.before_agent, state, runtime)
+
+    async def aafter_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """`after_agent`, without blocking the event loop."""
+        return await asyncio.to_thread(self.after_agent, state, runtime)
+
+    @abstractmethod
+    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
+        """Return text for the system message of this turn, fenced; or ""."""
+
+    @abstractmethod
+    def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
+        """Remember new messages; return False if that should be tried once more."""
+
+    def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        text = self._notes(request.state).get("recalled")
+        if not text:
+            return request
+        return request.override(system_message=with_section(request.system_message, text))
+
+    def _report(self, what: str, error: HindsightError) -> None:
+        if self.on_failure == "raise":
+            raise error
+        log.warning("%s goes on without memory: %s failed: %s", self.name, what, error)
+
+    def _notes(self, state: Mapping[str, Any]) -> Notes:
+        notes: Notes = state.get("hindsight", {}).get(self.name, {})
+        return notes
+
+    def _noted(self, recalled: str, retained: str | None) -> dict[str, Any]:
+        return {"hindsight": {self.name: Notes(recalled=recalled, retained=retained)}}
+
+
+class HindsightMiddleware(TurnMiddleware):
+    """Gives an agent long-term memory: recalls once a turn, and retains the conversation.
+
+    Setup: `pip install "hindsight-integrations[langchain]"`
+
+    Key init args:
+        memory: the engine.
+        bank_id: the bank's id, or a function of the runtime, such as
+            `lambda runtime: runtime.context.user_id`. The model never sees it.
+        retain: "every_turn" retains each turn after it; "end" retains nothing until you call
+            `end`; "never" only recalls.
+        on_failure: "warn" continues without memory when the engine fails, logs it, and tells the
+            model so; "raise" raises.
+        max_tokens: maximum tokens of the memories shown.
+        recall_options: other arguments of `Hindsight.recall`.
+        retain_options: other arguments of `Hindsight.retain_messages`, such as `tags`.
+        name: distinguishes several middlewares of one agent; derived from the bank by default.
+
+    Instantiate:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import HindsightMiddleware
+
+        memory = Hindsight.in_memory()  # or Hindsight("./memories")
+        remembering = HindsightMiddleware(memory, bank_id="alice")
+        ```
+
+    Use within an agent:
+        ```python
+        from langchain.agents import create_agent
+        from langchain_core.language_models import GenericFakeChatModel
+        from langchain_core.messages import AIMessage
+
+        replies = ["Noted.", "Without sugar."]
+        model = GenericFakeChatModel(messages=iter(map(AIMessage, replies)))  # any chat model
+        agent = create_agent(model, middleware=[remembering])
+
+        agent.invoke({"messages": [("user", "I take my coffee without sugar.")]})
+        state = agent.invoke({"messages": [("user", "How do I take my coffee?")]})
+        print(state["messages"][-1].content)
+        for retained in memory.memories.list("alice", types=["world"]).items:
+            print(retained.text)
+        ```
+
+        ```text
+        Without sugar.
+        I take my coffee without sugar.
+        How do I take my coffee?
+        ```
+
+    With a checkpointer, a thread is a session of the bank. A run that is replayed, or resumed,
+    retains nothing twice; a turn that could not be retained is retained with the next one.
+    """
+
+    def __init__(
+        self,
+        memory: Hindsight,
+        bank_id: BankId,
+        *,
+        retain: Retaining = "every_turn",
+        on_failure: OnFailure = "warn",
+        max_tokens: int | None = None,
+        recall_options: Mapping[str, Any] | None = None,
+        retain_options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(
+            f"HindsightMiddleware[{_title(bank_id)}]" if name is None else name, on_failure
+        )
+        validation.choice("retain", retain, get_args(Retaining))
+        self.memory = memory
+        self.bank_id = checked_bank(bank_id)
+        self.retain: Retaining = retain
+        self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
+        self.retain_options = dict(retain_options or {})
+        check_options(self.recall_options, Hindsight.recall)
+        check_options(self.retain_options, Hindsight.retain_messages)
+
+    def end(
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        session: str | None = None,
+        runtime: object | None = None,
+    ) -> RetainResult:
+        """Retain a whole conversation at its end, for `retain="end"`.
+
+        Args:
+            messages: its messages, such as `agent.get_state(config).values["messages"]`.
+            session: your id of it, such as the thread's; the same message is not stored twice.
+            runtime: the argument of `bank_id`, if that is a function.
+
+        Raises:
+            HindsightError: retaining failed, whatever the value of `on_failure`.
+        """
+        return self._retain(bank_of(self.bank_id, runtime), messages, session)
+
+    aend = async_variant(end)
+
+    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
+        question = question_in(messages)
+        if not question:
+            return ""
+        bank = bank_of(self.bank_id, runtime)
+        try:
+            return section(recall(self.memory, bank, question, **self.recall_options).text)
+        except HindsightError as error:
+            self._report(f"recall in bank {bank!r}", error)
+            return UNREADABLE
+
+    def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
+        if self.retain != "every_turn":
+            return True
+        bank = bank_of(self.bank_id, runtime)
+        try:
+            self._retain(bank, new, thread_of(runtime))
+        except HindsightError as error:
+            self._report(f"retain in bank {bank!r}", error)
+            return isinstance(error, InvalidInputError)  # it would be refused again
+        return True
+
+    def _retain(
+        self, bank: str, messages: Sequence[BaseMessage], session: str | None
+    ) -> RetainResult:
+        spoken = conversation(messages)
+        if not spoken:
+            return RetainResult(bank)
+        options = {"session": session, **self.retain_options}
+        return self.memory.retain_messages(bank, spoken, **options)
+
+
+def _title(bank_id: BankId) -> str:
+    if isinstance(bank_id, str):
+        return bank_id
+    return getattr(bank_id, "__name__", type(bank_id).__name__)
+
+
+def recall_node(
+    memory: Hindsight,
+    bank_id: BankId,
+    *,
+    messages: str = "messages",
+    into: str = "memories",
+    **options: Any,
+) -> Node:
+    """Return a node that recalls memories on the last human message.
+
+    It writes text for a prompt into the state: fenced, so that it is not retained as if somebody
+    had said it; empty if nothing was found.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank's id, or a function of the runtime.
+        messages: the field of the state that holds the conversation.
+        into: the field that the text is written to.
+        **options: other arguments of `Hindsight.recall`.
+
+    Raises:
+        InvalidInputError: the bank cannot be used, or an option has no such name.
+
+    Example:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import recall_node, retain_node
+        from langgraph.graph import START, MessagesState, StateGraph
+
+        class State(MessagesState):
+            memories: str
+
+        def answer(state: State):  # here you would call a model
+            return {"messages": [("assistant", f"I was told: {state['memories']}")]}
+
+        memory = Hindsight.in_memory()
+        memory.retain("alice", "Alice parks on level 3.")
+        builder = StateGraph(State)
+        builder.add_node("recall", recall_node(memory, "alice"))
+        builder.add_node("answer", answer)
+        builder.add_node("retain", retain_node(memory, "alice"))
+        builder.add_edge(START, "recall")
+        builder.add_edge("recall", "answer")
+        builder.add_edge("answer", "retain")
+        graph = builder.compile()
+
+        state = graph.invoke({"messages": [("user", "Where is my car? I am Alice.")]})
+        print("level 3" in state["messages"][-1].content)
+        for retained in memory.memories.list("alice", types=["world"]).items:
+            print(retained.text)
+        ```
+
+        ```text
+        True
+        Alice parks on level 3.
+        Where is my car? I am Alice.
+        ```
+    """
+    checked_bank(bank_id)
+    check_options(options, Hindsight.recall)
+
+    def recalling(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+        question = question_in(_messages(state, messages))
+        if not question:
+            return {into: ""}
+        result = recall(memory, bank_of(bank_id, runtime), question, **options)
+        return {into: section(result.text)}
+
+    return recalling
+
+
+def retain_node(
+    memory: Hindsight, bank_id: BankId, *, messages: str = "messages", **options: Any
+) -> Node:
+    """Return a node that retains the last turn: the human's messages and the answer.
+
+    With a checkpointer, a thread is a session of the bank, in which nothing is stored twice.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank's id, or a function of the runtime.
+        messages: the field of the state that holds the conversation.
+        **options: other arguments of `Hindsight.retain_messages`, such as `tags`.
+
+    Raises:
+        InvalidInputError: the bank cannot be used, or an option has no such name.
+
+    Example:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import retain_node
+        from langgraph.graph import START, MessagesState, StateGraph
+
+        memory = Hindsight.in_memory()
+        builder = StateGraph(MessagesState)
+        builder.add_node("retain", retain_node(memory, "alice", tags=["chat"]))
+        builder.add_edge(START, "retain")
+        builder.compile().invoke({"messages": [("user", "I park on level 3.")]})
+        print(memory.recall("alice", "Where is the car?", tags=["chat"]).memories[0].text)
+        ```
+
+        ```text
+        I park on level 3.
+        ```
+    """
+    checked_bank(bank_id)
+    check_options(options, Hindsight.retain_messages)
+
+    def retaining(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+        turn = conversation(last_turn(_messages(state, messages)))
+        if turn:
+            bank = bank_of(bank_id, runtime)
+            memory.retain_messages(bank, turn, **{"session": thread_of(runtime), **options})
+        return {}
+
+    return retaining
+
+
+def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
+    """Return the messages in a state: a mapping, a dataclass or a pydantic model."""
+    messages: Sequence[BaseMessage]
+    messages = state[field] if isinstance(state, Mapping) else getattr(state, field)
+    return messages

@@ -1,0 +1,107 @@
+"""Recall as a LangChain retriever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from pydantic import Field, PositiveInt
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.integrations.common import HANDFUL, check_options, recall
+from hindsight_integrations.integrations.langchain.conversions import (
+    BankField,
+    RecallOptions,
+    as_document,
+    bank_of,
+)
+
+
+class HindsightRetriever(BaseRetriever):
+    """The memories of a bank, by time, people, meaning and exact terms at once.
+
+    Setup: `pip install "hindsight-integrations[langchain]"`
+
+    Key init args:
+        memory: the engine.
+        bank_id: the bank's id, or a function of the runtime of the graph that runs.
+        k: number of documents, if there are as many; if None the relevant ones, at most 10.
+        max_tokens: tokens of all documents together; the engine's setting if None.
+        options: other arguments of `Hindsight.recall`, such as `types`, `tags`, `where`,
+            `entities`, `window`, `as_of` or `min_score`. They may also be given with the question.
+
+    Instantiate:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import HindsightRetriever
+
+        memory = Hindsight.in_memory()  # or Hindsight("./memories")
+        memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
+        memory.retain("alice", "Her bicycle is red.", tags=["things"])
+
+        retriever = HindsightRetriever(memory=memory, bank_id="alice", k=3)
+        ```
+
+    Use:
+        ```python
+        documents = retriever.invoke("Where did Alice work in spring 2021?", k=1)
+        print(documents[0].page_content)
+        print(documents[0].metadata["reasons"][4])
+        ```
+
+        ```text
+        Alice joined Northwind in March 2021 as a designer.
+        time: happened 01 Mar 2021, in 'spring 2021'
+        ```
+
+    `docs/langchain.md` shows it in a chain, and with the bank of each call's configuration.
+
+    Documents:
+        `page_content` is the memory's text, led by its speaker if known. `metadata` has
+
+        - `id` (also the document's), `bank_id`, `rank`, and `score` from 0 to 1;
+        - `type`, `speaker`, `context`, `entities`, `tags`, `proof_count`;
+        - `mentioned_at`, when it was said, and `occurred`, the times it is about, in ISO 8601;
+        - `source`, the `document_id` it comes from, and `reference`, your id of the message;
+        - `reasons`: the signals that decided, then one for each search that found it;
+        - `fields`, the metadata it was retained with.
+    """
+
+    memory: Hindsight = Field(exclude=True)
+    bank_id: BankField
+    k: PositiveInt | None = None
+    max_tokens: PositiveInt | None = None
+    options: RecallOptions = Field(default_factory=dict)
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        return self._recalled(query, options)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        return await self._arecalled(query, options)
+
+    def _recalled(self, query: str, given: dict[str, Any]) -> list[Document]:
+        k = given.pop("k", self.k)
+        check_options(given, Hindsight.recall)
+        options = {"max_tokens": self.max_tokens, **self.options, **given}
+        wanted = HANDFUL if k is None else validation.positive("k", k)
+        options.setdefault("fill", k is not None)
+        result = recall(self.memory, bank_of(self.bank_id), query, **options)
+        return [as_document(recalled) for recalled in result.memories[:wanted]]
+
+    _arecalled = async_variant(_recalled)
+
+    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
+        """Return the parameters that traces record."""
+        named = super()._get_ls_params(**kwargs)
+        return LangSmithRetrieverParams(**named, ls_vector_store_provider="hindsight")

@@ -1,0 +1,323 @@
+"""The table of `HindsightStore`: items by namespace and key, in SQLite.
+
+Changes that recall does not know yet are rows of `unsent`, written in the same transaction as the
+item, so that none is lost if the process ends before recall is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from hindsight_integrations import validation
+from hindsight_integrations.errors import (
+    ClosedError,
+    InvalidInputError,
+    SchemaVersionError,
+    StoreUnavailableError,
+)
+from hindsight_integrations.integrations.langchain.store_filter import Namespace
+
+VERSION = 1
+WAIT = 10.0
+"""Seconds to wait for another process's transaction."""
+
+# A namespace is stored as its labels, each followed by a full stop, which no label contains.
+# Ids grow, and order namespaces and items by when they were inserted.
+_SCHEMA = """
+CREATE TABLE namespaces (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    bank TEXT NOT NULL,
+    path TEXT NOT NULL,
+    UNIQUE (bank, path)
+);
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace INTEGER NOT NULL REFERENCES namespaces ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    text_digest TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    ttl REAL,
+    expires_at TEXT,
+    UNIQUE (namespace, key)
+);
+CREATE INDEX expiring ON items (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE unsent (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    bank TEXT NOT NULL,
+    path TEXT NOT NULL,
+    key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (bank, path, key)
+);
+"""
+
+_PUT = """
+INSERT INTO items
+    (namespace, key, value, text_digest, created_at, updated_at, ttl, expires_at)
+SELECT id, ?, ?, ?, ?, ?, ?, ? FROM namespaces WHERE bank = ? AND path = ?
+ON CONFLICT (namespace, key) DO UPDATE SET
+    value = excluded.value, text_digest = excluded.text_digest,
+    updated_at = excluded.updated_at, ttl = excluded.ttl, expires_at = excluded.expires_at
+"""
+
+_SELECT = """
+SELECT items.id, text_digest, path, key, value, created_at, updated_at
+FROM items JOIN namespaces ON namespaces.id = items.namespace
+"""
+
+
+class Row(NamedTuple):
+    """A stored item; items that queries search by the same text have the same `text_digest`."""
+
+    id: int
+    text_digest: str
+    namespace: Namespace
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+class Unsent(NamedTuple):
+    """A change that recall does not know yet; a blank text means that the item was deleted."""
+
+    id: int
+    namespace: Namespace
+    key: str
+    text: str
+
+
+class StoreTable:
+    """Items of all banks in one SQLite file; not thread-safe, so callers hold a lock."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
+        self._open = True
+        with _mapped(self._path):
+            self._db = sqlite3.connect(
+                self._path, timeout=WAIT, check_same_thread=False, isolation_level=None
+            )
+        try:
+            with _mapped(self._path):
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA foreign_keys = ON")
+            self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
+        with self.transaction():
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            if version > VERSION:
+                raise SchemaVersionError(
+                    f"{self._path!r} was written by a newer release (version {version}, and this "
+                    f"one reads {VERSION}); upgrade hindsight-integrations"
+                )
+            if version == 0:
+                for statement in _SCHEMA.split(";"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {VERSION}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit all that the block writes, or nothing.
+
+        Raises:
+            ClosedError: the table was closed.
+            InvalidInputError: a key or label holds broken unicode.
+            StoreUnavailableError: the file cannot be read or written.
+        """
+        if not self._open:
+            raise ClosedError("this store is closed; open a new one on the same file")
+        with _mapped(self._path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file; may be called twice."""
+        self._open = False
+        self._db.close()
+
+    def get(self, bank: str, namespace: Namespace, key: str) -> Row | None:
+        """Return the item, or None."""
+        return next(
+            self._rows("bank = ? AND path = ? AND key = ?", bank, _path(namespace), key), None
+        )
+
+    def scan(self, bank: str, prefix: Namespace) -> Iterator[Row]:
+        """Yield the items below a namespace: namespaces, and items in each, in insertion order."""
+        start = _path(prefix)
+        if not start:
+            return self._rows("bank = ?", bank)
+        return self._rows("bank = ? AND path >= ? AND path < ?", bank, start, start[:-1] + "/")
+
+    def namespaces(self, bank: str) -> list[Namespace]:
+        """Return every namespace that has an item."""
+        rows = self._db.execute("SELECT path FROM namespaces WHERE bank = ?", (bank,))
+        return [_namespace(path) for (path,) in rows]
+
+    def put(
+        self,
+        bank: str,
+        namespace: Namespace,
+        key: str,
+        value: Mapping[str, Any],
+        *,
+        text: str,
+        ttl: float | None,
+        now: datetime,
+    ) -> None:
+        """Store an item, or replace it, keeping its position and its creation time.
+
+        Args:
+            bank: the bank of the item.
+            namespace: its namespace.
+            key: its name in the namespace.
+            value: anything that JSON has.
+            text: the text that queries search it by; blank if none shall find it.
+            ttl: minutes until it expires, counted from when it was last touched.
+            now: the current time.
+        """
+        path, at = _path(namespace), _iso(now)
+        self._db.execute(
+            "INSERT OR IGNORE INTO namespaces (bank, path) VALUES (?, ?)", (bank, path)
+        )
+        self._db.execute(
+            _PUT,
+            (key, _json(value), digest(text), at, at, ttl, _end(now, ttl), bank, path),
+        )
+        self._note(bank, path, key, text)
+
+    def delete(self, bank: str, namespace: Namespace, key: str) -> None:
+        """Remove an item, and its namespace if that was the last one in it."""
+        row = self.get(bank, namespace, key)
+        if row is not None:
+            self._remove(bank, _path(namespace), key, row.id)
+
+    def expire(self, now: datetime) -> None:
+        """Remove every expired item."""
+        expired = self._db.execute(
+            "SELECT bank, path, key, items.id FROM items JOIN namespaces ON "
+            "namespaces.id = items.namespace WHERE expires_at <= ?",
+            (_iso(now),),
+        ).fetchall()
+        for bank, path, key, item in expired:
+            self._remove(bank, path, key, item)
+
+    def touch(self, ids: Iterable[int], now: datetime) -> None:
+        """Restart the time to live of the items that have one."""
+        for item in ids:
+            row = self._db.execute("SELECT ttl FROM items WHERE id = ?", (item,)).fetchone()
+            if row and row[0] is not None:
+                end = _end(now, row[0])
+                self._db.execute("UPDATE items SET expires_at = ? WHERE id = ?", (end, item))
+
+    def unsent(self, bank: str) -> list[Unsent]:
+        """Return the changes that recall does not know yet, oldest first."""
+        rows = self._db.execute(
+            "SELECT id, path, key, text FROM unsent WHERE bank = ? ORDER BY id", (bank,)
+        )
+        return [Unsent(number, _namespace(path), key, text) for number, path, key, text in rows]
+
+    def sent(self, ids: Sequence[int]) -> None:
+        """Mark changes as known to recall; an item that changed again has another row."""
+        self._db.executemany("DELETE FROM unsent WHERE id = ?", [(number,) for number in ids])
+
+    def _rows(self, condition: str, *values: str) -> Iterator[Row]:
+        rows = self._db.execute(
+            f"{_SELECT} WHERE {condition} ORDER BY namespace, items.id",
+            values,
+        )
+        for number, text_digest, path, key, value, created, updated in rows:
+            yield Row(
+                number,
+                text_digest,
+                _namespace(path),
+                key,
+                json.loads(value),
+                datetime.fromisoformat(created),
+                datetime.fromisoformat(updated),
+            )
+
+    def _remove(self, bank: str, path: str, key: str, item: int) -> None:
+        self._db.execute("DELETE FROM items WHERE id = ?", (item,))
+        self._db.execute(
+            "DELETE FROM namespaces WHERE bank = ? AND path = ? AND NOT EXISTS "
+            "(SELECT * FROM items WHERE namespace = namespaces.id)",
+            (bank, path),
+        )
+        self._note(bank, path, key, "")
+
+    def _note(self, bank: str, path: str, key: str, text: str) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO unsent (bank, path, key, text) VALUES (?, ?, ?, ?)",
+            (bank, path, key, text),
+        )
+
+
+@contextmanager
+def _mapped(path: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"{validation.shown(error.object)} holds broken unicode; give printable text"
+        ) from error
+    except sqlite3.Error as error:
+        raise StoreUnavailableError(
+            f"the store's file {path!r} cannot be read or written: {error}; give the path of a "
+            "file that this user may write to"
+        ) from error
+
+
+def digest(*texts: str) -> str:
+    """Return a fixed-length digest of texts."""
+    return hashlib.blake2b(json.dumps(texts).encode(), digest_size=16).hexdigest()
+
+
+def _path(namespace: Namespace) -> str:
+    return "".join(f"{label}." for label in namespace)
+
+
+def _namespace(path: str) -> Namespace:
+    return tuple(path.split(".")[:-1])
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(
+            f"the value {validation.shown(value)} cannot be written as JSON ({error}); give text, "
+            "numbers, booleans, None, and lists and mappings of them"
+        ) from error
+
+
+def _iso(time: datetime) -> str:
+    return time.isoformat(timespec="microseconds")
+
+
+def _end(now: datetime, ttl: float | None) -> str | None:
+    if ttl is None:
+        return None
+    try:
+        return _iso(now + timedelta(minutes=ttl))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"ttl is {validation.shown(ttl)}; give minutes, or None for an item without end"
+        ) from error

@@ -1,0 +1,351 @@
+"""The verbs of memory as tools that a model calls, one by one and as a toolkit.
+
+The arguments pinned when a tool is made are passed at every call and not shown to the model. An
+error of the engine becomes the tool's answer, so that the model can correct its call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolException
+from langgraph.prebuilt import ToolRuntime
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.integrations import common
+from hindsight_integrations.integrations.langchain.conversions import (
+    BankField,
+    BankId,
+    as_document,
+    bank_of,
+    checked_bank,
+)
+from hindsight_integrations.results import RecallResult, Reflection, RetainResult
+
+Verb: TypeAlias = Literal["retain", "recall", "reflect", "forget"]
+
+
+class RetainArguments(BaseModel):
+    """Arguments of the model for retaining something."""
+
+    content: str = Field(description="What to remember, in full sentences that name who and when.")
+    type: Literal["world", "experience", "opinion"] | None = Field(
+        None,
+        description="'world' for a fact, 'experience' for what you did, 'opinion' for a belief.",
+    )
+    tags: list[str] = Field(default_factory=list, description="Labels to find it by later.")
+
+
+class RecallArguments(BaseModel):
+    """Arguments of the model for recalling something."""
+
+    query: str = Field(description="A question in plain words; times such as 'last spring' count.")
+    types: list[Literal["world", "experience", "opinion", "observation"]] | None = Field(
+        None, description="Only memories of these types; all if left out."
+    )
+    tags: list[str] = Field(default_factory=list, description="Only memories with one of these.")
+
+
+class ReflectArguments(BaseModel):
+    """Arguments of the model for reflecting on its memories."""
+
+    query: str = Field(description="A question that takes several memories to answer.")
+
+
+class ForgetArguments(BaseModel):
+    """Arguments of the model for deleting memories."""
+
+    ids: list[str] = Field(description="Ids of the memories, as recall shows them.")
+
+
+class _Verb(NamedTuple):
+    """One verb as a tool: its arguments, its answer, and the artifact for the program."""
+
+    arguments: type[BaseModel]
+    answer: Callable[..., tuple[str, Any]]
+    artifact: Callable[[Any], dict[str, Any]]
+
+
+def _retained(result: RetainResult) -> dict[str, Any]:
+    known = [skipped.memory_id for skipped in result.skipped if skipped.memory_id]
+    return {"stored": list(result.ids), "known": known}
+
+
+def _recalled(result: RecallResult) -> dict[str, Any]:
+    return {
+        "memories": [as_document(one).metadata | {"text": one.line} for one in result],
+        "failures": [str(failure) for failure in result.failures],
+    }
+
+
+def _reflected(result: Reflection) -> dict[str, Any]:
+    form = result.structured
+    return {
+        "sources": list(result.sources),
+        "structured": form.model_dump(mode="json") if isinstance(form, BaseModel) else form,
+    }
+
+
+def _forgotten(ids: tuple[str, ...]) -> dict[str, Any]:
+    return {"forgotten": list(ids)}
+
+
+_VERBS: Mapping[Verb, _Verb] = {
+    "retain": _Verb(RetainArguments, common.answer_retain, _retained),
+    "recall": _Verb(RecallArguments, common.answer_recall, _recalled),
+    "reflect": _Verb(ReflectArguments, common.answer_reflect, _reflected),
+    "forget": _Verb(ForgetArguments, common.answer_forget, _forgotten),
+}
+
+
+def _tool(
+    verb: Verb,
+    memory: Hindsight,
+    bank_id: BankId,
+    name: str,
+    description: str,
+    pinned: Mapping[str, Any],
+) -> BaseTool:
+    """Return the tool of a verb, called with the bank, the model's arguments and those pinned."""
+    arguments, answer, artifact = _VERBS[verb]
+    checked_bank(bank_id)
+    common.check_options(pinned, getattr(memory, verb))
+
+    def run(runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
+        try:
+            text, result = answer(memory, bank_of(bank_id, runtime), **{**given, **pinned})
+            return text, artifact(result)
+        except HindsightError as error:
+            raise ToolException(f"{name} failed: {error}") from error
+
+    async def arun(runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
+        return await asyncio.to_thread(run, runtime, **given)
+
+    return StructuredTool(
+        name=name,
+        description=description,
+        args_schema=_without(arguments, pinned),
+        func=run,
+        coroutine=arun,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def _without(arguments: type[BaseModel], pinned: Mapping[str, Any]) -> type[BaseModel]:
+    """Return the schema of the arguments that are left to the model."""
+    shown: dict[str, Any] = {
+        name: (field.annotation, field)
+        for name, field in arguments.model_fields.items()
+        if name not in pinned
+    }
+    return create_model(arguments.__name__, __doc__=arguments.__doc__, **shown)
+
+
+def retain_tool(
+    memory: Hindsight,
+    bank_id: BankId,
+    *,
+    name: str = "retain",
+    description: str = "Remember something for good, beyond this conversation.",
+    **pinned: Any,
+) -> BaseTool:
+    """Return a tool that remembers what the model tells it to.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank's id, or a function of the runtime; the model never sees it.
+        name: the tool's name.
+        description: the tool's description, for the model.
+        **pinned: arguments of `Hindsight.retain` of every call.
+
+    Raises:
+        InvalidInputError: `Hindsight.retain` has no argument of that name.
+
+    Example:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import retain_tool
+
+        memory = Hindsight.in_memory()
+        retain = retain_tool(memory, "alice", tags=["chat"])
+        print(list(retain.args))
+        ```
+
+        ```text
+        ['content', 'type']
+        ```
+
+        ```python
+        retain.invoke({"content": "Alice moved to Bergen in May 2024."})
+        print(memory.recall("alice", "Where is Alice?", tags=["chat"]).memories[0].text)
+        ```
+
+        ```text
+        Alice moved to Bergen in May 2024.
+        ```
+    """
+    return _tool("retain", memory, bank_id, name, description, pinned)
+
+
+def recall_tool(
+    memory: Hindsight,
+    bank_id: BankId,
+    *,
+    name: str = "recall",
+    description: str = "Look up what was remembered: facts, people, times, earlier conversations.",
+    **pinned: Any,
+) -> BaseTool:
+    """Return a tool that recalls memories for the model, each with its id and the day it was said.
+
+    Takes the arguments of `retain_tool`, with those of `Hindsight.recall` to pin.
+
+    Raises:
+        InvalidInputError: `Hindsight.recall` has no argument of that name.
+
+    Example:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import recall_tool
+
+        memory = Hindsight.in_memory()
+        memory.retain("alice", "Alice moved to Bergen in May 2024.")
+        recall = recall_tool(memory, "alice", min_score=0.1, max_tokens=500)
+        print(recall.invoke({"query": "What is the capital of Peru?"}))
+        ```
+
+        ```text
+        No relevant memories found.
+        ```
+    """
+    return _tool("recall", memory, bank_id, name, description, pinned)
+
+
+def reflect_tool(
+    memory: Hindsight,
+    bank_id: BankId,
+    *,
+    name: str = "reflect",
+    description: str = "Think over all that was remembered on a matter, and conclude.",
+    **pinned: Any,
+) -> BaseTool:
+    """Return a tool that answers from memory as a whole; see `Hindsight.reflect`.
+
+    Takes the arguments of `retain_tool`, with those of `Hindsight.reflect` to pin.
+
+    Raises:
+        InvalidInputError: `Hindsight.reflect` has no argument of that name.
+
+    Example:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import reflect_tool
+
+        memory = Hindsight.in_memory()  # with llm=..., the answer is that model's
+        memory.retain("alice", "Alice moved to Bergen in May 2024.")
+        reflect = reflect_tool(memory, "alice", max_tokens=1000)
+        print("Bergen" in reflect.invoke({"query": "Where does Alice live these days?"}))
+        ```
+
+        ```text
+        True
+        ```
+    """
+    return _tool("reflect", memory, bank_id, name, description, pinned)
+
+
+def forget_tool(
+    memory: Hindsight,
+    bank_id: BankId,
+    *,
+    name: str = "forget",
+    description: str = "Delete memories for good. Recall first, for their ids.",
+) -> BaseTool:
+    """Return a tool that deletes memories by their ids.
+
+    Takes the arguments of `retain_tool`, without those pinned.
+
+    Example:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import forget_tool
+
+        memory = Hindsight.in_memory()
+        stored = memory.retain("alice", "The code of the safe is 4711.")
+        forget = forget_tool(memory, "alice")
+        print(forget.invoke({"ids": list(stored.ids)}).startswith("Forgotten: m-"))
+        ```
+
+        ```text
+        True
+        ```
+    """
+    return _tool("forget", memory, bank_id, name, description, {})
+
+
+_MAKERS: Mapping[Verb, Callable[..., BaseTool]] = {
+    "retain": retain_tool,
+    "recall": recall_tool,
+    "reflect": reflect_tool,
+    "forget": forget_tool,
+}
+
+
+class HindsightToolkit(BaseToolkit):
+    """Memory as four tools: retain, recall, reflect, forget.
+
+    Setup: `pip install "hindsight-integrations[langchain]"`
+
+    Key init args:
+        memory: the engine.
+        bank_id: the bank's id, or a function of the runtime. The model never sees it.
+        verbs: the tools to make.
+        pinned: for each verb, arguments of every call, which the model does not see either.
+
+    Instantiate:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import HindsightToolkit
+
+        memory = Hindsight.in_memory()  # or Hindsight("./memories")
+        toolkit = HindsightToolkit(
+            memory=memory,
+            bank_id="alice",
+            verbs=("retain", "recall"),
+            pinned={"recall": {"max_tokens": 500}, "retain": {"tags": ["chat"]}},
+        )
+        tools = toolkit.get_tools()
+        ```
+
+    Use:
+        ```python
+        retain, recall = tools
+        retain.invoke({"content": "Alice is allergic to nuts."})
+        message = recall.invoke(
+            {"name": "recall", "args": {"query": "allergies"}, "id": "1", "type": "tool_call"}
+        )
+        print(message.artifact["memories"][0]["text"])
+        ```
+
+        ```text
+        Alice is allergic to nuts.
+        ```
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    memory: Hindsight = Field(exclude=True)
+    bank_id: BankField
+    verbs: tuple[Verb, ...] = ("retain", "recall", "reflect", "forget")
+    pinned: dict[Verb, dict[str, Any]] = Field(default_factory=dict)
+
+    def get_tools(self) -> list[BaseTool]:
+        """Return the tools in the order of `verbs`."""
+        return [
+            _MAKERS[verb](self.memory, self.bank_id, **self.pinned.get(verb, {}))
+            for verb in self.verbs
+        ]

@@ -1,0 +1,75 @@
+"""Memory for LlamaIndex: retriever, chat memory, tools, query engine, ingestion, models.
+
+    from hindsight_integrations import Hindsight
+    from hindsight_integrations.llamaindex import HindsightRetriever
+
+    retriever = HindsightRetriever(Hindsight("./memories"), "alice")
+
+Most parts take the engine and a bank; all work in synchronous and asynchronous code. LlamaIndex is
+imported when the first name is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.integrations.lazy import loader
+
+if TYPE_CHECKING:
+    from hindsight_integrations.integrations.llamaindex.ingest import HindsightTransform
+    from hindsight_integrations.integrations.llamaindex.memory import (
+        HindsightMemory,
+        HindsightMemoryBlock,
+        HindsightSerializer,
+    )
+    from hindsight_integrations.integrations.llamaindex.models import (
+        FunctionLLM,
+        HindsightEmbedding,
+        HindsightRerank,
+        HindsightTimeFilter,
+    )
+    from hindsight_integrations.integrations.llamaindex.reflection import ReflectionChatMemory
+    from hindsight_integrations.integrations.llamaindex.retriever import (
+        HindsightQueryEngine,
+        HindsightRetriever,
+        RecallQuery,
+    )
+    from hindsight_integrations.integrations.llamaindex.tools import HindsightToolSpec
+
+_HOME_OF = {
+    "FunctionLLM": "models",
+    "HindsightEmbedding": "models",
+    "HindsightMemory": "memory",
+    "HindsightMemoryBlock": "memory",
+    "HindsightQueryEngine": "retriever",
+    "HindsightRerank": "models",
+    "HindsightRetriever": "retriever",
+    "HindsightSerializer": "memory",
+    "HindsightTimeFilter": "models",
+    "HindsightToolSpec": "tools",
+    "HindsightTransform": "ingest",
+    "RecallQuery": "retriever",
+    "ReflectionChatMemory": "reflection",
+}
+
+__all__ = [
+    "FunctionLLM",
+    "HindsightEmbedding",
+    "HindsightMemory",
+    "HindsightMemoryBlock",
+    "HindsightQueryEngine",
+    "HindsightRerank",
+    "HindsightRetriever",
+    "HindsightSerializer",
+    "HindsightTimeFilter",
+    "HindsightToolSpec",
+    "HindsightTransform",
+    "RecallQuery",
+    "ReflectionChatMemory",
+]
+
+__getattr__ = loader(__name__, _HOME_OF, {"llama_index": '"hindsight-integrations[llamaindex]"'})
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,558 @@
+"""Long-term memory for chats: a block of LlamaIndex's `Memory`, and a memory without a database.
+
+Both recall once a turn, and retain no message twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Literal, NamedTuple, Self, Unpack, cast
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms import LLM
+from llama_index.core.memory import BaseMemory, BaseMemoryBlock
+from llama_index.core.utils import get_tokenizer
+from llama_index.core.workflow import JsonSerializer
+
+from hindsight_integrations import validation
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.common import (
+    as_question,
+    check_options,
+    recall,
+    section,
+    shortened,
+)
+from hindsight_integrations.integrations.llamaindex.conversions import ChatOptions
+from hindsight_integrations.models import Message
+from hindsight_integrations.nlp import tokens
+from hindsight_integrations.normalization import new_id
+from hindsight_integrations.recall.packing import pack
+from hindsight_integrations.retain.fence import strip_fenced
+from hindsight_integrations.retain.replay import LEAST_OVERLAP
+from hindsight_integrations.retain.request import digest
+
+SPEAKERS = {"user": "user", "assistant": "assistant"}
+"""Roles whose messages are retained, and the name each is retained under."""
+
+MAX_TOKENS = 1024
+"""Default token budget of recalled text in a chat."""
+
+MORE = 2
+"""Factor of the budget that is recalled, since memories that the chat shows are left out."""
+
+SESSIONS = 256
+"""Sessions whose last turn is cached. After eviction a turn is recalled, and its messages are
+compared with the stored ones, a second time."""
+
+_REASONING = re.compile(r"\AThought:.*\nAnswer:", re.DOTALL)
+"""The text of ReAct agents before their answer: thoughts, calls and the tools' answers."""
+
+TOKEN_LIMIT = 30_000
+"""Tokens of a chat's recent messages and recalled text; the default of LlamaIndex's `Memory`."""
+
+CONTEXT_SHARE = 0.75
+"""Share of a model's context window, if the model is known; that of LlamaIndex's chat buffer."""
+
+Retaining = Literal["eager", "overflow", "never"]
+
+
+def chat_options(given: ChatOptions) -> ChatOptions:
+    """Return the options of a chat, with the default budget.
+
+    Raises:
+        InvalidInputError: an option has no such name.
+    """
+    check_options(given, ChatOptions)
+    return {"max_tokens": MAX_TOKENS, **given}
+
+
+class Turn(NamedTuple):
+    """The user's last message and the one before it: the same until the next turn."""
+
+    question: str
+    before: str
+
+
+def last_turn(messages: Sequence[ChatMessage]) -> Turn | None:
+    """Return the current turn of a chat; None if the user said nothing yet.
+
+    Agents pass the user's message a second time while they work with tools: that is one turn.
+    """
+    users = [n for n, message in enumerate(messages) if message.role == MessageRole.USER]
+    if not users:
+        return None
+    at = users[-1]
+    while at and _alike(messages[at - 1], messages[at]):
+        at -= 1
+    return Turn(messages[at].content or "", (messages[at - 1].content or "") if at else "")
+
+
+def said(messages: Iterable[ChatMessage], speakers: Mapping[str, str]) -> list[Message]:
+    """Return the spoken text of messages: no tools, system texts, reasoning or recalled text."""
+    spoken = []
+    for message in messages:
+        text = strip_fenced(message.content or "")
+        if message.role == MessageRole.ASSISTANT:
+            text = _REASONING.sub("", text)
+        if text.strip() and (speaker := speakers.get(message.role.value)):
+            spoken.append(Message(speaker, text.strip()))
+    return spoken
+
+
+def _alike(one: ChatMessage, other: ChatMessage) -> bool:
+    return (one.role, one.content) == (other.role, other.content)
+
+
+@dataclass(slots=True)
+class _Session:
+    """The text recalled for a session's turn, and digests of the messages that are stored."""
+
+    recalled: tuple[Turn | None, str] = (None, "")
+    retained: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Chats:
+    """The chats that share a bank, each with its session.
+
+    Attributes:
+        memory: the engine.
+        bank_id: the bank they share.
+        speakers: roles that are retained, and their names.
+        separate: True if a session recalls only its own messages.
+        options: options of recall.
+        unnamed: the key of the chat without an id.
+        _document: where the engine stores that chat, once it has said enough to be known again.
+    """
+
+    memory: Hindsight
+    bank_id: str
+    speakers: Mapping[str, str]
+    separate: bool
+    options: ChatOptions
+    _sessions: dict[str, _Session] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+    unnamed: str = field(default_factory=lambda: new_id("chat-"))
+    _document: str | None = None
+
+    def recalled(
+        self,
+        messages: Sequence[ChatMessage],
+        session_id: str | None,
+        shown: Sequence[ChatMessage],
+    ) -> str:
+        """Return memories on the last turn, fenced, without the messages `shown`; or ""."""
+        turn = last_turn(messages)
+        question = as_question(turn.question) if turn else ""
+        if not question:
+            return ""
+        session = self._session(session_id)
+        known, text = session.recalled
+        if known != turn:
+            text = self._recall(question, session_id, shown)
+            session.recalled = turn, text
+        return text
+
+    def retain(self, messages: Iterable[ChatMessage], session_id: str | None) -> None:
+        """Retain the messages that are not stored yet."""
+        retained = self._session(session_id).retained
+        spoken = said(messages, self.speakers)
+        digests = [digest(message.speaker, message.text) for message in spoken]
+        first = next((n for n, known in enumerate(digests) if known not in retained), None)
+        if first is None:
+            return
+        stored_as = self._stored_as(session_id)
+        result = self.memory.retain_messages(
+            self.bank_id,
+            spoken[max(0, first - 1) :],  # with the question that a short reply answers
+            session=stored_as,
+            scope=self._scope(session_id),
+        )
+        retained.update(digests)
+        if stored_as is None and len(spoken) >= LEAST_OVERLAP:
+            self._document = result.document_ids[0]
+
+    def adopt(self, session_id: str) -> str:
+        """Return the id that a chat goes by from now on: of the document it is stored in."""
+        if session_id != self.unnamed or self._document is None:
+            return session_id
+        with self._lock:
+            self._sessions[self._document] = self._sessions.pop(session_id, _Session())
+            self.unnamed = new_id("chat-")
+            document_id, self._document = self._document, None
+        return document_id
+
+    def _stored_as(self, session_id: str | None) -> str | None:
+        """Return the session to retain in; None has the engine find the chat if it is replayed."""
+        if session_id not in (None, self.unnamed):
+            return session_id
+        return self.unnamed if self.separate else self._document
+
+    def _recall(self, question: str, session_id: str | None, shown: Sequence[ChatMessage]) -> str:
+        room = self.options["max_tokens"]
+        options = {**self.options, "scope": self._scope(session_id), "max_tokens": MORE * room}
+        visible = "\n".join(message.content or "" for message in shown)
+        unseen = [
+            recalled.memory
+            for recalled in recall(self.memory, self.bank_id, question, **options)
+            if recalled.memory.text not in visible
+        ]
+        packed = pack(unseen, room, tokens.count, tokens.truncate)
+        return section(packed.text)
+
+    def _scope(self, session_id: str | None) -> str | None:
+        return (session_id or self.unnamed) if self.separate else None
+
+    def _session(self, session_id: str | None) -> _Session:
+        key = session_id or self.unnamed
+        with self._lock:
+            session = self._sessions.pop(key, None) or _Session()
+            self._sessions[key] = session
+            if len(self._sessions) > SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+        return session
+
+
+class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
+    """A bank as a block of LlamaIndex's `Memory`.
+
+    It recalls once a turn, by the user's last message, memories that the chat itself does not
+    show. One block serves any number of sessions at once.
+
+    LlamaIndex passes messages to a block only when the short-term memory overflows, about 21,000
+    tokens at its defaults, so that most chats would never be remembered. The block therefore
+    also retains the messages it is read with ("eager"). The last answer of a chat is not among
+    them: `aflush` retains it.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank's id; it is created by the first message if there is none.
+        retain: "eager"; "overflow" for only the messages that leave the short-term memory;
+            "never".
+        separate_sessions: True if a session recalls only its own messages. By default the
+            bank's sessions share their memories.
+        speakers: roles that are retained, and the names they are retained under. A name says
+            more than a role: `{"user": "Alice", "assistant": "assistant"}`.
+        name: the block's name in the prompt.
+        priority: how late it is shortened when the memory overflows; 0 is never.
+        **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
+            `where`, `min_score`.
+
+    Example:
+        >>> from llama_index.core.memory import Memory
+        >>> with Hindsight.in_memory() as memory:
+        ...     block = HindsightMemoryBlock(memory, "alice", speakers={"user": "Alice"})
+        ...     chat = Memory.from_defaults(session_id="monday", memory_blocks=[block])
+        ...     asyncio.run(block.aput([ChatMessage("I moved to Lisbon in March 2021.")]))
+        ...     found = asyncio.run(block.aget([ChatMessage("Where do I live?")]))
+        ...     print("Alice: I moved to Lisbon in March 2021." in found)
+        True
+    """
+
+    bank_id: str
+    retain: Retaining
+    _chats: Chats = PrivateAttr()
+
+    def __init__(
+        self,
+        memory: Hindsight,
+        bank_id: str,
+        *,
+        retain: Retaining = "eager",
+        separate_sessions: bool = False,
+        speakers: Mapping[str, str] = SPEAKERS,
+        name: str = "LongTermMemory",
+        priority: int = 1,
+        **options: Unpack[ChatOptions],
+    ) -> None:
+        super().__init__(
+            name=name,
+            description="What is remembered of earlier conversations.",
+            priority=priority,
+            accept_short_term_memory=retain != "never",
+            bank_id=validation.bank_id(bank_id),
+            retain=retain,
+        )
+        self._chats = Chats(memory, bank_id, speakers, separate_sessions, chat_options(options))
+
+    async def aflush(self, chat: BaseMemory, session_id: str | None = None) -> None:
+        """Retain the messages of a chat memory that were not retained yet.
+
+        Args:
+            chat: the `Memory` that this block is part of, or any other.
+            session_id: the chat's session, if `chat` has none.
+        """
+        session = session_id or getattr(chat, "session_id", None)
+        await asyncio.to_thread(self._chats.retain, await chat.aget_all(), session)
+
+    def flush(self, chat: BaseMemory, session_id: str | None = None) -> None:
+        """`aflush`, for synchronous code."""
+        session = session_id or getattr(chat, "session_id", None)
+        self._chats.retain(chat.get_all(), session)
+
+    async def _aget(
+        self,
+        messages: list[ChatMessage] | None = None,
+        session_id: str | None = None,
+        **block_kwargs: Any,
+    ) -> str:
+        return await asyncio.to_thread(self._turn, messages or [], session_id)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        sessions: dict[str | None, list[ChatMessage]] = {}
+        for message in messages:
+            sessions.setdefault(message.additional_kwargs.get("session_id"), []).append(message)
+        for session_id, members in sessions.items():
+            await asyncio.to_thread(self._chats.retain, members, session_id)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Return recalled text without its least relevant lines; None if none can stay."""
+        tokenizer = tokens.as_tokenizer(get_tokenizer())
+        return shortened(content, tokens_to_truncate, tokenizer) if content else None
+
+    def _turn(self, messages: list[ChatMessage], session_id: str | None) -> str:
+        recalled = self._chats.recalled(messages, session_id, shown=messages)
+        if self.retain == "eager":
+            self._chats.retain(messages, session_id)
+        return recalled
+
+
+class HindsightMemory(BaseMemory):  # type: ignore[misc]
+    """A chat's memory, for agents and chat engines: its recent messages, and a bank.
+
+    Each message is retained when it is put. `get` returns the recent messages that fit
+    `token_limit`, and before them, once a turn, memories that they do not show. Unlike
+    LlamaIndex's `Memory` it needs no database, and a workflow's context that holds it can be
+    serialised: see `HindsightSerializer`.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank's id; it is created by the first message if there is none.
+        session_id: your id of the chat. Without one, a chat that repeats a stored one continues
+            it, unless sessions are separate.
+        token_limit: tokens of the messages that `get` returns.
+        messages: the chat so far. They are retained with the next one.
+        separate_sessions: True if a session recalls only its own messages.
+        speakers: roles that are retained, and the names they are retained under.
+        **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
+            `where`, `min_score`.
+
+    Raises:
+        InvalidInputError: an option has no such name, or no message fits beside `max_tokens`.
+
+    Example:
+        >>> with Hindsight.in_memory() as memory:
+        ...     monday = HindsightMemory(memory, "alice", session_id="monday")
+        ...     monday.put(ChatMessage("I moved to Lisbon in March 2021."))
+        ...     tuesday = HindsightMemory(memory, "alice", session_id="tuesday")
+        ...     recalled = tuesday.get("Where do I live?")[0].content
+        ...     print("user: I moved to Lisbon in March 2021." in recalled)
+        True
+    """
+
+    bank_id: str
+    session_id: str
+    token_limit: int
+    messages: list[ChatMessage]
+    separate_sessions: bool
+    speakers: dict[str, str]
+    options: dict[str, Any]
+    _chats: Chats | None = PrivateAttr(default=None)
+
+    def __init__(
+        self,
+        memory: Hindsight | None = None,
+        bank_id: str = "",
+        *,
+        session_id: str | None = None,
+        token_limit: int = TOKEN_LIMIT,
+        messages: Sequence[ChatMessage] = (),
+        separate_sessions: bool = False,
+        speakers: Mapping[str, str] = SPEAKERS,
+        **options: Unpack[ChatOptions],
+    ) -> None:
+        chosen = chat_options(options)
+        if validation.positive("token_limit", token_limit) <= chosen["max_tokens"]:
+            raise InvalidInputError(
+                f"token_limit is {token_limit}, and recalled text alone may take "
+                f"{chosen['max_tokens']}; give more, or a lower max_tokens"
+            )
+        super().__init__(
+            bank_id=validation.bank_id(bank_id),
+            session_id=session_id or new_id("chat-"),
+            token_limit=token_limit,
+            messages=list(messages),
+            separate_sessions=separate_sessions,
+            speakers=dict(speakers),
+            options=chosen,
+        )
+        if memory is not None:
+            self.attach(memory)
+            if session_id is None:
+                self._attached.unnamed = self.session_id
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name LlamaIndex stores this class under."""
+        return "HindsightMemory"
+
+    @classmethod
+    def from_defaults(
+        cls,
+        chat_history: Sequence[ChatMessage] | None = None,
+        llm: LLM | None = None,
+        *,
+        memory: Hindsight,
+        bank_id: str,
+        token_limit: int | None = None,
+        **arguments: Any,
+    ) -> Self:
+        """Return a memory whose `token_limit` fits a model, if one is given."""
+        window = int(llm.metadata.context_window * CONTEXT_SHARE) if llm else TOKEN_LIMIT
+        return cls(
+            memory,
+            bank_id,
+            messages=chat_history or (),
+            token_limit=token_limit or window,
+            **arguments,
+        )
+
+    def attach(self, memory: Hindsight) -> None:
+        """Set the engine of a memory that was restored from JSON."""
+        self._chats = Chats(
+            memory,
+            self.bank_id,
+            self.speakers,
+            self.separate_sessions,
+            cast(ChatOptions, self.options),
+        )
+
+    def get(
+        self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
+    ) -> list[ChatMessage]:
+        """Return recent messages that fit, and before them memories that they do not show.
+
+        Args:
+            input: the user's next message, if it was not put yet.
+            initial_token_count: tokens to leave free.
+            **kwargs: arguments of other memories; not used.
+        """
+        room = self.token_limit - self.options["max_tokens"] - initial_token_count
+        recent = newest_turns(self.messages, room)
+        coming = ChatMessage(input) if isinstance(input, str) else input
+        said = [*self.messages, coming] if coming else self.messages
+        recalled = self._attached.recalled(said, self.session_id, shown=recent)
+        # Agents write into the messages they are given; the chat stays as it was.
+        return _with_recalled(recalled, [message.model_copy(deep=True) for message in recent])
+
+    def get_all(self) -> list[ChatMessage]:
+        """Return all messages of this chat."""
+        return [message.model_copy(deep=True) for message in self.messages]
+
+    def put(self, message: ChatMessage) -> None:
+        """Add a message, and retain it."""
+        self.put_messages([message])
+
+    def put_messages(self, messages: Sequence[ChatMessage]) -> None:
+        """Add messages, and retain them."""
+        self.messages.extend(message.model_copy(deep=True) for message in messages)
+        self._attached.retain(self.messages, self.session_id)
+        self.session_id = self._attached.adopt(self.session_id)
+
+    def set(self, messages: Sequence[ChatMessage]) -> None:
+        """Replace the chat's messages. Those that were retained stay in the bank."""
+        self.messages.clear()
+        self.put_messages(messages)
+
+    def reset(self) -> None:
+        """Remove the chat's messages. Those that were retained stay in the bank."""
+        self.messages.clear()
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """Return all fields without the engine, ready for JSON."""
+        return {**self.model_dump(mode="json", **kwargs), "class_name": self.class_name()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], **kwargs: Any) -> Self:
+        """Return the memory of `to_dict`; it has no engine until `attach` sets one."""
+        fields = {**data, **kwargs}
+        fields.pop("class_name", None)
+        return cls(**fields.pop("options"), **fields)
+
+    @property
+    def _attached(self) -> Chats:
+        if self._chats is None:
+            raise InvalidInputError(
+                "this chat memory was restored without its engine; restore the context with "
+                "HindsightSerializer(memory), or call attach(memory)"
+            )
+        return self._chats
+
+
+class HindsightSerializer(JsonSerializer):  # type: ignore[misc]
+    """Restores a workflow's context, and sets the engine of each chat memory in it.
+
+    The engine itself is not serialised: it is open files.
+
+    Args:
+        memory: the engine.
+        **options: options of LlamaIndex's `JsonSerializer`.
+
+    Example:
+        >>> with Hindsight.in_memory() as memory:
+        ...     chat = HindsightMemory(memory, "alice", session_id="monday")
+        ...     chat.put(ChatMessage("I moved to Lisbon in March 2021."))
+        ...     stored = HindsightSerializer(memory).serialize({"memory": chat})
+        ...     restored = HindsightSerializer(memory).deserialize(stored)["memory"]
+        ...     print(restored.session_id, len(restored.get_all()))
+        monday 1
+    """
+
+    def __init__(self, memory: Hindsight, **options: Any) -> None:
+        super().__init__(**options)
+        self._memory = memory
+
+    def deserialize_value(self, data: Any) -> Any:
+        """Return the value, with its engine if it is a chat memory."""
+        value = super().deserialize_value(data)
+        if isinstance(value, HindsightMemory):
+            value.attach(self._memory)
+        return value
+
+
+def newest_turns(messages: Sequence[ChatMessage], room: int) -> list[ChatMessage]:
+    """Return system messages and the newest turns that fit beside them, at least the last."""
+    system = [message for message in messages if message.role == MessageRole.SYSTEM]
+    spoken = [message for message in messages if message.role != MessageRole.SYSTEM]
+    users = [n for n, message in enumerate(spoken) if message.role == MessageRole.USER]
+    *earlier, start = sorted({0, *users})
+    spent = sum(map(_tokens, [*system, *spoken[start:]]))
+    for turn in reversed(earlier):
+        spent += sum(map(_tokens, spoken[turn:start]))
+        if spent > room:
+            break
+        start = turn
+    return [*system, *spoken[start:]]
+
+
+def _tokens(message: ChatMessage) -> int:
+    extra = str(message.additional_kwargs) if message.additional_kwargs else ""
+    return tokens.count(message.content or "") + tokens.count(extra)
+
+
+def _with_recalled(recalled: str, messages: list[ChatMessage]) -> list[ChatMessage]:
+    """Put recalled text at the start of the system message, or in a system message of its own."""
+    if not recalled:
+        return messages
+    for message in messages:
+        if message.role == MessageRole.SYSTEM:
+            message.blocks = [TextBlock(text=recalled), *message.blocks]
+            return messages
+    return [ChatMessage(recalled, role=MessageRole.SYSTEM), *messages]

@@ -1,0 +1,98 @@
+"""Memory as tools that an agent calls: retain, recall, reflect, forget."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Unpack
+
+from llama_index.core.tools.tool_spec.base import BaseToolSpec
+
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.integrations import common
+from hindsight_integrations.integrations.llamaindex.conversions import ChatOptions
+from hindsight_integrations.integrations.llamaindex.memory import chat_options
+
+
+class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
+    """Tools for one bank. The model chooses what to say and to ask; never which bank, or how.
+
+    Recalled text is fenced, so that it is not remembered a second time as if somebody had said
+    it. Errors are raised, and agents give them to the model as the tool's answer.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank's id; it is created by the first `retain` if there is none.
+        llm: the model of `reflect`, a LlamaIndex LLM for instance; the engine's own if None.
+            Without either it returns the memories themselves.
+        **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
+            `where`, `entities`, `min_score`. The tags are also put on what is retained.
+
+    Raises:
+        InvalidInputError: an option has no such name.
+
+    Example:
+        >>> with Hindsight.in_memory() as memory:
+        ...     retain, recall, reflect, forget = HindsightToolSpec(memory, "alice").to_tool_list()
+        ...     _ = retain(content="Alice moved to Lisbon in March 2021.")
+        ...     print("Lisbon" in recall(query="Where does Alice live?").content)
+        True
+    """
+
+    spec_functions: ClassVar[list[tuple[str, str]]] = [
+        ("retain", "aretain"),
+        ("recall", "arecall"),
+        ("reflect", "areflect"),
+        ("forget", "aforget"),
+    ]
+
+    def __init__(
+        self,
+        memory: Hindsight,
+        bank_id: str,
+        *,
+        llm: object | None = None,
+        **options: Unpack[ChatOptions],
+    ) -> None:
+        self._memory = memory
+        self._bank_id = bank_id
+        self._llm = llm
+        self._options = chat_options(options)
+
+    def retain(self, content: str) -> str:
+        """Remember something for later conversations: a fact, a preference, a decision, an event.
+
+        Args:
+            content (str): Whole sentences that can be understood alone, with names and dates.
+        """
+        tags = self._options.get("tags", ())
+        return common.answer_retain(self._memory, self._bank_id, content, tags=tags)[0]
+
+    def recall(self, query: str) -> str:
+        """Look up what is remembered from earlier conversations.
+
+        Args:
+            query (str): The question, with names and times as far as they are known.
+        """
+        return common.answer_recall(self._memory, self._bank_id, query, **self._options)[0]
+
+    def reflect(self, query: str) -> str:
+        """Think over all that is remembered, and answer from it. Slower than recall, and deeper.
+
+        Args:
+            query (str): The question.
+        """
+        options = {"llm": self._llm, **self._options}
+        return common.answer_reflect(self._memory, self._bank_id, query, **options)[0]
+
+    def forget(self, memory_ids: list[str]) -> str:
+        """Delete memories for good, if the user asks for it.
+
+        Args:
+            memory_ids (list): Ids of the memories, as recall gives them.
+        """
+        return common.answer_forget(self._memory, self._bank_id, memory_ids)[0]
+
+    aretain = async_variant(retain)
+    arecall = async_variant(recall)
+    areflect = async_variant(reflect)
+    aforget = async_variant(forget)

@@ -1,1 +1,0 @@
-"""Text to numbers and structure: embeddings, token vectors, lexemes, tokens, times, names."""

@@ -1,0 +1,428 @@
+"""Domain types: banks, memories, entities, documents, links. Frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Generic, TypeAlias, TypeVar
+
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
+
+__all__ = [
+    "Arm",
+    "Bank",
+    "BankStats",
+    "Change",
+    "Chunk",
+    "Disposition",
+    "Document",
+    "Entity",
+    "Link",
+    "LinkKind",
+    "Memory",
+    "MemoryType",
+    "MentalModel",
+    "Message",
+    "Metadata",
+    "MetadataValue",
+    "ObservationKind",
+    "Page",
+    "Precision",
+    "Source",
+    "TimeSpan",
+    "TurnKind",
+    "as_datetime",
+    "utc_now",
+]
+
+MetadataValue: TypeAlias = str | int | float | bool
+Metadata: TypeAlias = Mapping[str, MetadataValue]
+
+T = TypeVar("T")
+
+
+def utc_now() -> datetime:
+    """Return the present time in UTC, timezone-aware."""
+    return datetime.now(UTC)
+
+
+class MemoryType(StrEnum):
+    """Kind of statement a memory is; `"bank"` is read as `EXPERIENCE`."""
+
+    WORLD = "world"
+    """An objective fact."""
+    EXPERIENCE = "experience"
+    """Something the bank's own agent did or said."""
+    OPINION = "opinion"
+    """A belief, with a confidence."""
+    OBSERVATION = "observation"
+    """Consolidated from other memories."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> MemoryType | None:
+        return cls.EXPERIENCE if value == "bank" else None
+
+
+class TurnKind(StrEnum):
+    """Kind of a turn that states nothing: context of the turns beside it, but no evidence.
+
+    The `kind` of such a memory; None for a statement.
+    """
+
+    QUESTION = "question"
+    """It asks, and tells nothing itself."""
+    COURTESY = "courtesy"
+    """A greeting, thanks, an acknowledgement, an offer of help."""
+    NON_ANSWER = "non-answer"
+    """It says that the speaker does not know, or cannot help."""
+
+
+_STATES_NOTHING = frozenset(kind.value for kind in TurnKind)
+
+
+def states_nothing(kind: str | None) -> bool:
+    """Return True if a memory of this kind is only context of the turns beside it."""
+    return kind in _STATES_NOTHING
+
+
+def proves(type: MemoryType, speaker: str | None, kind: str | None) -> bool:
+    """Return True if conclusions may rest on such a memory, and repeating it proves it.
+
+    A turn of the agent repeats what it was told, or made up; neither proves anything.
+    """
+    own_words = type is MemoryType.EXPERIENCE and speaker is not None
+    return not own_words and not states_nothing(kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Disposition:
+    """Traits of a bank's agent, each from 1 (low) to 5 (high).
+
+    They shape the wording of reflection and never the order of recall.
+
+    Raises:
+        InvalidInputError: a trait is not a whole number from 1 to 5.
+    """
+
+    skepticism: int = 3
+    literalism: int = 3
+    empathy: int = 3
+
+    def __post_init__(self) -> None:
+        for trait in ("skepticism", "literalism", "empathy"):
+            value = getattr(self, trait)
+            if type(value) is not int or not 1 <= value <= 5:
+                raise InvalidInputError(
+                    f"disposition {trait} is {value!r}; give a whole number from 1 to 5"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """An isolated memory space of one agent or user."""
+
+    id: str
+    name: str = ""
+    mission: str = ""
+    background: str = ""
+    disposition: Disposition = Disposition()
+    directives: tuple[str, ...] = ()
+    created_at: datetime = field(default_factory=utc_now)
+    updated_at: datetime = field(default_factory=utc_now)
+
+
+@dataclass(frozen=True, slots=True)
+class BankStats:
+    """Counts of a bank's contents."""
+
+    bank_id: str
+    memories: int
+    by_type: Mapping[MemoryType, int]
+    invalidated: int
+    entities: int
+    documents: int
+    chunks: int
+    links: Mapping[LinkKind, int]
+    pending_vectors: int
+    first_mentioned_at: datetime | None
+    last_mentioned_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation.
+
+    `speaker` is a name or a role ("user", "assistant"); `timestamp` is when it was said, now
+    if not given, and UTC if it carries no timezone; `id` is the caller's own id of the turn.
+    """
+
+    speaker: str
+    text: str
+    timestamp: datetime | None = None
+    id: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The text that memories came from.
+
+    Attributes:
+        fingerprint: hash of all it was made of.
+        is_record: it is what a conversation keeps of its own (messages, remarks), which no
+            retain writes to.
+    """
+
+    id: str
+    bank_id: str
+    fingerprint: str
+    created_at: datetime
+    updated_at: datetime
+    chunk_count: int = 0
+    is_record: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a document: about a paragraph of text, or one message of a conversation.
+
+    `position` orders the chunks of a document; it may have gaps.
+    """
+
+    id: str
+    document_id: str
+    position: int
+    text: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One statement of a memory in a document; or, for a conclusion, one memory it rests on.
+
+    Attributes:
+        reference: the caller's own id of the message or record, if it gave one.
+        memory_id: the memory it rests on; position and time are then that memory's.
+        quote: the words of that memory it rests on, verbatim.
+        supports: False for evidence against an opinion.
+    """
+
+    document_id: str | None = None
+    chunk_id: str | None = None
+    position: int = 0
+    mentioned_at: datetime = field(default_factory=utc_now)
+    reference: str | None = None
+    memory_id: str | None = None
+    quote: str | None = None
+    supports: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One retained statement.
+
+    Attributes:
+        text: the statement, in the user's words.
+        occurred: times it happened, at the precision of the text; empty if it named none.
+        mentioned_at: time it was first said.
+        speaker: name of the speaker, in a conversation.
+        context: the caller's note on where the text comes from, or its title.
+        entities: canonical names of the people, places and things it mentions.
+        confidence: 0 to 1, for opinions and for facts of uncertain extraction.
+        scope: a partition within the bank that recall can be limited to.
+        sources: every statement of it, or every memory it rests on; the number of those that
+            support it is its proof count, if it is evidence.
+        kind: one of `ObservationKind`, for an observation; one of `TurnKind` for a turn that
+            states nothing.
+        reasoning: how it was drawn, for a conclusion.
+        expires_at: time from which recall ignores it.
+        invalidated_at: time since which it is held to be wrong; kept for history, never
+            recalled.
+        derived: the engine drew it from other memories, and may rewrite, merge or remove it;
+            False for whatever a caller gave.
+    """
+
+    id: str
+    bank_id: str
+    text: str
+    type: MemoryType = MemoryType.WORLD
+    occurred: tuple[TimeSpan, ...] = ()
+    mentioned_at: datetime = field(default_factory=utc_now)
+    speaker: str | None = None
+    context: str | None = None
+    entities: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
+    confidence: float | None = None
+    scope: str | None = None
+    sources: tuple[Source, ...] = ()
+    created_at: datetime = field(default_factory=utc_now)
+    updated_at: datetime = field(default_factory=utc_now)
+    expires_at: datetime | None = None
+    invalidated_at: datetime | None = None
+    invalidated_because: str | None = None
+    kind: str | None = None
+    reasoning: str | None = None
+    derived: bool = False
+
+    @property
+    def occurred_start(self) -> datetime | None:
+        """Start of the earliest time the text names."""
+        return min((span.start for span in self.occurred), default=None)
+
+    @property
+    def occurred_end(self) -> datetime | None:
+        """End of the latest time the text names."""
+        return max((span.end for span in self.occurred), default=None)
+
+    @property
+    def is_context(self) -> bool:
+        """True for a turn that states nothing, and is only context of the turns beside it."""
+        return states_nothing(self.kind)
+
+    @property
+    def is_evidence(self) -> bool:
+        """True if it states something, and is no turn of the agent itself; see `proves`."""
+        return proves(self.type, self.speaker, self.kind)
+
+    @property
+    def proof_count(self) -> int:
+        """Number of sources that support it, at least one; one if it is no evidence."""
+        return max(1, sum(source.supports for source in self.sources)) if self.is_evidence else 1
+
+    @property
+    def document_id(self) -> str | None:
+        """The document it was first stated in."""
+        return self.sources[0].document_id if self.sources else None
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A resolved person, place, organisation or thing, with the other names it goes by."""
+
+    id: str
+    bank_id: str
+    name: str
+    kind: str = "concept"
+    aliases: tuple[str, ...] = ()
+    mention_count: int = 0
+    first_seen: datetime | None = None
+    last_seen: datetime | None = None
+
+
+class ObservationKind(StrEnum):
+    """Kind of statement an observation makes about its subject."""
+
+    PATTERN = "pattern"
+    """An event that recurs."""
+    CAUSAL = "causal"
+    """A cause and its effect."""
+    GENERALIZATION = "generalization"
+    """A property of the subject, from several statements."""
+    PREFERENCE = "preference"
+    """A thing that somebody likes, avoids or chooses."""
+    RISK = "risk"
+    """A thing that may go wrong."""
+    STRATEGY = "strategy"
+    """A means that works, or is planned, towards an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class MentalModel:
+    """A summary that the user curates; reflection reads it first.
+
+    Attributes:
+        text: the summary.
+        source_query: the question it answers, if it can be refreshed.
+        max_tokens: longest refreshed text, in tokens.
+        sources: ids of the memories it was last made from; empty for a text of the user.
+        refreshed_at: time the text was last written.
+        auto_refresh: True if consolidation refreshes it once it is stale.
+    """
+
+    id: str
+    bank_id: str
+    name: str
+    text: str
+    source_query: str | None = None
+    max_tokens: int = 1024
+    tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    auto_refresh: bool = False
+    created_at: datetime = field(default_factory=utc_now)
+    refreshed_at: datetime = field(default_factory=utc_now)
+
+
+class Arm(StrEnum):
+    """One of the four searches of a recall.
+
+    `MEANING` and `PATHWAY`, and the texts "meaning" and "pathway", are older names of `SEMANTIC`
+    and `KEYWORD`.
+    """
+
+    TEMPORAL = "temporal"
+    ENTITY = "entity"
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+    MEANING = "semantic"
+    PATHWAY = "keyword"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Arm | None:
+        return {"meaning": cls.SEMANTIC, "pathway": cls.KEYWORD}.get(str(value))
+
+
+class LinkKind(StrEnum):
+    """Reason for a link of two memories. Links through entities are computed, never stored."""
+
+    SEMANTIC = "semantic"
+    TEMPORAL = "temporal"
+    CAUSAL = "causal"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed link between two memories of a bank; `weight` is in (0, 1].
+
+    A causal link points from the effect to its cause.
+    """
+
+    source_id: str
+    target_id: str
+    kind: LinkKind
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of a history: which field changed, from what to what, when and why.
+
+    Attributes:
+        memory_id: the memory, or with `of_model` the mental model, that was changed.
+    """
+
+    memory_id: str
+    action: str
+    field: str
+    old: str | None
+    new: str | None
+    at: datetime
+    reason: str | None = None
+    of_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """A slice of a longer list. `next_cursor` asks for the following slice; None at the end."""
+
+    items: Sequence[T]
+    total: int
+    next_cursor: str | None = None
+
+
+def as_datetime(value: datetime | None) -> datetime:
+    """Return `value` in UTC, or the present time for None."""
+    return utc_now() if value is None else as_utc(value)

@@ -1,0 +1,79 @@
+"""`memory.documents`: the texts and conversations that memories came from."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.errors import DocumentNotFoundError
+from hindsight_integrations.models import Chunk, Document, Page
+from hindsight_integrations.namespaces.memories import forget
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.base import DOCUMENT, DOCUMENT_CHUNKS
+from hindsight_integrations.stores.common import read_one
+
+
+class Documents:
+    """The documents of a bank: what each retain, or conversation, is stored as."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def get(self, bank_id: str, document_id: str) -> Document:
+        """Return a document.
+
+        Raises:
+            BankNotFoundError, DocumentNotFoundError: there is no such bank, or document.
+        """
+        self._runtime.bank(validation.bank_id(bank_id))
+        wanted = validation.label("document_id", document_id)
+        found = read_one(self._runtime.graph, bank_id, DOCUMENT, wanted, None)
+        if found is None:
+            raise DocumentNotFoundError(
+                f"bank {bank_id!r} has no document {wanted!r}; documents.list({bank_id!r}) names "
+                "those it has"
+            )
+        return found
+
+    def list(self, bank_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Document]:
+        """Return a page of documents by id, the records of conversations among them.
+
+        Args:
+            bank_id: which bank.
+            limit: documents of a page, at most 1000.
+            cursor: `next_cursor` of the page before.
+        """
+        self._runtime.bank(validation.bank_id(bank_id))
+        limit = validation.page_limit(limit)
+        after = None if cursor is None else validation.label("cursor", cursor)
+        graph = self._runtime.graph
+        rest = (d for d in graph.scan(bank_id, DOCUMENT) if after is None or d.id > after)
+        items = [*islice(rest, limit + 1)]
+        following = items[limit - 1].id if len(items) > limit else None
+        return Page(items[:limit], graph.bank_stats(bank_id).documents, following)
+
+    def chunks(self, bank_id: str, document_id: str) -> tuple[Chunk, ...]:
+        """Return the chunks of a document, in order: its text, as it was cut.
+
+        Raises:
+            BankNotFoundError, DocumentNotFoundError: there is no such bank, or document.
+        """
+        document = self.get(bank_id, document_id)
+        return tuple(read_one(self._runtime.graph, bank_id, DOCUMENT_CHUNKS, document.id, ()))
+
+    def delete(self, bank_id: str, document_id: str) -> tuple[str, ...]:
+        """Delete a document permanently with the memories stated in it alone; return their ids.
+
+        It is `Hindsight.forget(bank_id, document_id=...)`.
+
+        Raises:
+            BankNotFoundError, DocumentNotFoundError: there is no such bank, or document.
+        """
+        wanted = validation.label("document_id", document_id)
+        return forget(self._runtime, bank_id, (), wanted)
+
+    aget = async_variant(get)
+    alist = async_variant(list)
+    achunks = async_variant(chunks)
+    adelete = async_variant(delete)

@@ -1,0 +1,174 @@
+"""`memory.maintenance`: check, repair and reindex the stores, purge expired memories."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.errors import BankNotFoundError, HindsightError
+from hindsight_integrations.models import utc_now
+from hindsight_integrations.namespaces.memories import all_of, forget
+from hindsight_integrations.retain.reindex import rebuild, reindex
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores import sync
+from hindsight_integrations.stores.base import OvertakenError, StoreFault
+
+log = logging.getLogger("hindsight_integrations")
+
+_NAMED = 20
+"""Damaged memories that a finding names."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartHealth:
+    """Health of one part: True if it answers, and a description."""
+
+    part: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Health of each part of a client."""
+
+    parts: tuple[PartHealth, ...]
+
+    @property
+    def ok(self) -> bool:
+        """True if every part answers."""
+        return all(part.ok for part in self.parts)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Findings of `doctor`, with the repair of each."""
+
+    findings: tuple[StoreFault, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """True if no fault is left."""
+        return all(finding.repaired for finding in self.findings)
+
+
+class Maintenance:
+    """Checks and repairs of the stores."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def health(self) -> Health:
+        """Check that each part answers, and how far the vector index lags behind the graph."""
+        self._runtime.check_open()
+        around = (PartHealth(part, *ask()) for part, ask in self._runtime.probes.items())
+        return Health(
+            (
+                _probe("graph", lambda: f"{len(self._runtime.graph.list_banks())} banks"),
+                _probe("vectors", lambda: f"{len(self._runtime.index.keys())} spaces"),
+                self._in_step(),
+                *around,
+            )
+        )
+
+    def doctor(self, *, repair: bool = True) -> Diagnosis:
+        """Check the stores against each other and for contradictions, and repair them.
+
+        Whatever the vector index lacks is written to it again from the graph, what it should
+        not have is removed, rows that contradict each other are put right, and the terms and
+        vectors of a memory that cannot be read are made again from its text. What the graph
+        itself has lost is reported. Others may write meanwhile: what they write is no fault.
+
+        Args:
+            repair: False to look only.
+        """
+        self._runtime.check_open()
+        runtime = self._runtime
+        # First, since the vector index cannot take vectors that are damaged.
+        rebuilt, left = self._rebuilt(repair=repair)
+        findings = sync.examine(
+            runtime.graph, runtime.index, repair=repair, catch_up=runtime.catch_up
+        )
+        if left and repair:  # by now, their other values may have been repaired
+            more, left = self._rebuilt(repair=True)
+            rebuilt += more
+            runtime.catch_up()
+        return Diagnosis((*rebuilt, *left, *findings))
+
+    def _rebuilt(self, *, repair: bool) -> tuple[list[StoreFault], list[StoreFault]]:
+        """Find memories that cannot be read whole, and make again what their text is enough for.
+
+        Returns:
+            Faults repaired, and faults left.
+        """
+        runtime = self._runtime
+        repaired: list[StoreFault] = []
+        left: list[StoreFault] = []
+        for bank in runtime.graph.list_banks():
+            try:
+                found = rebuild(runtime.retaining, bank, runtime.stamp, repair=repair)
+            except (BankNotFoundError, OvertakenError) as error:
+                log.info("bank %r is being changed and was left out: %s", bank.bank.id, error)
+                continue
+            of = f"(bank {bank.bank.id!r})"
+            if found.rebuilt:
+                problem = f"terms or vectors could not be read, and were made from the text {of}"
+                repaired.append(StoreFault("memories", problem, len(found.rebuilt), repaired=True))
+            if found.left:
+                named = ", ".join(found.left[:_NAMED])
+                problem = f"cannot be read, and should be forgotten if that stays: {named} {of}"
+                left.append(StoreFault("memories", problem, len(found.left), repaired=False))
+        return repaired, left
+
+    def reindex(self, bank_id: str, *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Recompute all vectors of a bank with this client's embedder; return their number.
+
+        New vectors are put aside until the last one is made, then exchanged for the old in one
+        transaction: interrupted, the bank is as it was.
+
+        Args:
+            bank_id: which bank.
+            progress: called with (done, total).
+        """
+        runtime = self._runtime
+        stored = runtime.stored_bank(validation.bank_id(bank_id))
+        with runtime.lock(stored.key):
+            return reindex(runtime.retaining, bank_id, runtime.stamp, progress)
+
+    def purge(self, bank_id: str) -> int:
+        """Delete expired memories permanently; return their number."""
+        runtime = self._runtime
+        bank = runtime.bank(validation.bank_id(bank_id))
+        now = utc_now()
+        with runtime.lock(bank.key):
+            held = all_of(runtime, bank_id)
+            expired = [m.id for m in held if m.expires_at and m.expires_at <= now]
+            return len(forget(runtime, bank_id, expired, None)) if expired else 0
+
+    def _in_step(self) -> PartHealth:
+        if self._runtime.lag is not None:
+            return PartHealth("in step", False, str(self._runtime.lag))
+        try:
+            waiting = bool(self._runtime.graph.pending_vectors(1))
+        except HindsightError as error:
+            return PartHealth("in step", False, str(error))
+        detail = "vectors are waiting to be written" if waiting else "nothing is waiting"
+        return PartHealth("in step", not waiting, detail)
+
+    ahealth = async_variant(health)
+    adoctor = async_variant(doctor)
+    areindex = async_variant(reindex)
+    apurge = async_variant(purge)
+
+
+def _probe(part: str, ask: Callable[[], str]) -> PartHealth:
+    try:
+        return PartHealth(part, True, ask())
+    except HindsightError as error:
+        return PartHealth(part, False, str(error))

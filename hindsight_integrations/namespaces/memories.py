@@ -1,0 +1,325 @@
+"""`memory.memories`: read, correct, invalidate and restore single memories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.errors import (
+    ConflictError,
+    DocumentNotFoundError,
+    InvalidInputError,
+    MemoryNotFoundError,
+)
+from hindsight_integrations.models import Change, Memory, MemoryType, Page, utc_now
+from hindsight_integrations.namespaces.concurrency import change
+from hindsight_integrations.namespaces.entities import find_entity
+from hindsight_integrations.reflect.conclusions import rewritten
+from hindsight_integrations.reflect.mental_models import retold
+from hindsight_integrations.results import RetainResult, Skipped, SkipReason
+from hindsight_integrations.retain.caller_ids import (
+    REPLACE,
+    changes_between,
+    replacing,
+    says_the_same,
+)
+from hindsight_integrations.retain.pipeline import MadeRecord, made_record, store_made
+from hindsight_integrations.retain.reindex import correct, names_left, without_question
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.base import (
+    DOCUMENT,
+    EVERYTHING,
+    HISTORY,
+    MEMORY,
+    RECORD,
+    ChangeSet,
+    EntityNames,
+    MemoryFilter,
+    MemoryRecord,
+    StoredBank,
+    Vector,
+)
+from hindsight_integrations.stores.common import (
+    every_memory,
+    is_conclusion,
+    read_one,
+)
+from hindsight_integrations.stores.soundness import (
+    unreadable,
+)
+
+
+class Memories:
+    """The memories of a bank, one by one."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def get(self, bank_id: str, memory_id: str) -> Memory:
+        """Return a memory, also an invalidated one.
+
+        Raises:
+            BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
+        """
+        return self._record(bank_id, memory_id).memory
+
+    def list(
+        self,
+        bank_id: str,
+        *,
+        types: Iterable[MemoryType | str] | None = None,
+        tags: Sequence[str] = (),
+        entity: str | None = None,
+        document_id: str | None = None,
+        include_invalid: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page[Memory]:
+        """Return a page of memories in the order they were stored.
+
+        Args:
+            bank_id: which bank.
+            types: only these types.
+            tags: only with any of these tags.
+            entity: only those that mention this entity, by name or id.
+            document_id: only those stated in this document.
+            include_invalid: also those that were invalidated.
+            limit: memories of a page, at most 1000.
+            cursor: `next_cursor` of the page before.
+        """
+        self._runtime.bank(validation.bank_id(bank_id))
+        limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
+        filter = MemoryFilter(
+            now=utc_now(),
+            types=None if types is None else validation.memory_types(types),
+            tags=validation.tags(tags),
+            entity_ids=() if entity is None else (find_entity(self._runtime, bank_id, entity).id,),
+            document_id=None
+            if document_id is None
+            else validation.label("document_id", document_id),
+            include_invalid=include_invalid,
+        )
+        return self._runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
+
+    def update(
+        self,
+        bank_id: str,
+        memory_id: str,
+        *,
+        text: str | None = None,
+        type: MemoryType | str | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, object] | None = None,
+        confidence: float | None = None,
+        reason: str | None = None,
+    ) -> Memory:
+        """Correct a memory. The old values are kept in its history, with the reason.
+
+        A new text is processed like a retained one: times, entities, terms and vector.
+        """
+        if text is not None:
+            text = validation.content(text, self._runtime.settings.max_content_chars)
+        kind = None if type is None else validation.memory_type(type)
+        labels = None if tags is None else validation.tags(tags)
+        details = None if metadata is None else validation.metadata(metadata)
+        sure = None if confidence is None else validation.confidence(confidence)
+
+        def corrected(old: Memory) -> Memory:
+            return replace(
+                old,
+                text=old.text if text is None else text,
+                kind=None if text is not None and old.is_context else old.kind,
+                type=kind or old.type,
+                tags=old.tags if labels is None else labels,
+                metadata=old.metadata if details is None else details,
+                confidence=old.confidence if sure is None else sure,
+            )
+
+        return self._change(bank_id, memory_id, corrected, "update", reason)
+
+    def invalidate(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
+        """Mark a memory as wrong: it is kept, and not recalled until `restore`."""
+
+        def withdrawn(old: Memory) -> Memory:
+            since = old.invalidated_at or utc_now()
+            return replace(old, invalidated_at=since, invalidated_because=reason)
+
+        return self._change(bank_id, memory_id, withdrawn, "invalidate", reason)
+
+    def restore(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
+        """Undo an invalidation."""
+
+        def valid(old: Memory) -> Memory:
+            return replace(old, invalidated_at=None, invalidated_because=None)
+
+        return self._change(bank_id, memory_id, valid, "restore", reason)
+
+    def history(self, bank_id: str, memory_id: str) -> list[Change]:  # type: ignore[valid-type]
+        """Return the changes of a memory, oldest first; empty for one that was deleted."""
+        self._runtime.bank(validation.bank_id(bank_id))
+        memory_id = validation.label("memory_id", memory_id)
+        return list(read_one(self._runtime.graph, bank_id, HISTORY, memory_id, ()))
+
+    def _record(self, bank_id: str, memory_id: str) -> MemoryRecord:
+        self._runtime.bank(validation.bank_id(bank_id))
+        found = self._runtime.graph.read(
+            bank_id, RECORD, [validation.label("memory_id", memory_id)]
+        )
+        if memory_id not in found:
+            if self._runtime.graph.filter_ids(bank_id, [memory_id], EVERYTHING):
+                raise unreadable(bank_id, memory_id)
+            raise MemoryNotFoundError(f"bank {bank_id!r} has no memory {memory_id!r}")
+        return found[memory_id]
+
+    def _change(
+        self,
+        bank_id: str,
+        memory_id: str,
+        corrected: Callable[[Memory], Memory],
+        action: str,
+        reason: str | None,
+    ) -> Memory:
+        runtime = self._runtime
+
+        def make(bank: StoredBank) -> tuple[ChangeSet, Memory]:
+            record, now = self._record(bank_id, memory_id), utc_now()
+            old = record.memory
+            wanted = replace(corrected(old), updated_at=now)
+            changed = correct(runtime.retaining, bank_id, record, wanted)
+            new = changed.record.memory
+            changes = ChangeSet(
+                bank_id,
+                entities=changed.created,
+                names=tuple(EntityNames(e.id, e.name, e.aliases) for e in changed.renamed),
+                replaced=(changed.record,),
+                history=changes_between(old, new, action, now, reason),
+                # What the user made of a conclusion stands until there is new evidence.
+                mark_consolidated=(old.id,) if is_conclusion(old) else (),
+            )
+            invalid = {old.id} if new.invalidated_at else set()
+            rewrite = rewritten(runtime.reflecting, bank, invalid, {old.id: changed.record})
+            return rewrite.joined_to(changes), new
+
+        memory, _ = change(runtime, validation.bank_id(bank_id), make)
+        runtime.reflect_later(bank_id)
+        return memory
+
+    aget = async_variant(get)
+    alist = async_variant(list)
+    aupdate = async_variant(update)
+    ainvalidate = async_variant(invalidate)
+    arestore = async_variant(restore)
+    ahistory = async_variant(history)
+
+
+def retain_memory(
+    runtime: Runtime,
+    bank: StoredBank,
+    memory: Memory,
+    vector: Vector | Sequence[float] | None,
+) -> RetainResult:
+    """Store a memory, or replace the one of its id; see `Hindsight.retain_memory`."""
+    bank_id, deps = bank.bank.id, runtime.retaining
+    made = made_record(deps, bank, memory, vector)
+    with runtime.lock(bank.key):
+        if not runtime.graph.read(bank_id, MEMORY, [made.record.memory.id]):
+            return store_made(deps, bank, made)
+
+        def make(bank: StoredBank) -> tuple[ChangeSet, RetainResult]:
+            return _replacement(runtime, bank, made, given_vector=vector is not None)
+
+        result, _ = change(runtime, bank_id, make)
+    return result
+
+
+def _replacement(
+    runtime: Runtime, bank: StoredBank, made: MadeRecord, *, given_vector: bool
+) -> tuple[ChangeSet, RetainResult]:
+    """Return the change that puts a record in the place of the memory of its id."""
+    bank_id, given = bank.bank.id, made.record
+    known = runtime.graph.read(bank_id, RECORD, [given.memory.id])[given.memory.id]
+    old = known.memory
+    if old.derived:
+        raise ConflictError(
+            f"bank {bank_id!r} drew the {old.type} {old.id!r} itself; give your memory another "
+            "id, or correct that one with memories.update"
+        )
+    same_vector = not given_vector or np.allclose(known.vector, given.vector, atol=1e-5)
+    if says_the_same(old, given.memory) and same_vector:
+        skipped = Skipped(old.text[:80], SkipReason.UNCHANGED, old.id)
+        return ChangeSet(bank_id), RetainResult(bank_id, skipped=(skipped,))
+    now = utc_now()
+    new = replace(given, memory=replace(replacing(old, given.memory), updated_at=now))
+    changes = ChangeSet(
+        bank_id,
+        entities=made.created,
+        replaced=(new,),
+        history=changes_between(old, new.memory, REPLACE, now),
+        mark_consolidated=(old.id,) if is_conclusion(old) else (),
+    )
+    invalid = {old.id} if old.invalidated_at else set()
+    rewrite = rewritten(runtime.reflecting, bank, invalid, {old.id: new})
+    result = RetainResult(bank_id, stored=(new.memory,), replaced=(old.id,))
+    return rewrite.joined_to(changes), result
+
+
+def forget(
+    runtime: Runtime, bank_id: str, ids: str | Sequence[str], document_id: str | None
+) -> tuple[str, ...]:
+    """Delete memories, by id or with a document; see `Hindsight.forget`."""
+    runtime.bank(validation.bank_id(bank_id))
+    given = validation.items_or_one("ids", ids, "a memory id, or several")
+    wanted = [validation.label("a memory id", memory_id) for memory_id in given]
+    if not wanted and document_id is None:
+        raise InvalidInputError("nothing to forget was named; give ids, or a document_id")
+
+    def make(bank: StoredBank) -> tuple[ChangeSet, None]:
+        # One that is damaged cannot be read, and can be forgotten.
+        known = runtime.graph.filter_ids(bank_id, wanted, EVERYTHING)
+        if missing := [memory_id for memory_id in wanted if memory_id not in known]:
+            raise MemoryNotFoundError(
+                f"bank {bank_id!r} has no memory {missing[0]!r}; nothing was deleted"
+            )
+        if document_id is not None and not read_one(
+            runtime.graph, bank_id, DOCUMENT, document_id, None
+        ):
+            raise DocumentNotFoundError(
+                f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
+            )
+        documents = () if document_id is None else (document_id,)
+        leaving = set(wanted).union(*(_only_in(runtime, bank_id, each) for each in documents))
+        rewrite = rewritten(runtime.reflecting, bank, leaving, forgetting=True)
+        replies = list(without_question(runtime.retaining, bank_id, leaving))
+        changed = {record.memory.id: record.memory for record in rewrite.records}
+        changes = ChangeSet(
+            bank_id,
+            remove_memories=tuple(wanted),
+            remove_documents=documents,
+            entities=tuple(entity for reply in replies for entity in reply.created),
+            names=tuple(names_left(runtime.retaining, bank_id, leaving)),
+            replaced=tuple(reply.record for reply in replies),
+            mental_models=retold(
+                runtime.graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer
+            ),
+        )
+        return rewrite.joined_to(changes), None
+
+    _, gone = change(runtime, bank_id, make)
+    return gone
+
+
+def all_of(runtime: Runtime, bank_id: str, document_id: str | None = None) -> Iterator[Memory]:
+    """Return all memories of a bank or document, including invalid and expired ones."""
+    filter = MemoryFilter(now=None, document_id=document_id, include_invalid=True)
+    return every_memory(runtime.graph, bank_id, filter)
+
+
+def _only_in(runtime: Runtime, bank_id: str, document_id: str) -> Iterator[str]:
+    """Return ids of the memories that were stated in this document alone."""
+    for memory in all_of(runtime, bank_id, document_id):
+        if all(source.document_id == document_id for source in memory.sources):
+            yield memory.id

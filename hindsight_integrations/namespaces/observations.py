@@ -1,0 +1,305 @@
+"""`memory.observations`: conclusions drawn from several memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.conclusions import Observation, Quotation
+from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
+from hindsight_integrations.models import (
+    Change,
+    Memory,
+    MemoryType,
+    ObservationKind,
+    Page,
+    Source,
+    utc_now,
+)
+from hindsight_integrations.normalization import new_id, text_fingerprint
+from hindsight_integrations.recall.request import recall_request
+from hindsight_integrations.reflect import conclusions
+from hindsight_integrations.reflect.context import set_out
+from hindsight_integrations.reflect.observed import Observed
+from hindsight_integrations.reflect.scoring import observation_confidence
+from hindsight_integrations.reflect.search import find_memories
+from hindsight_integrations.retain.pipeline import retain_memory
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.base import (
+    DUPLICATES,
+    HISTORY,
+    MEMORY,
+    RECORD,
+    ChangeSet,
+    MemoryFilter,
+    MemoryRecord,
+    StoredBank,
+)
+from hindsight_integrations.stores.common import is_conclusion, read_one
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An observation given by the user, validated."""
+
+    text: str
+    kind: ObservationKind
+    sources: tuple[tuple[Source, Memory], ...]
+    reasoning: str | None
+    confidence: float | None
+    tags: tuple[str, ...]
+
+
+class Observations:
+    """The observations of a bank."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def list(
+        self,
+        bank_id: str,
+        *,
+        types: Iterable[ObservationKind | str] | None = None,
+        min_confidence: float = 0.0,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page[Observation]:
+        """Return a page of observations in the order they were first drawn.
+
+        Args:
+            bank_id: which bank.
+            types: only these kinds: "pattern", "causal", "generalization", "preference", "risk",
+                "strategy".
+            min_confidence: only those at least so sure, 0 to 1.
+            limit: observations of a page, at most 1000.
+            cursor: `next_cursor` of the page before.
+
+        Returns:
+            The page; its `total` counts all observations of the bank, of any kind.
+        """
+        self._runtime.bank(validation.bank_id(bank_id))
+        wanted, least = _kinds(types), validation.confidence(min_confidence) or 0.0
+        limit = validation.page_limit(limit)
+        filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OBSERVATION}))
+        shown: list[Observation] = []
+        while True:
+            page = self._runtime.graph.list_memories(
+                bank_id, filter, limit=limit - len(shown), cursor=cursor
+            )
+            shown += _admitted(self._runtime, page.items, wanted, least)
+            cursor = page.next_cursor
+            if cursor is None or len(shown) == limit:
+                return Page(shown, page.total, cursor)
+
+    def observe(
+        self,
+        bank_id: str,
+        query: str,
+        *,
+        types: Iterable[ObservationKind | str] | None = None,
+        min_confidence: float = 0.0,
+        limit: int = 10,
+        tags: Sequence[str] = (),
+        tags_match: str = "any",
+        scope: str | None = None,
+    ) -> Observed:
+        """Return the observations that answer a question, best first, with context and sources.
+
+        What waits to be reflected on is reflected on first; of what is drawn then, only what is
+        as sure as `min_confidence` is stored. The rest is drawn once further memories bear it out.
+
+        Args:
+            bank_id: which bank.
+            query: the question, or any text.
+            types: only these kinds; see `list`.
+            min_confidence: only those at least so sure, 0 to 1.
+            limit: observations, at most.
+            tags: only those with any of these tags, or, with `tags_match="all"`, all.
+            tags_match: "any" or "all".
+            scope: only those of this scope.
+        """
+        runtime = self._runtime
+        bank = runtime.bank(validation.bank_id(bank_id))
+        wanted, least = _kinds(types), validation.confidence(min_confidence) or 0.0
+        limit = validation.positive("limit", limit)
+        request = recall_request(
+            bank_id,
+            query,
+            max_tokens=runtime.settings.max_tokens,
+            types=[MemoryType.OBSERVATION],
+            tags=tags,
+            tags_match=tags_match,
+            scope=scope,
+        )
+        for _ in runtime.consolidations(bank_id, min_confidence=least):
+            continue
+        found, failures = find_memories(runtime.recalling, bank, request)
+        memories = [each.source for each in found if isinstance(each.source, Memory)]
+        admitted = _admitted(runtime, memories, wanted, least)[:limit]
+        ids = {each.id for each in admitted}
+        shown = [each for each in found if each.source.id in ids]
+        context = set_out(bank.bank, request, shown, failures, runtime.tokenizer)
+        return Observed(tuple(admitted), context)
+
+    def add(
+        self,
+        bank_id: str,
+        text: str,
+        *,
+        type: ObservationKind | str = ObservationKind.GENERALIZATION,
+        sources: Sequence[str | Quotation] = (),
+        reasoning: str = "",
+        confidence: float | None = None,
+        tags: Sequence[str] = (),
+    ) -> Observation:
+        """Add an observation of your own, which is never rewritten.
+
+        Adding the same text again adds the sources to the one that exists. It is deleted with its
+        last source.
+
+        Args:
+            bank_id: which bank.
+            text: what is observed.
+            type: its kind; see `list`.
+            sources: ids of the memories it rests on, or quotations from them.
+            reasoning: how it was drawn.
+            confidence: 0 to 1; computed from the number of sources if None.
+            tags: labels, for filtering in recall.
+
+        Raises:
+            MemoryNotFoundError: a source does not exist.
+            InvalidInputError: a source is a conclusion itself, or does not hold its quote.
+        """
+        runtime = self._runtime
+        bank = runtime.bank(validation.bank_id(bank_id))
+        given = _Given(
+            validation.content(text, runtime.settings.max_content_chars),
+            validation.choice("type", type, ObservationKind),
+            tuple(_sources(runtime, bank_id, sources)),
+            validation.text(reasoning, "reasoning") or None,
+            validation.confidence(confidence),
+            validation.tags(tags),
+        )
+        with runtime.lock(bank.key):
+            same = self._same(bank_id, given.text)
+            stored = self._new(bank, given) if same is None else self._more(bank, given, same)
+        return conclusions.observation(
+            stored, read_one(runtime.graph, bank_id, HISTORY, stored.id, ()), utc_now()
+        )
+
+    def _same(self, bank_id: str, text: str) -> MemoryRecord | None:
+        """Return the user's own observation with this text, if there is one."""
+        graph, fingerprint = self._runtime.graph, text_fingerprint(text)
+        ids = read_one(graph, bank_id, DUPLICATES, fingerprint, ())
+        for record in graph.read(bank_id, RECORD, ids).values():
+            if record.memory.type is MemoryType.OBSERVATION and not record.memory.derived:
+                return record
+        return None
+
+    def _new(self, bank: StoredBank, given: _Given) -> Memory:
+        facts = [fact for _, fact in given.sources]
+        memory = Memory(
+            id=new_id("m-"),
+            bank_id=bank.bank.id,
+            text=given.text,
+            type=MemoryType.OBSERVATION,
+            mentioned_at=max((fact.mentioned_at for fact in facts), default=utc_now()),
+            entities=tuple(
+                dict.fromkeys(name for f in facts for name in f.entities if name in given.text)
+            ),
+            tags=given.tags,
+            confidence=_sureness(bank, given, len(facts)),
+            scope=facts[0].scope if len({fact.scope for fact in facts}) == 1 else None,
+            sources=tuple(source for source, _ in given.sources),
+            kind=given.kind,
+            reasoning=given.reasoning,
+        )
+        return retain_memory(self._runtime.retaining, bank, memory, None).stored[0]
+
+    def _more(self, bank: StoredBank, given: _Given, same: MemoryRecord) -> Memory:
+        """Return the observation with the new sources added to its earlier ones."""
+        old, now = same.memory, utc_now()
+        sources = {source.memory_id: source for source, _ in given.sources}
+        rested = {source.memory_id: source for source in old.sources} | sources
+        memory = replace(
+            old,
+            kind=given.kind,
+            sources=tuple(rested.values()),
+            confidence=_sureness(bank, given, len(rested)),
+            reasoning=given.reasoning or old.reasoning,
+            tags=tuple(dict.fromkeys((*old.tags, *given.tags))),
+            updated_at=now,
+        )
+        proof = Change(old.id, "add", "sources", str(len(old.sources)), str(len(rested)), now)
+        record = replace(same, memory=memory)
+        self._runtime.graph.apply(
+            ChangeSet(
+                bank.bank.id, replaced=(record,), history=(proof,), mark_consolidated=(old.id,)
+            )
+        )
+        self._runtime.flush()
+        return memory
+
+    alist = async_variant(list)
+    aobserve = async_variant(observe)
+    aadd = async_variant(add)
+
+
+def _kinds(types: Iterable[ObservationKind | str] | None) -> frozenset[ObservationKind]:
+    if types is None:
+        return frozenset(ObservationKind)
+    found = frozenset(
+        validation.choice("type", each, ObservationKind)
+        for each in ([types] if isinstance(types, str) else types)
+    )
+    if not found:
+        raise InvalidInputError(f"types is empty; choose from {', '.join(ObservationKind)}")
+    return found
+
+
+def _sureness(bank: StoredBank, given: _Given, n_sources: int) -> float:
+    if given.confidence is not None:
+        return given.confidence
+    return observation_confidence(n_sources, bank.bank.disposition.skepticism)
+
+
+def _sources(
+    runtime: Runtime, bank_id: str, given: Sequence[str | Quotation]
+) -> Iterator[tuple[Source, Memory]]:
+    if isinstance(given, str):
+        raise InvalidInputError("sources is a single text; give a list of memory ids")
+    wanted = [Quotation(g, None, utc_now()) if isinstance(g, str) else g for g in given]
+    quotes = {validation.label("a source", piece.memory_id): piece.quote for piece in wanted}
+    known = runtime.graph.read(bank_id, MEMORY, list(quotes))
+    for memory_id, words in quotes.items():
+        if memory_id not in known:
+            raise MemoryNotFoundError(f"bank {bank_id!r} has no memory {memory_id!r}")
+        fact = known[memory_id]
+        if fact.type is MemoryType.OBSERVATION or is_conclusion(fact):
+            raise InvalidInputError(
+                f"memory {memory_id!r} is itself concluded from others; give what it rests on"
+            )
+        quote = fact.text if words is None else words
+        if not quote.strip() or quote not in fact.text:
+            raise InvalidInputError(
+                f"{validation.shown(quote)} does not stand in memory {memory_id!r}; quote it "
+                "to the letter"
+            )
+        yield Source(mentioned_at=fact.mentioned_at, memory_id=memory_id, quote=quote), fact
+
+
+def _admitted(
+    runtime: Runtime, memories: Iterable[Memory], kinds: frozenset[ObservationKind], least: float
+) -> list[Observation]:
+    now = utc_now()
+    found = (
+        conclusions.observation(
+            memory, read_one(runtime.graph, memory.bank_id, HISTORY, memory.id, ()), now
+        )
+        for memory in memories
+        if conclusions.kind(memory) in kinds
+    )
+    return [one for one in found if one.confidence >= least]

@@ -1,0 +1,74 @@
+"""`memory.opinions`: beliefs of the bank's agent.
+
+None is formed unless it is asked for; one that was formed moves whenever the bank is reflected on.
+"""
+
+from __future__ import annotations
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.conclusions import Opinion
+from hindsight_integrations.models import MemoryType, Page, utc_now
+from hindsight_integrations.reflect import conclusions, opinions
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.base import HISTORY, MemoryFilter
+from hindsight_integrations.stores.common import read_one
+
+
+class Opinions:
+    """The opinions of a bank."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def list(self, bank_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Opinion]:
+        """Return a page of opinions in the order they were first formed or retained."""
+        runtime = self._runtime
+        runtime.bank(validation.bank_id(bank_id))
+        limit = validation.page_limit(limit)
+        filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OPINION}))
+        page = runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
+        now = utc_now()
+        found = [
+            conclusions.opinion(
+                memory, read_one(runtime.graph, bank_id, HISTORY, memory.id, ()), now
+            )
+            for memory in page.items
+        ]
+        return Page(found, page.total, page.next_cursor)
+
+    def form(self, bank_id: str, topic: str, *, scope: str | None = None) -> tuple[Opinion, ...]:
+        """Form or update an opinion on a topic from the memories about it.
+
+        Statements that support a belief raise its confidence, those that contradict it lower it,
+        the less so the more sceptical the bank is. Below one half the opinion is turned round;
+        what it said before is in its history. Without an `llm` it goes by the words that praise
+        and blame.
+
+        Args:
+            bank_id: which bank.
+            topic: a thing, person or question, in a few words.
+            scope: only from memories of this scope; those that have one are not looked at else.
+
+        Returns:
+            The opinion; more of them if a language model holds several; none if nothing that is
+            remembered judges of the topic.
+
+        Raises:
+            ModelError: the language model failed; nothing was changed.
+        """
+        runtime = self._runtime
+        bank = runtime.bank(validation.bank_id(bank_id))
+        wanted = validation.label("topic", topic).strip()
+        within = None if scope is None else validation.label("scope", scope)
+        formed = opinions.form(runtime.reflecting, runtime.recalling, bank, wanted, within)
+        now = utc_now()
+        return tuple(
+            conclusions.opinion(
+                memory, read_one(runtime.graph, bank_id, HISTORY, memory.id, ()), now
+            )
+            for memory in formed
+        )
+
+    alist = async_variant(list)
+    aform = async_variant(form)

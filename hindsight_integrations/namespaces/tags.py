@@ -1,0 +1,133 @@
+"""`memory.tags`: the labels of a bank's memories and mental models, counted and edited."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.errors import NotFoundError
+from hindsight_integrations.models import Change, utc_now
+from hindsight_integrations.namespaces.concurrency import change
+from hindsight_integrations.retain.caller_ids import changes_between
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.base import (
+    EVERYTHING,
+    MENTAL_MODEL,
+    RECORD,
+    ChangeSet,
+    MemoryFilter,
+    StoredBank,
+)
+from hindsight_integrations.stores.common import every_memory, is_conclusion
+
+Edited = tuple[str, ...]
+"""The tags of a memory or mental model, after an edit."""
+
+
+class Tags:
+    """The tags of a bank."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def list(self, bank_id: str, *, include_invalid: bool = False) -> dict[str, int]:
+        """Return each tag with the number of memories that have it, the most frequent first.
+
+        Args:
+            bank_id: which bank.
+            include_invalid: count invalidated memories too. Expired ones are never counted.
+        """
+        self._runtime.bank(validation.bank_id(bank_id))
+        filter = MemoryFilter(now=utc_now(), include_invalid=include_invalid)
+        memories = every_memory(self._runtime.graph, bank_id, filter)
+        counts = Counter(tag for memory in memories for tag in memory.tags)
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    def rename(self, bank_id: str, tag: str, name: str, *, reason: str | None = None) -> int:
+        """Give another name to a tag of memories and mental models; return how many had it.
+
+        One that has both tags keeps one. The old tags are kept in the histories.
+
+        Raises:
+            BankNotFoundError, NotFoundError: there is no such bank, or nothing has the tag.
+        """
+        new = validation.label("a tag", name)
+
+        def renamed(tags: Edited) -> Edited:
+            return tuple(dict.fromkeys(new if one == tag else one for one in tags))
+
+        return self._edit(bank_id, tag, renamed, "rename tag", reason)
+
+    def remove(self, bank_id: str, tag: str, *, reason: str | None = None) -> int:
+        """Take a tag off all memories and mental models; return how many had it.
+
+        Nothing is deleted: to delete the memories of a tag, list them and call `forget`.
+
+        Raises:
+            BankNotFoundError, NotFoundError: there is no such bank, or nothing has the tag.
+        """
+
+        def without(tags: Edited) -> Edited:
+            return tuple(one for one in tags if one != tag)
+
+        return self._edit(bank_id, tag, without, "remove tag", reason)
+
+    def _edit(
+        self,
+        bank_id: str,
+        tag: str,
+        edited: Callable[[Edited], Edited],
+        action: str,
+        reason: str | None,
+    ) -> int:
+        graph = self._runtime.graph
+        validation.label("a tag", tag)
+
+        def make(bank: StoredBank) -> tuple[ChangeSet, int]:
+            now = utc_now()
+            tagged = every_memory(graph, bank_id, replace(EVERYTHING, tags=(tag,)))
+            old = graph.read(bank_id, RECORD, [memory.id for memory in tagged]).values()
+            new = [
+                replace(
+                    record,
+                    memory=replace(record.memory, tags=edited(record.memory.tags), updated_at=now),
+                )
+                for record in old
+            ]
+            models = [model for model in graph.scan(bank_id, MENTAL_MODEL) if tag in model.tags]
+            if not new and not models:
+                raise NotFoundError(
+                    f"nothing in bank {bank_id!r} has the tag {tag!r}; tags.list({bank_id!r}) "
+                    "names those in use"
+                )
+            history = [
+                entry
+                for before, after in zip(old, new, strict=True)
+                for entry in changes_between(before.memory, after.memory, action, now, reason)
+            ]
+            history += [
+                Change(
+                    model.id, action, "tags", ", ".join(model.tags),
+                    ", ".join(edited(model.tags)), now, reason, of_model=True,
+                )
+                for model in models
+            ]  # fmt: skip
+            changes = ChangeSet(
+                bank_id,
+                replaced=tuple(new),
+                history=tuple(history),
+                mental_models=tuple(replace(m, tags=edited(m.tags)) for m in models),
+                mark_consolidated=tuple(r.memory.id for r in new if is_conclusion(r.memory)),
+            )
+            return changes, len(new) + len(models)
+
+        edits, _ = change(self._runtime, validation.bank_id(bank_id), make)
+        self._runtime.reflect_later(bank_id)
+        return edits
+
+    alist = async_variant(list)
+    arename = async_variant(rename)
+    aremove = async_variant(remove)

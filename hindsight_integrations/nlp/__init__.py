@@ -1,0 +1,1 @@
+"""Text analysis: embeddings, token vectors, search terms, tokens, times, annotations."""

@@ -1,0 +1,75 @@
+"""`python -m hindsight_integrations.nlp.fit_projection [MODEL]`: fit a model's projection again.
+
+It is part of the storage format: fit it for a model that is new, before anything is stored with it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.nlp.late_interaction import DIMENSION
+from hindsight_integrations.nlp.minilm import MiniLM
+from hindsight_integrations.nlp.model_files import installed_files
+from hindsight_integrations.nlp.model_registry import MINILM, ModelDescription, described
+from hindsight_integrations.nlp.onnx_encoder import OnnxEncoder
+from hindsight_integrations.nlp.projection import FOLDER, Projection
+
+_SEED = 20_417
+
+
+def principal_axes(token_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the axes of most of the token vectors' energy: (dimension, 256), orthonormal.
+
+    They span the first eigenvectors of the vectors' second moments, turned at random.
+    """
+    _, axes = np.linalg.eigh(token_vectors.T @ token_vectors)
+    strongest = axes[:, -DIMENSION:]
+    noise = np.random.default_rng(_SEED).standard_normal((DIMENSION, DIMENSION))
+    turned: NDArray[np.float32] = (strongest @ np.linalg.qr(noise).Q).astype(np.float32)
+    return turned
+
+
+def fitted(encoder: OnnxEncoder, texts: Sequence[str]) -> Projection:
+    """Return the projection of an encoder that gives its vectors as they are, with centres.
+
+    The centres are the mean vectors of the texts and of their tokens.
+    """
+    encoded = encoder.encode(texts)
+    tokens = np.concatenate(encoded.token_vectors)
+    token_centre = tokens.mean(axis=0)
+    axes = principal_axes(tokens - token_centre)
+    return Projection(encoder.id, axes, encoded.vectors.mean(axis=0), token_centre)
+
+
+def bundled_projection(texts: Sequence[str]) -> Projection:
+    """Return the projection of the bundled model: its mean stays in.
+
+    Its vectors point in all directions as they are, and MaxSim compares directions from the origin.
+    """
+    tokens = np.concatenate(MiniLM().encode(texts).token_vectors)
+    return Projection(MINILM.id, principal_axes(tokens))
+
+
+def sentences(model: ModelDescription) -> list[str]:
+    """Return the sentences that a model's projection is fitted on."""
+    return (FOLDER / model.corpus).read_text(encoding="utf-8").splitlines()
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Fit the projection of the model named, or of the bundled one, and write its file."""
+    model = described(arguments[0]) if arguments else MINILM
+    if model.bundled:
+        projection = bundled_projection(sentences(model))
+    else:
+        raw = OnnxEncoder(replace(model, projection=""), lambda: installed_files(model))
+        projection = fitted(raw, sentences(model))
+    projection.save(model.projection)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

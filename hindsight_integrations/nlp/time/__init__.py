@@ -1,0 +1,23 @@
+"""Times in texts and questions: dates, seasons, "two weeks ago", "before Alice joined"."""
+
+from hindsight_integrations.nlp.time.query import (
+    QueryTimes,
+    TimeExpression,
+    TimeWindow,
+    find_times,
+    parse_query,
+)
+from hindsight_integrations.nlp.time.relations import EventAnchor, anchor_window
+from hindsight_integrations.timespan import Precision, TimeSpan
+
+__all__ = [
+    "EventAnchor",
+    "Precision",
+    "QueryTimes",
+    "TimeExpression",
+    "TimeSpan",
+    "TimeWindow",
+    "anchor_window",
+    "find_times",
+    "parse_query",
+]

@@ -1,0 +1,566 @@
+"""First to fourth pass of the grammar: dates, and what stands beside them.
+
+The first pass reads dates and times relative to the reference; the others make these more exact
+by the year, weekday, clock time or part that is named with them.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from hindsight_integrations.nlp.time import calendar
+from hindsight_integrations.nlp.time.calendar import Recurring, Step, When
+from hindsight_integrations.nlp.time.grammar import Grammar, Match
+from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Token, full_year
+from hindsight_integrations.timespan import Precision, TimeSpan
+
+DATES = Grammar()
+"""Dates, and times relative to the reference: "7 May", "two weeks ago"."""
+
+CONTAINERS = Grammar()
+"""Times in a year or week: "March 2021", "7 May of last year", "next week on Tuesday"."""
+
+NAMED_DAYS = Grammar()
+"""Dates with their weekday: "Friday, 7 May"."""
+
+DETAILS = Grammar()
+"""Parts of a time: "Friday at 3 pm", "early March", "the first week of May"."""
+
+FEW = (2, 5)
+"""Least and most that "a few" may mean."""
+
+_DAY_STARTS = ((6, 12), (12, 18), (18, 24), (18, 30))
+"""Hours of morning, afternoon, evening and night; the night ends on the next day."""
+
+_NEAR = timedelta(days=2)
+"""Time ahead within which a weekday is not called the next one."""
+
+_LONGEST_ABBREVIATION = len("Sept")
+
+_HEAT = re.compile(r"\b(?:temperatures?|degrees|heat|humidity)\b")
+"""Beside these words "the 90s" are degrees."""
+
+_IDIOMS = re.compile(r"\b(?:can|could|able|takes?|within|once|twice|times|usually|always|every)\b")
+"""Beside these words "in two weeks" is how long something takes."""
+
+_MONTH_DAYS = 30.44
+"""Days in a month, on average."""
+
+_CONTAINED_IN = {
+    Precision.YEAR: (Precision.YEAR,),
+    Precision.MONTH: (Precision.MONTH, Precision.YEAR),
+    Precision.WEEK: (Precision.WEEK,),
+}
+"""Periods that tell which occurrence is meant, by the cycle of the recurring time."""
+
+
+@DATES.rule("DATE")
+@DATES.rule("ON DATE", only="de es fr")
+def _numeric_date(match: Match) -> When:
+    """2023-05-07, with or without a time; 7.5.2023; 5/7/2023, month first if both could be."""
+    date = match.all(Kind.DATE)[0]
+    text = match.context.text[date.start : date.end]
+    if text[4:5] == "-":
+        timestamp = datetime.fromisoformat(text)
+        if len(text) == len("2023-05-07"):
+            return calendar.period(Precision.DAY, timestamp.replace(tzinfo=UTC))
+        if timestamp.tzinfo is not None:
+            timestamp = timestamp.astimezone(match.context.zone)
+        return calendar.period(Precision.MINUTE, timestamp.replace(tzinfo=UTC))
+    first, second, third = (int(number) for number in re.findall(r"[0-9]+", text))
+    if first > 31:
+        year, month, day = first, second, third
+    else:
+        year = third if third > 99 else full_year(third)
+        english = match.context.language.code == "en" and "." not in text
+        month, day = (first, second) if english else (second, first)
+        if month > 12:
+            month, day = day, month
+    return calendar.period(Precision.DAY, datetime(year, month, day, tzinfo=UTC))
+
+
+@DATES.rule("DIGITS DOT? [TO DASH UNTIL AND] ARTICLE DIGITS DOT? OF? THE? MONTH")
+@DATES.rule("DIGITS IN DIGITS MONTH", only="fr")
+@DATES.rule("MONTH DIGITS [TO DASH UNTIL] DIGITS", only="en")
+def _days_of_month(match: Match) -> When | None:
+    """7-9 May, "entre el 7 y el 9 de mayo", May 7 to 9."""
+    first, last = match.all(Kind.NUMBER, Kind.ORDINAL)
+    number = last.value - first.value + 1
+    if number < 2:
+        return None
+    month = match.value(Kind.MONTH)
+    calendar.yearly_day(month, last.value)  # raises if the month has no such day
+    return calendar.yearly_day(month, first.value, number)
+
+
+@DATES.rule(
+    "DIGITS OF? THE? MONTH",
+    "ORDINAL OF? MAYBE_MONTH",
+    "RANK OF MONTH",
+    "(?<=ON)NUMBER MAYBE_MONTH",
+    "NUMBER MAYBE_MONTH (?=COMMA? YEAR)",
+)
+@DATES.rule("NUMBER DOT MONTH", only="de")
+@DATES.rule("RANK MONTH", only="fr de")
+@DATES.rule(
+    "MONTH THE? ORDINAL",
+    "(?<!IN)MONTH DOT? NUMBER",
+    "MAYBE_MONTH ORDINAL",
+    "(?<=[ON SINCE UNTIL BY FROM BEFORE AFTER])MAYBE_MONTH NUMBER",
+    "MAYBE_MONTH NUMBER (?=COMMA? YEAR)",
+    "MAYBE_MONTH NUMBER END",
+    only="en",
+)
+def _day_of_month(match: Match) -> When | None:
+    """7 May, "the 7th of May", May 7th, "7. Mai", "7 de mayo", "1er mai"; the year may follow."""
+    month = match.all(Kind.MONTH, Kind.MAYBE_MONTH)[0]
+    if match.has(Kind.DOT) and month is match.tokens[0] and not _abbreviated(month):
+        return None
+    if match.context.word_after(match.end).casefold() in WORDS["counted"] | {"of"}:
+        return None
+    return calendar.yearly_day(month.value, match.value(Kind.NUMBER, Kind.ORDINAL, Kind.RANK))
+
+
+def _abbreviated(month: Token) -> bool:
+    """Return True if a dot after the month's name belongs to it, and ends no sentence."""
+    return month.end - month.start <= _LONGEST_ABBREVIATION
+
+
+@DATES.rule("(?<=[IN SINCE UNTIL FROM])MAYBE_MONTH", "MAYBE_MONTH (?=OF? YEAR)", only="en")
+def _lower_case_month(match: Match) -> When:
+    """Chat's "in may", "may 2021"."""
+    return match.context.when(match.tokens[0])
+
+
+@DATES.rule(
+    "[RANK ORDINAL] UNIT (?=OF? THE? YEAR|OF THE? WHICH UNIT|OF THE? UNIT WHICH)",
+    "NUMBER DOT UNIT (?=YEAR)",
+)
+def _ranked_quarter(match: Match) -> When | None:
+    """The third quarter of 2022, "3. Quartal 2022"; the year is read by the next pass."""
+    if match.unit() is not Precision.QUARTER:
+        return None
+    number = match.value(Kind.RANK, Kind.ORDINAL, Kind.NUMBER)
+    return calendar.yearly_quarter(number) if number <= 4 else None
+
+
+@DATES.rule("[RANK ORDINAL] UNIT", "NUMBER DOT UNIT")
+def _century(match: Match) -> When | None:
+    """The 19th century; not 20th Century Fox."""
+    if match.unit() is not Precision.CENTURY or match.context.word_after(match.end).istitle():
+        return None
+    return _whole(Precision.CENTURY, 100 * (match.value(Kind.RANK, Kind.ORDINAL, Kind.NUMBER) - 1))
+
+
+@DATES.rule("DECADE")
+def _decade(match: Match) -> When | None:
+    """The 1990s; the 1800s are a century."""
+    first = match.value(Kind.DECADE)
+    if first < 1000:
+        return None
+    century = first % 100 == 0 and first != 2000
+    return _whole(Precision.CENTURY if century else Precision.DECADE, first)
+
+
+@DATES.rule("THE DECADE", "(?<=THE EDGE)DECADE", "(?<=THE EDGE DASH)DECADE")
+def _decade_of_this_age(match: Match) -> When | None:
+    """The 90s, "the late nineties"; but not "in his 30s"."""
+    first = match.value(Kind.DECADE)
+    return _short_decade(match, first) if first < 100 else None
+
+
+@DATES.rule("UNITS [NUMBER YEAR]", only="es fr")
+def _decade_of_years(match: Match) -> When | None:
+    """The 90s as "los años 90", "les années 1990"."""
+    first = match.value(Kind.NUMBER, Kind.YEAR)
+    if match.unit() is not Precision.YEAR or first % 10:
+        return None
+    return _whole(Precision.DECADE, first) if first >= 1000 else _short_decade(match, first)
+
+
+def _short_decade(match: Match, first: int) -> When | None:
+    """Return the latest decade of that number to have begun, unless they are degrees."""
+    if _HEAT.search(match.sentence()):
+        return None
+    return _whole(Precision.DECADE, match.now.year - (match.now.year - first) % 100)
+
+
+def _whole(unit: Precision, year: int) -> TimeSpan:
+    return calendar.period(unit, datetime(year, 1, 1, tzinfo=UTC))
+
+
+@DATES.rule("ANY_UNIT YEAR")
+def _year_named(match: Match) -> When | None:
+    """The year 2019, "im Jahr 2019"."""
+    return match.whens()[0] if match.unit() is Precision.YEAR else None
+
+
+@DATES.rule("YEAR DASH NUMBER")
+def _winter_season(match: Match) -> When | None:
+    """The year and the next, of a league or school: 2012-13; but 2004-05 is a month, too."""
+    first, dash, second = match.tokens
+    text = match.context.text
+    if second.value <= 12 and text[dash.start] == "-":
+        return None
+    if (first.value + 1) % 10 ** (second.end - second.start) != second.value:
+        return None
+    return calendar.months(first.value, 1, 24, Precision.RANGE)
+
+
+@DATES.rule("[NUMBER YEAR] ERA", only="en")
+def _year_of_era(match: Match) -> When:
+    """476 AD."""
+    return calendar.year(match.value(Kind.NUMBER, Kind.YEAR))
+
+
+@DATES.rule("ON THE ORDINAL (?=$|[STOP DOT COMMA CLOSE TO AND AT IN FOR])", only="en")
+@DATES.rule(
+    "(?<=[BY SINCE UNTIL FROM FOR TO BEFORE AFTER BETWEEN])THE ORDINAL "
+    "(?=$|[STOP DOT COMMA CLOSE TO UNTIL DASH AND AT])",
+    "(?<=ON THE ORDINAL AND)THE? ORDINAL END",
+    "(?<=BETWEEN THE ORDINAL AND)THE? ORDINAL END",
+    only="en",
+)
+def _day_of_this_month(match: Match) -> When:
+    """On the 15th, by the 15th, from the 3rd to the 7th."""
+    return calendar.monthly_day(match.value(Kind.ORDINAL))
+
+
+@DATES.rule("[ON BY UNTIL FOR] THE ORDINAL", "(?<=UNKNOWN)THE ORDINAL END", only="en")
+def _tagged_day_of_this_month(match: Match) -> When | None:
+    """On the 15th with Bob, "rent due the 1st"; but not on the 15th floor."""
+    context = match.context
+    if len(match.tokens) == 2 and context.word_before(match.start).casefold() not in ("due", "is"):
+        return None
+    tag = context.tag_after(match.end)
+    noun = tag[:1] in ("N", "J", "C", "") and tag != "CC" and len(match.tokens) > 2
+    return None if noun else calendar.monthly_day(match.value(Kind.ORDINAL))
+
+
+@DATES.rule("DAY_WORD DAY_PART?")
+def _day_word(match: Match) -> When | None:
+    """Yesterday, "heute Abend", "ayer por la mañana"."""
+    day = _day(match.now, match.value(Kind.DAY_WORD))
+    if match.has(Kind.DAY_PART):
+        return _part_of_day(day, match.value(Kind.DAY_PART))
+    if match.context.text[match.start : match.end].casefold() == "hier" and not match.in_language():
+        return None  # German for "here"
+    return day
+
+
+@DATES.rule("PART_OF_DAY", "WHICH DAY_PART")
+def _named_part_of_day(match: Match) -> When | None:
+    """Tonight, last night, this morning, "esta tarde", "ce soir"."""
+    if match.has(Kind.PART_OF_DAY):
+        offset, part = divmod(match.value(Kind.PART_OF_DAY), 10)
+    else:
+        offset, part = match.value(Kind.WHICH), match.value(Kind.DAY_PART)
+    return _part_of_day(_day(match.now, offset), part)
+
+
+def _part_of_day(day: TimeSpan, part: int) -> TimeSpan:
+    """Return the morning (0), afternoon, evening or night of a day.
+
+    Raises:
+        ValueError: the span is not a day.
+    """
+    if day.precision is not Precision.DAY:
+        raise ValueError("only a day has a morning")
+    first, last = _DAY_STARTS[part]
+    start, end = (calendar.plus(day.start, timedelta(hours=hour)) for hour in (first, last))
+    return TimeSpan(start, end, Precision.HOUR)
+
+
+@DATES.rule("WHICH UNIT")
+@DATES.rule("UNIT WHICH", only="es fr")
+def _this_or_next(match: Match) -> When | None:
+    """Last week, this month, "nächstes Jahr", "la semaine prochaine"."""
+    which, unit = match.value(Kind.WHICH), match.unit()
+    if unit in (Precision.MINUTE, Precision.HOUR, Precision.DAY) or _possessed(match):
+        return None  # "this minute", "the last day", "my last year there" are told of a story
+    if which != 0 and match.context.word_before(match.start) == "the":
+        return _latest(match, unit, 1) if which < 0 else None
+    return calendar.period(unit, calendar.shift(match.now, unit, which))
+
+
+@DATES.rule("WHICH [MONTH SEASON WEEKDAY QUARTER HOLIDAY]")
+@DATES.rule("[MONTH SEASON WEEKDAY HOLIDAY] WHICH", only="es fr")
+@DATES.rule("WHICH MAYBE_MONTH END", only="en")
+def _which_recurring(match: Match) -> When | None:
+    """Last spring, this Friday, "próximo lunes", "le printemps dernier".
+
+    "Last" is the latest that is over, "this" the one around the reference or else in its year
+    or week, "next" the first to begin.
+    """
+    which = match.value(Kind.WHICH)
+    named = next(token for token in match.tokens if token.kind is not Kind.WHICH)
+    recurring = match.context.when(named)
+    if isinstance(recurring, TimeSpan) or _possessed(match):
+        return None
+    if which == 0:
+        return _this(match, recurring)
+    if which > 0:
+        return _next(match, recurring)
+    return recurring.over(match.now)
+
+
+def _next(match: Match, recurring: Recurring) -> TimeSpan:
+    """Return the first to begin; in a statement never tomorrow or the day after it.
+
+    Of these people say "tomorrow" or "this Thursday": next Thursday is then a week later.
+    """
+    first = recurring.ahead(match.now)
+    near = first.start - match.now < _NEAR and recurring.cycle is Precision.WEEK
+    if match.context.statement is None or not near or first.precision is not Precision.DAY:
+        return first
+    return recurring.ahead(first.end)
+
+
+def _this(match: Match, recurring: Recurring) -> TimeSpan:
+    """Return the current one, or what the tense of a statement makes of "this weekend"."""
+    current = recurring.current(match.now)
+    if match.context.statement is None:
+        return current
+    tense = match.tense()
+    if tense == "past" and current.start > match.now:
+        return recurring.past(match.now)
+    if tense == "future" and current.end <= match.now and recurring.cycle is Precision.WEEK:
+        return recurring.coming(match.now)
+    return current
+
+
+def _possessed(match: Match) -> bool:
+    """Return True for a part of a story: "my last year at school", "last week of the term"."""
+    context = match.context
+    entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
+    owned = any(entry.kind is Kind.OWN for entry in entries)
+    return owned or (context.language.code == "en" and context.word_after(match.end) == "of")
+
+
+@DATES.rule("[ROLLING WHICH] QUANTITY ANY_UNIT", "ROLLING UNIT")
+@DATES.rule("QUANTITY WHICH ANY_UNIT", only="es fr")
+@DATES.rule("SINCE QUANTITY ANY_UNIT", only="de fr")
+def _rolling(match: Match) -> When | None:
+    """The past two weeks, the next 10 days, "les deux dernières semaines"."""
+    which = match.value(Kind.WHICH) if match.has(Kind.WHICH) else -1
+    if which == 0 or _possessed(match) or not _introduced(match):
+        return None
+    number = 1 if len(match.tokens) == 2 else _quantity(match)[1]
+    if which > 0:
+        end = calendar.shift(match.now, match.unit(), number)
+        return TimeSpan(match.now, end, Precision.RANGE)
+    return _latest(match, match.unit(), number)
+
+
+def _introduced(match: Match) -> bool:
+    """Return True unless the word before makes "last two weeks" a duration."""
+    context = match.context
+    return context.language.code != "en" or context.word_before(match.start).casefold() in WORDS[
+        "before_last"
+    ] | {""}
+
+
+def _latest(match: Match, unit: Precision, number: int) -> TimeSpan:
+    """Return the last so many units up to now, from a midnight if they are days or longer."""
+    start = calendar.shift(match.now, unit, -number)
+    if unit not in (Precision.MINUTE, Precision.HOUR):
+        start = calendar.period(Precision.DAY, start).start
+    return TimeSpan(start, match.now, Precision.RANGE)
+
+
+@DATES.rule("QUANTITY ANY_UNIT AGO", "AGO_BEFORE QUANTITY ANY_UNIT")
+@DATES.rule("EARLIER QUANTITY ANY_UNIT", only="de")
+def _ago(match: Match) -> When | None:
+    """Two weeks ago, "vor zwei Wochen", "hace dos semanas", "il y a deux semaines".
+
+    The calendar unit that lies so many units back, as TimeML reads it: a day, week, month, year.
+    """
+    return None if match.context.word_before(match.start).casefold() == "half" else _away(match, -1)
+
+
+@DATES.rule("[NUMBER COUNT] WEEKDAYS AGO")
+def _weekdays_ago(match: Match) -> When:
+    """Two Fridays ago."""
+    latest = calendar.weekly(match.value(Kind.WEEKDAYS)).over(match.now)
+    weeks = timedelta(weeks=_quantity(match)[0] - 1)
+    return TimeSpan(latest.start - weeks, latest.end - weeks, latest.precision)
+
+
+@DATES.rule("QUANTITY ANY_UNIT HENCE", "HENCE_BEFORE QUANTITY ANY_UNIT")
+def _hence(match: Match) -> When:
+    """Two weeks from now, "dans deux semaines", "dentro de dos semanas"."""
+    return _away(match, 1)
+
+
+@DATES.rule("IN QUANTITY ANY_UNIT", only="en de")
+def _in_some_time(match: Match) -> When | None:
+    """In two weeks, unless that is how long something took."""
+    short = match.unit() in (Precision.MINUTE, Precision.HOUR)
+    if short or _IDIOMS.search(match.sentence()) or match.tense() == "past":
+        return None
+    return _away(match, 1)
+
+
+def _away(match: Match, direction: int) -> TimeSpan:
+    """Return the calendar unit that lies the quantity named before (-1) or after (1) now."""
+    low, high = _quantity(match)
+    unit = match.unit()
+    ends = [
+        calendar.period(unit, calendar.shift(match.now, unit, direction * number))
+        for number in (low, high)
+    ]
+    if low == high:
+        return ends[0]
+    return TimeSpan(min(ends).start, max(ends).end, Precision.RANGE)
+
+
+def _quantity(match: Match) -> tuple[int, int]:
+    """Return the least and most that the number can mean."""
+    token = match.all(Kind.NUMBER, Kind.COUNT, Kind.FEW, Kind.ONE)[0]
+    if token.kind is Kind.FEW:
+        return FEW
+    return (1, 1) if token.kind is Kind.ONE else (token.value, token.value)
+
+
+def _day(timestamp: datetime, offset: int) -> TimeSpan:
+    return calendar.period(Precision.DAY, calendar.shift(timestamp, Precision.DAY, offset))
+
+
+@CONTAINERS.rule(
+    "[TIME MONTH SEASON QUARTER HOLIDAY WEEKDAY] [COMMA OF DOT DASH]? ARTICLE [YEAR TIME]",
+    "YEAR DASH? QUARTER",
+    "TIME COMMA? [IN ON]? [MONTH SEASON QUARTER WEEKDAY TIME]",
+    "(?<=IN)YEAR COMMA? IN MONTH",
+)
+def _contained(match: Match) -> When | None:
+    """Something that recurs, and the year or week it is in, in either order."""
+    first, second = match.whens()
+    if isinstance(first, TimeSpan):
+        first, second = second, first
+    if not isinstance(first, Recurring) or isinstance(second, Recurring):
+        return None
+    if match.has(Kind.DOT) and not _abbreviated(match.tokens[0]):
+        return None
+    if match.has(Kind.DASH) and not match.has(Kind.QUARTER):
+        return None
+    if second.precision not in _CONTAINED_IN[first.cycle]:
+        return None
+    return first.within(second)
+
+
+@NAMED_DAYS.rule("WEEKDAY COMMA? ARTICLE TIME")
+def _weekday_of_date(match: Match) -> When | None:
+    """Friday, 7 May 2023; without the year, the nearest in which that is a Friday."""
+    weekday, date = match.value(Kind.WEEKDAY), match.whens()[1]
+    if date.precision is not Precision.DAY or isinstance(date, TimeSpan):
+        return date if date.precision is Precision.DAY else None
+
+    def checked(day: TimeSpan) -> TimeSpan:
+        if day.start.weekday() != weekday:
+            raise ValueError("that day is another weekday in this year")
+        return day
+
+    return date.change(checked, Precision.DAY).nearest(match.now)
+
+
+@DETAILS.rule("[TIME WEEKDAY HOLIDAY] COMMA? [AT TO AROUND ON]? [CLOCK OCLOCK]")
+@DETAILS.rule("[CLOCK OCLOCK] COMMA? [ON OF]? THE? [TIME WEEKDAY HOLIDAY]")
+def _clock_time(match: Match) -> When:
+    """Friday at 3 pm, "15:30 on 7 May", "morgen um 15 Uhr"."""
+    clock = match.all(Kind.CLOCK, Kind.OCLOCK)[0]
+    precision = Precision.MINUTE if clock.kind is Kind.CLOCK else Precision.HOUR
+
+    def at(day: TimeSpan) -> TimeSpan:
+        time = calendar.period(Precision.DAY, day.start).start + timedelta(minutes=clock.value)
+        if time < day.start:
+            time += timedelta(days=1)  # one o'clock of last night
+        if day.precision not in (Precision.DAY, Precision.HOUR) or not day.contains(time):
+            raise ValueError("only a day, or a part of it, has clock times")
+        return calendar.period(precision, time)
+
+    return _mapped(match.whens()[-1], at, precision)
+
+
+@DETAILS.rule("[TIME WEEKDAY] DAY_PART", "THE DAY_PART OF THE? TIME")
+def _part_of_named_day(match: Match) -> When:
+    """Friday night, "the morning of 7 May"."""
+    part = match.value(Kind.DAY_PART)
+    return _mapped(match.whens()[-1], lambda day: _part_of_day(day, part), Precision.HOUR)
+
+
+@DETAILS.rule("EDGE DASH? OF? THE? [TIME YEAR MONTH SEASON QUARTER]")
+def _edge(match: Match) -> When:
+    """Early March, mid-2021, "Ende Mai": a third of the time, in whole months or days."""
+    third = match.value(Kind.EDGE)
+    return _mapped(match.whens()[0], lambda span: _third(span, third), Precision.RANGE)
+
+
+@DETAILS.rule("(?<=[SINCE UNTIL BY] THE)EDGE THE UNIT", only="en")
+def _edge_of_this(match: Match) -> When:
+    """Since the beginning of the year."""
+    return _third(calendar.period(match.unit(), match.now), match.value(Kind.EDGE))
+
+
+@DETAILS.rule("EDGE THE? UNIT", only="en")
+def _edge_of_current(match: Match) -> When | None:
+    """By end of month, "at the end of the week": of the current one, if that is not told."""
+    context = match.context
+    spelled = context.text[match.start : match.end].casefold()
+    if context.statement is None or " of " not in spelled:
+        return None
+    if context.word_after(match.end) == "of" or match.tense() == "past":
+        return None
+    return _third(calendar.period(match.unit(), match.now), match.value(Kind.EDGE))
+
+
+def _third(span: TimeSpan, third: int) -> TimeSpan:
+    """Return the first (0), second or last third of a span, in whole months or days."""
+    if span.duration < timedelta(weeks=1):
+        raise ValueError("too short to have a beginning and an end")
+    in_days = span.duration < timedelta(days=60)
+    unit = Precision.DAY if in_days else Precision.MONTH
+    number = span.duration.days if in_days else round(span.duration.days / _MONTH_DAYS)
+    start, end = (
+        calendar.shift(span.start, unit, number * part // 3) for part in (third, third + 1)
+    )
+    return TimeSpan(start, end, Precision.RANGE)
+
+
+@DETAILS.rule("THE? [UNIT WEEKDAY] OF THE? TIME")
+def _week_of(match: Match) -> When | None:
+    """The week of 7 May; the weekend of 7 May."""
+    named, day = match.all(Kind.UNIT, Kind.WEEKDAY)[0], match.span()
+    if day.precision is not Precision.DAY:
+        return None
+    week = calendar.period(Precision.WEEK, day.start)
+    if named.kind is Kind.UNIT:
+        return week if match.unit() is Precision.WEEK else None
+    return calendar.weekly(named.value).within(week) if named.value == calendar.WEEKEND else None
+
+
+@DETAILS.rule("[RANK WHICH] [UNIT WEEKDAY] [OF IN] THE? [TIME MONTH]")
+def _counted_in_month(match: Match) -> When | None:
+    """The first week of May, the last Friday in June, the second day of March."""
+    month = match.span()
+    last = match.has(Kind.WHICH)
+    if month.precision is not Precision.MONTH or (last and match.value(Kind.WHICH) >= 0):
+        return None
+    weeks = 0 if last else match.value(Kind.RANK) - 1
+    if match.has(Kind.WEEKDAY):
+        weekday = calendar.weekly(match.value(Kind.WEEKDAY))
+        first = weekday.over(month.end) if last else weekday.ahead(month.start)
+        span = calendar.days(first.start + timedelta(weeks=weeks), 1, Precision.DAY)
+    elif match.unit() in (Precision.DAY, Precision.WEEK):
+        number = 1 if match.unit() is Precision.DAY else 7
+        ahead = -number if last else match.value(Kind.RANK) * number - number
+        start = (month.end if last else month.start) + timedelta(days=ahead)
+        span = calendar.days(start, number, match.unit())
+    else:
+        return None
+    return span if month.contains(span.start) else None
+
+
+def _mapped(when: When, step: Step, precision: Precision) -> When:
+    """Apply a step to a span, or to each occurrence of a recurring time."""
+    return when.change(step, precision) if isinstance(when, Recurring) else step(when)

@@ -1,0 +1,442 @@
+"""Tell from the words around a time whether it is past or to come: a report, or a plan.
+
+The verb that governs the time decides: the nearest one before it in its clause, else the next one
+after it. Forms and tags tell its tense, and a few verbs set a time ("moved to Thursday"). Without
+a verb the kind of note decides: a check box, what is announced ("Dentist on the 3rd") or reported
+("Outage on Tuesday"), the heading above. Where all of them are silent the answer is None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.spacy_pipeline import Token as Word
+from hindsight_integrations.nlp.time.lexer import Language, Tense
+
+_WORDS = word_sets("directions")
+
+_BOX = re.compile(r"\s*(?:[-*+•]\s+|\d+[.)]\s+)?(?:\[(?P<mark>[ xX✓✔*-]?)\]|(?P<sign>[☐☑✅✔✓]))\s*")
+_DONE = frozenset("xX✓✔☑✅")
+_ITEM = re.compile(r"\s*(?:[-*+•#>]|\d+[.)]\s|\[|☐|☑|✅)")
+_HEADING = re.compile(r"\s*(?:#{1,6}\s.*|\*\*.+\*\*:?|.*:)\s*\Z")
+_SENTENCE_END = re.compile(r"[.!?;](?=\s|\Z)|\s[-–—]\s")
+_LAST_WORD = re.compile(r"([^\W\d_]+)\W*(?:the\s+)?\Z", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"\W*([^\W\d_]+)")
+_LETTERS = re.compile(r"[^\W\d_][\w'’-]*")
+_RANGE = re.compile(r"\b(?:to|until|till|through)\b|[-–—]", re.IGNORECASE)
+_CLOCK = re.compile(r"\d\s?[ap]\.?m\b|\d[:h]\d\d|\d\s?(?:uhr|h)\b|noon|midday", re.IGNORECASE)
+
+_WRAPPED = 50
+"""Characters of a line that is wrapped rather than ended, at least."""
+
+_MARKS = frozenset(",:()–—")
+_LINKING = frozenset(
+    "because although though while when where if that which who so unless whereas but".split()
+)
+_PREPOSITIONS = frozenset("by for from in on to until till at since before after".split())
+_BE = frozenset("am is are 'm ’m 're ’re 's ’s be ai".split())
+_DO = frozenset({"do", "does", "did"})
+_HAVE = frozenset("have has 've ’ve 's ’s".split())
+_NOT_PAST = re.compile(
+    r"(?:(?<!agr)(?<!fr)(?<!guarant)eed|\A(?:embed|shed|wed|bed|shred|sled|red))\Z"
+)
+
+
+class Direction(NamedTuple):
+    """A tense, and whether a verb or a check box shows it; a noun only suggests it."""
+
+    tense: Tense
+    certain: bool
+
+
+class _Chain(NamedTuple):
+    """Verbs that follow each other ("has to be signed"), by the indexes of their words."""
+
+    first: int
+    end: int
+    tense: Tense | Literal["present"]
+    verb: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence without the words of the time in it.
+
+    Attributes:
+        words: its words.
+        chains: its verbs.
+        time: index of the first word after the time.
+        start: index of the first word of the time's clause.
+        end: index after its last.
+    """
+
+    words: Sequence[Word]
+    chains: Sequence[_Chain]
+    time: int
+    start: int
+    end: int
+
+    def folded(self, start: int, end: int) -> list[str]:
+        """Return the words between two indexes in lower case."""
+        return [word.text.casefold() for word in self.words[start:end]]
+
+
+def direction(
+    text: str,
+    start: int,
+    end: int,
+    *,
+    language: Language,
+    words: Sequence[Word] = (),
+    setting: Sequence[str] = (),
+) -> Direction | None:
+    """Return the direction of the time at these offsets, or None if nothing shows it.
+
+    Args:
+        text: the text that names it.
+        start: offset of its first character.
+        end: offset after its last.
+        language: language in which it was read.
+        words: the text's words with their English tags; without them word lists decide.
+        setting: the title of the text and the question it answers, as far as known.
+    """
+    first, last = _bounds(text, start, end)
+    preposition = _preposition(text, first, start, end)
+    done = _box(text, start)
+    by_verb = None
+    if words and language.code == "en":
+        sentence = _sentence(text, first, last, start, end, words)
+        by_verb = _by_verb(sentence, preposition)
+    elif tense := language.tense(text[first:last]):
+        by_verb = Direction(tense, True)
+    if done is not None:
+        return _by_box(done, by_verb, preposition)
+    if by_verb is not None:
+        return by_verb
+    if words and language.code == "en":
+        if preposition == "from" and _is_moved(sentence):
+            return None  # "moved from Monday to Thursday": that Monday may be either
+        by_nouns = _by_nouns(sentence, preposition, text[start:end])
+    else:
+        clause = _LETTERS.findall(text[first:last].casefold())
+        by_nouns = _suggested(clause) or _announced(clause, preposition, text[start:end])
+    return by_nouns or _by_setting(text, start, language, setting)
+
+
+def is_habit(text: str, start: int, end: int) -> bool:
+    """Return True if the sentence tells a habit: "usually trains on Monday"."""
+    first, last = _bounds(text, start, end)
+    return not _WORDS["habits"].isdisjoint(_LETTERS.findall(text[first:last].casefold()))
+
+
+def _bounds(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the ends of the sentence around these offsets."""
+    first = 0
+    for line in re.finditer(r"\n", text[:start]):
+        if _ends_line(text, line.start()):
+            first = line.end()
+    last = len(text)
+    for line in re.finditer(r"\n", text[end:]):
+        if _ends_line(text, end + line.start()):
+            last = end + line.start()
+            break
+    for mark in _SENTENCE_END.finditer(text, first, start):
+        first = mark.end()
+    stop = _SENTENCE_END.search(text, end, last)
+    return first, stop.start() if stop else last
+
+
+def _ends_line(text: str, newline: int) -> bool:
+    """Return True unless the line is wrapped and its sentence goes on in the next."""
+    line = text[text.rfind("\n", 0, newline) + 1 : newline]
+    following = text[newline + 1 : newline + 40]
+    wrapped = len(line) >= _WRAPPED and bool(following.strip())
+    return not wrapped or _ITEM.match(following) is not None or following[:1] == "\n"
+
+
+def _preposition(text: str, first: int, start: int, end: int) -> str:
+    """Return the preposition that the time begins with or follows; "" if there is none."""
+    own = _FIRST_WORD.match(text, start, end)
+    if own and own[1].casefold() in _PREPOSITIONS:
+        if own[1].casefold() == "from" and _RANGE.search(text, own.end(), end):
+            return ""
+        return own[1].casefold()
+    before = _LAST_WORD.search(text[first:start])
+    return before[1].casefold() if before and before[1].casefold() in _PREPOSITIONS else ""
+
+
+def _sentence(
+    text: str, first: int, last: int, start: int, end: int, words: Sequence[Word]
+) -> _Sentence:
+    """Return the clause-cut sentence: its words, without the time itself."""
+    box = _BOX.match(text, first, last)
+    inside = [
+        word
+        for word in words
+        if (box.end() if box else first) <= word.start < last and not start <= word.start < end
+    ]
+    before = sum(word.start < start for word in inside)
+    chains = tuple(_chains(inside, before))
+    left, right = _clause(inside, chains, before)
+    return _Sentence(inside, chains, before, left, right)
+
+
+def _clause(words: Sequence[Word], chains: Sequence[_Chain], time: int) -> tuple[int, int]:
+    """Return the first and the end index of the clause around the time.
+
+    A conjunction parts two clauses only if each has a verb: "the dentist and the bank" is one. A
+    clause of no word beside the time takes the one before it, or else the one after it.
+    """
+    cuts = [i for i, word in enumerate(words) if _cuts(words, chains, i)]
+    left = max((cut + 1 for cut in cuts if cut < time), default=0)
+    right = min((cut for cut in cuts if cut >= time), default=len(words))
+    if _is_bare(words[left:right]) and left:
+        left = max((cut + 1 for cut in cuts if cut < left - 1), default=0)
+    if _is_bare(words[left:right]):
+        right = min((cut for cut in cuts if cut > right), default=len(words))
+    return left, right
+
+
+def _cuts(words: Sequence[Word], chains: Sequence[_Chain], index: int) -> bool:
+    word = words[index]
+    if word.text in _MARKS:
+        return True
+    if word.tag != "CC" and word.text.casefold() not in _LINKING:
+        return False
+    following = next((i for i in range(index + 1, len(words)) if words[i].text in _MARKS), None)
+    stop = len(words) if following is None else following
+    return any(chain.first < index for chain in chains) and any(
+        index < chain.first < stop for chain in chains
+    )
+
+
+def _is_bare(words: Sequence[Word]) -> bool:
+    return not any(word.tag[:1] in "NVJ" and word.text.isalnum() for word in words)
+
+
+def _chains(words: Sequence[Word], time: int) -> Iterator[_Chain]:
+    """Yield the verbs of a sentence, those that follow each other as one."""
+    index = 0
+    previous: _Chain | None = None
+    while index < len(words):
+        if not _is_verb(words, index):
+            index += 1
+            continue
+        end = index + 1
+        while end < len(words) and end != time and _goes_on(words, end):
+            end += 1
+        while words[end - 1].tag[:2] == "RB" or words[end - 1].tag == "TO":
+            end -= 1
+        tense = _tense(words, index, end, previous)
+        verbs = [i for i in range(index, end) if words[i].tag[:2] in ("VB", "NN", "JJ")]
+        previous = _Chain(index, end, tense, words[verbs[-1] if verbs else index].text.casefold())
+        yield previous
+        index = end
+
+
+def _is_verb(words: Sequence[Word], index: int) -> bool:
+    """Return True for a verb, and where the tagger errs, for a past form that begins a clause."""
+    word = words[index]
+    if word.tag[:2] in ("VB", "MD"):
+        return True
+    if word.tag == "TO":
+        return index + 1 < len(words) and words[index + 1].tag == "VB"
+    begins = index == 0 or words[index - 1].text in _MARKS
+    return begins and word.tag[:2] in ("NN", "JJ") and _is_past_form(word.text)
+
+
+def _goes_on(words: Sequence[Word], index: int) -> bool:
+    tag = words[index].tag
+    if tag[:2] in ("VB", "RB"):
+        return True
+    return tag == "TO" and index + 1 < len(words) and words[index + 1].tag == "VB"
+
+
+def _is_past_form(word: str) -> bool:
+    folded = word.casefold()
+    regular = len(folded) > 3 and folded.endswith("ed") and not _NOT_PAST.search(folded)
+    return regular or folded in _WORDS["irregular_past"]
+
+
+def _tense(
+    words: Sequence[Word], first: int, end: int, previous: _Chain | None
+) -> Tense | Literal["present"]:
+    """Return the tense of a chain; a form that depends on another verb takes that one's."""
+    head, tag = words[first].text.casefold(), words[first].tag
+    rest = words[first + 1 : end]
+    following = [word.text.casefold() for word in rest]
+    if tag == "TO":
+        return _tense_of_infinitive(words, first, previous)
+    if tag == "MD":
+        done = not {"have", "'ve", "’ve"}.isdisjoint(following)
+        return "past" if done and head not in ("will", "'ll", "’ll") else "future"
+    perfect = any(word.tag in ("VBN", "VBD") for word in rest)
+    if head in _HAVE and perfect and not {"got", "to"}.intersection(following[:1]):
+        return "past"
+    if tag in ("VB", "VBP", "VBG", "VBN") and previous is not None:
+        depends = _depends(words, tag, previous)
+        if depends and not _parted(words, previous.end, first):
+            return previous.tense
+    if tag == "VBD" or (head not in _BE and _is_past_form(head)):
+        return "past"
+    return "present" if tag in ("VBZ", "VBP") else "future"
+
+
+def _tense_of_infinitive(words: Sequence[Word], first: int, previous: _Chain | None) -> Tense:
+    """Return "past" for what was done ("forgot to call"), else "future"."""
+    if previous is None or previous.tense != "past":
+        return "future"
+    intended = words[first - 1].text.casefold() in _WORDS["intentions"]
+    committed = not _WORDS["committing"].isdisjoint(_stems(previous.verb))
+    return "future" if intended or committed else "past"
+
+
+def _depends(words: Sequence[Word], tag: str, previous: _Chain) -> bool:
+    """Return True for a form that has its tense from the verb before: "did Ana come", "is it shut".
+
+    The tagger often takes the verb of such a question for another form.
+    """
+    if tag in ("VB", "VBG"):
+        return True
+    alone = words[previous.first].text.casefold() if previous.end - previous.first == 1 else ""
+    return alone in _DO or (tag == "VBN" and alone in _BE)
+
+
+def _parted(words: Sequence[Word], first: int, end: int) -> bool:
+    return any(word.text in _MARKS or word.tag == "CC" for word in words[first:end])
+
+
+def _stems(word: str) -> set[str]:
+    """Return the base forms that a regular verb form may have, and the form itself."""
+    stems = {word, {"bought": "buy", "got": "get", "told": "tell", "held": "hold", "kept": "keep",
+                    "sold": "sell", "swore": "swear"}.get(word, word)}  # fmt: skip
+    for ending in ("ed", "d", "ing", "es", "s"):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            stem = word[: -len(ending)]
+            stems |= {stem, stem + "e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem}
+            stems.add(stem[:-1] + "y" if stem.endswith("i") else stem)
+    return stems
+
+
+def _by_verb(sentence: _Sentence, preposition: str) -> Direction | None:
+    """Return the direction that the verb of the time's clause gives it."""
+    inside = [c for c in sentence.chains if sentence.start <= c.first < sentence.end]
+    before = [chain for chain in inside if chain.first < sentence.time]
+    if not inside:
+        return None
+    chain = before[-1] if before else inside[0]
+    if before and _sets(chain.verb, preposition):
+        return Direction("future", True)
+    if preposition == "from" and _is_moved(sentence):
+        return None
+    if chain.tense == "past":
+        return Direction("past", True)
+    nouns = sentence.folded(sentence.start, sentence.time)
+    after = chain.tense == "present" and not _WORDS["aftermath"].isdisjoint(nouns)
+    if (
+        after
+        or _is_reported(nouns)
+        or (preposition == "from" and _WORDS["starting"].isdisjoint(nouns))
+    ):
+        return Direction("past", False)
+    return Direction("future", True)
+
+
+def _is_moved(sentence: _Sentence) -> bool:
+    """Return True if the verb before the time sets another time."""
+    before = [chain for chain in sentence.chains if chain.first < sentence.time]
+    return bool(before) and not _WORDS["setting"].isdisjoint(_stems(before[-1].verb))
+
+
+def _sets(verb: str, preposition: str) -> bool:
+    """Return True for a verb that sets a time to come: "moved to Thursday", "booked for Friday"."""
+    sets = preposition in ("to", "for", "until", "till")
+    return sets and not _WORDS["setting"].isdisjoint(_stems(verb))
+
+
+def _by_box(done: bool, by_verb: Direction | None, preposition: str) -> Direction:
+    """Return the direction of a time in an entry of a to-do list."""
+    if done:
+        return Direction("future" if preposition in ("to", "for") else "past", True)
+    return by_verb if by_verb and by_verb.tense == "past" else Direction("future", True)
+
+
+def _by_nouns(sentence: _Sentence, preposition: str, time: str) -> Direction | None:
+    """Return the direction that a clause without a verb suggests, or else its sentence."""
+    clause = sentence.folded(sentence.start, sentence.end)
+    suggested = _suggested(clause)
+    after = [chain for chain in sentence.chains if chain.first >= sentence.end]
+    if suggested is not None and suggested.tense == "past":
+        return suggested
+    if after and all(chain.tense == "past" for chain in after):
+        return Direction("past", False)
+    if preposition == "from" and _WORDS["starting"].isdisjoint(clause):
+        return Direction("past", False)
+    if ahead := suggested or _announced(clause, preposition, time):
+        return ahead
+    before = [chain for chain in sentence.chains if chain.end <= sentence.start]
+    if nearest := [*before[-1:], *after[:1]]:
+        return Direction("past" if nearest[0].tense == "past" else "future", False)
+    return _suggested(sentence.folded(0, sentence.start))
+
+
+def _suggested(words: Sequence[str]) -> Direction | None:
+    """Return the direction that nouns suggest; a report is told by its own word or a judgement."""
+    if _is_reported(words):
+        return Direction("past", False)
+    if not _WORDS["plan_nouns"].isdisjoint(words):
+        judged = not _WORDS["evaluations"].isdisjoint(words)
+        return Direction("past" if judged else "future", False)
+    return None
+
+
+def _announced(clause: Sequence[str], preposition: str, time: str) -> Direction | None:
+    """Return "future" for a clause that begins with a task, or sets a date or a clock time."""
+    task = bool(clause) and clause[0] in _WORDS["tasks"]
+    if task or preposition in ("by", "for", "until", "till") or _CLOCK.search(time):
+        return Direction("future", False)
+    return None
+
+
+def _is_reported(words: Sequence[str]) -> bool:
+    """Return True if the words name what can only be there after an event."""
+    if not _WORDS["report_nouns"].isdisjoint(words):
+        return True
+    made = next((i for i, word in enumerate(words) if word in _WORDS["made_of"]), None)
+    return made is not None and not {"from", "of"}.isdisjoint(words[made:])
+
+
+def _by_setting(
+    text: str, start: int, language: Language, setting: Sequence[str]
+) -> Direction | None:
+    """Return the direction of the heading above, the title, or the question that is answered."""
+    for above in (*_headings(text, start), *setting):
+        if above.rstrip().endswith("?"):
+            tense = language.tense(above)
+            if tense:
+                return Direction(tense, False)
+            continue
+        words = _LETTERS.findall(above.casefold())
+        ahead = not _WORDS["headings_ahead"].isdisjoint(words) or "to do" in above.casefold()
+        back = not _WORDS["headings_back"].isdisjoint(words)
+        if ahead != back:
+            return Direction("future" if ahead else "past", False)
+    return None
+
+
+def _headings(text: str, start: int) -> Iterator[str]:
+    """Yield the lines above an offset that head or introduce others, the nearest first."""
+    lines = text[: text.rfind("\n", 0, start) + 1].split("\n")
+    yield from (line for line in reversed(lines) if _HEADING.match(line))
+
+
+def _box(text: str, start: int) -> bool | None:
+    """Return True if the line is a ticked entry of a list, False for an open one, else None."""
+    box = _BOX.match(text, text.rfind("\n", 0, start) + 1)
+    if box is None:
+        return None
+    return (box["mark"] or box["sign"] or " ") in _DONE

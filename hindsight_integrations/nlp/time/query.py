@@ -1,0 +1,231 @@
+"""Find the times in a text or question, in every language it may hold.
+
+A text is cut into tokens (`lexer`) and reduced by the grammars in the order of `_PASSES`. A
+statement gives the times it names; a question also gives windows with open ends, and events
+whose time a memory has to tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from hindsight_integrations.nlp.spacy_pipeline import Token as Word
+from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring
+from hindsight_integrations.nlp.time.dates import CONTAINERS, DATES, DETAILS, NAMED_DAYS
+from hindsight_integrations.nlp.time.direction import is_habit
+from hindsight_integrations.nlp.time.grammar import Context, ParsedText, Statement
+from hindsight_integrations.nlp.time.lexer import (
+    LANGUAGES,
+    WORDS,
+    Language,
+    Tense,
+    Token,
+    fold,
+    pieces,
+    read,
+)
+from hindsight_integrations.nlp.time.relations import RELATIONS, EventAnchor, anchors
+from hindsight_integrations.settings import Hemisphere
+from hindsight_integrations.timespan import Precision, TimeSpan
+
+_PASSES = (DATES, CONTAINERS, NAMED_DAYS, DETAILS, RELATIONS)
+_WORD = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"[0-9]")
+_EVERY = re.compile(
+    rf"\b(?:{'|'.join(sorted(WORDS['every']))})\s+(?:other|second|third|single|first|last|zweiten)?"
+    r"\s*(?:[^\W\d_]+\s*(?:,|/|and|or|und|y|et)\s*(?:on\s+)?)*\Z",
+    re.IGNORECASE,
+)
+_HABIT_REACH = 60
+"""Characters before a weekday that are searched for "every"."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeExpression:
+    """A time that a text names: its words, their offsets, and the span they mean."""
+
+    text: str
+    start_char: int
+    end_char: int
+    span: TimeSpan
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow:
+    """A time that a question names, with the words that name it."""
+
+    span: TimeSpan
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTimes:
+    """The times that a question asks for: windows, and events that a memory has to date."""
+
+    windows: tuple[TimeWindow, ...] = ()
+    anchors: tuple[EventAnchor, ...] = ()
+
+
+def find_times(
+    text: str,
+    reference: datetime,
+    *,
+    hemisphere: Hemisphere = "north",
+    prefer: Tense | None = None,
+    words: Sequence[Word] = (),
+    setting: Sequence[str] = (),
+) -> tuple[TimeExpression, ...]:
+    """Return every time that a statement names, in order, resolved against its timestamp.
+
+    English, German, Spanish and French. What could be a time but need not ("may", "room 2023")
+    is left alone, and so is a time with an open end ("before 2020"), which locates nothing.
+
+    Args:
+        text: any text.
+        reference: when it was said; its zone is that of the text's days (naive is UTC).
+        hemisphere: where its seasons are.
+        prefer: the direction of "on Monday" where the text does not show it. By default the span
+            then holds both Mondays; "in March" is the last one, and a date without its year the
+            nearest.
+        words: the text's words with their tags, as `Pipeline.annotate` gives them; without them
+            word lists tell the tense.
+        setting: the title of the text and the question it answers, as far as known.
+    """
+    times = _expressions(
+        _parsed(text, reference, hemisphere, prefer, statement=Statement(words, setting))
+    )
+    return tuple(time for time in times if not _is_open(time.span))
+
+
+def parse_query(
+    question: str, reference: datetime, *, hemisphere: Hemisphere = "north"
+) -> QueryTimes:
+    """Return the times a question asks for, resolved against the time it is asked.
+
+    Open ends reach to the first or last timestamp of the calendar. A time inside the words of an
+    event ("before Alice moved in 2019") belongs to the event and is no window.
+
+    Args:
+        question: any text.
+        reference: when it is asked; its zone is that of the question's days (naive is UTC).
+        hemisphere: where its seasons are.
+    """
+    parsed = _parsed(question, reference, hemisphere, "past")
+    by_start = sorted(
+        (anchor for text in parsed for anchor in anchors(text)), key=lambda pair: pair[0]
+    )
+    in_event = bytearray(len(question))
+    for start, anchor in by_start:
+        in_event[start : start + len(anchor.text)] = b"\x01" * len(anchor.text)
+    windows = [
+        TimeWindow(time.span, time.text)
+        for time in _expressions(parsed)
+        if not in_event[time.start_char]
+    ]
+    return QueryTimes(tuple(windows), tuple(anchor for _, anchor in by_start))
+
+
+def _parsed(
+    text: str,
+    reference: datetime,
+    hemisphere: Hemisphere,
+    prefer: Tense | None,
+    *,
+    statement: Statement | None = None,
+) -> list[ParsedText]:
+    """Parse the text in each language that it has words of.
+
+    In a question, which is no `statement`, words that relate to an event count.
+    """
+    languages = _languages(text, events=statement is None)
+    if not languages:
+        return []
+    parts = pieces(text)
+    parsed = []
+    for language in languages:
+        context = Context(
+            text=text,
+            reference=reference.replace(tzinfo=UTC, fold=0),
+            zone=reference.tzinfo or UTC,
+            hemisphere=hemisphere,
+            prefer=prefer,
+            language=language,
+            statement=statement,
+        )
+        tokens = read(language, parts)
+        for grammar in _PASSES:
+            tokens = grammar.reduce(tokens, context)
+        parsed.append(ParsedText(context, tokens))
+    return parsed
+
+
+def _expressions(parsed: list[ParsedText]) -> list[TimeExpression]:
+    """Return the times in all languages; of two that overlap the longer, or the first."""
+    candidates = [time for text in parsed for time in _times(text)]
+    candidates.sort(key=lambda time: time.start_char - time.end_char)
+    kept: list[TimeExpression] = []
+    taken = bytearray(len(parsed[0].context.text)) if parsed else bytearray()
+    for time in candidates:
+        characters = slice(time.start_char, time.end_char)
+        if not any(taken[characters]):
+            taken[characters] = b"\x01" * (time.end_char - time.start_char)
+            kept.append(time)
+    return sorted(kept, key=lambda time: time.start_char)
+
+
+def _languages(text: str, *, events: bool) -> list[Language]:
+    """Return the languages worth reading the text in; none for most sentences."""
+    words = set(_WORD.findall(fold(text)))
+    digits = _DIGIT.search(text) is not None
+    return [
+        language
+        for number, language in enumerate(LANGUAGES)
+        if not language.time_names.isdisjoint(words)
+        or (digits and (number == 0 or not language.leading.isdisjoint(words)))
+        or (events and not language.relating.isdisjoint(words))
+    ]
+
+
+def _times(parsed: ParsedText) -> Iterator[TimeExpression]:
+    """Yield the times of a text as one language understands it."""
+    context = parsed.context
+    for token in parsed.tokens:
+        if token.when is None or _habit(token, context):
+            continue
+        try:
+            span = _in_zone(context.resolve(token.when, token.start, token.end), context)
+        except (ValueError, OverflowError):
+            continue  # it falls outside the calendar
+        yield TimeExpression(context.text[token.start : token.end], token.start, token.end, span)
+
+
+def _habit(token: Token, context: Context) -> bool:
+    """Return True if every occurrence is meant: "every Monday", "usually on Monday"."""
+    if not isinstance(token.when, Recurring):
+        return False
+    if context.word_before(token.start).casefold() in WORDS["every"]:
+        return True
+    if context.statement is None or token.when.cycle is not Precision.WEEK:
+        return False
+    every = _EVERY.search(context.text, max(0, token.start - _HABIT_REACH), token.start)
+    shown = context.direction(token.start, token.end)
+    past = shown is not None and shown.tense == "past"
+    return every is not None or (not past and is_habit(context.text, token.start, token.end))
+
+
+def _is_open(span: TimeSpan) -> bool:
+    """Return True for a range without a start or an end."""
+    reaches_far = span.start == EARLIEST or span.end == LATEST
+    return reaches_far and span.precision is Precision.RANGE
+
+
+def _in_zone(span: TimeSpan, context: Context) -> TimeSpan:
+    """Put a span of wall-clock time into the zone of the reference; open ends stay open."""
+    start, end = (
+        time if time in (EARLIEST, LATEST) else time.replace(tzinfo=context.zone)
+        for time in (span.start, span.end)
+    )
+    return TimeSpan(start, end, span.precision)

@@ -1,0 +1,406 @@
+"""Last pass of the grammar, and times given by an event.
+
+Ranges ("from May to July"), open ends ("since 2019"), distances ("two weeks before 7 May"), the
+prepositions that make a word a time ("in March"); and "before Alice joined Google", "the week
+after the launch", where a memory has to tell the time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from hindsight_integrations.nlp.time import calendar
+from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring, When, plus
+from hindsight_integrations.nlp.time.dates import FEW
+from hindsight_integrations.nlp.time.direction import is_habit
+from hindsight_integrations.nlp.time.grammar import UNITS, Grammar, Match, ParsedText
+from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Token
+from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
+
+RELATIONS = Grammar()
+"""The last pass."""
+
+_SHORT_WEEKDAYS = frozenset({"Mon", "Tue", "Tues", "Thu", "Thurs", "Fri"})
+
+_RECENT = range(1900, 2100)
+"""Years likely enough to need no preposition: "2004 to 2005", but not "1500 to 2000"."""
+
+
+@RELATIONS.rule(
+    "[FROM SINCE OF IN] ARTICLE WHEN [TO UNTIL DASH] ARTICLE WHEN",
+    "BETWEEN ARTICLE WHEN AND ARTICLE WHEN",
+    "(?<=OPEN)WHEN DASH WHEN",
+    "TIME [TO UNTIL DASH] ARTICLE TIME",
+    "(IN MONTH AND|MONTH [TO UNTIL DASH]) TIME",
+)
+def _range(match: Match) -> When | None:
+    """From 2004 to 2005, between May and July 2021, (2 November 1932 - 21 October 1987)."""
+    if match.context.word_before(match.start).casefold() in WORDS["changes"]:
+        return None
+    last_words = match.context.text[match.tokens[-1].start : match.end]
+    if match.has(Kind.DASH) and not any(character.isdigit() for character in last_words):
+        return None  # a dash between clauses: "we met last Friday - next week we go on"
+    first, last = match.whens()
+    return _between(match, first, last)
+
+
+@RELATIONS.rule("YEAR [TO UNTIL DASH] YEAR", "TIME [TO UNTIL DASH] YEAR", "YEAR [TO DASH] TIME")
+def _range_of_years(match: Match) -> When | None:
+    """2004 to 2005, with no word before."""
+    likely = all(token.value in _RECENT for token in match.all(Kind.YEAR))
+    return _range(match) if likely else None
+
+
+def _between(match: Match, first: When, last: When) -> TimeSpan:
+    """Return the time from the start of one to the end of the other, nearest if one recurs."""
+    if isinstance(first, Recurring) and isinstance(last, Recurring):
+        tense = match.tense() or match.context.prefer
+        yearly = first.cycle is Precision.YEAR
+        if tense is None and not yearly:
+            start = match.context.occurrence(first, "past").start
+            return TimeSpan(start, match.context.occurrence(last, "future").end, Precision.RANGE)
+        if tense == "future":
+            first = match.resolve(first)
+        else:
+            last = match.context.occurrence(last, "past")
+    if isinstance(first, Recurring) and isinstance(last, TimeSpan):
+        first = first.past(last.start)
+    if isinstance(first, TimeSpan) and isinstance(last, Recurring):
+        last = last.ahead(first.start)
+    first, last = match.resolve(first), match.resolve(last)
+    if first.start >= last.start:
+        raise ValueError("a range begins before it ends")
+    return TimeSpan(first.start, last.end, Precision.RANGE)
+
+
+@RELATIONS.rule("(?<!FROM)WEEKDAY [TO UNTIL DASH] WEEKDAY", only="en")
+def _days_of_week(match: Match) -> When | None:
+    """Monday to Thursday, Mon-Thu."""
+    first, mark, last = match.tokens
+    text = match.context.text
+    spaced = mark.kind is Kind.DASH and text[first.end : last.start] != text[mark.start : mark.end]
+    if match.context.statement is None or spaced or is_habit(text, match.start, match.end):
+        return None
+    return _between(match, match.context.when(first), match.context.when(last))
+
+
+@RELATIONS.rule("[FROM SINCE]? WHEN [TO UNTIL DASH] NOW", "SINCE ARTICLE WHEN")
+def _since(match: Match) -> When | None:
+    """Since March, "seit 2019", 2019 to present: up to the reference."""
+    (when,) = match.whens()
+    start = (when.past(match.now) if isinstance(when, Recurring) else when).start
+    end = match.now if match.now > start else LATEST
+    return None if _named_for_a_month(match) else TimeSpan(start, end, Precision.RANGE)
+
+
+@RELATIONS.rule("[BEFORE EARLIER] ARTICLE WHEN")
+def _before(match: Match) -> When | None:
+    """Before 2020: all time up to it."""
+    if _named_for_a_month(match):
+        return None
+    return TimeSpan(EARLIEST, match.span().start, Precision.RANGE)
+
+
+@RELATIONS.rule("[AFTER LATER] ARTICLE WHEN")
+def _after(match: Match) -> When | None:
+    """After May 2021: all time from its end."""
+    if _named_for_a_month(match):
+        return None
+    return TimeSpan(match.span().end, LATEST, Precision.RANGE)
+
+
+@RELATIONS.rule("UNTIL ARTICLE WHEN")
+def _until(match: Match) -> When | None:
+    """Until Friday: from the reference if that is to come, else from the start of time."""
+    (when,) = match.whens()
+    if isinstance(when, Recurring) and match.tense() != "past":
+        when = when.coming(match.now)
+    end = match.resolve(when).end
+    start = match.now if end > match.now else EARLIEST
+    return None if _named_for_a_month(match) else TimeSpan(start, end, Precision.RANGE)
+
+
+def _named_for_a_month(match: Match) -> bool:
+    """Return True if a month is somebody's name: "before June joined the team"."""
+    if match.tokens[-1].kind is not Kind.MONTH or match.context.language.code != "en":
+        return False
+    following = match.context.word_after(match.end)
+    return following in ("is", "has") or match.context.language.past.match(following) is not None
+
+
+@RELATIONS.rule("[NUMBER COUNT ONE] ANY_UNIT [BEFORE AFTER EARLIER LATER FROM] ARTICLE WHEN")
+def _at_distance(match: Match) -> When:
+    """Two weeks before 7 May: the same length of time, so much earlier; a week from Monday."""
+    (when,) = match.whens()
+    if match.has(Kind.FROM) and isinstance(when, Recurring):
+        when = when.ahead(match.now)
+    span = match.resolve(when)
+    number = match.all(Kind.NUMBER, Kind.COUNT, Kind.ONE)[0]
+    distance = 1 if number.kind is Kind.ONE else number.value
+    sign = -1 if match.has(Kind.BEFORE, Kind.EARLIER) else 1
+    start = calendar.shift(span.start, match.unit(), sign * distance)
+    if span.precision is Precision.RANGE:
+        return TimeSpan(start, start + span.duration, Precision.RANGE)
+    return calendar.period(span.precision, start)
+
+
+@RELATIONS.rule("THE UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
+def _next_to(match: Match) -> When:
+    """The week after 7 May: that long, from its end; the day before: up to its start."""
+    span, unit = match.span(), match.unit()
+    precision = Precision.DAY if unit is Precision.DAY else Precision.RANGE
+    if match.has(Kind.BEFORE, Kind.EARLIER):
+        return TimeSpan(calendar.shift(span.start, unit, -1), span.start, precision)
+    return TimeSpan(span.end, calendar.shift(span.end, unit, 1), precision)
+
+
+@RELATIONS.rule("AROUND ARTICLE WHEN")
+def _around(match: Match) -> When:
+    """Around 2019: as much again on each side."""
+    return widened(match.span(), timedelta(0))
+
+
+def widened(span: TimeSpan, least: timedelta) -> TimeSpan:
+    """Return the span with its own length, or at least so much, added on each side."""
+    margin = max(span.duration, least)
+    return TimeSpan(plus(span.start, -margin), plus(span.end, margin), Precision.RANGE)
+
+
+@RELATIONS.rule("[IN DURING FROM BY] YEAR", "BORN [IN COMMA]? YEAR", "(?<=IN YEAR AND)YEAR")
+@RELATIONS.rule("YEAR BORN", only="de")
+def _year(match: Match) -> When | None:
+    """In 2023, born 1932, in 2019 and 2020."""
+    amount = (
+        match.has(Kind.FROM)
+        and match.context.word_before(match.start).casefold() in WORDS["changes"]
+    )
+    return None if amount else match.whens()[0]
+
+
+@RELATIONS.rule("[IN DURING FROM BY] THE YEAR", "(?<=OPEN)YEAR (?=CLOSE)")
+def _recent_year(match: Match) -> When | None:
+    """In the 2019 election, (1983); not in the 1500 metres."""
+    return match.whens()[0] if match.value(Kind.YEAR) in _RECENT else None
+
+
+@RELATIONS.rule("[IN DURING FROM BY] [MONTH QUARTER]")
+def _month(match: Match) -> When | None:
+    """In March, by Q3; not in March of that year, which is another's to say."""
+    return None if match.context.word_after(match.end) == "of" else match.whens()[0]
+
+
+@RELATIONS.rule("[IN FOR] THE SEASON END", "[DURING OVER] THE SEASON")
+@RELATIONS.rule("IN SEASON", only="de es fr")
+@RELATIONS.rule("[IN AT ON TO OVER FOR DURING] THE? HOLIDAY")
+@RELATIONS.rule("[ON BY FOR] WEEKDAY", "[AT OVER ON FOR DURING] THE WEEKDAY")
+def _in_context(match: Match) -> When | None:
+    """During the summer, "im Sommer", at Christmas, on Monday, over the weekend."""
+    return match.whens()[0]
+
+
+@RELATIONS.rule("WEEKDAY (?!THE ORDINAL)", only="en fr")
+def _bare_weekday(match: Match) -> When | None:
+    """Monday, as in "see you Monday": the full name, no habit, no part of a name."""
+    context = match.context
+    spelled = context.text[match.start : match.end]
+    if context.statement is not None and _is_attribute(match):
+        return None
+    if len(spelled) < len("Monday") - (context.language.code == "fr"):
+        return None
+    if match.tokens[0].value == calendar.WEEKEND:
+        return None
+    before, after = context.word_before(match.start), context.word_after(match.end)
+    if before.casefold() in WORDS["not_the_day"] or (after.istitle() and after != "I"):
+        return None
+    if context.language.code == "fr" and (before in ("le", "chaque") or not match.in_language()):
+        return None
+    return context.when(match.tokens[0])
+
+
+@RELATIONS.rule("WEEKDAY END", only="en")
+def _short_weekday(match: Match) -> When | None:
+    """Fri, as in the note "call Ana Fri"; "sat", "sun" and "wed" are words."""
+    spelled = match.context.text[match.start : match.end]
+    if match.context.statement is None or spelled not in _SHORT_WEEKDAYS:
+        return None
+    return match.context.when(match.tokens[0])
+
+
+def _is_attribute(match: Match) -> bool:
+    """Return True for "his Sunday best" and "Sunday school", which name no day."""
+    context = match.context
+    entries = context.language.folded.get(context.word_before(match.start).casefold(), ())
+    owned = any(entry.kind is Kind.OWN for entry in entries)
+    return owned or context.word_after(match.end).casefold() in WORDS["weekday_idioms"]
+
+
+Relation = Literal["before", "after", "since", "until", "during", "around"]
+
+AROUND_MARGIN = timedelta(weeks=1)
+"""Least time on each side of an event that counts as around it."""
+
+_RELATION_OF: dict[Kind, Relation] = {
+    Kind.BEFORE: "before",
+    Kind.AFTER: "after",
+    Kind.SINCE: "since",
+    Kind.UNTIL: "until",
+    Kind.DURING: "during",
+    Kind.AROUND_EVENT: "around",
+}
+
+_DAYS_IN = {
+    Precision.MINUTE: 1 / 1440, Precision.HOUR: 1 / 24, Precision.DAY: 1, Precision.WEEK: 7,
+    Precision.MONTH: 30, Precision.QUARTER: 91, Precision.YEAR: 365, Precision.DECADE: 3652,
+    Precision.CENTURY: 36524,
+}  # fmt: skip
+
+_LONGEST_EVENT = 300
+"""Characters after which a clause is cut."""
+
+_CLAUSE = re.compile(
+    rf"[\s\"'“”‘’«»]*+ (?P<event> (?: [^,;:?!.\n()] | [.:,](?=\w) ){{1,{_LONGEST_EVENT}}}+ )",
+    re.VERBOSE,
+)
+_QUESTION_WORD = re.compile(r"\s(?:who|whom|what|where|which|how|why|when)\b", re.IGNORECASE)
+_AMOUNTS = frozenset({Kind.NUMBER, Kind.COUNT, Kind.FEW, Kind.CLOCK, Kind.OCLOCK})
+
+_STATES = re.compile(
+    r"\b(?:is|are|am|has|have|likes?|loves?|hates?|needs?|wants?|knows?|can|can['’]t|does|doesn['’]t"
+    r"|do|don['’]t|will|won['’]t)\b"
+)
+"""Beside these, "since" gives a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventAnchor:
+    """A time that a question gives by an event: "before Alice joined Google".
+
+    Attributes:
+        relation: how the time relates to the event.
+        event: the words that name the event.
+        offset: distance from the event, if one is named: "two weeks after the launch".
+        text: all words of the expression.
+        within: the time is anywhere up to the offset: "the week after the launch".
+    """
+
+    relation: Relation
+    event: str
+    offset: timedelta | None
+    text: str
+    within: bool = False
+
+
+def anchors(parsed: ParsedText) -> Iterator[tuple[int, EventAnchor]]:
+    """Yield the anchors of a text, each with the offset at which its words start."""
+    for index, token in enumerate(parsed.tokens):
+        if token.kind in _RELATION_OF and (event := _event(parsed, index)):
+            yield _anchor(parsed, index, event)
+
+
+def anchor_window(anchor: EventAnchor, event: TimeSpan, reference: datetime) -> TimeSpan:
+    """Return the window that an anchor means, given its event's time.
+
+    "Since" ends at the reference, "around" adds the event's length or `AROUND_MARGIN` on each
+    side; the rest follow from the words. Ends are clamped to the calendar.
+    """
+    if anchor.offset is not None:
+        return _far_from_event(anchor, anchor.offset, event)
+    match anchor.relation:
+        case "during":
+            return event
+        case "around":
+            return widened(event, AROUND_MARGIN)
+        case "until":
+            return _clamped(EARLIEST, event.end)
+        case "since":
+            now = as_utc(reference)
+            return _clamped(event.start, now if now > event.start else LATEST)
+        case "before":
+            return _clamped(EARLIEST, event.start)
+        case "after":
+            return _clamped(event.end, LATEST)
+
+
+def _far_from_event(anchor: EventAnchor, offset: timedelta, event: TimeSpan) -> TimeSpan:
+    """Return the time at that distance from the event, or all time up to there."""
+    before = anchor.relation == "before"
+    if not anchor.within:
+        step = -offset if before else offset
+        return _clamped(plus(event.start, step), plus(event.end, step), event.precision)
+    if before:
+        return _clamped(plus(event.start, -offset), event.start)
+    return _clamped(event.end, plus(event.end, offset))
+
+
+def _clamped(start: datetime, end: datetime, precision: Precision = Precision.RANGE) -> TimeSpan:
+    """Return the span, at least a microsecond of it within the calendar."""
+    start = min(start, LATEST - timedelta.resolution)
+    return TimeSpan(start, max(end, start + timedelta.resolution), precision)
+
+
+def _anchor(parsed: ParsedText, index: int, event: slice) -> tuple[int, EventAnchor]:
+    context, tokens = parsed
+    relation = _RELATION_OF[tokens[index].kind]
+    start, offset, within = tokens[index].start, None, False
+    if relation in ("before", "after"):
+        start, offset, within = _distance(tokens[max(0, index - 2) : index]) or (start, None, False)
+    text = context.text[start : event.stop]
+    return start, EventAnchor(relation, context.text[event], offset, text, within)
+
+
+def _event(parsed: ParsedText, index: int) -> slice | None:
+    """Return the part of the text that names the event after the preposition at `index`."""
+    context, tokens = parsed
+    word = tokens[index]
+    after = tokens[index + 1 : index + 1 + _LONGEST_EVENT]
+    clause = _CLAUSE.match(context.text, word.end)
+    if clause is None or context.word_before(word.start).casefold() in WORDS["phrasal_verbs"]:
+        return None
+    start, event = clause.start("event"), clause["event"]
+    if index == 0:  # "Before joining Google where did she work?"
+        event = _QUESTION_WORD.split(event, 1)[0]
+    event = event.rstrip(" \t\"'“”‘’«»")
+    time = next((token.start for token in after if token.kind is Kind.TIME), len(context.text))
+    words = event[: max(0, time - start)].casefold().split()
+    plain = [word for word in words if word not in WORDS["event_articles"]]
+    kinds = [token.kind for token in after[:2]]
+    if (
+        not plain
+        or words[0] in WORDS["no_event"]
+        or (len(plain) == 1 and plain[0] in WORDS["nothing_dated"])
+        or (kinds and kinds[0] in _AMOUNTS)
+        or kinds == [Kind.ONE, Kind.UNIT]
+        or (word.kind is Kind.SINCE and _STATES.search(event))
+        or (context.language.code != "en" and not _opens(context.language.openers, event))
+    ):
+        return None
+    return slice(start, start + len(event))
+
+
+def _opens(openers: frozenset[str], event: str) -> bool:
+    """Return True if the words begin as an event does: "le mariage", "Ana se mudó"."""
+    return event[0].isupper() or event.casefold().split()[0] in openers
+
+
+def _distance(before: list[Token]) -> tuple[int, timedelta, bool] | None:
+    """Return start, length and `within` of "two weeks" or "the week" before a preposition."""
+    if len(before) < 2 or before[1].kind not in (Kind.UNIT, Kind.UNITS):
+        return None
+    number, unit = before
+    match number.kind:
+        case Kind.THE if unit.kind is Kind.UNIT:
+            amount = 1
+        case Kind.ONE:
+            amount = 1
+        case Kind.FEW:
+            amount = FEW[1]
+        case Kind.NUMBER | Kind.COUNT:
+            amount = number.value
+        case _:
+            return None
+    within = number.kind in (Kind.THE, Kind.FEW)
+    return number.start, timedelta(days=amount * _DAYS_IN[UNITS[unit.value]]), within

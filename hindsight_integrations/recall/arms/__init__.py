@@ -1,0 +1,1 @@
+"""The four arms of recall: semantic, keyword, entity and temporal search."""

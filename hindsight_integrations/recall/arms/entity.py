@@ -1,0 +1,266 @@
+"""The entity arm: spreading activation over entities and links."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hindsight_integrations.models import Entity, LinkKind
+from hindsight_integrations.normalization import entity_norm, word_runs
+from hindsight_integrations.recall.base import ArmHit, BankSearch
+from hindsight_integrations.stores.base import ENTITY, ENTITY_NAMED, MENTIONS, GraphStore
+
+LONGEST_NAME = 5
+"""Words of the longest name looked up."""
+
+STEPS = 4
+"""Edges of a path: two hops from memory to memory, each through an entity ("who manages X", by
+way of a project)."""
+
+BREADTH = 40
+"""Nodes expanded in one step, the strongest; activation ends at the others."""
+
+DECAY = 0.7
+"""Share of activation that is left after one step."""
+
+SEEDS = 10
+"""Best hits of the semantic arm that activation starts from, beside the names in the question."""
+
+PER_ENTITY = 40
+"""Memories an entity leads to at most, the latest: keeps hubs from flooding the search."""
+
+PER_MEMORY = 4
+"""Links followed from a memory at most, the heaviest."""
+
+HUB_SHARE = 0.15
+"""Share of a bank's memories above which an entity connects nothing: it is the speaker."""
+
+SMALL_BANK = 40
+"""Mentions up to which no entity is a hub, however small the bank."""
+
+LINK_STRENGTH = {LinkKind.CAUSAL: 1.0, LinkKind.SEMANTIC: 0.6, LinkKind.TEMPORAL: 0.2}
+"""Share of activation a link passes on, times its weight: causes lead on most surely."""
+
+
+def query_entities(graph: GraphStore, bank_id: str, question: str) -> list[Entity]:
+    """Return the entities whose names or aliases stand in the question, in the order they do.
+
+    The longest name wins where several overlap ("New York" over "York"). A single word in lower
+    case that is a plain word of the language ("mark") does not count as somebody's name.
+    """
+    runs = list(word_runs(question, LONGEST_NAME))
+    known = graph.read(bank_id, ENTITY_NAMED, sorted({run.norm for run in runs}))
+    named: dict[str, Entity] = {}
+    taken: set[int] = set()
+    for run in sorted(runs, key=lambda run: (-len(run.indexes), run.indexes)):
+        entity = known.get(run.norm)
+        if entity is None or taken & set(run.indexes) or run.is_plain_word:
+            continue
+        taken |= set(run.indexes)
+        named.setdefault(entity.id, entity)
+    return list(named.values())
+
+
+def entities_called(graph: GraphStore, bank_id: str, names: Sequence[str]) -> dict[str, Entity]:
+    """Return the entities that a bank has under these ids, names or aliases, by what was given."""
+    by_id = graph.read(bank_id, ENTITY, names)
+    norms = {name: entity_norm(name) for name in names}
+    by_name = graph.read(bank_id, ENTITY_NAMED, sorted({*norms.values()} - {""}))
+    found = {name: by_id.get(name) or by_name.get(norms[name]) for name in names}
+    return {name: entity for name, entity in found.items() if entity is not None}
+
+
+class Node(NamedTuple):
+    """A memory or an entity."""
+
+    kind: str
+    id: str
+
+
+class Edge(NamedTuple):
+    """A way from one node to another that passes on `weight`, 0 to 1, of the activation."""
+
+    source: Node
+    target: Node
+    weight: float
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """The activation of each node reached, and the edge that brought most of it, if any did."""
+
+    level: Mapping[Node, float]
+    through: Mapping[Node, Edge]
+
+    def path(self, node: Node) -> list[Edge]:
+        """Return the edges from a starting point to `node`, in that order."""
+        edges: list[Edge] = []
+        seen = {node}
+        while (edge := self.through.get(node)) is not None:
+            edges.append(edge)
+            node = edge.source
+            if node in seen:
+                break
+            seen.add(node)
+        return edges[::-1]
+
+
+def hub_damping(degree: int) -> float:
+    """Return the share that an entity mentioned by `degree` memories passes on.
+
+    1 / log2(2 + degree): a name on every memory says little about any of them.
+    """
+    return 1.0 / math.log2(2 + degree)
+
+
+def spread(
+    seeds: Mapping[Node, float],
+    expand: Callable[[Sequence[Node]], Sequence[Edge]],
+    *,
+    steps: int,
+    max_nodes: int,
+    decay: float = DECAY,
+) -> Activation:
+    """Let activation flow from the seeds.
+
+    Each step expands the strongest nodes that the last one reached, until `steps` are done or
+    `max_nodes` have been reached; `expand` is called at most `steps` times. A node keeps what it
+    received; what arrives later adds to it.
+
+    Args:
+        seeds: starting points and their activation.
+        expand: returns the edges that leave these nodes.
+        steps: most edges of a path.
+        max_nodes: most nodes reached, seeds included.
+        decay: share of activation that is left after one step.
+    """
+    level: dict[Node, float] = dict(seeds)
+    through: dict[Node, Edge] = {}
+    frontier = sorted(seeds, key=lambda node: (-seeds[node], node))[:max_nodes]
+    for _ in range(steps):
+        if not frontier or len(level) >= max_nodes:
+            break
+        arriving: defaultdict[Node, float] = defaultdict(float)
+        strongest: dict[Node, tuple[float, Edge]] = {}
+        for edge in expand(frontier[:BREADTH]):
+            flow = level[edge.source] * edge.weight * decay
+            arriving[edge.target] += flow
+            if flow > strongest.get(edge.target, (0.0, edge))[0]:
+                strongest[edge.target] = (flow, edge)
+        order = sorted(arriving, key=lambda node: (-arriving[node], node))
+        frontier = []
+        for node in order:
+            if node in level:
+                if arriving[node] > level[node] and node not in through:
+                    _add_reason(through, node, strongest[node][1])
+                level[node] += arriving[node]
+            elif len(level) < max_nodes and node in strongest:
+                level[node] = arriving[node]
+                through[node] = strongest[node][1]
+                frontier.append(node)
+    return Activation(level, through)
+
+
+def _add_reason(through: dict[Node, Edge], node: Node, edge: Edge) -> None:
+    """Tell of a starting point that more reached it over an edge than it began with.
+
+    Not if the edge's source was reached from that very node: a path never goes in a circle.
+    """
+    before: Node | None = edge.source
+    while before is not None:
+        if before == node:
+            return
+        arrived = through.get(before)
+        before = arrived.source if arrived else None
+    through[node] = edge
+
+
+def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHit]) -> list[ArmHit]:
+    """Return memories by activation from the entities named and the nearest memories.
+
+    Args:
+        request: the question and the bank.
+        named: entities of the bank that the question names.
+        similar: the semantic arm's hits, best first.
+    """
+    seeds = {Node("entity", entity.id): 1.0 for entity in named}
+    for rank, hit in enumerate(similar[:SEEDS], start=1):
+        seeds[Node("memory", hit.memory_id)] = max(hit.score, 0.0) / rank
+    if not seeds:
+        return []
+    activation = spread(seeds, _expansion(request), steps=STEPS, max_nodes=request.depth.nodes)
+    reached = [node for node in activation.level if node.kind == "memory"]
+    reached.sort(key=lambda node: (-activation.level[node], node.id))
+    paths = {node: activation.path(node) for node in reached[: request.depth.hits]}
+    names = {entity.id: entity.name for entity in named}
+    passed = {
+        node.id
+        for path in paths.values()
+        for edge in path
+        for node in (edge.source, edge.target)
+        if node.kind == "entity"
+    }
+    entities = request.graph.read(request.bank_id, ENTITY, sorted(passed - names.keys()))
+    names |= {entity_id: entity.name for entity_id, entity in entities.items()}
+    return [
+        ArmHit(node.id, activation.level[node], _reason(path, names))
+        for node, path in paths.items()
+    ]
+
+
+def _expansion(request: BankSearch) -> Callable[[Sequence[Node]], list[Edge]]:
+    """Return the function that reads the edges leaving some nodes of the bank's graph."""
+    hub = max(SMALL_BANK, HUB_SHARE * request.stats.documents)
+
+    def expand(nodes: Sequence[Node]) -> list[Edge]:
+        memories = [node.id for node in nodes if node.kind == "memory"]
+        entities = [node.id for node in nodes if node.kind == "entity"]
+        edges: list[Edge] = []
+        if entities:
+            edges += _from_entities(request, entities, hub)
+        if memories:
+            edges += _from_memories(request, memories)
+        return edges
+
+    return expand
+
+
+def _from_entities(request: BankSearch, entities: Sequence[str], hub: float) -> Iterator[Edge]:
+    """Yield the edges from entities to memories that mention them, hubs left out."""
+    found = request.graph.postings(request.bank_id, entities, PER_ENTITY, request.filter)
+    for posting in found:
+        if posting.degree <= hub:
+            source, target = Node("entity", posting.entity_id), Node("memory", posting.memory_id)
+            yield Edge(source, target, hub_damping(posting.degree))
+
+
+def _from_memories(request: BankSearch, memories: Sequence[str]) -> Iterator[Edge]:
+    """Yield the edges from memories to the entities they mention, and along their links."""
+    for memory_id, mentioned in request.graph.read(request.bank_id, MENTIONS, memories).items():
+        source = Node("memory", memory_id)
+        yield from (Edge(source, Node("entity", entity_id), 1.0) for entity_id in mentioned)
+    wanted = set(memories)
+    for link in request.graph.links(request.bank_id, memories, PER_MEMORY, request.filter):
+        weight = LINK_STRENGTH[link.kind] * link.weight
+        a, b = Node("memory", link.source_id), Node("memory", link.target_id)
+        if link.source_id in wanted:
+            yield Edge(a, b, weight, link.kind)
+        if link.target_id in wanted:
+            yield Edge(b, a, weight, link.kind)
+
+
+def _reason(path: Sequence[Edge], names: Mapping[str, str]) -> str:
+    if not path:
+        return "path: a nearest memory"
+    start = path[0].source
+    steps = [names.get(start.id, "?") if start.kind == "entity" else "a near memory"]
+    for edge in path:
+        if edge.target.kind == "entity":
+            steps.append(names.get(edge.target.id, "?"))
+        else:
+            steps.append(f"({edge.label}) a memory" if edge.label else "a memory")
+    return "path: " + " → ".join(steps)

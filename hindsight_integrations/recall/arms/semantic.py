@@ -1,0 +1,76 @@
+"""The semantic arm: memories nearest to the query by cosine similarity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hindsight_integrations.recall.base import ArmHit, BankSearch
+from hindsight_integrations.stores.base import (
+    VECTOR,
+    GraphStore,
+    MemoryFilter,
+    StoredBank,
+    Vector,
+    VectorIndex,
+)
+
+EXACT_LIMIT = 2000
+"""Memories up to which those that pass a filter are scored one by one, if the index does not bring
+enough of them at once."""
+
+OVERFETCH = 4
+"""Factor on the hits wanted that is asked of the index, which knows no filters."""
+
+
+def search(request: BankSearch) -> list[ArmHit]:
+    """Return memories by cosine to the question, filtered before they are ranked."""
+    return [
+        ArmHit(memory_id, cosine, f"meaning: cosine {cosine:.2f}")
+        for memory_id, cosine in nearest(
+            request.graph,
+            request.index,
+            request.bank,
+            request.question.vector,
+            request.filter,
+            request.depth.hits,
+        )
+    ]
+
+
+def nearest(
+    graph: GraphStore,
+    index: VectorIndex,
+    bank: StoredBank,
+    vector: Vector,
+    filter: MemoryFilter,
+    limit: int,
+) -> list[tuple[str, float]]:
+    """Return the `limit` nearest memories that pass the filter, each with its cosine."""
+    bank_id = bank.bank.id
+    fetch = limit * (OVERFETCH if filter.is_selective or filter.types else 1) + 10
+    counted = not filter.is_selective
+    while True:
+        found = index.query(bank.key, vector, fetch)
+        allowed = graph.filter_ids(bank_id, [memory_id for memory_id, _ in found], filter)
+        kept = [pair for pair in found if pair[0] in allowed]
+        if len(kept) >= limit or len(found) < fetch:
+            return kept[:limit]
+        if not counted:
+            ids = graph.find_ids(bank_id, filter, EXACT_LIMIT)
+            if ids is not None:
+                return _exact(graph, bank_id, ids, vector)[:limit]
+            counted = True
+        fetch *= OVERFETCH
+
+
+def _exact(
+    graph: GraphStore, bank_id: str, ids: Sequence[str], vector: Vector
+) -> list[tuple[str, float]]:
+    vectors = graph.read(bank_id, VECTOR, ids)
+    if not vectors:
+        return []
+    cosines = np.stack(list(vectors.values())) @ vector
+    pairs = zip(vectors, cosines.tolist(), strict=True)
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))

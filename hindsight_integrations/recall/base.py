@@ -1,0 +1,137 @@
+"""Types shared by the arms of recall: the question, the search of one bank, and a hit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.models import Memory
+from hindsight_integrations.nlp.late_interaction import TokenMatrix
+from hindsight_integrations.results import Window
+from hindsight_integrations.stores.base import (
+    GraphStore,
+    LexemeStats,
+    MemoryFilter,
+    StoredBank,
+    Vector,
+    VectorIndex,
+)
+
+Budget: TypeAlias = Literal["low", "mid", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """Limits of a search, all in numbers of memories unless said otherwise.
+
+    Attributes:
+        hits: most that an arm returns.
+        nodes: most memories and entities that spreading activation visits.
+        pool: most hits of the arms that are scored.
+        whole: size up to which a bank is scored whole: a memory that no arm found may stand
+            beside one, or in one session with one, that they did.
+        head: memories at the top that late interaction (or another reranker) reads.
+    """
+
+    hits: int
+    nodes: int
+    pool: int
+    whole: int
+    head: int
+
+    def tracing(self) -> Depth:
+        """Return the depth for a bank that is scored whole: arms only explain the best."""
+        low = DEPTHS["low"]
+        return replace(self, hits=low.hits, nodes=low.nodes)
+
+
+DEPTHS: dict[Budget, Depth] = {
+    "low": Depth(hits=60, nodes=100, pool=120, whole=120, head=40),
+    "mid": Depth(hits=150, nodes=300, pool=350, whole=800, head=200),
+    "high": Depth(hits=250, nodes=600, pool=600, whole=1200, head=300),
+}
+"""Depth of each budget, chosen by the figures in docs/benchmarks.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, encoded once for all arms.
+
+    Attributes:
+        vector: its embedding; all zero if the embedder failed.
+        tokens: its token vectors, for late interaction; None if the encoder has none.
+        lexemes: its terms, for BM25.
+        windows: the times it asks for.
+        events: ids of the memories that tell the events it counts from ("before Alice joined").
+        asked_at: the time that "last week" is counted from.
+    """
+
+    text: str
+    asked_at: datetime
+    vector: Vector
+    tokens: TokenMatrix | None
+    lexemes: tuple[str, ...]
+    windows: tuple[Window, ...] = ()
+    events: frozenset[str] = frozenset()
+
+    @property
+    def embedded(self) -> bool:
+        """True if it has a vector to search with."""
+        return bool(self.vector.any())
+
+
+@dataclass(frozen=True, slots=True)
+class BankSearch:
+    """The input of an arm: a question to one bank.
+
+    Attributes:
+        stats: term statistics of the bank, for the question's lexemes.
+    """
+
+    graph: GraphStore
+    index: VectorIndex
+    bank: StoredBank
+    question: Question
+    filter: MemoryFilter
+    depth: Depth
+    stats: LexemeStats
+
+    def asking(self, question: Question) -> BankSearch:
+        """Return the same search for another question."""
+        stats = self.graph.lexeme_stats(self.bank_id, question.lexemes)
+        return replace(self, question=question, stats=stats)
+
+    @property
+    def bank_id(self) -> str:
+        """Id of the bank searched."""
+        return self.bank.bank.id
+
+
+class ArmHit(NamedTuple):
+    """A memory that an arm found, with the arm's own score (higher is better) and its reason."""
+
+    memory_id: str
+    score: float
+    reason: str
+
+
+class Reranker(Protocol):
+    """Scores how well each text answers a query. Plug in any object with these members."""
+
+    @property
+    def id(self) -> str:
+        """Name of the model, for `explain()`."""
+        ...
+
+    def score(self, query: str, memories: Sequence[Memory]) -> NDArray[np.float64]:
+        """Return one finite number a memory, higher is better.
+
+        Raises:
+            RerankError: it failed; recall then keeps the order it had and reports the failure.
+        """
+        ...

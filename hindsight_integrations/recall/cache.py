@@ -1,0 +1,201 @@
+"""Caches of the memories that recall reads, valid for one version of their bank."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from threading import Lock
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.models import MemoryType, states_nothing
+from hindsight_integrations.nlp.bm25 import HeldTerms
+from hindsight_integrations.nlp.late_interaction import HeldTokens, held_tokens
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.recall.scaling import Scores, standardise
+from hindsight_integrations.stores.base import Candidate, StoredBank
+
+T = TypeVar("T")
+
+SUBSTANCE = (0.6, 0.25, 0.45, -0.25)
+"""Weights of word rarity, names, a date and length in the substance of a turn, a standard deviation
+of each. Fitted on the development conversations of the bench, and rounded."""
+
+KEPT = 5000
+"""Memories kept of all banks together: some 40 MB, most of it vectors."""
+
+KEPT_TOGETHER = 8
+"""Small banks kept whole, a megabyte each beside their memories."""
+
+
+class Candidates(tuple[Candidate, ...]):
+    """Memories in order, with aligned arrays computed once.
+
+    Several recalls may share an instance: nothing in it may be changed.
+    """
+
+    @cached_property
+    def vectors(self) -> NDArray[np.float32]:
+        """Embeddings; shape (memories, dimension)."""
+        return np.stack([memory.vector for memory in self])
+
+    @cached_property
+    def tokens(self) -> HeldTokens:
+        """Tokens of each, for late interaction."""
+        return held_tokens([memory.interaction for memory in self])
+
+    @cached_property
+    def terms(self) -> HeldTerms:
+        """Lexemes of each, for BM25."""
+        return HeldTerms([memory.lexemes for memory in self])
+
+    @cached_property
+    def speakers(self) -> tuple[str, ...]:
+        """Normal form of each speaker's name; empty where there is none."""
+        return tuple(entity_norm(memory.speaker or "") for memory in self)
+
+    @cached_property
+    def speaking(self) -> NDArray[np.bool_]:
+        """True for each memory that has a speaker."""
+        return np.array([memory.speaker is not None for memory in self], dtype=np.bool_)
+
+    @cached_property
+    def own_words(self) -> Scores:
+        """1 for each turn of the agent itself."""
+        own = (m.type is MemoryType.EXPERIENCE and m.speaker is not None for m in self)
+        return np.fromiter(own, np.float64, len(self))
+
+    @cached_property
+    def own_share(self) -> float:
+        """Degree to which this is a chat with the agent: 1 if it says half of the turns."""
+        turns = int(self.speaking.sum())
+        return min(1.0, 2.0 * float(self.own_words.sum()) / turns) if turns else 0.0
+
+    @cached_property
+    def in_dialogue(self) -> float:
+        """Share of turns between people here, 0 to 1: with a speaker, and others of their session.
+
+        Such turns explain each other. A statement alone in its session has nothing beside it, and
+        in a chat with an agent the replies repeat the questions.
+        """
+        if not self.speaking.any():
+            return 0.0
+        sizes = np.bincount(self.sessions[self.speaking], minlength=int(self.sessions.max()) + 1)
+        turns = self.speaking & (sizes[self.sessions] > 1)
+        return float(turns.mean()) * (1.0 - self.own_share)
+
+    @cached_property
+    def context(self) -> NDArray[np.bool_]:
+        """True for each turn that states nothing."""
+        return np.array([states_nothing(memory.kind) for memory in self], dtype=np.bool_)
+
+    @cached_property
+    def asking(self) -> Scores:
+        """1 for a turn that ends in a question, which seldom holds an answer."""
+        ends = np.array([m.text.rstrip().endswith(("?", "？")) for m in self], dtype=np.float64)
+        return ends * self.speaking
+
+    @cached_property
+    def sessions(self) -> NDArray[np.intp]:
+        """Number of the document of each, from 0: in a conversation, its session."""
+        keys = [(memory.bank_id, memory.document_id) for memory in self]
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        return np.array([numbers[key] for key in keys], dtype=np.intp)
+
+    @cached_property
+    def substance(self) -> Scores:
+        """Content of each turn, whatever is asked: rare words, names and dates, for its length.
+
+        Small talk has little. Rarity is the mean of -ln(memories here that have the word).
+        """
+        if not self.speaking.any():
+            return np.zeros(len(self))
+        words = [set(memory.lexemes) for memory in self]
+        held = Counter(chain.from_iterable(words))
+        rarity = {word: -math.log(count) for word, count in held.items()}
+        commonest = -math.log(len(self))
+        speakers = set(self.speakers)
+        measured = np.array(
+            [
+                (
+                    sum(map(rarity.__getitem__, own)) / len(own) if own else commonest,
+                    math.log1p(sum(entity_norm(name) not in speakers for _, name in m.entities)),
+                    bool(m.occurred),
+                    math.log(10 + len(m.text)),
+                )
+                for m, own in zip(self, words, strict=True)
+            ]
+        )
+        parts = zip(SUBSTANCE, measured.T, strict=True)
+        return np.asarray(sum(weight * standardise(part) for weight, part in parts) * self.speaking)
+
+
+class VersionedCache(Generic[T]):
+    """The `limit` memories read last, in whatever form they are read. Thread-safe.
+
+    Entries are kept under the bank's version, so none outlives a write; those of older versions
+    are read no more, and are the first to go.
+    """
+
+    def __init__(self, limit: int = KEPT) -> None:
+        self._limit = limit
+        self._lock = Lock()
+        self._items: OrderedDict[tuple[str, int, str], T] = OrderedDict()
+
+    def read(
+        self,
+        bank: StoredBank,
+        ids: Iterable[str],
+        load: Callable[[list[str]], Mapping[str, T]],
+    ) -> dict[str, T]:
+        """Return those of the ids that exist, in the order given.
+
+        Args:
+            bank: as it was read before any of the ids was found, so that memories loaded are no
+                older than its version.
+            ids: of memories of the bank.
+            load: reads those of some ids that exist; called for the ids not in the cache.
+        """
+        keys = {id: (bank.key, bank.version, id) for id in ids}
+        read: dict[str, T] = {}
+        with self._lock:
+            for id, key in keys.items():
+                if key in self._items:
+                    self._items.move_to_end(key)
+                    read[id] = self._items[key]
+        missing = [id for id in keys if id not in read]
+        if missing:
+            loaded = load(missing)
+            read.update(loaded)
+            with self._lock:
+                self._items.update((keys[id], item) for id, item in loaded.items())
+                while len(self._items) > self._limit:
+                    self._items.popitem(last=False)
+        return {id: read[id] for id in keys if id in read}
+
+
+class CandidateCache:
+    """Candidates one by one, and all those of the small banks read last."""
+
+    def __init__(self) -> None:
+        self.single: VersionedCache[Candidate] = VersionedCache()
+        self._together: VersionedCache[Candidates] = VersionedCache(KEPT_TOGETHER)
+
+    def all_of(
+        self,
+        bank: StoredBank,
+        ids: Sequence[str],
+        load: Callable[[list[str]], Mapping[str, Candidate]],
+    ) -> Candidates:
+        """Return those of the ids that exist, in order, with the arrays computed before."""
+        name = " ".join(ids)
+
+        def read_all(_: list[str]) -> dict[str, Candidates]:
+            return {name: Candidates(self.single.read(bank, ids, load).values())}
+
+        return self._together.read(bank, [name], read_all)[name]

@@ -1,0 +1,82 @@
+"""Everything a recall works with, and the clock of one recall."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from hindsight_integrations.models import Memory, TurnKind
+from hindsight_integrations.nlp.chatter import turn_kind
+from hindsight_integrations.nlp.spacy_pipeline import Annotation
+from hindsight_integrations.nlp.text_encoder import TextEncoder
+from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.recall.base import Reranker
+from hindsight_integrations.recall.cache import CandidateCache, VersionedCache
+from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
+from hindsight_integrations.recall.relevance import Calibration
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.stores.base import GraphStore, VectorIndex
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RecallDependencies:
+    """Stores, models, settings and caches of recall.
+
+    Attributes:
+        reranker: orders the head in place of the built-in ranking.
+        reranking: False leaves the order of the fusion.
+        calibration: makes probabilities of the ranking's totals, if the embedder's scale is known.
+    """
+
+    graph: GraphStore
+    index: VectorIndex
+    encoder: TextEncoder
+    tokenizer: Tokenizer
+    executor: Executor
+    settings: Settings
+    reranker: Reranker | None = None
+    reranking: bool = True
+    weights: Weights = DEFAULT_WEIGHTS
+    calibration: Calibration | None = None
+    candidates: CandidateCache = field(default_factory=CandidateCache)
+    memories: VersionedCache[Memory] = field(default_factory=VersionedCache)
+
+    def is_courtesy(self, query: str) -> bool:
+        """Return True if a query asks for nothing: "Thanks!", "ok"."""
+        words = any(map(str.isalpha, query))  # a sign alone may be what is looked for
+        return words and turn_kind(Annotation(query)) == TurnKind.COURTESY
+
+    def started(self, work: Callable[[], T]) -> Future[T]:
+        """Submit to the executor; run inline once it accepts no more (interpreter shutdown)."""
+        try:
+            return self.executor.submit(work)
+        except RuntimeError:
+            done: Future[T] = Future()
+            try:
+                done.set_result(work())
+            except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+                done.set_exception(error)
+            return done
+
+
+@dataclass(slots=True)
+class Clock:
+    """Seconds spent by stage; a stage that runs once a bank adds up."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timing(self, stage: str) -> Iterator[None]:
+        """Add the time until the block ends to the stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - started
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + spent

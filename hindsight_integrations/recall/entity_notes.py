@@ -1,0 +1,159 @@
+"""Notes on entities, beside the memories of a recall: a description, and what was observed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from hindsight_integrations.models import Entity, Memory, MemoryType
+from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.recall.arms.semantic import nearest
+from hindsight_integrations.recall.packing import LINE_BREAK
+from hindsight_integrations.results import EntityNote, Recalled
+from hindsight_integrations.stores.base import (
+    COOCCURRENCES,
+    ENTITY,
+    MEMORY,
+    MENTIONS,
+    GraphStore,
+    MemoryFilter,
+    StoredBank,
+    Vector,
+    VectorIndex,
+)
+
+COMPANIONS = 3
+"""Entities named beside an entity in its note."""
+
+OBSERVED = 10
+"""Most observations about an entity in its note, those nearest to the question."""
+
+
+class AskedEntity(NamedTuple):
+    """An entity that the question asks for, and observations about it, nearest first."""
+
+    entity: Entity
+    observations: tuple[Memory, ...] = ()
+
+
+def with_observations(
+    graph: GraphStore,
+    index: VectorIndex,
+    banks: Sequence[StoredBank],
+    entities: Sequence[Entity],
+    vector: Vector,
+    filter: MemoryFilter,
+) -> list[AskedEntity]:
+    """Return the entities with the observations that mention them and pass the filter.
+
+    Args:
+        graph: store of the observations.
+        index: vector index of the banks.
+        banks: the banks of the entities.
+        entities: those that the question asks for.
+        vector: embedding of the question.
+        filter: the filter of the recall; its types and entities are replaced.
+    """
+    by_id = {bank.bank.id: bank for bank in banks}
+    asked = []
+    for entity in entities:
+        about = replace(filter, types=frozenset({MemoryType.OBSERVATION}), entity_ids=(entity.id,))
+        near = nearest(graph, index, by_id[entity.bank_id], vector, about, OBSERVED)
+        observations = graph.read(entity.bank_id, MEMORY, [memory_id for memory_id, _ in near])
+        asked.append(AskedEntity(entity, tuple(observations.values())))
+    return asked
+
+
+def entity_notes(
+    graph: GraphStore,
+    memories: Sequence[Recalled],
+    max_tokens: int,
+    tokenizer: Tokenizer,
+    asked: Sequence[AskedEntity] = (),
+) -> tuple[EntityNote, ...]:
+    """Describe entities within `max_tokens`: those asked for, then the most mentioned.
+
+    Args:
+        graph: store of the entities.
+        memories: the memories recalled, whose entities are described too.
+        max_tokens: budget of all notes.
+        tokenizer: counts their tokens.
+        asked: entities that the question asks for, with observations about them.
+    """
+    if not max_tokens:
+        return ()
+    wanted: dict[tuple[str, str], AskedEntity] = {}
+    for about in [*asked, *_mentioned(graph, memories)]:
+        wanted.setdefault((about.entity.bank_id, about.entity.id), about)
+    beside = _companions(graph, list(wanted))
+    notes: list[EntityNote] = []
+    left = max_tokens
+    for key, (entity, observations) in wanted.items():
+        text = describe(entity, beside.get(key, []))
+        cost = tokenizer.count(text) + LINE_BREAK
+        if cost > left:
+            continue
+        left -= cost
+        shown, lines, cost = _fitting(observations, left, tokenizer.count)
+        left -= cost
+        notes.append(EntityNote(entity, "\n".join([text, *lines]), shown))
+    return tuple(notes)
+
+
+def _mentioned(graph: GraphStore, memories: Sequence[Recalled]) -> Iterator[AskedEntity]:
+    """Yield the entities that the memories mention, by bank, most mentioned here first."""
+    for bank_id in dict.fromkeys(item.memory.bank_id for item in memories):
+        here = [item.memory.id for item in memories if item.memory.bank_id == bank_id]
+        mentioned = graph.read(bank_id, MENTIONS, here)
+        counts = Counter(entity_id for ids in mentioned.values() for entity_id in ids)
+        order = sorted(counts, key=lambda entity_id: (-counts[entity_id], entity_id))
+        yield from map(AskedEntity, graph.read(bank_id, ENTITY, order).values())
+
+
+def _companions(
+    graph: GraphStore, keys: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], list[str]]:
+    """Return the names most often mentioned beside each entity, given by bank and id."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for bank_id in dict.fromkeys(bank for bank, _ in keys):
+        own = [entity_id for bank, entity_id in keys if bank == bank_id]
+        closest = {
+            entity_id: sorted(near, key=lambda other: (-near[other], other))[:COMPANIONS]
+            for entity_id, near in graph.read(bank_id, COOCCURRENCES, own).items()
+        }
+        others = sorted({other for near in closest.values() for other in near})
+        known = graph.read(bank_id, ENTITY, others)
+        for entity_id, near in closest.items():
+            named[bank_id, entity_id] = [known[other].name for other in near if other in known]
+    return named
+
+
+def _fitting(
+    observations: Sequence[Memory], left: int, count: Callable[[str], int]
+) -> tuple[tuple[Memory, ...], list[str], int]:
+    """Return the observations that fit `left` tokens, their lines and what these cost."""
+    shown: list[Memory] = []
+    lines: list[str] = []
+    spent = 0
+    for observation in observations:
+        line = f"- {observation.text}"
+        cost = count(line) + LINE_BREAK
+        if spent + cost <= left:
+            spent += cost
+            shown.append(observation)
+            lines.append(line)
+    return tuple(shown), lines, spent
+
+
+def describe(entity: Entity, beside: Sequence[str]) -> str:
+    """Return a line on an entity: kind, aliases, how often and when mentioned, and with whom."""
+    also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
+    times = "once" if entity.mention_count == 1 else f"{entity.mention_count} times"
+    seen = ""
+    if entity.first_seen and entity.last_seen:
+        first, last = f"{entity.first_seen:%d %b %Y}", f"{entity.last_seen:%d %b %Y}"
+        seen = f" on {first}" if first == last else f" from {first} to {last}"
+    with_whom = f"; often with {', '.join(beside)}" if beside else ""
+    return f"{entity.name} ({entity.kind}{also}): mentioned {times}{seen}{with_whom}"

@@ -1,0 +1,33 @@
+"""Ranking weights and calibration of relevance, for each embedder that they were fitted for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from hindsight_integrations.nlp.model_registry import MINILM
+from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
+from hindsight_integrations.recall.relevance import BUNDLED, Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What was fitted for an embedder.
+
+    Attributes:
+        weights: of the signals; the default ones, if none were fitted.
+        calibration: of relevance; without it, relevance goes by the rank alone.
+    """
+
+    weights: Weights = DEFAULT_WEIGHTS
+    calibration: Calibration | None = None
+
+
+FITTED: Mapping[str, Fitted] = MappingProxyType({MINILM.id: Fitted(calibration=BUNDLED)})
+"""By the embedder's id."""
+
+
+def fitted_for(embedder_id: str) -> Fitted:
+    """Return the weights and the calibration for an embedder."""
+    return FITTED.get(embedder_id, Fitted())

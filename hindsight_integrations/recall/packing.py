@@ -1,0 +1,269 @@
+"""Fit the ranked memories into the token budget, as rendered text, with source chunks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from itertools import groupby
+
+from hindsight_integrations.models import Chunk, Memory, MemoryType
+from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.recall.pool import Pool
+from hindsight_integrations.results import Recalled
+from hindsight_integrations.stores.base import (
+    CHUNK,
+    CONCLUSIONS_CITING,
+    MEMORY,
+    GraphStore,
+)
+
+LEAST_PART = 0.5
+"""Part of a memory's text that an observation must quote to stand for it."""
+
+HEAD = 200
+"""Best memories whose observations are looked up: later ones seldom fit a budget."""
+
+CALLED_FOR = 20
+"""Best memories of which an observation must quote two: for one fact it says too much."""
+
+LINE_BREAK = 1
+"""Tokens that joining two lines may add."""
+
+LEFT_OUT = 20
+"""Most memories reported of those that the budget left out."""
+
+MISSES = 20
+"""Memories in a row that do not fit, after which the budget counts as spent."""
+
+CHARACTERS_A_TOKEN = 12
+"""Characters a token above which a line need not be counted: no prose has as many on average."""
+
+
+# Text
+
+
+def date_header(memory: Memory) -> str:
+    """Return when it was said: memories of one minute share a header.
+
+    Midnight is how a date without a time is stored; the header then shows the date alone, which
+    saves five tokens a memory.
+    """
+    return _stamp(memory.mentioned_at)
+
+
+@lru_cache(1024)
+def _stamp(timestamp: datetime) -> str:
+    if (timestamp.hour, timestamp.minute) == (0, 0):
+        return f"[{timestamp:%d %b %Y}]"
+    return f"[{timestamp:%d %b %Y, %H:%M}]"
+
+
+def memory_line(memory: Memory) -> str:
+    """Return the text after its speaker, or after the context it stands in."""
+    lead = memory.speaker or memory.context
+    return f"{lead}: {memory.text}" if lead else memory.text
+
+
+def render(memories: Iterable[Memory]) -> str:
+    """Return lines under their date headers, headers in the order of their first memory."""
+    sections: dict[str, list[str]] = {}
+    for memory in memories:
+        sections.setdefault(date_header(memory), []).append(memory_line(memory))
+    return "\n".join("\n".join([head, *lines]) for head, lines in sections.items())
+
+
+# Observation substitution
+
+
+def substitute_observations(
+    graph: GraphStore,
+    pool: Pool,
+    order: Sequence[int],
+    count: Callable[[str], int],
+    *,
+    prefer: bool = False,
+) -> list[int]:
+    """Put an observation in the place of the facts it quotes, or leave it out for them.
+
+    Never does an observation stand beside a fact that it quotes in full. It stands for its facts
+    where several of them would be shown anyway, and takes the place of the best of them, if it
+    takes fewer tokens than they do. Where it does not, the facts say the same and more. A fact of
+    which it shows less than half stays, so that nothing is lost that the question may be about.
+
+    Args:
+        graph: store to read the memories from.
+        pool: the memories ranked.
+        order: positions in the pool, best first.
+        count: returns the tokens of a text.
+        prefer: let observations stand for facts whatever tokens they take.
+
+    Returns:
+        Positions in the pool, best first.
+    """
+    positions = {(pool.memories[p].bank_id, pool.memories[p].id): p for p in order}
+    rank = {position: index for index, position in enumerate(order)}
+    standing: dict[int, int] = {}
+    left_out: set[int] = set()
+    best = frozenset(order[:CALLED_FOR])
+    banks: defaultdict[str, list[str]] = defaultdict(list)
+    for position in order[:HEAD]:
+        banks[pool.memories[position].bank_id].append(pool.memories[position].id)
+    for bank_id, ids in banks.items():
+        citing = graph.read(bank_id, CONCLUSIONS_CITING, ids).values()
+        ranked = {id for conclusions in citing for id in conclusions if (bank_id, id) in positions}
+        observations = graph.read(bank_id, MEMORY, sorted(ranked)).values()
+        for observation in sorted(observations, key=lambda o: rank[positions[bank_id, o.id]]):
+            place = positions[bank_id, observation.id]
+            shown = [
+                positions[bank_id, fact_id]
+                for fact_id, quote in _shown(observation)
+                if (bank_id, fact_id) in positions
+                and len(quote) >= LEAST_PART * len(pool.memories[positions[bank_id, fact_id]].text)
+            ]
+            facts = [position for position in shown if position not in standing]
+            called_for = len(best.intersection(facts)) > 1
+            if called_for and (prefer or _saves(graph, bank_id, pool, observation, facts, count)):
+                standing |= dict.fromkeys(facts, place)
+            elif facts:
+                left_out.add(place)
+    left_out -= set(standing.values())
+    placed = (standing.get(position, position) for position in order if position not in left_out)
+    return list(dict.fromkeys(placed))
+
+
+def _saves(
+    graph: GraphStore,
+    bank_id: str,
+    pool: Pool,
+    observation: Memory,
+    facts: Sequence[int],
+    count: Callable[[str], int],
+) -> bool:
+    """Return True if an observation takes fewer tokens than the facts it stands for."""
+    stored = graph.read(bank_id, MEMORY, [pool.memories[position].id for position in facts])
+    return count(render([observation])) < count(render(stored.values()))
+
+
+def _shown(observation: Memory) -> list[tuple[str, str]]:
+    """Return the ids of the memories quoted in an observation's text, each with the quote."""
+    if observation.type is not MemoryType.OBSERVATION:
+        return []
+    return [
+        (source.memory_id, source.quote)
+        for source in observation.sources
+        if source.memory_id and source.quote and source.quote in observation.text
+    ]
+
+
+# The token budget
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The memories that fit.
+
+    Attributes:
+        taken: index in the ranking of each memory that fits, and the tokens it takes.
+        left_out: indices of the first few that were too long for the tokens left.
+        text: the memories taken, rendered.
+        tokens: of that text.
+        truncated: not even the best memory fitted; `text` is its beginning.
+    """
+
+    taken: tuple[tuple[int, int], ...]
+    left_out: tuple[int, ...]
+    text: str
+    tokens: int
+    truncated: bool = False
+
+
+def pack(
+    ranked: Iterable[Memory],
+    max_tokens: int,
+    count: Callable[[str], int],
+    truncate: Callable[[str, int], str],
+) -> Packed:
+    """Take memories in order while the rendered text stays within `max_tokens`.
+
+    One that does not fit is skipped, not a stop. If none fits, the best is cut to the budget.
+
+    Args:
+        ranked: memories, best first; read no further than the budget reaches.
+        max_tokens: budget of the whole text, in tokens.
+        count: returns the tokens of a text.
+        truncate: cuts a text to so many tokens.
+    """
+    taken: list[tuple[int, int, Memory]] = []
+    left_out: list[int] = []
+    headers: set[str] = set()
+    spent = 0
+    best: Memory | None = None
+    for index, memory in enumerate(ranked):
+        best = best or memory
+        if taken and index - taken[-1][0] > MISSES:
+            break
+        left = max_tokens - spent
+        cost = _cost(memory, left, headers, count)
+        if cost > left:
+            left_out.append(index)
+            continue
+        spent += cost
+        headers.add(date_header(memory))
+        taken.append((index, cost, memory))
+    # Joining lines can merge or split tokens: the text itself is what must fit.
+    text = render(memory for *_, memory in taken)
+    while taken and (tokens := count(text)) > max_tokens:
+        left_out.insert(0, taken.pop()[0])
+        text = render(memory for *_, memory in taken)
+    if taken:
+        costs = tuple((index, cost) for index, cost, _ in taken)
+        return Packed(costs, tuple(left_out[:LEFT_OUT]), text, tokens)
+    if best is None:
+        return Packed((), (), "", 0)
+    text = truncate(memory_line(best), max_tokens)
+    rest = tuple(index for index in left_out[: LEFT_OUT + 1] if index)
+    return Packed(((0, count(text)),), rest, text, count(text), truncated=True)
+
+
+def _cost(memory: Memory, left: int, headers: set[str], count: Callable[[str], int]) -> int:
+    """Return the tokens of the memory and of the header it opens; or a number beyond `left`."""
+    line = memory_line(memory)
+    if len(line) > left * CHARACTERS_A_TOKEN:
+        return left + 1
+    cost = count(line) + LINE_BREAK
+    head = date_header(memory)
+    return cost if head in headers else cost + count(head) + LINE_BREAK
+
+
+# Source chunks
+
+
+def source_chunks(
+    graph: GraphStore, memories: Sequence[Recalled], max_tokens: int, tokenizer: Tokenizer
+) -> tuple[Chunk, ...]:
+    """Return the chunks that the memories come from, in their order, within `max_tokens`."""
+    if not max_tokens:
+        return ()
+    chunks: list[Chunk] = []
+    for bank_id, group in groupby(memories, key=lambda item: item.memory.bank_id):
+        ids = [s.chunk_id for item in group for s in item.memory.sources[:1] if s.chunk_id]
+        stored = graph.read(bank_id, CHUNK, ids)
+        chunks += [stored[chunk_id] for chunk_id in ids if chunk_id in stored]
+    return fill(chunks, max_tokens, tokenizer.count)
+
+
+def fill(
+    chunks: Sequence[Chunk], max_tokens: int, count: Callable[[str], int]
+) -> tuple[Chunk, ...]:
+    """Return the chunks that fit `max_tokens` together, in order, each once."""
+    taken: dict[str, Chunk] = {}
+    spent = 0
+    for chunk in chunks:
+        cost = count(chunk.text) + LINE_BREAK
+        if chunk.id not in taken and spent + cost <= max_tokens:
+            taken[chunk.id] = chunk
+            spent += cost
+    return tuple(taken.values())

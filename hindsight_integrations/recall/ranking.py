@@ -1,0 +1,447 @@
+"""Order the pool by a weighted sum of signals, each of which can be named.
+
+Late interaction leads, for the head of the list; embedding and BM25 hold the tail; time,
+conversation and entities add what words alone cannot know. Any other reranker takes the place
+of the sum for the head.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.models import Memory, proves
+from hindsight_integrations.nlp.bm25 import bm25, idf
+from hindsight_integrations.nlp.late_interaction import token_coverage, token_shares
+from hindsight_integrations.recall import signals
+from hindsight_integrations.recall.arms.temporal import date_match
+from hindsight_integrations.recall.base import Question, Reranker
+from hindsight_integrations.recall.pool import Pool
+from hindsight_integrations.recall.relevance import Calibration, relevance_by_rank
+from hindsight_integrations.recall.rerankers import checked_scores
+from hindsight_integrations.recall.scaling import Scores, over_max, standardise
+from hindsight_integrations.results import Failure, Signals
+from hindsight_integrations.stores.base import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weight of each signal, whose own scale is given here.
+
+    Fitted on all the kinds of memory in the development sets of the bench at once:
+    docs/benchmarks.md lists what each one gives, and the figures of a kind that was left out.
+    Likeness to the question is weighed on a scale of its own, not by its standard deviation in
+    the pool, which would make much of words that happen to match where nothing does.
+    """
+
+    meaning: float = 12.0
+    """Cosine of the embeddings, -1 to 1. Turns of a dialogue are short: what one has in common with
+    the question, late interaction tells better, so the share of `in_dialogue` takes this away."""
+    interaction: float = 5.0
+    """Late interaction, -1 to 1: each term of the question finds its nearest in the memory."""
+    terms: float = 0.7
+    """BM25 over the logarithm of the number of memories: about 1 for a rare word in common."""
+    date: float = 3.0
+    """Fit of the memory's times to the window asked for, 0 to 1."""
+    neighbours: float = 1.4
+    """Likeness of the turns before and after to the question."""
+    further: float = 0.5
+    """Likeness of the turns two away."""
+    session: float = 0.8
+    """Likeness of the whole session."""
+    speaker: float = 3.6
+    """Said by the person whom the question asks about, 0 or 1."""
+    asks: float = -0.55
+    """Ends in a question itself, 0 or 1."""
+    answers: float = 3.5
+    """Replies to a question that has much in common with the one asked, 0 to 1."""
+    substance: float = 0.7
+    """Content of a turn by itself, whatever the question."""
+    own_words: float = -5.0
+    """Said by the agent itself, 0 or 1, unless the question asks for that: its replies repeat what
+    the user said, at ten times the length."""
+    pagerank: float = 0.5
+    """Rank that flows from the best hits over shared entities."""
+    shared_name: float = 1.0
+    """Drawn up to one of the best hits by a rare name they share."""
+    residual: float = 1.0
+    """Late interaction with the part of the question that the best hits do not cover yet."""
+
+
+DEFAULT_WEIGHTS = Weights()
+
+IN_DIALOGUE = 3.6
+"""Factor of late interaction among turns of a dialogue."""
+
+EVENT_RISE = 0.7
+"""Share of the way to the best hit that the memory of an event is raised."""
+
+HINT = 0.3
+"""Weight of the time before, after or during an event, where a time that the question names has 1.
+With 1, conversations of the bench lost the answers that are told together with the event."""
+
+CONTEXT_GAP = 0.1
+"""Distance in the total between the last statement and the first turn that states nothing."""
+
+SAME_TERMS = 0.8
+"""Share of the weight of the question's words, from which a memory that has them answers it however
+little like it the embedder finds them: numbers, codes, other languages."""
+
+FLOOR = 1e-6
+"""Added to fused scores before their logarithm, so that a neighbour's 0 has one."""
+
+FLOW_FLOOR = 1e-3
+"""Added to PageRank over its maximum before its logarithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The pool in order.
+
+    Attributes:
+        order: positions in the pool, best first.
+        total: sum of the contributions, which decides the order.
+        relevance: probability that each memory belongs to the answer, 0 to 1, falling with the
+            order.
+        likeness: of the best memory to the question by meaning, 0 to 1; 0 if not measured.
+        shared_names: the rare name by which each memory was drawn to a best hit, by position.
+        known: False if nothing in the pool is like the question: then even the best is no answer.
+        names: names of the signals.
+        values: raw signals; shape (memories, signals).
+        contributions: weighted signals; same shape.
+        failures: parts that failed and were left out.
+    """
+
+    order: NDArray[np.intp]
+    total: Scores
+    relevance: Scores
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
+    contributions: NDArray[np.float64]
+    likeness: float = 0.0
+    shared_names: Mapping[int, str] = field(default_factory=dict)
+    known: bool = True
+    failures: tuple[Failure, ...] = ()
+
+    @classmethod
+    def empty(cls) -> Ranking:
+        """Return the ranking of an empty pool."""
+        none = np.zeros(0)
+        table = np.zeros((0, 0))
+        return cls(np.zeros(0, dtype=np.intp), none, none, (), table, table)
+
+    def lifts(self, position: int) -> dict[str, float]:
+        """Return by how much each signal raises a memory above the mean of the pool."""
+        lifts = self.contributions[position] - self.contributions.mean(axis=0)
+        return dict(zip(self.names, lifts.tolist(), strict=True))
+
+    def signals(self, position: int) -> Signals:
+        """Return the signals of one memory, as copies that keep no other memory's alive."""
+        values, contributions = self.values[position], self.contributions[position]
+        return Signals(self.names, values.copy(), contributions.copy())
+
+
+class _SignalTable:
+    """Signals in the order they were added, and their running total."""
+
+    def __init__(self, size: int) -> None:
+        self.total: Scores = np.zeros(size)
+        self.rows: dict[str, tuple[Scores, Scores]] = {}
+        self.shared_names: dict[int, str] = {}
+
+    def add(self, name: str, value: Scores, contribution: Scores) -> None:
+        self.rows[name] = (value, contribution)
+        self.total = self.total + contribution
+
+    def ranking(self) -> Ranking:
+        """Return the ranking, with a relevance by the order alone."""
+        order = np.argsort(-self.total, kind="stable")
+        relevance = np.zeros(len(order))
+        relevance[order] = relevance_by_rank(len(order))
+        return Ranking(
+            order=order,
+            total=self.total,
+            relevance=relevance,
+            names=tuple(self.rows),
+            values=np.stack([value for value, _ in self.rows.values()], axis=1),
+            contributions=np.stack([added for _, added in self.rows.values()], axis=1),
+            shared_names=self.shared_names,
+        )
+
+
+def rank(
+    pool: Pool,
+    question: Question,
+    head: int,
+    weights: Weights,
+    calibration: Calibration | None = None,
+) -> Ranking:
+    """Order the pool by the weighted sum of all signals.
+
+    Args:
+        pool: the memories.
+        question: the question asked.
+        head: number of memories for late interaction.
+        weights: of the signals.
+        calibration: makes probabilities of the totals; without one, the order alone does.
+    """
+    table = _SignalTable(len(pool))
+    dense = _cosines(pool, question)
+    lexical = _bm25(pool, question)
+    dialogue = pool.memories.in_dialogue
+    table.add("meaning", dense, (1.0 - dialogue) * weights.meaning * dense)
+    rare = math.log(2 + pool.stats.documents)
+    table.add("terms", lexical, weights.terms * lexical / rare)
+    fit = date_fit(pool, question)
+    table.add("date", fit, weights.date * fit)
+    _add_conversation(table, pool, question, dense, lexical, fit, weights)
+
+    likeness = dense
+    if question.tokens is not None and len(question.tokens.ids):
+        first = np.argsort(-table.total, kind="stable")[:head]
+        importance = token_shares(question.tokens, pool.memories.tokens)
+        coverage = token_coverage(question.tokens, [pool.memories[i].interaction for i in first])
+        interaction = coverage @ importance
+        extended = _extrapolate(interaction, first, dense, lexical)
+        likeness = (dense + extended) / 2
+        factor = 1.0 + (IN_DIALOGUE - 1.0) * dialogue
+        table.add("interaction", extended, factor * weights.interaction * extended)
+        _add_bridges(table, pool, weights, first, coverage, importance)
+    else:
+        _add_bridges(table, pool, weights, None, None, None)
+    _add_events(table, pool, question)
+    _add_boosts(table, pool, question, fit)
+    ranking = _with_context_last(table, pool)
+    if calibration is None or question.tokens is None or not question.embedded:
+        return ranking
+    best = float(likeness[~pool.memories.context].max(initial=0.0))
+    spoken_of = (
+        bool(pool.named)
+        or bool(fit.any())
+        or signals.asks_for_any_matter(question.text)
+        or _has_its_terms(pool, question, lexical)
+    )
+    return replace(
+        ranking,
+        relevance=_stating(pool, calibration.relevance(ranking.total, best, pool.stats.documents)),
+        likeness=best,
+        known=spoken_of or calibration.knows(best, pool.stats.documents),
+    )
+
+
+def _has_its_terms(pool: Pool, question: Question, lexical: Scores) -> bool:
+    """Return True if a memory has the words of the question, rare ones above all.
+
+    So has every memory those of a question like "And where are they?", which asks nothing by itself
+    and cannot be judged by likeness.
+    """
+    stats = pool.stats
+    asked = {term: idf(stats.frequency.get(term, 0), stats.documents) for term in question.lexemes}
+    return float(lexical.max(initial=0.0)) >= SAME_TERMS * sum(asked.values())
+
+
+def _stating(pool: Pool, relevance: Scores) -> Scores:
+    """Return the relevance, 0 for what states nothing; rounded, for `min_score` to be exact."""
+    return np.where(pool.memories.context, 0.0, np.round(relevance, 6))
+
+
+def rank_fused(pool: Pool, question: Question) -> Ranking:
+    """Order the pool by reciprocal rank fusion alone, and the boosts."""
+    table = _SignalTable(len(pool))
+    table.add("fusion", pool.fused, np.log(pool.fused + FLOOR))
+    _add_boosts(table, pool, question, date_fit(pool, question))
+    return _with_context_last(table, pool)
+
+
+def rerank(
+    ranking: Ranking, head: Mapping[int, Memory], question: Question, reranker: Reranker
+) -> Ranking:
+    """Put the head of a ranking in a reranker's order; the rest stays behind it.
+
+    Args:
+        ranking: of the pool.
+        head: positions in the pool of the memories that the reranker reads.
+        question: the question asked.
+        reranker: scores the head.
+
+    Returns:
+        The new ranking; if the reranker failed, the old one with the failure added.
+    """
+    if not head:
+        return ranking
+    first = np.array(list(head), dtype=np.intp)
+    try:
+        scores = checked_scores(reranker, question.text, list(head.values()))
+    except Exception as error:  # noqa: BLE001 - a reranker is foreign code; recall goes on without
+        failure = Failure("reranker", error)
+        return replace(ranking, failures=(*ranking.failures, failure))
+    position = np.empty(len(first))
+    position[np.argsort(-scores, kind="stable")] = np.arange(len(first))
+    lead = float(ranking.total.max()) - float(ranking.total.min()) + 1.0
+    added = np.zeros(len(ranking.total))
+    added[first] = lead * (2.0 - position / len(first)) + ranking.total.max() - ranking.total[first]
+    value = np.zeros(len(ranking.total))
+    value[first] = scores
+    total = ranking.total + added
+    order = np.argsort(-total, kind="stable")
+    # What a foreign score means is not known: the probabilities of the places stay.
+    relevance = np.empty(len(order))
+    relevance[order] = ranking.relevance[ranking.order]
+    return replace(
+        ranking,
+        order=order,
+        total=total,
+        relevance=relevance,
+        names=(*ranking.names, f"reranker {reranker.id}"),
+        values=np.column_stack([ranking.values, value]),
+        contributions=np.column_stack([ranking.contributions, added]),
+    )
+
+
+def date_fit(pool: Pool, question: Question) -> Scores:
+    """Return the best fit of each memory to a window of the question; 0 if it names no time."""
+    if not question.windows:
+        return np.zeros(len(pool))
+    windows = [(window.span, 1.0 if window.firm else HINT) for window in question.windows]
+    return np.array(
+        [
+            max(share * date_match(span, m.occurred, m.mentioned_at) for span, share in windows)
+            for m in pool.memories
+        ]
+    )
+
+
+def _cosines(pool: Pool, question: Question) -> Scores:
+    return (pool.memories.vectors @ question.vector).astype(np.float64)
+
+
+def _bm25(pool: Pool, question: Question) -> Scores:
+    stats = pool.stats
+    asked = pool.memories.terms.asked(question.lexemes)
+    return bm25(asked, stats.frequency, stats.documents, stats.mean_length)
+
+
+def _add_conversation(
+    table: _SignalTable,
+    pool: Pool,
+    question: Question,
+    dense: Scores,
+    lexical: Scores,
+    fit: Scores,
+    weights: Weights,
+) -> None:
+    own_words = pool.memories.own_words
+    if own_words.any() and not signals.asks_the_agent(question.text):
+        table.add("own words", own_words, weights.own_words * own_words)
+    share = pool.memories.in_dialogue
+    if not share:
+        return
+    near, far = signals.surroundings(pool, over_max(lexical), np.clip(dense, 0.0, None))
+    table.add("neighbours", near, share * weights.neighbours * near)
+    table.add("further", far, share * weights.further * far)
+    session = standardise(signals.session(pool, question.lexemes, dense))
+    if any(window.firm for window in question.windows):
+        # A session outside the time asked for lends its turns nothing, whatever it was about.
+        session = np.where(session > 0, session * fit, session)
+    table.add("session", session, share * weights.session * session)
+    substance = pool.memories.substance
+    table.add("substance", substance, share * weights.substance * substance)
+    speaker = signals.speaker_named(pool, question.text)
+    table.add("speaker", speaker, share * weights.speaker * speaker)
+    asks = pool.memories.asking
+    table.add("asks", asks, share * weights.asks * asks)
+    answers = signals.answers(pool, over_max(lexical), over_max(dense))
+    table.add("answers", answers, share * weights.answers * answers)
+
+
+def _add_bridges(
+    table: _SignalTable,
+    pool: Pool,
+    weights: Weights,
+    first: NDArray[np.intp] | None,
+    coverage: NDArray[np.float32] | None,
+    importance: NDArray[np.float64] | None,
+) -> None:
+    linking = 1.0 - pool.memories.own_share
+    graph = signals.entity_graph(pool)
+    if not graph.incidence.size or not linking:
+        return
+    so_far = table.total
+    gain, due = signals.shared_entity_boost(graph, so_far)
+    names = dict(pair for memory in pool.memories for pair in memory.entities)
+    table.shared_names = {p: names[graph.ids[due[p]]] for p in np.flatnonzero(gain).tolist()}
+    table.add("shared name", gain, linking * weights.shared_name * gain)
+    strength = linking * graph.strength
+    if not strength:
+        return
+    flow = signals.personalised_pagerank(graph, so_far)
+    spread = standardise(np.log(over_max(flow) + FLOW_FLOOR))
+    table.add("pagerank", flow, strength * weights.pagerank * spread)
+    if first is None or coverage is None or importance is None:
+        return
+    best = np.argsort(-so_far[first], kind="stable")[: signals.SOURCES]
+    missing = importance * np.clip(1.0 - coverage[best].max(axis=0), 0.0, None)
+    residual = np.zeros(len(pool))
+    if missing.sum() > 0:
+        residual[first] = standardise(coverage @ (missing / missing.sum()))
+    table.add("residual", residual, strength * weights.residual * residual)
+
+
+def _add_events(table: _SignalTable, pool: Pool, question: Question) -> None:
+    """Raise the memory of the event that the question counts from: an answer needs its time."""
+    if not question.events:
+        return
+    told = np.array([float(memory.id in question.events) for memory in pool.memories])
+    rise = EVENT_RISE * (float(table.total.max()) - table.total)
+    table.add("event", told, told * rise)
+
+
+def _add_boosts(table: _SignalTable, pool: Pool, question: Question, fit: Scores) -> None:
+    recency = np.array(
+        [signals.recency_boost(m.mentioned_at, question.asked_at) for m in pool.memories]
+    )
+    table.add("recency boost", recency, np.log(recency))
+    proof = np.array([signals.proof_boost(_proof(m)) for m in pool.memories])
+    table.add("proof boost", proof, np.log(proof))
+    if question.windows:
+        temporal = np.array([signals.temporal_boost(f) for f in fit])
+        table.add("temporal boost", temporal, np.log(temporal))
+
+
+def _proof(memory: Candidate) -> int:
+    """Return the number of sources that prove a memory; 1 if saying it again proves nothing."""
+    return memory.proof_count if proves(memory.type, memory.speaker, memory.kind) else 1
+
+
+def _with_context_last(table: _SignalTable, pool: Pool) -> Ranking:
+    """Return the ranking with turns that state nothing behind all others, in their own order.
+
+    Nothing is more like a question than the same question, asked before: how like it they are says
+    nothing of what the bank knows.
+    """
+    context = pool.memories.context
+    if context.any() and not context.all():
+        drop = float(table.total[context].max()) - float(table.total[~context].min()) + CONTEXT_GAP
+        table.add(
+            "states nothing", context.astype(np.float64), np.where(context, -max(drop, 0.0), 0.0)
+        )
+    ranking = table.ranking()
+    return replace(ranking, relevance=_stating(pool, ranking.relevance))
+
+
+def _extrapolate(
+    head_scores: Scores, first: NDArray[np.intp], dense: Scores, lexical: Scores
+) -> Scores:
+    """Return late interaction of the whole pool, from that of the head.
+
+    For the rest it is predicted from the cheap scores, by least squares over the head.
+    """
+    cheap = np.column_stack([np.ones(len(dense)), dense, lexical])
+    coefficients, *_ = np.linalg.lstsq(cheap[first], head_scores, rcond=None)
+    extended = np.asarray(cheap @ coefficients, dtype=np.float64)
+    extended[first] = head_scores
+    return extended

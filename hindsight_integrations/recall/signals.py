@@ -1,0 +1,340 @@
+"""Ranking signals as pure functions over the arrays of a pool; results are aligned with it.
+
+Three groups: boosts, conversation signals (zero where no memory has a speaker), and signals of
+entities that memories share. `ranking` weighs and adds them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from hindsight_integrations.nlp.bm25 import bm25
+from hindsight_integrations.nlp.name_matching import sounds_same
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.recall.pool import OFFSETS, Pool
+from hindsight_integrations.recall.scaling import Scores, standardise
+
+# Boosts. Each multiplies the likelihood that a memory is wanted; totals are sums in the manner of
+# log-likelihoods, so `ranking` adds the logarithm of a boost.
+
+RECENCY = 0.10
+"""Largest relative effect of the recency boost [Hindsight 1.1]."""
+
+TEMPORAL = 0.10
+"""Largest relative effect of the temporal boost [Hindsight 1.1]."""
+
+PROOF = 0.05
+"""Largest relative effect of the proof boost [Hindsight 1.1]."""
+
+RECENCY_DAYS = 365
+"""Days after which a memory counts as old."""
+
+PROOF_FULL = 10
+"""Sources from which a memory counts as fully proven."""
+
+
+def recency_boost(mentioned_at: datetime, asked_at: datetime) -> float:
+    """Return 1.1 for what was said just now, falling in a straight line to 0.9 after a year."""
+    days = abs((asked_at - mentioned_at).total_seconds()) / 86_400
+    return 1.0 + RECENCY * (1.0 - 2.0 * min(1.0, days / RECENCY_DAYS))
+
+
+def temporal_boost(fit: float) -> float:
+    """Return 0.9 for a memory of another time than the one asked for, up to 1.1 for one inside it.
+
+    Args:
+        fit: result of `date_match`, 0 to 1.
+    """
+    return 1.0 + TEMPORAL * (2.0 * fit - 1.0)
+
+
+def proof_boost(proof_count: int) -> float:
+    """Return 1 for one source, up to 1.05 for ten and more."""
+    return 1.0 + PROOF * (min(proof_count, PROOF_FULL) - 1) / (PROOF_FULL - 1)
+
+
+# Conversation
+
+NEAR = {-1: (0.6, 0.8), 1: (0.4, 0.3)}
+"""Weights of BM25 (over its maximum) and cosine of the turn before and after: an answer follows
+what it answers more often than it precedes it. Fitted on the development set of the bench."""
+
+BEST_OF_SESSION = 3
+"""Turns whose mean cosine stands for their session."""
+
+_TOGETHER = frozenset({"and", "or", "und", "oder", "y", "o", "et", "ou"})
+_SOURCE = frozenset({"from", "by", "von"})
+_CAPITALISED = regex.compile(r"\b\p{Lu}\w+")
+
+
+def surroundings(pool: Pool, lexical: Scores, dense: Scores) -> tuple[Scores, Scores]:
+    """Return the likeness to the question of the turns one away, and of those two away."""
+    near, far = np.zeros(len(pool)), np.zeros(len(pool))
+    for column, offset in enumerate(OFFSETS):
+        neighbour = pool.around[:, column]
+        there = neighbour >= 0
+        if offset in NEAR:
+            by_terms, by_meaning = NEAR[offset]
+            near[there] += (
+                by_terms * lexical[neighbour[there]] + by_meaning * dense[neighbour[there]]
+            )
+        else:
+            far[there] += lexical[neighbour[there]] + dense[neighbour[there]]
+    speaking = pool.memories.speaking
+    return near * speaking, far * speaking
+
+
+def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
+    """Return the fit of each turn's whole session: its BM25 and best cosines, standardised."""
+    speaking, of = pool.memories.speaking, pool.memories.sessions
+    sessions = int(of.max()) + 1
+    if not speaking.any() or sessions < 2:
+        return np.zeros(len(pool))
+    best: list[list[float]] = [[] for _ in range(sessions)]
+    for number, cosine in zip(of.tolist(), dense.tolist(), strict=True):
+        best[number].append(cosine)
+    terms = pool.memories.terms.asked(lexemes).grouped(of, sessions)
+    mean_length = float(terms.lengths.mean())
+    by_terms = bm25(terms, pool.stats.frequency, pool.stats.documents, mean_length)
+    by_meaning = np.array(
+        [np.mean(sorted(values, reverse=True)[:BEST_OF_SESSION]) for values in best]
+    )
+    together = standardise(by_terms) + standardise(by_meaning)
+    return np.asarray(together[of] * speaking)
+
+
+def speaker_named(pool: Pool, question: str) -> Scores:
+    """Return 1 for what was said by the speaker whom the question asks about, else 0.
+
+    A speaker whom it does not name is taken to be meant by a name that sounds the same: "Muhammad"
+    for Muhhamed.
+    """
+    words = entity_norm(question).split()
+    speakers = sorted(set(filter(None, pool.memories.speakers)))
+    first_names = {speaker.split()[0] for speaker in speakers}
+    capitalised = {entity_norm(word) for word in _CAPITALISED.findall(question)} - first_names
+    named = []
+    for speaker in speakers:
+        name = speaker.split()[0]
+        sounding = [word for word in words if word in capitalised and sounds_same(word, name)]
+        meant = name if name in words else next(iter(sounding), None)
+        if meant is not None:
+            named.append((words.index(meant), speaker))
+    teller = _teller(words, sorted(named))
+    return np.array([float(speaker == teller) for speaker in pool.memories.speakers])
+
+
+def _teller(words: Sequence[str], named: Sequence[tuple[int, str]]) -> str | None:
+    """Return the speaker who will have told what is asked for, if it is one of those named.
+
+    `named` holds word index and speaker. Of two it is the one who acts: "What did Ana recommend to
+    Tom?", "What did Tom hear from Ana?"
+    """
+    match named:
+        case [(_, alone)]:
+            return alone
+        case [(first, acting), (second, other)] if first != second:
+            together = not _TOGETHER.isdisjoint(words[first + 1 : second][-2:])
+            if together or "both" in words:
+                return None
+            return other if words[second - 1] in _SOURCE else acting
+    return None
+
+
+_OF_THE_AGENT = regex.compile(
+    r"""
+    \b(?: (?:did|have|had|were) \s you            # what did you recommend, have you said
+    | you (?:['’](?:ve|d) | \s (?:have|had))? (?:\s (?:just|already|once|also|first|last|earlier))?
+        \s (?: \w+ (?<!e)ed                       # the hotel you mentioned, but: what you need
+        | said | told | gave | given | wrote | written | made | shown | found | chose | chosen )
+    | your \s (?:\w+\s)? (?:answer | repl(?:y|ie) | response | advice | recommendation | suggestion
+        | proposal | explanation | word)s?
+    | (?:the|my) \s (?:assistant|agent|bot|ai)
+    | hast \s du | haben \s (?-i:Sie) | (?:dein|(?-i:Ihr)) (?:e[mnrs]?)? \s (?:\w+\s)?
+        (?:antwort | rat | ratschl[aä]g | vorschl[aä]g | empfehlung) (?:en?)?
+    | as-tu | avez-vous | tu \s m['’]as | vous \s m['’]avez
+    | (?:ta|ton|tes|votre|vos) \s (?:\w+\s)? (?:réponse|suggestion|recommandation|conseil)s?
+    | dijiste | recomendaste | sugeriste | diste | aconsejaste | explicaste | me \s has
+    | tus? \s (?:\w+\s)? (?:(?:respuesta|consejo|sugerencia)s? | recomendaci(?:ón|ones))
+    )\b""",
+    regex.VERBOSE | regex.IGNORECASE,
+)
+"""Words of a question about what the agent said itself: in English, German, French, Spanish."""
+
+
+def asks_the_agent(question: str) -> bool:
+    """Return True if the question asks what the agent itself said or did."""
+    return _OF_THE_AGENT.search(question) is not None
+
+
+_OF_ANY_MATTER = regex.compile(
+    r"""\b(?: remember | recall | memor(?:y|ies) | happen(?:s|ed|ing)? | so \s far | until \s now
+        | every(?:thing|one|body) | anything | (?:is|'s) \s new | about \s (?:me|us|myself)
+        | (?:we|i) \s (?:last \s)?
+          (?:discuss|talk|decid|agree|plan|mention|said|tell|told)\w* )\b""",
+    regex.VERBOSE | regex.IGNORECASE,
+)
+"""Words of a question that asks the memory for whatever it holds: no memory need be like it."""
+
+
+def asks_for_any_matter(question: str) -> bool:
+    """Return True if the question asks what is known at all, as in "What do you know about me?"."""
+    return _OF_ANY_MATTER.search(question) is not None
+
+
+def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
+    """Return, for a turn after somebody else's question, how much that has in common with ours.
+
+    It is the square of the mean of both measures, 0 to 1, so that only close questions count.
+    """
+    before = pool.around[:, OFFSETS.index(-1)]
+    speakers, asked = pool.memories.speakers, pool.memories.asking
+    replies = np.array(
+        [
+            p >= 0 and bool(asked[p]) and speakers[p] != s
+            for p, s in zip(before, speakers, strict=True)
+        ]
+    )
+    likeness = np.clip((lexical + dense) / 2, 0.0, 1.0)
+    scores = np.zeros(len(pool))
+    scores[replies] = likeness[before[replies]] ** 2
+    return scores
+
+
+# Shared entities
+
+COMMON_SHARE = 0.15
+"""Share of the pool above which an entity connects nothing, unless it is on few memories."""
+
+FEW = 10
+"""Memories of the pool up to which an entity always connects."""
+
+SOURCES = 3
+"""Best hits from which rank flows, and to which others are drawn."""
+
+DAMPING = 0.5
+"""Share of rank that flows on in each iteration of the personalised PageRank."""
+
+ITERATIONS = 4
+"""Iterations of the personalised PageRank: rank stays within two memories of its sources."""
+
+PULL = 0.7
+"""Share of the way to a hit that a memory is drawn which alone shares a name with it."""
+
+SPARSE, DENSE = 0.7, 1.5
+"""Linking entities a memory below which the signals are off, and from which they are fully on."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityGraph:
+    """Incidence of linking entities and memories of the pool.
+
+    Attributes:
+        incidence: 1 where a memory mentions an entity; shape (memories, entities).
+        frequency: number of memories of the pool that mention each entity.
+        ids: of the entities.
+    """
+
+    incidence: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+    ids: tuple[str, ...] = ()
+
+    @property
+    def strength(self) -> float:
+        """Degree to which entities link the pool at all, 0 to 1."""
+        if not len(self.incidence):
+            return 0.0
+        linking = float(self.incidence.sum()) / len(self.incidence)
+        return float(np.clip((linking - SPARSE) / (DENSE - SPARSE), 0.0, 1.0))
+
+    @property
+    def rarity(self) -> NDArray[np.float64]:
+        """Inverse document frequency of each entity within the pool."""
+        return np.log(len(self.incidence) / self.frequency) + 0.1
+
+
+def entity_graph(pool: Pool) -> EntityGraph:
+    """Return the entities that link at least two memories of the pool, and are not on too many.
+
+    The question's own entities are left out: they led to the hits already, and counting them again
+    only strengthens what is known. Speakers are left out too, since they connect everything.
+    """
+    speakers = {entity_norm(name) for name in {m.speaker for m in pool.memories} if name}
+    mentioned = [
+        {
+            entity_id
+            for entity_id, name in memory.entities
+            if entity_id not in pool.named and entity_norm(name) not in speakers
+        }
+        for memory in pool.memories
+    ]
+    counts = Counter(entity_id for ids in mentioned for entity_id in ids)
+    most = max(FEW, COMMON_SHARE * len(pool))
+    linking = {e: n for n, e in enumerate(sorted(e for e, c in counts.items() if 2 <= c <= most))}
+    incidence = np.zeros((len(pool), len(linking)))
+    for row, ids in enumerate(mentioned):
+        for entity_id in ids:
+            if entity_id in linking:
+                incidence[row, linking[entity_id]] = 1.0
+    return EntityGraph(incidence, incidence.sum(axis=0), tuple(linking))
+
+
+def personalised_pagerank(graph: EntityGraph, scores: Scores) -> Scores:
+    """Return the rank that flows from the best hits over shared entities.
+
+    r = (1 - d) s + d M r, repeated `ITERATIONS` times with d = `DAMPING`.
+
+    The personalised PageRank of Haveliwala, "Topic-sensitive PageRank", WWW 2002. An edge
+    weighs idf / sqrt(frequency), so that a name on many memories carries little.
+    """
+    if not graph.incidence.size:
+        return np.zeros(len(scores))
+    weights = graph.incidence * (graph.rarity / np.sqrt(graph.frequency))
+    leaving = _rows_to_one(weights)
+    arriving = _rows_to_one(weights.T)
+    source = np.zeros(len(scores))
+    best = np.argsort(-scores, kind="stable")[:SOURCES]
+    source[best] = 1.0 / np.arange(1, len(best) + 1)
+    source /= source.sum()
+    rank = source
+    for _ in range(ITERATIONS):
+        rank = (1 - DAMPING) * source + DAMPING * ((rank @ leaving) @ arriving)
+    return np.asarray(rank)
+
+
+def shared_entity_boost(graph: EntityGraph, scores: Scores) -> tuple[Scores, NDArray[np.intp]]:
+    """Return the gain in score of a memory by a rare name that it shares with one of the best hits.
+
+    It is drawn `PULL` of the way up to that hit, times 2 / the number of memories that mention the
+    name: one on just two memories ties them together, one on twenty hardly does. So the way from
+    "Alice works on Heron" to "Ruth runs Heron" is found even in small talk, where few memories
+    share any name, and a memory never passes the hit it is drawn to.
+
+    Returns:
+        The gains, and the column of the entity to which each is due.
+    """
+    gain = np.zeros(len(scores))
+    due = np.zeros(len(scores), dtype=np.intp)
+    if not graph.incidence.size:
+        return gain, due
+    best = np.argsort(-scores, kind="stable")[:SOURCES]
+    for rank, hit in enumerate(best, start=1):
+        ties = graph.incidence * graph.incidence[hit] * (2 / graph.frequency)
+        towards = PULL * ties.max(axis=1) * np.clip(scores[hit] - scores, 0.0, None)
+        towards[best[:rank]] = 0.0
+        due = np.where(towards > gain, ties.argmax(axis=1), due)
+        gain = np.maximum(gain, towards)
+    return gain, due
+
+
+def _rows_to_one(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    sums = matrix.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float64] = np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0)
+    return shares

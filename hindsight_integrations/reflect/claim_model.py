@@ -1,0 +1,143 @@
+"""Claims of a sentence: values that a subject holds, and turns that end or replace them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table, word_sets
+
+_TABLE = table("changes")
+_TIME_WORDS = word_sets("changes")["time_words"]
+_GROUPS = tuple(
+    (f"{name} {kind}", frozenset(word.replace("_", " ") for word in words.split()))
+    for name in ("states", "alternatives")
+    for kind, words in _TABLE[name].items()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Phrase that a verb gives its subject.
+
+    Attributes:
+        text: as in the sentence, without an article or possessive.
+        terms: its lexemes.
+        kind: "name", "date", "time", "number", "role", "frequency" or "thing".
+    """
+
+    text: str
+    terms: frozenset[str]
+    kind: str
+
+    @property
+    def proper(self) -> frozenset[str]:
+        """Lexemes of a name without the words in lower case before it; of other things none."""
+        first, _, rest = self.text.partition(" ")
+        is_described = self.kind == "name" and first.islower() and rest[:1].isupper()
+        return frozenset(lexemes(rest)) if is_described else frozenset()
+
+    def same_kind(self, other: Value) -> bool:
+        """Return True if one may take the place of the other."""
+        here, there = groups_of(self.text), groups_of(other.text)
+        if here or there:
+            return bool(here & there)
+        return self.kind == other.kind != "thing"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A state, possession or activity that a sentence gives its subject.
+
+    Attributes:
+        subject: key of whom or what it is said of.
+        verb: base form, or the family of verbs it is of.
+        values: by the preposition before each, or "obj".
+        lasting: in the present tense, and not denied.
+        passive: the subject undergoes it.
+    """
+
+    subject: str
+    verb: str
+    values: Mapping[str, Value]
+    lasting: bool = True
+    passive: bool = False
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """Lexemes of all values but times."""
+        return timeless(self.values.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A change told by a sentence: something ended, or began in place of something else.
+
+    Attributes:
+        subject: key of whom or what it is said of.
+        verb: the verb that says what ended or begins, or its family; None if any may.
+        before: the value that ends, if it is named.
+        after: the value that begins, if one does.
+        slot: preposition of the value; None if any.
+        about: key of the thing whose value changes, if it is not the subject.
+        terms: lexemes that an earlier sentence must have too.
+        relocates: somebody moves house.
+        bond: family of verbs of which the earlier statement has to be; None if any may.
+    """
+
+    subject: str
+    verb: str | None = None
+    before: Value | None = None
+    after: Value | None = None
+    slot: str | None = None
+    about: str | None = None
+    terms: frozenset[str] = frozenset()
+    relocates: bool = False
+    bond: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Everything that a sentence claims.
+
+    Attributes:
+        holdings: what it says is so.
+        turns: what it says has changed.
+        is_clause: it has a verb with a subject, and asserts something.
+        is_plain: it is a clause, and neither denies anything, nor says that anything changes, nor
+            what might be: it may be proof of its topics.
+        ended: what it says has ended, also if it is unclear for how long.
+    """
+
+    holdings: tuple[Holding, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    is_clause: bool = False
+    is_plain: bool = False
+    ended: tuple[Value, ...] = ()
+
+
+def groups_of(text: str) -> frozenset[str]:
+    """Return the names of the groups of alternatives that a thing is in."""
+    name = text.casefold().replace("’", "'")
+    return frozenset(group for group, members in _GROUPS if name in members)
+
+
+def members(group: str) -> frozenset[str]:
+    """Return the members of a group of alternatives."""
+    return dict(_GROUPS)[group]
+
+
+def timeless(values: Iterable[Value]) -> frozenset[str]:
+    """Return the lexemes of the values that are no times."""
+    terms: set[str] = set()
+    for value in values:
+        if not is_time(value):
+            terms |= value.terms
+    return frozenset(terms)
+
+
+def is_time(value: Value) -> bool:
+    """Return True for a date, a time of day, or a span: "the morning"."""
+    last = value.text.split()[-1].casefold()
+    return value.kind in ("date", "time", "frequency") or last in _TIME_WORDS

@@ -1,0 +1,686 @@
+"""Read from the grammar of a sentence what it says is so, and what it says has changed.
+
+A holding gives a subject one value ("Alice lives in Berlin"). A turn says that such a value ended
+or was replaced ("Alice moved to Paris", "no longer uses React"). A question, a wish, a plan, a
+condition, a report of what somebody else says, and what holds for a while only make no turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.syntax import Word, parse
+from hindsight_integrations.reflect.claim_model import (
+    Claims,
+    Holding,
+    Turn,
+    Value,
+    groups_of,
+    is_time,
+    timeless,
+)
+from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value
+
+_TABLE = table("changes")
+
+_WORDS = word_sets("changes")
+_FAMILY = {verb: name for name, verbs in _TABLE["families"].items() for verb in verbs.split()}
+_SINGLE = frozenset(_TABLE["single"]["verbs"].split())
+_SLOTS = frozenset(_TABLE["single"]["slots"].split())
+_ATTITUDES = frozenset(_TABLE["attitudes"]["verbs"].split())
+_CHOOSING = frozenset(_TABLE["attitudes"]["choosing"].split())
+_POSTS = frozenset(lexemes(_TABLE["posts"]))
+
+_LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
+"""Mark of a list or key of a ticket before a sentence."""
+_ENTRY = re.compile(r"^([A-Z][\w ]{1,40}):\s+(\S.*?)[.\s]*$")
+"""A line of a form: "Deadline: 5 May"."""
+_COMPARED = re.compile(r"\b(?:any ?more|(?:no|any) longer) than\b")
+"""No end, but a comparison: "does not eat bread any more than Ann does"."""
+_PARTS = re.compile(r";\s+")
+_CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
+_NOT_PLAIN = (
+    _WORDS["moving"]
+    | _WORDS["grading"]
+    | _WORDS["dropping"]
+    | _WORDS["replacing"]
+    | _WORDS["stopping"]
+    | _WORDS["rescheduling"]
+    | _WORDS["unreal"]
+)
+_CLAUSES = frozenset({"ROOT", "conj"})
+_PARTING = _WORDS["turning"] | _WORDS["parting"] | _WORDS["selling"] | _WORDS["resigning"]
+_LASTING = frozenset({"residence", "employment", "study"})
+_THIRD = frozenset({"he", "she", "it", "they"})
+
+
+def bare_sentence(text: str) -> str:
+    """Return a sentence without the mark of a list or the key of a ticket before it."""
+    return _LABEL.sub("", text, count=1)
+
+
+def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Claims:
+    """Return what a sentence claims.
+
+    Args:
+        text: one sentence.
+        names: entities of its memory by normalised name, each with the name of whom it means.
+        speaker: who says it, which is whom "I" means.
+    """
+    bare = bare_sentence(text)
+    entry = _ENTRY.match(bare)
+    if entry is not None:
+        subject, value = entry[1].casefold(), plain_value(entry[2])
+        return Claims((Holding(subject, "be", {"obj": value}),))
+    parts = _PARTS.split(_CHAT.sub("", bare))
+    read = [_Reader(parse(part), names, speaker) for part in parts]
+    sure = all(reader.is_sure for reader in read)
+    claims = [reader.claims(sure=sure) for reader in read]
+    return claims[0] if len(claims) == 1 else _joined(claims)
+
+
+def _joined(claims: Sequence[Claims]) -> Claims:
+    """Return what the parts of a sentence claim together, each of which has a clause or none."""
+    clauses = [one for one in claims if one.is_clause]
+    return Claims(
+        tuple(holding for one in claims for holding in one.holdings),
+        tuple(turn for one in claims for turn in one.turns),
+        bool(clauses),
+        bool(clauses) and all(one.is_plain for one in clauses),
+        tuple(value for one in claims for value in one.ended),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """An end that the next clause may complete: "X is no longer Y, it is Z".
+
+    Attributes:
+        turn: its turn.
+        slot: of the value that ends.
+        told: the turn is told without the next clause too.
+    """
+
+    turn: Turn
+    slot: str
+    told: bool
+
+
+@dataclass(slots=True)
+class _Reader(Phrases):
+    """Reads one parsed sentence."""
+
+    holdings: list[Holding] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    pending: _Ended | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """True for a sentence that is no question, has no word of doubt, and tells no story."""
+        is_question = self.sentence.text.rstrip("\"'”’)» ").endswith("?")
+        return not is_question and not self._is_hedged() and not self._is_made_up()
+
+    def _is_made_up(self) -> bool:
+        words = self.sentence.words
+        return any(
+            word.lemma in _WORDS["stories"] and words[word.head].lower == "in" for word in words
+        )
+
+    @property
+    def _is_conditional(self) -> bool:
+        """True for a sentence that says when it is so: "no longer takes the bus if it snows"."""
+        return any(word.lower in _WORDS["conditions"] for word in self.sentence.words)
+
+    def claims(self, *, sure: bool) -> Claims:
+        verbs = [word for word in self.sentence.words if self._asserts(word)]
+        for verb in verbs if sure else ():
+            self._read(verb)
+            self._end(verb)
+        adds, passing = self._adds(), self._is_temporary()
+        turns = () if adds or passing else tuple(self.turns)
+        begun = (holding for turn in turns if (holding := _begun(turn)))
+        holdings = () if passing else (*self.holdings, *begun)
+        ended = tuple(turn.before for turn in self.turns if turn.before is not None)
+        with_subject = any(self._subject_word(verb) for verb in verbs)
+        is_clause = sure and with_subject
+        return Claims(holdings, turns, is_clause, is_clause and self._is_plain(), ended)
+
+    def _adds(self) -> bool:
+        """Return True for "also" and the like; not in a phrase that accompanies the clause."""
+        words = self.sentence.words
+        if {"as", "well"} <= {word.lower for word in words}:
+            return True
+        return any(
+            word.lower in _WORDS["additive"] and not self._accompanies(word) for word in words
+        )
+
+    def _accompanies(self, word: Word) -> bool:
+        """Return True for the words of ", still living out of boxes"."""
+        verb = self.sentence.head(word)
+        before = self.sentence.words[word.index - 1] if word.index else word
+        return verb.dep == "advcl" and verb.tag == "VBG" and before.text == ","
+
+    def _is_hedged(self) -> bool:
+        """Return True for a word of doubt; "almost every day" only limits the day."""
+        words = self.sentence.words
+        return any(
+            word.lower in _WORDS["hedges"]
+            and not (word.lower in _WORDS["degrees"] and after.lower in _WORDS["quantifiers"])
+            for word, after in zip(words, [*words[1:], *words[-1:]], strict=True)
+        )
+
+    def _is_plain(self) -> bool:
+        words = self.sentence.words
+        return not self.turns and not any(
+            word.dep == "neg"
+            or word.lower in _WORDS["unreal"]
+            or (word.lemma in _NOT_PLAIN and word.tag.startswith("VB"))
+            for word in words
+        )
+
+    def _asserts(self, word: Word) -> bool:
+        """Return True for a finite verb of the main clause, or one joined to it."""
+        clausal = word.dep in _CLAUSES or self._is_juxtaposed(word)
+        if not word.tag.startswith("VB") or not clausal or not _is_word(word.text):
+            return False
+        at = word
+        while at.dep == "conj":
+            at = self.sentence.head(at)
+        if at.dep != "ROOT" and not self._is_juxtaposed(at):
+            return False
+        if word.tag == "VB" and not self.sentence.children(word, *SUBJECTS):
+            return word.dep == "conj"  # else a command
+        return word.tag != "VBG" or bool(self.sentence.children(word, "aux"))
+
+    def _is_juxtaposed(self, verb: Word) -> bool:
+        """Return True for the first of two main clauses that a comma parts.
+
+        A parser makes it the complement of the second: "X is no longer Y, it is Z". It is none if
+        the second says that somebody says or thinks it.
+        """
+        second = self.sentence.head(verb)
+        if verb.dep != "ccomp" or second.dep != "ROOT" or verb.index > second.index:
+            return False
+        subject = self.sentence.child(second, *SUBJECTS)
+        if subject is None or second.lemma in _ATTITUDES | _WORDS["reporting"]:
+            return False
+        own = self.sentence.children(verb, *SUBJECTS) and not self.sentence.children(verb, "mark")
+        between = self.sentence.words[verb.index : subject.index]
+        return bool(own) and any(word.text in (",", "-", "–", "—") for word in between)
+
+    def _is_temporary(self) -> bool:
+        for word in self.sentence.words:
+            if word.lower in _WORDS["temporary"]:
+                return True
+            if word.lower == "these" and self.sentence.head(word).lower == "days":
+                continue  # nowadays
+            if word.lower in ("this", "these", "tonight", "tomorrow", "next") and (
+                (word.lower[0] == "t" and word.lower[1:] in ("onight", "omorrow"))
+                or self.sentence.head(word).lemma in _WORDS["time_words"]
+            ):
+                return True
+            if word.lower in _WORDS["spans"] and any(
+                below.lemma in _WORDS["time_words"] or below.lower in _WORDS["time_words"]
+                for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
+            ):
+                return True
+        return False
+
+    # Clauses
+
+    def _end(self, verb: Word) -> None:
+        """Complete the end that the clause before told, if this one says what came instead."""
+        pending, self.pending = self.pending, None
+        if pending is None:
+            self.pending = self._opened(verb)
+            return
+        subject = self.sentence.child(verb, *SUBJECTS)
+        goes_on = subject is None or subject.lower in _THIRD
+        goes_on = goes_on or self.subject_key(subject) == pending.turn.subject
+        values = self._values(verb)
+        after = values.get(pending.slot)
+        name = _family(verb.lemma, self._verb(verb))
+        is_so = verb.tag in ("VBZ", "VBP") and not self.sentence.children(verb, "neg", "aux")
+        if not (goes_on and is_so and after is not None and name == pending.turn.verb):
+            return
+        before = pending.turn.before
+        if before and before.terms != after.terms and before.kind == after.kind:
+            if pending.told:
+                self.turns.remove(pending.turn)
+            self.turns.append(replace(pending.turn, after=after))
+
+    def _opened(self, verb: Word) -> _Ended | None:
+        """Return the end that a clause tells, with "no longer" or "used to"."""
+        did = self.sentence.child(verb, "xcomp")
+        used = verb.lemma == "use" and verb.tag == "VBD" and did is not None and did.tag == "VB"
+        if used and did is not None and not self.sentence.children(verb, "neg"):
+            key = self.subject_key(self._subject_word(verb))
+            values = self._values(did)
+            slot = next((s for s in sorted(values, key=_obj_first) if not is_time(values[s])), None)
+            if key is None or slot is None:
+                return None
+            before = values[slot]
+            turn = Turn(key, _family(did.lemma, self._verb(did)), before, terms=before.terms)
+            return _Ended(turn, slot, told=False)
+        turn_told = next((t for t in self.turns if t.before and not t.after and t.verb), None)
+        if turn_told is None or not self._ended(verb):
+            return None
+        slots = (s for s, v in self._values(verb).items() if v == turn_told.before)
+        slot = next(slots, None)
+        return None if slot is None else _Ended(turn_told, slot, told=True)
+
+    def _read(self, verb: Word) -> None:
+        subject = self._subject_word(verb)
+        if subject is None and verb.dep == "ROOT" and verb.tag == "VB":
+            return  # a command
+        key = self.subject_key(subject)
+        phase = self.sentence.child(verb, "xcomp", "advcl")
+        if verb.lemma in _WORDS["phases"] and phase is not None and phase.tag == "VBG":
+            verb = phase
+        if key is None and not self._is_passive(verb) and not self.sentence.child(verb, "dobj"):
+            return
+        self._read_clause(verb, key or "", subject)
+
+    def _is_passive(self, verb: Word) -> bool:
+        return bool(self.sentence.children(verb, "auxpass"))
+
+    def _read_clause(self, verb: Word, key: str, subject: Word | None) -> None:
+        helpers = self.sentence.children(verb, "aux", "auxpass")
+        modal = any(word.tag == "MD" for word in helpers)
+        negative = bool(self.sentence.children(verb, "neg"))
+        wants = self.sentence.child(verb, "xcomp")
+        progressive = verb.tag == "VBG" and verb.dep in _CLAUSES
+        ended = self._ended(verb)
+        if ended and not modal and not self._is_conditional:
+            self._add_ended(verb, key)
+        elif not negative and not modal:
+            if not progressive:
+                self._add_turns(verb, key, subject)
+            if wants is None or verb.lemma == "be":
+                self._add_current(verb, key)
+            if verb.tag in ("VBZ", "VBP"):
+                self._add_instead(verb, key)
+        lasting = (
+            not negative
+            and not modal
+            and (verb.tag in ("VBZ", "VBP") or progressive or self._is_present(helpers))
+        )
+        if not negative and not ended:
+            values = self._values(verb)
+            passive = self._is_passive(verb)
+            name = _family(verb.lemma, self._verb(verb))
+            self.holdings.append(Holding(key, name, values, lasting, passive))
+
+    def _is_present(self, helpers: list[Word]) -> bool:
+        return any(word.tag in ("VBZ", "VBP") for word in helpers)
+
+    def _words_of(self, verb: Word) -> list[Word]:
+        return [*self.sentence.children(verb), *(
+            below
+            for child in self.sentence.children(verb)
+            for below in self.sentence.children(child)
+            if child.dep in ("neg", "advmod", "acomp", "attr", "npadvmod")
+        )]  # fmt: skip
+
+    def _ended(self, verb: Word) -> bool:
+        """Return True for "no longer", "not ... any more" and "not ... anymore"."""
+        words = [word.lower for word in self._words_of(verb)]
+        text = self.sentence.text.casefold()
+        denied = bool(self.sentence.children(verb, "neg"))
+        if _COMPARED.search(text):
+            return False
+        no = "no" in words or "no longer" in text
+        return ("longer" in words and (no or denied)) or (
+            denied and ("anymore" in words or "any more" in text or "any longer" in text)
+        )
+
+    def _add_ended(self, verb: Word, key: str) -> None:
+        phase = self.sentence.child(verb, "xcomp")
+        verb = phase if phase is not None and verb.lemma in ("want",) else verb
+        holding = Holding(key, _family(verb.lemma, self._verb(verb)), self._values(verb))
+        values = {s: v for s, v in holding.values.items() if s != "since"}
+        named = [s for s in sorted(values, key=_obj_first) if not is_time(values[s])]
+        if (values and not named) or self._is_limited(verb):
+            return  # "no longer runs in the morning" may run at another time
+        before = values[named[0]] if named else None
+        terms = frozenset[str]().union(*(value.terms for value in values.values()))
+        after = self._opposed(verb) if before is not None else None
+        self.turns.append(Turn(key, holding.verb, before, after, terms=_or_verb(terms, verb)))
+
+    def _opposed(self, verb: Word) -> Value | None:
+        """Return the Y of "no longer drinks X but Y"."""
+        things = self.sentence.children(verb, "dobj", "attr", "acomp")
+        things += [
+            at
+            for prep in self.sentence.children(verb, "prep")
+            for at in (prep, *self.sentence.children(prep, "pobj"))
+        ]
+        for thing in things:
+            if any(word.lower == "but" for word in self.sentence.children(thing, "cc")):
+                for other in self.sentence.children(thing, "conj"):
+                    inside = self.sentence.child(other, "pobj") if other.tag == "IN" else other
+                    if inside is not None and inside.tag[:2] == thing.tag[:2] != "IN":
+                        return self._value(inside)
+                    if inside is not None and other.tag == thing.tag == "IN":
+                        return self._value(inside) if other.lower == thing.lower else None
+        return None
+
+    def _is_limited(self, verb: Word) -> bool:
+        """Return True for an adverb of manner after a verb: "no longer runs the shop alone"."""
+        return any(
+            word.index > head.index and word.lower not in _WORDS["at_last"] | _WORDS["any_more"]
+            for head in (verb, *self.sentence.children(verb, "dobj"))
+            for word in self.sentence.children(head, "advmod")
+        )
+
+    def _add_current(self, verb: Word, key: str) -> None:
+        """Add the turn that "now" makes: "is now in Bremen"."""
+        if not any(word.lower == "now" for word in self.sentence.children(verb, "advmod")):
+            lowered = self.sentence.text.casefold().rstrip(". !")
+            if not lowered.endswith(" now") or verb.dep != "ROOT":
+                return
+        values = self._values(verb)
+        name = _family(verb.lemma, self._verb(verb))
+        passive = self._is_passive(verb)
+        single = passive or name in _SINGLE or name in ("residence", "employment", "study")
+        for slot, value in values.items():
+            if single and slot in _SLOTS:
+                others = _other_terms(values, slot)
+                self.turns.append(Turn(key, name, after=value, slot=slot, terms=others))
+
+    def _add_instead(self, verb: Word, key: str) -> None:
+        """Add the turn of "now uses Y instead of X"."""
+        words = self.sentence.words
+        after = self._values(verb).get("obj")
+        if after is None or not any(word.lower == "now" for word in words):
+            return
+        for instead, of in pairwise(words):
+            if (instead.lower, of.lower) == ("instead", "of"):
+                host = self.sentence.head(of)
+                host = self.sentence.head(host) if host.lower == "instead" else host
+                ended = self.sentence.child(of, "pobj")
+                before = self._value(ended) if ended is not None else None
+                if before is not None and verb in (host, self.sentence.head(host)):
+                    name = _family(verb.lemma, self._verb(verb))
+                    self.turns.append(Turn(key, name, before, after, terms=before.terms))
+
+    def _add_turns(self, verb: Word, key: str, subject: Word | None) -> None:
+        name, values = self._verb(verb), self._values(verb)
+        passive = self._is_passive(verb)
+        moved = self.sentence.child(verb, "dobj", "nsubjpass")
+        about = self.phrase_key(moved) if moved is not None else None
+        owned = _WORDS["replacing"] | _WORDS["selling"] | _WORDS["dropping"]
+        if moved is not None and about is None and name not in owned:
+            return
+        graded = name in _WORDS["grading"] and "from" in values
+        if graded or name in _WORDS["moving"] | _WORDS["rescheduling"] | _WORDS["renaming"]:
+            self._add_move(verb, key, about, values)
+        elif name in _PARTING:
+            self._add_parted(verb, name, key, values)
+        elif name in _WORDS["replacing"]:
+            self._add_replaced(key, values, self._value(moved) if moved and passive else None)
+        elif name in _WORDS["becoming"] and (passive or name == "become"):
+            self._add_role(key, values)
+        elif passive and _is_wed(verb, self.sentence.children(verb, "auxpass")):
+            self.turns.append(Turn(key, "be", after=plain_value(verb.lower), slot="obj"))
+        elif (stopped := self._activity(verb, name)) is not None:
+            holding = Holding(
+                key, _family(stopped.lemma, self._verb(stopped)), self._values(stopped)
+            )
+            if (thing := self._thing_of(verb, stopped)) is not None:
+                holding = replace(holding, values={"obj": thing})
+            before = next((holding.values[s] for s in sorted(holding.values, key=_obj_first)), None)
+            terms = _or_verb(holding.terms, stopped)
+            self.turns.append(Turn(key, holding.verb, before or self._value(stopped), terms=terms))
+        elif name in _WORDS["dropping"] and not passive:
+            self._add_dropped(verb, name, key, values)
+
+    def _activity(self, verb: Word, name: str) -> Word | None:
+        """Return the verb of an activity that stops: "smoking" of "gave up smoking"."""
+        if name not in _WORDS["stopping"]:
+            return None
+        thing = self.sentence.child(verb, "dobj")
+        inside = self.sentence.children(thing, "compound", "amod") if thing is not None else []
+        if inside and inside[0].tag == "VBG" and inside[0].index <= verb.index + 2:
+            return inside[0]  # a model's misreading of "stopped smoking cigars"
+        return next(
+            (
+                word
+                for word in self.sentence.children(verb, "xcomp", "dobj", "pcomp")
+                if word.lower.endswith("ing")
+                and word.tag in ("VBG", "NN")
+                and (self._values(word) or self._ends_phrase(word))
+            ),
+            None,
+        )
+
+    def _thing_of(self, verb: Word, activity: Word) -> Value | None:
+        """Return the object of an activity that a model reads as part of its object."""
+        thing = self.sentence.child(verb, "dobj")
+        if thing is None or self.sentence.head(activity) != thing:
+            return None
+        start = self.sentence.words[activity.index + 1].start
+        return plain_value(self.sentence.text[start : thing.start + len(thing.text)])
+
+    def _ends_phrase(self, word: Word) -> bool:
+        """Return True if nothing that may be its object follows a word."""
+        rest = self.sentence.words[word.index + 1 :]
+        return not rest or rest[0].tag in ("IN", "RB", "CC", ".", ",", "RP")
+
+    def _add_move(
+        self, verb: Word, key: str, about: str | None, values: Mapping[str, Value]
+    ) -> None:
+        after, before = values.get("to"), values.get("from")
+        if after is None or (after.kind == "thing" and not _is_alike(before, after)):
+            return
+        if about is None and verb.tag in ("VBZ", "VBP", "VBG") and after.kind == "name":
+            return  # "moves to Paris in June" is a plan
+        others = frozenset().union(
+            *(value.terms for slot, value in values.items() if slot in ("for", "at", "on")
+              and value.kind not in ("date", "time"))
+        )  # fmt: skip
+        relocates = about is None and verb.lemma in _WORDS["relocating"] and after.kind == "name"
+        if verb.lemma == "move" and relocates and before is None and self._is_organisation(after):
+            return
+        self.turns.append(
+            Turn(key, None, before, after, about=about, terms=others, relocates=relocates)
+        )
+
+    def _is_organisation(self, value: Value) -> bool:
+        last = value.text.split()[-1]
+        return any(word.text == last and word.label == "ORG" for word in self.sentence.words)
+
+    def _add_parted(self, verb: Word, name: str, key: str, values: Mapping[str, Value]) -> None:
+        """Add the turn of "broke up with X", "retired from X", "sold his X", "went from X to Y"."""
+        thing = self.sentence.child(verb, "dobj")
+        before, after = values.get("with") or values.get("from"), values.get("to")
+        role = values.get("as")
+        if name in _WORDS["resigning"]:
+            if role is not None and role.kind == "role":
+                self.turns.append(Turn(key, "be", role, terms=role.terms))
+                return
+            if name not in _WORDS["parting"]:
+                return
+        if name in _WORDS["turning"]:
+            if before and after and groups_of(before.text) & groups_of(after.text):
+                self.turns.append(Turn(key, None, before, after))
+        elif name in _WORDS["selling"]:
+            owner = self.sentence.child(thing, "poss") if thing is not None else None
+            if owner is not None and owner.tag == "PRP$" and "obj" in values:
+                self.turns.append(Turn(key, name, values["obj"]))
+        elif before is not None and before.kind == "name" and thing is None:
+            self.turns.append(Turn(key, name, before))
+
+    def _add_replaced(self, key: str, values: Mapping[str, Value], undergone: Value | None) -> None:
+        before = undergone or values.get("obj")
+        after = values.get("by") if undergone else None
+        after = after or values.get("with") or values.get("for")
+        if before is not None and after is not None:
+            by = "we|" if undergone else key
+            self.turns.append(Turn(by, None, before, after, about="*"))
+
+    def _add_role(self, key: str, values: Mapping[str, Value]) -> None:
+        """Add the turn of "became a manager", and of "became vegan", "became a married man"."""
+        roles = (value for value in values.values() if value.kind == "role")
+        role = next(roles, None) or _state(values.get("obj"))
+        if role is not None:
+            self.turns.append(Turn(key, "be", after=role, slot="obj"))
+
+    def _add_dropped(self, verb: Word, name: str, key: str, values: Mapping[str, Value]) -> None:
+        before = values.get("obj") or (values.get("of") if name == "get_rid" else None)
+        before = before or (values.get("with") if name == "do_away" else None)
+        if before is not None and before.terms <= _POSTS and name in ("quit", "cancel"):
+            before = next((values[s] for s in ("at", "with", "to") if s in values), before)
+            name = name if name == "quit" else "unsubscribe"
+        if before is None or before.kind in ("date", "time"):
+            return
+        after = values.get("for")
+        favour = self.sentence.text.casefold()
+        if after is None and ("in favour of" in favour or "in favor of" in favour):
+            after = values.get("of") or self._favoured()
+        if after is not None and (after.kind == "thing" and not after.same_kind(before)):
+            after = None
+        if after is None and (bound := self._bound_since(verb, before)) is not None:
+            self.turns.append(Turn(key, name, before, bound[0], bond=bound[1]))
+            return
+        after = after or self._since(verb, before)
+        if name == "leave" and "at" in values and after is not None:
+            return  # "left Leeds at noon for Everton" is a journey
+        if name in _WORDS["leaving"] and after is None and self._is_passing(verb, values):
+            return
+        self.turns.append(Turn(key, name, before, after))
+
+    def _since(self, verb: Word, before: Value) -> Value | None:
+        """Return the Y of "left X and joined Y", "left X and now plays for Y"."""
+        after = None
+        for second in self.sentence.children(verb, "conj"):
+            now = any(word.lower == "now" for word in self.sentence.children(second, "advmod"))
+            if second.lemma in _WORDS["joining"]:
+                after = after or self._joined(second)
+            elif after is None and now:
+                values = self._values(second).values()
+                alike = (v for v in values if v.kind == "name" and v.same_kind(before))
+                after = next(alike, None)
+        return after
+
+    def _bound_since(self, verb: Word, before: Value) -> tuple[Value, str] | None:
+        """Return the Y of "left X and works at Y", and the bond."""
+        for second in self.sentence.children(verb, "conj"):
+            bond = self._bond_of(verb, second)
+            after = self._bound(second, bond) if bond else None
+            if bond and after is not None and after.terms != before.terms:
+                return after, bond
+        return None
+
+    def _bond_of(self, verb: Word, second: Word) -> str | None:
+        """Return the bond of "left X and works at Y": the second verb says what holds since."""
+        name = _family(second.lemma, self._verb(second))
+        since = verb.tag in ("VBD", "VBN", "VBP") and second.tag in ("VBZ", "VBP")
+        own = self.sentence.children(second, *SUBJECTS, "neg", "aux")
+        return name if since and not own and name in _LASTING else None
+
+    def _bound(self, verb: Word, bond: str) -> Value | None:
+        """Return with whom, where or what: the value that such a bond has one of."""
+        values = self._values(verb)
+        slots = {"residence": ("in", "at"), "study": ("obj", "at")}.get(bond, ("at", "for"))
+        return next((values[slot] for slot in slots if slot in values), None)
+
+    def _joined(self, verb: Word) -> Value | None:
+        """Return the name that somebody joins: "and joined the Hawks", "and signed for Ajax"."""
+        values = self._values(verb)
+        slots = ("obj",) if verb.lemma == "join" else ("for", "with")
+        found = next((values[s] for s in slots if s in values), None)
+        others = [v for v in values.values() if v != found and v.kind != "date"]
+        if found is None or found.kind != "name" or others:
+            return None
+        thing = self.sentence.child(verb, "dobj")
+        person = thing is not None and not self.sentence.child(thing, "det")
+        return None if person and not self._is_organisation(found) else found
+
+    def _is_passing(self, verb: Word, values: Mapping[str, Value]) -> bool:
+        """Return True if "left X" may mean a departure: "left X at five", "left X early"."""
+        if verb.lemma != "leave":
+            return False
+        adverbs = self.sentence.children(verb, "advmod", "acomp", "oprd", "npadvmod", "dative")
+        return (
+            any(slot != "obj" and not (slot == "in" and is_time(v)) for slot, v in values.items())
+            or any(
+                word.lower not in _WORDS["at_last"] and word.lemma not in ("month", "year")
+                for word in adverbs
+            )
+            or any(
+                word.tag.startswith("VB") and word != verb and word.dep != "aux"
+                for word in self.sentence.words
+            )
+        )
+
+    def _favoured(self) -> Value | None:
+        for word in self.sentence.words:
+            if word.lower in ("favour", "favor"):
+                for prep in self.sentence.children(word, "prep"):
+                    for value in self.sentence.children(prep, "pobj"):
+                        return self._value(value)
+        return None
+
+
+def _is_wed(verb: Word, helpers: Sequence[Word]) -> bool:
+    """Return True for a state that one gets into: "got married", "got divorced"."""
+    return bool(groups_of(verb.lower)) and any(word.lemma == "get" for word in helpers)
+
+
+def _state(value: Value | None) -> Value | None:
+    """Return the state that a phrase names: "married" of "a married man"."""
+    if value is None:
+        return None
+    first, _, noun = value.text.partition(" ")
+    named = groups_of(first) and (not noun or noun.casefold() in ("man", "woman", "person"))
+    return plain_value(first) if named else None
+
+
+def _is_alike(before: Value | None, after: Value) -> bool:
+    """Return True if a thing may take the place of another: their phrases have one length."""
+    return before is not None and (
+        len(before.text.split()) == len(after.text.split()) or before.same_kind(after)
+    )
+
+
+def _obj_first(slot: str) -> bool:
+    return slot != "obj"
+
+
+def _or_verb(terms: frozenset[str], verb: Word) -> frozenset[str]:
+    """Return the lexemes of an activity, or of its verb if it has no complement."""
+    return terms or frozenset(lexemes(verb.text))
+
+
+def _other_terms(values: Mapping[str, Value], slot: str) -> frozenset[str]:
+    """Return the lexemes of all values but that of one slot, and times."""
+    return timeless(value for s, value in values.items() if s != slot)
+
+
+def _is_word(text: str) -> bool:
+    return all(character.isalpha() or character in "'’-" for character in text)
+
+
+def _begun(turn: Turn) -> Holding | None:
+    """Return what is so after a turn, which a later one may change."""
+    if turn.after is None or turn.slot is not None:
+        return None
+    if turn.relocates:
+        return Holding(turn.subject, "residence", {"in": turn.after})
+    about = turn.about if turn.about not in (None, "*") else turn.subject
+    return Holding(about or turn.subject, "be", {"to": turn.after})
+
+
+def _family(lemma: str, verb: str) -> str:
+    return _FAMILY.get(verb) or _FAMILY.get(lemma) or verb
+
+
+def is_attitude(verb: str, *, choosing: bool = False) -> bool:
+    """Return True for a verb of feeling or speech; with `choosing`, except those of choosing."""
+    return verb in _ATTITUDES and not (choosing and verb in _CHOOSING)

@@ -1,0 +1,329 @@
+"""Decide by grammar whether a later statement changes an earlier one: pure functions.
+
+A change is told only if both statements are of the same subject and the same attribute, and the
+later one says itself that something ended or was replaced (`claims`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from hindsight_integrations.models import Memory
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.reflect.claim_model import Holding, Turn, Value, groups_of, members
+from hindsight_integrations.reflect.claims import is_attitude
+from hindsight_integrations.reflect.topics import Statement, statements
+
+_WORDS = word_sets("changes")
+_ABOUT_ANY = "*"
+_BONDS = ("residence", "employment", "study")
+_PAIRS = {
+    kind: tuple(tuple(pair.split("/")) for pair in pairs.split())
+    for kind, pairs in table("changes")["bonds"].items()
+}
+_PARTICIPLES = {"engaged": "engage", "married": "marry"}
+_OF_THINGS = {"be": ("obj",), "run": ("on",), "be made": ("on", "in", "with", "by")}
+"""Slots of what a thing rests on, by verb: "runs on Jenkins", "is built with Drupal"."""
+_PEOPLE = frozenset(table("changes")["people"]["groups"].split()) | frozenset(
+    table("changes")["roles"]["words"].split()
+)
+_DAY_SLOTS = ("on", "at", "by", "for", "to", "obj")
+
+
+@dataclass(frozen=True, slots=True)
+class DatedStatement:
+    """A statement with its memory."""
+
+    memory: Memory
+    statement: Statement
+
+    @property
+    def at(self) -> datetime:
+        """Time of the statement."""
+        return self.memory.mentioned_at
+
+    @property
+    def text(self) -> str:
+        """Text of the statement."""
+        return self.statement.text
+
+
+class Shift(NamedTuple):
+    """A change: whom or what it is of, the value before, and the value after if there is one."""
+
+    subject: str
+    before: str
+    after: str | None = None
+
+
+def dated_statements(
+    memory: Memory, speakers: Set[str] = frozenset()
+) -> tuple[DatedStatement, ...]:
+    """Return the statements of a memory; people, as the speakers are, are no topics of them."""
+    people = frozenset(name for name in memory.entities if name in speakers)
+    read = statements(memory.text, memory.entities, memory.speaker, people)
+    return tuple(DatedStatement(memory, statement) for statement in read)
+
+
+def change(
+    older: DatedStatement, newer: DatedStatement, ambiguous: Set[str] = frozenset()
+) -> Shift | None:
+    """Return how `newer` changes `older`; None if it does not, or if it is unclear.
+
+    Args:
+        older: the earlier statement.
+        newer: the later one.
+        ambiguous: first names that several people have: who "Ann" is remains unclear.
+    """
+    if older.at >= newer.at or older.memory.scope != newer.memory.scope:
+        return None
+    for turn in newer.statement.claims.turns:
+        if turn.subject.removeprefix("@") in ambiguous:
+            continue
+        for holding in older.statement.claims.holdings:
+            same_speaker = older.memory.speaker == newer.memory.speaker
+            before = _before(turn, holding, same_speaker=same_speaker)
+            if before is not None and not (turn.after and before.terms == turn.after.terms):
+                after = turn.after.text if turn.after else None
+                return Shift(_subject(turn, holding), before.text, after)
+    return None
+
+
+def states(
+    dated: Sequence[DatedStatement], ambiguous: Set[str] = frozenset()
+) -> list[list[DatedStatement]]:
+    """Split the statements, in order of time, where one changes those before it."""
+    parts: list[list[DatedStatement]] = []
+    for statement in sorted(dated, key=lambda t: (t.at, t.memory.id)):
+        if not parts or any(change(before, statement, ambiguous) for before in parts[-1]):
+            parts.append([statement])
+        else:
+            parts[-1].append(statement)
+    return parts
+
+
+def ends(newer: DatedStatement, terms: Set[str]) -> bool:
+    """Return True if a statement says that a thing of these lexemes has ended."""
+    return any(terms & value.terms for value in newer.statement.claims.ended)
+
+
+def _subject(turn: Turn, holding: Holding) -> str:
+    if turn.about not in (None, _ABOUT_ANY):
+        return turn.about or turn.subject
+    return holding.subject if turn.about == _ABOUT_ANY else turn.subject
+
+
+def _before(turn: Turn, holding: Holding, *, same_speaker: bool) -> Value | None:
+    """Return the value of a holding that a turn ends."""
+    if is_attitude(holding.verb, choosing=True) and not holding.passive:
+        return None
+    if turn.about == _ABOUT_ANY:
+        return _replaced(turn, holding)
+    thing = turn.about or turn.subject
+    if not _is_person(thing) and turn.verb is None:
+        return _of_thing(turn, holding, thing, same_speaker=same_speaker)
+    if not holding.lasting:
+        return None
+    if turn.subject != holding.subject:
+        return _of_own(turn, holding)
+    if turn.slot is not None:
+        return _superseded(turn, holding)
+    if turn.verb in _WORDS["parting"] | _WORDS["selling"]:
+        return _parted(turn, holding)
+    if turn.verb in _WORDS["dropping"]:
+        return _dropped(turn, holding)
+    if turn.verb is not None:
+        return _withdrawn(turn, holding)
+    return _left(turn, holding)
+
+
+def _replaced(turn: Turn, holding: Holding) -> Value | None:
+    """Return the value that "replaced X with Y" ends, if the holding is of the same owner."""
+    owned = holding.subject == turn.subject or holding.subject.startswith(f"{turn.subject}/")
+    by_us = turn.subject.startswith("we|") or not _is_person(turn.subject)
+    impersonal = by_us and not _is_person(holding.subject)
+    if not (owned or impersonal) or not holding.lasting or is_attitude(holding.verb):
+        return None
+    return _equal(turn.before, holding.values.values())
+
+
+def _of_thing(turn: Turn, holding: Holding, thing: str, *, same_speaker: bool) -> Value | None:
+    """Return the value that a thing had before it was moved, as in "moved the launch to May"."""
+    own = frozenset(lexemes(thing.rpartition("/")[2]))
+    values = dict(holding.values)
+    if _is_done_to(thing, holding):
+        return _equal(turn.before, values.values())
+    if holding.subject != thing:
+        slot = next((slot for slot, value in values.items() if value.terms == own), None)
+        if slot is None or not same_speaker or "@" in thing:
+            return None
+        del values[slot]
+    if turn.before is not None:
+        return _equal(turn.before, values.values())
+    alike = [
+        value for value in values.values() if turn.after is not None and value.same_kind(turn.after)
+    ]
+    return alike[0] if len(alike) == 1 and turn.terms <= holding.terms else None
+
+
+def _is_done_to(thing: str, holding: Holding) -> bool:
+    """Return True for "the lead of X", if the holding is "X is led by Y"."""
+    does, of, whole = thing.partition(" of the ")
+    stems = lexemes(holding.verb)
+    same = len(stems) == 1 and any(stem.startswith(stems[0]) for stem in lexemes(does))
+    return bool(of) and holding.passive and holding.subject == whole and same
+
+
+def _superseded(turn: Turn, holding: Holding) -> Value | None:
+    """Return the value that the same verb gave the same subject before "is now Y"."""
+    after = turn.after
+    if after is not None and after.kind == "role" and holding.verb in ("be", "employment"):
+        roles = (value for value in holding.values.values() if value.kind == "role")
+        return next(roles, None)
+    if turn.verb != holding.verb or after is None or not turn.terms <= holding.terms:
+        return None
+    slots = [turn.slot or "obj"]
+    if after.kind in ("date", "time"):
+        slots += _DAY_SLOTS
+    elif turn.verb == "employment":
+        slots += ["at", "for"]
+    found = (holding.values[slot] for slot in slots if slot in holding.values)
+    return next((value for value in found if value.same_kind(after)), None)
+
+
+def _dropped(turn: Turn, holding: Holding) -> Value | None:
+    """Return the X of "dropped X (for Y)", if the subject uses it."""
+    if is_attitude(holding.verb) or turn.bond not in (None, holding.verb):
+        return None
+    if turn.bond is not None:
+        return _equal(turn.before, holding.values.values())
+    if turn.verb in _WORDS["leaving"]:
+        bonds = _BONDS if turn.after is not None else _BONDS[1:]
+        if holding.verb not in bonds or (turn.before and turn.before.kind != "name"):
+            return _bond(turn, holding, "parted_or_left")
+    return _equal(turn.before, holding.values.values())
+
+
+def _parted(turn: Turn, holding: Holding) -> Value | None:
+    """Return the X of "broke up with X" or "sold X", if the subject has such a bond."""
+    if turn.verb in _WORDS["selling"]:
+        return _bond(turn, holding, "possession")
+    if turn.verb in _WORDS["separating"]:
+        return _bond(turn, holding, "couple")
+    if turn.verb == "unsubscribe":
+        return _bond(turn, holding, "subscription")
+    if holding.verb in _BONDS[1:]:
+        return _equal(turn.before, holding.values.values())
+    return _bond(turn, holding, "parted_or_left")
+
+
+def _bond(turn: Turn, holding: Holding, kind: str) -> Value | None:
+    """Return the value before a turn if a holding gives it by a verb of such a bond."""
+    verb, values = holding.verb, holding.values
+    if verb == "be" and "obj" in values:  # "is a nurse at X", "is a member of X", "is engaged to X"
+        if values["obj"].kind == "role":
+            verb = "employment"
+        else:
+            verb = _PARTICIPLES.get(values["obj"].text, values["obj"].text)
+    slots = [slot for bond, slot in _PAIRS[kind] if bond == verb]
+    slots += ["at", "with", "of"] if (verb, kind) == ("employment", "parted_or_left") else []
+    return _equal(turn.before, (values[slot] for slot in slots if slot in values))
+
+
+def _of_own(turn: Turn, holding: Holding) -> Value | None:
+    """Return the X of "we switched from X to Y" that a thing of ours has: "our CI runs on X"."""
+    owner, _, thing = holding.subject.rpartition("/")
+    if owner != turn.subject or turn.verb is not None or turn.before is None:
+        return None
+    acts = any(word in _PEOPLE or word.removesuffix("s") in _PEOPLE for word in thing.split())
+    slots = _OF_THINGS.get(holding.verb, ()) if not holding.passive else _OF_THINGS["be made"]
+    if acts or turn.about is not None:
+        return None
+    own = frozenset(lexemes(thing)) | holding.terms
+    alike = turn.after is not None and turn.before.same_kind(turn.after)
+    stated = (v for s, v in holding.values.items() if s in slots)
+    return _equal(turn.before, stated) if alike and turn.terms <= own else None
+
+
+def _withdrawn(turn: Turn, holding: Holding) -> Value | None:
+    """Return the X of "no longer does X", if the subject does it."""
+    verbs = [frozenset(lexemes(verb)) for verb in (turn.verb or "", holding.verb)]
+    if turn.verb != holding.verb and (verbs[0] != verbs[1] or not verbs[0]):
+        return None
+    stated = frozenset[str]().union(*(value.terms for value in holding.values.values()))
+    if not turn.terms or not turn.terms <= stated | verbs[1]:
+        return None
+    return turn.before or Value(turn.verb or "", verbs[0], "thing")
+
+
+def _left(turn: Turn, holding: Holding) -> Value | None:
+    """Return where the subject was, or what it had, before it "moved (from X) to Y"."""
+    if turn.before is not None:
+        return None if is_attitude(holding.verb) else _equal(turn.before, holding.values.values())
+    after = turn.after
+    if after is None or not turn.terms <= holding.terms:
+        return None
+    if turn.relocates and holding.verb == "residence":
+        return next((v for s, v in holding.values.items() if s in ("in", "at", "to")), None)
+    groups = groups_of(after.text)
+    return next((v for v in holding.values.values() if groups_of(v.text) & groups), None)
+
+
+def _equal(value: Value | None, others: Iterable[Value]) -> Value | None:
+    """Return the value equal to this one; "the Skoda" is the "old Skoda" named before."""
+    if value is None:
+        return None
+    return next(
+        (
+            other
+            for other in others
+            if other.terms == value.terms
+            or other.proper == value.terms
+            or (other.kind == value.kind == "number" and value.terms == _digits(other.terms))
+        ),
+        None,
+    )
+
+
+def _digits(terms: Iterable[str]) -> frozenset[str]:
+    """Return the numbers among lexemes: those of "900 euros"."""
+    return frozenset(term for term in terms if term.isdecimal())
+
+
+def _is_person(key: str) -> bool:
+    """Return True for the key of a speaker or of a name alone, which may be a person's."""
+    return "/" not in key and key.startswith(("@", "i|", "we|"))
+
+
+def probes(statement: DatedStatement) -> Iterator[frozenset[str]]:
+    """Yield sets of lexemes; a statement that shares a topic or a change with this one has one."""
+    yield from (topic.terms for topic in statement.statement.topics.values())
+    claims = statement.statement.claims
+    for turn in claims.turns:
+        yield from _probes_of(turn.about or turn.subject, turn.verb, (turn.before, turn.after))
+        if turn.relocates:
+            yield from (frozenset(lexemes(verb)) for verb in ("live", "reside", "base"))
+    for holding in claims.holdings:
+        if not is_attitude(holding.verb, choosing=True):
+            yield from _probes_of(holding.subject, holding.verb, holding.values.values())
+        if holding.verb == "residence":
+            yield from (frozenset(lexemes(verb)) for verb in ("moved", "relocated"))
+
+
+def _probes_of(
+    subject: str, verb: str | None, values: Iterable[Value | None]
+) -> Iterator[frozenset[str]]:
+    thing = frozenset(lexemes(subject.rpartition("/")[2].lstrip("@")))
+    if "|" not in subject and thing:
+        yield thing
+    elif verb and (does := frozenset(lexemes(verb))):
+        yield does
+    for value in values:
+        if value is not None and value.terms:
+            yield value.terms
+            for group in groups_of(value.text):
+                yield from (frozenset(lexemes(other)) for other in members(group))

@@ -1,0 +1,74 @@
+"""Which memories newer ones contradict: the rules of change, applied to what was retrieved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from hindsight_integrations.models import Memory, MentalModel
+from hindsight_integrations.nlp.sentences import sentences
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.contradictions import change, dated_statements
+
+
+def contradicts(newer: Memory, older: Memory) -> bool:
+    """Return True if a statement of the newer memory changes one of the older."""
+    return _may_contradict(newer, older, _subjects(newer), _subjects(older))
+
+
+def contradicted(memories: Sequence[Memory]) -> set[str]:
+    """Return the ids of the memories that a newer one among them contradicts."""
+    subjects = [_subjects(memory) for memory in memories]
+    pairs = list(zip(memories, subjects, strict=True))
+    return {
+        older.id
+        for older, one in pairs
+        if any(_may_contradict(newer, older, other, one) for newer, other in pairs)
+    }
+
+
+def _may_contradict(
+    newer: Memory, older: Memory, newer_on: frozenset[str], older_on: frozenset[str]
+) -> bool:
+    """Compare two memories that share a subject, or neither of which has one."""
+    if newer.mentioned_at <= older.mentioned_at:
+        return False
+    if newer_on.isdisjoint(older_on) and (newer_on or older_on):
+        return False
+    earlier = dated_statements(older)
+    return any(change(old, new) for new in dated_statements(newer) for old in earlier)
+
+
+def _subjects(memory: Memory) -> frozenset[str]:
+    """Return the names in a memory, and its speaker's."""
+    names = [*memory.entities, *([memory.speaker] if memory.speaker else [])]
+    return frozenset(map(entity_norm, names))
+
+
+def contradicting(model: MentalModel, memories: Iterable[Memory]) -> tuple[str, ...]:
+    """Return the ids of memories, learned since a mental model was written, that contradict it."""
+    parts = [
+        Memory(id=model.id, bank_id=model.bank_id, text=sentence) for sentence in _own_words(model)
+    ]
+    return tuple(
+        memory.id
+        for memory in memories
+        if memory.id not in model.sources
+        and memory.created_at > model.refreshed_at
+        and any(_overtakes(memory, part) for part in parts)
+    )
+
+
+def _overtakes(memory: Memory, part: Memory) -> bool:
+    """Compare as if the memory had been said after the text, whose date is that of its writing."""
+    before = memory.mentioned_at - timedelta(microseconds=1)
+    told = replace(part, mentioned_at=before, speaker=memory.speaker, entities=memory.entities)
+    return contradicts(memory, told)
+
+
+def _own_words(model: MentalModel) -> Iterable[str]:
+    """Yield the sentences of a text that was not composed of memories, which are compared apart."""
+    for line in model.text.splitlines():
+        if not (line.startswith("- ") and line.endswith("]")):
+            yield from sentences(line)

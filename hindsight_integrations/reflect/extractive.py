@@ -1,0 +1,246 @@
+"""Reflection without a language model: an answer quoted from memories, or none.
+
+A question is answered by the sentences that state what it asks for (`matching`), each with its
+citation; what newer memories contradict is left out. A text that asks nothing in particular, such
+as "Tell me about Ana", gets what is known of it. If no memory answers, nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hindsight_integrations.models import Memory, MemoryType, MentalModel
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.llm import ModelUsage
+from hindsight_integrations.nlp.sentences import parse
+from hindsight_integrations.nlp.time import TimeSpan, parse_query
+from hindsight_integrations.normalization import text_fingerprint
+from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.request import RecallRequest
+from hindsight_integrations.reflect.context import set_out, when
+from hindsight_integrations.reflect.matching import Match
+from hindsight_integrations.reflect.other_languages import content_of, stating
+from hindsight_integrations.reflect.questions import Asked, Query, read_question
+from hindsight_integrations.reflect.reasons import reasons
+from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
+from hindsight_integrations.reflect.stated import Statement, statements
+from hindsight_integrations.results import NOTHING_KNOWN, Context, ContextItem, Reflection
+from hindsight_integrations.stores.base import StoredBank
+
+LONGEST_LIST = 10
+"""Most statements of an answer."""
+
+_FACTS = frozenset({MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION})
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A statement that answers, with the item of the context it is cited by."""
+
+    statement: Statement
+    match: Match
+    item: ContextItem
+
+
+def reflect(parts: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Reflection:
+    """Answer the request's question with quotations from the bank.
+
+    Raises:
+        EmbeddingError: the question could not be embedded.
+        StoreUnavailableError: every arm of recall failed.
+    """
+    results, context = _search(parts, bank, request)
+    times = parse_query(request.query, request.asked_at).windows
+    query = read_question(request.query, [window.text for window in times])
+    if wanted := content_of(request.query):
+        return _of_other_language(bank, request, context, wanted)
+    if query is None:
+        return _overview(parts, bank, request, results, context)
+    windows = [window.span for window in times]
+    found = _current(_answers(context, query, windows), query)
+    if query.asked is Asked.WHY:
+        text, sources = _with_causes(parts, bank, request, context, query, found)
+    else:
+        text, sources = _text(query, found), tuple(dict.fromkeys(one.item.id for one in found))
+    return Reflection(
+        bank.bank.id,
+        request.query,
+        text or NOTHING_KNOWN,
+        sources if text else (),
+        context,
+        ModelUsage(),
+        extractive=True,
+    )
+
+
+def _of_other_language(
+    bank: StoredBank, request: RecallRequest, context: Context, wanted: frozenset[str]
+) -> Reflection:
+    """Return the sentences with all words of a question whose grammar is not read."""
+    cited = [
+        (words, item)
+        for item in context.items
+        if isinstance(item.source, Memory)
+        for words in stating(item.source.text, wanted)
+    ][:LONGEST_LIST]
+    return Reflection(
+        bank.bank.id,
+        request.query,
+        "\n".join(f"“{words}” [{item.label}]" for words, item in cited) or NOTHING_KNOWN,
+        tuple(dict.fromkeys(item.id for _, item in cited)),
+        context,
+        ModelUsage(),
+        extractive=True,
+    )
+
+
+def _search(
+    parts: RecallDependencies, bank: StoredBank, request: RecallRequest
+) -> tuple[list[SearchResult], Context]:
+    """Return the mental models and facts on the question, and the context of those that fit.
+
+    Facts stand for the observations that were drawn from them.
+    """
+    wanted = request.filter.types
+    if wanted is None or wanted & _FACTS:
+        request = replace(request, filter=replace(request.filter, derived=False))
+    memories, failures = find_memories(parts, bank, request)
+    results = [*find_models(parts, bank, request), *memories]
+    return results, set_out(bank.bank, request, results, failures, parts.tokenizer)
+
+
+def _overview(
+    parts: RecallDependencies,
+    bank: StoredBank,
+    request: RecallRequest,
+    results: Sequence[SearchResult],
+    context: Context,
+) -> Reflection:
+    """Return what is known of the names, or else the words, of a text that asks nothing."""
+    words = parse(request.query).words
+    names = {term for word in words if word.is_proper for term in lexemes(word.text)}
+    wanted = names or set(lexemes(request.query))
+    on_it = [result for result in results if wanted & set(lexemes(_words_of(result.source)))]
+    known = {term for r in on_it for term in lexemes(_words_of(r.source))}
+    if names - known:
+        on_it = []
+    told = set_out(bank.bank, request, on_it, context.failures, parts.tokenizer)
+    return Reflection(
+        bank.bank.id,
+        request.query,
+        told.text if on_it else NOTHING_KNOWN,
+        told.sources if on_it else (),
+        told if on_it else context,
+        ModelUsage(),
+        extractive=True,
+    )
+
+
+def _words_of(source: Memory | MentalModel) -> str:
+    if isinstance(source, MentalModel):
+        return f"{source.name} {source.text}"
+    return " ".join((source.text, source.speaker or "", *source.entities))
+
+
+def _answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> list[_Found]:
+    """Return the statements that answer, in the order of recall, each wording once."""
+    found: dict[str, _Found] = {}
+    for item in context.items:
+        memory = item.source
+        if isinstance(memory, MentalModel):
+            memory = _as_memory(memory)
+        if windows and not any(_lies_in(memory, window) for window in windows):
+            continue
+        for statement in statements(memory):
+            match = Match(statement, query)
+            if match.fits() and match.answers():
+                found.setdefault(text_fingerprint(statement.text), _Found(statement, match, item))
+    return list(found.values())
+
+
+def _as_memory(model: MentalModel) -> Memory:
+    """Return the model's own words as a memory; none of lines that quote memories."""
+    own = [line for line in model.text.splitlines() if not line.lstrip().startswith("- ")]
+    return Memory(
+        id=model.id, bank_id=model.bank_id, text="\n".join(own), mentioned_at=model.refreshed_at
+    )
+
+
+def _lies_in(memory: Memory, window: TimeSpan) -> bool:
+    """Return True if a time the memory names, or else when it was said, lies in the window."""
+    if memory.occurred:
+        return any(t.start < window.end and window.start < t.end for t in memory.occurred)
+    return window.start <= memory.mentioned_at < window.end
+
+
+def _current(found: Sequence[_Found], query: Query) -> list[_Found]:
+    """Return the statements without those that newer memories contradict.
+
+    A question about the past is answered with what was; so is one to which nothing newer answers.
+    """
+    if not query.past:
+        found = [one for one in found if not one.item.stale] or found
+        if query.asked is Asked.WHERE and len(found) > 1:
+            found = _after_last_move(found)
+    newest_first = sorted(found, key=lambda one: one.statement.memory.mentioned_at, reverse=True)
+    return newest_first[:LONGEST_LIST]
+
+
+def _after_last_move(found: Sequence[_Found]) -> list[_Found]:
+    """Return the statements since the last one of a move: one who moved lives elsewhere."""
+    moves = [
+        one.statement.memory.mentioned_at
+        for one in found
+        if any(word.lemma in ("move", "relocate") for word in one.statement.sentence.words)
+    ]
+    return [one for one in found if not moves or one.statement.memory.mentioned_at >= max(moves)]
+
+
+def _text(query: Query, found: Sequence[_Found]) -> str:
+    """Return the answer: one quotation, or a list of them; dated if it was asked when."""
+    if query.asked is Asked.WHEN:
+        dated = sorted((one.match.times()[0], _quoted(one)) for one in found if one.match.times())
+        undated = (f"- {_quoted(one)}" for one in found if not one.match.times())
+        return "\n".join([*(f"- {when(span)}: {quoted}" for span, quoted in dated), *undated])
+    if not found:
+        return ""
+    lead = _lead(query, found)
+    if len(found) == 1:
+        return f"{lead}{_quoted(found[0])}"
+    lines = "\n".join(f"- {_quoted(one)}" for one in found)
+    return f"{lead.rstrip()}\n{lines}" if lead else lines
+
+
+def _quoted(one: _Found) -> str:
+    speaker = one.statement.memory.speaker
+    note = " (stale)" if one.item.stale else ""
+    return f"{f'{speaker}: ' if speaker else ''}“{one.statement.text}”{note} [{one.item.label}]"
+
+
+def _lead(query: Query, found: Sequence[_Found]) -> str:
+    """Return the value itself, a number, yes or no, where all statements give the same."""
+    values: set[str | None] = set()
+    for one in found:
+        if query.asked is Asked.WHETHER:
+            values.add({True: "Yes", False: "No", None: None}[one.match.verdict()])
+        else:
+            values.add(one.match.number() if query.asked is Asked.NUMBER else None)
+    value = values.pop() if len(values) == 1 else None
+    return f"{value}: " if value else ""
+
+
+def _with_causes(
+    parts: RecallDependencies,
+    bank: StoredBank,
+    request: RecallRequest,
+    context: Context,
+    query: Query,
+    found: Sequence[_Found],
+) -> tuple[str, tuple[str, ...]]:
+    """Return the causes: named in the sentence itself, or else beside it."""
+    cited: list[tuple[str, tuple[str, ...]]] = [(_quoted(one), (one.item.id,)) for one in found]
+    cited = cited or list(reasons(parts, bank, request, context, query))[:LONGEST_LIST]
+    lines = list(dict.fromkeys(line for line, _ in cited))
+    text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
+    return text, tuple(dict.fromkeys(id for _, ids in cited for id in ids))

@@ -1,0 +1,489 @@
+"""Judgements in sentences: which plainly praise or blame a thing, read from their grammar.
+
+A sentence judges a topic if the topic is what its predicate praises or blames, the predicate is
+the speaker's own, and nothing makes it doubtful: no question, condition, comparison, quotation,
+contrast, or word of the opposite sign. Whatever is less plain judges nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import NamedTuple
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.sentences import Sentence, Word, parse
+from hindsight_integrations.nlp.time import find_times
+
+_WORDS = word_sets("judgements")
+_PRAISE, _BLAME = (
+    frozenset().union(*(_WORDS[name] for name in names))
+    for names in (
+        ("praise", "praise_nouns", "likes", "pleased", "succeeds", "well"),
+        ("blame", "blame_nouns", "dislikes", "displeased", "fails", "fails_again", "badly"),
+    )
+)
+_AGAINST = {1: _BLAME | _WORDS["against"], -1: _PRAISE | _WORDS["amends"]}
+
+_NO_STATEMENT = re.compile(
+    r"[?\"“”«»„<>…🙄🙃]|(?:^|\s)['‘]|\.\.|\s/s\b|\bnot[.!]*$|^(?:yeah|oh|wow|sure)\b", re.IGNORECASE
+)
+_FIRST = frozenset({"i", "we"})
+_SAYS = word_sets("changes")["reporting"] | frozenset("say tell think believe hear".split())
+_BESTS = _WORDS["bests"] | frozenset({"good", "bad", "dumb"})
+_EVERYBODY = frozenset({"everybody", "everyone"})
+_ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+_KEEPS = frozenset({"keep", "continue"})
+_AGAIN = frozenset("again always constantly often regularly repeatedly".split())
+_WOULD = frozenset({"would", "'d", "can", "ca"})
+_DENIABLE = frozenset({"enjoy", "like", "recommend"})
+_LIKED_WITHOUT_SUBJECT = frozenset({"adore", "hate", "loathe", "love"})
+_TENSE = ("aux", "auxpass", "punct", "cc", "conj", "nsubj", "nsubjpass", "neg", "det", "amod")
+
+
+class Judgement(NamedTuple):
+    """A judgement of a topic: 1 for praise, -1 for blame; and whether the topic is plural."""
+
+    sign: int
+    plural: bool
+
+
+class _Read(NamedTuple):
+    """A sign, and the words that it was read from."""
+
+    sign: int
+    words: frozenset[int] = frozenset()
+
+
+_NONE = _Read(0)
+
+
+def judgement(text: str, topic: str) -> Judgement | None:
+    """Return how a sentence judges the topic; None if it does not, or not for certain."""
+    if _NO_STATEMENT.search(text):
+        return None
+    sentence = parse(text)
+    if _is_doubtful(sentence):
+        return None
+    judged = _judged(sentence, topic)
+    if judged is None and (cut := _first_clause(sentence)):
+        judged = _judged(parse(text[:cut].rstrip(" ,;:-–—")), topic)
+        rest = [word for word in sentence.words if word.start >= cut]
+        if judged is not None and _speaks_against(judged.sign, rest):
+            return None
+    return judged
+
+
+def _first_clause(sentence: Sentence) -> int:
+    """Return the offset after the first of two main clauses that a comma or colon parts; 0 if one.
+
+    A parser makes it the complement of the second: "The app crashes, I hate it".
+    """
+    words = sentence.words
+    marks = [i for i, word in enumerate(words) if word.text in (":", ";", "–", "—")]
+    if marks:
+        return words[marks[0]].start
+    for index, word in enumerate(words):
+        second = word.head
+        later = words[second].head == second and second > index
+        if word.dep != "ccomp" or not later or sentence.children(index, "mark"):
+            continue
+        opens = min([*sentence.children(second, "nsubj", "nsubjpass"), second])
+        opens = min(sentence.subtree(opens)) if opens != second else second
+        says = words[second].lemma in _SAYS
+        if opens > index and words[opens - 1].text in (",", "-") and not says:
+            return words[opens].start
+    return 0
+
+
+def _judged(sentence: Sentence, topic: str) -> Judgement | None:
+    for noun in _topics(sentence, frozenset(lexemes(topic))):
+        read = _read(sentence, noun)
+        if read.sign and not _opposed(sentence, noun, read):
+            return Judgement(read.sign, sentence.words[noun].tag in ("NNS", "NNPS"))
+    return None
+
+
+def _is_doubtful(sentence: Sentence) -> bool:
+    """Return True for a question, a comparison, a hedge, or words of another."""
+    words = sentence.words
+    spoken = [word.text.casefold() for word in words]
+    for index in range(1, len(spoken)):
+        if spoken[index - 1 : index + 1] == ["anything", "but"]:
+            spoken[index] = ""
+            words = (*words[:index], *words[index + 1 :])
+            break
+    if not words or not (_WORDS["unsure"] | _WORDS["others"]).isdisjoint(
+        {*spoken, *(word.lemma for word in words)}
+    ):
+        return True
+    compares = any(word.tag in ("JJR", "RBR") for word in words) or spoken.count("as") > 1
+    asks = words[0].tag in ("WP", "WDT", "WRB", "MD") or words[0].lemma in ("be", "do", "have")
+    return compares or asks or ("used", "to") in pairwise(spoken)
+
+
+def _topics(sentence: Sentence, wanted: frozenset[str]) -> Iterator[int]:
+    """Yield the nouns that are the topic, with all of its words and no other that names a thing."""
+    for index, word in enumerate(sentence.words):
+        if word.dep in ("compound", "nmod", "amod", "poss") or not lexemes(word.text):
+            continue
+        phrase = [i for i in sentence.subtree(index) if i <= index]
+        terms = set(lexemes(sentence.phrase(phrase)))
+        others = (sentence.words[i] for i in phrase if not wanted >= set(_terms(sentence.words[i])))
+        if wanted <= terms and wanted & set(_terms(word)) and not any(map(_tells_apart, others)):
+            yield index
+
+
+def _terms(word: Word) -> list[str]:
+    return lexemes(word.text)
+
+
+def _tells_apart(word: Word) -> bool:
+    """Return True if the word makes the noun another thing than the one without it."""
+    names = word.dep in ("compound", "nmod", "poss", "nummod", "pobj", "appos", "relcl", "acl")
+    return names or word.text.casefold() in _WORDS["another"]
+
+
+def _read(sentence: Sentence, noun: int) -> _Read:
+    """Read the judgement from what the topic is to the word that it depends on."""
+    word, head = sentence.words[noun], sentence.words[noun].head
+    if any(
+        sentence.words[i].text.casefold() in ("his", "her", "their", "your", "no", "any")
+        for i in sentence.children(noun)
+    ):
+        return _NONE
+    if word.dep in ("nsubj", "nsubjpass") and _is_own(sentence, head):
+        return _of_subject(sentence, head)
+    if word.dep == "dobj" and _is_own(sentence, head):
+        return _of_object(sentence, head)
+    if word.dep == "pobj" and sentence.words[head].lemma in _WORDS["about"]:
+        return _of_mood(sentence, head)
+    if word.dep == "appos" and sentence.words[head].head == head:
+        return _of_superlative(sentence, head)
+    return _NONE
+
+
+def _of_superlative(sentence: Sentence, noun: int) -> _Read:
+    """Read "Best purchase of the year, those headphones"."""
+    bests = [i for i in sentence.children(noun, "amod") if sentence.words[i].lemma in _BESTS]
+    if len(bests) != 1 or sentence.words[noun].lemma not in _WORDS["bought"]:
+        return _NONE
+    ill = sentence.words[bests[0]].lemma in ("bad", "worst", "dumb", "dumbest")
+    return _Read(-1 if ill else 1, frozenset(bests))
+
+
+def _is_own(sentence: Sentence, verb: int) -> bool:
+    """Return True for a clause that the speaker states: not one that somebody else is said to."""
+    while True:
+        word = sentence.words[verb]
+        if word.head == verb:
+            return True
+        if word.dep in ("ccomp", "xcomp"):
+            return _holds(sentence, word.head)
+        if word.dep != "conj":
+            return False
+        verb = word.head
+
+
+def _holds(sentence: Sentence, verb: int) -> bool:
+    """Return True for "I think", "we find"; False if denied, or of the past ("I thought")."""
+    word = sentence.words[verb]
+    present = word.tag in ("VBP", "VB") or word.lemma == "find"
+    modal = any(sentence.words[i].tag == "MD" for i in sentence.children(verb))
+    return (
+        word.lemma in _WORDS["holds"]
+        and present
+        and not modal
+        and not sentence.children(verb, "neg")
+        and _by_speaker(sentence, verb)
+        and _is_own(sentence, verb)
+    )
+
+
+def _by_speaker(sentence: Sentence, verb: int) -> bool:
+    """Return True if the subject is "I" or "we"."""
+    while not (subjects := sentence.children(verb, "nsubj", "nsubjpass")):
+        word = sentence.words[verb]
+        if word.dep != "conj" or word.head == verb:
+            return False
+        verb = word.head
+    return all(sentence.words[i].lemma in _FIRST for i in subjects)
+
+
+def _plain(sentence: Sentence, index: int, *further: str) -> bool:
+    """Return True if all that depends on a word only strengthens or dates it."""
+    return all(
+        (word.dep in (*_TENSE, *further) and word.tag != "MD")
+        or (word.dep in ("advmod", "npadvmod", "prt") and _strengthens(sentence, child))
+        or (word.dep == "prep" and _dates(sentence, child))
+        for child in sentence.children(index)
+        for word in (sentence.words[child],)
+    )
+
+
+def _strengthens(sentence: Sentence, index: int) -> bool:
+    word = sentence.words[index]
+    return (
+        word.text.casefold() in _WORDS["strengthens"]
+        or word.lemma == "never"
+        or sentence.phrase((index, min(index + 1, len(sentence.words) - 1))) == "at all"
+        or sentence.phrase((max(index - 1, 0), index)) == "at all"
+        or word.label in ("DATE", "TIME")
+    )
+
+
+def _dates(sentence: Sentence, preposition: int) -> bool:
+    nouns = sentence.children(preposition, "pobj")
+    return bool(nouns) and all(
+        sentence.words[i].label in ("DATE", "TIME")
+        or find_times(sentence.phrase(sentence.subtree(i)), _ANY_DAY)
+        for i in nouns
+    )
+
+
+def _of_subject(sentence: Sentence, predicate: int) -> _Read:
+    """Read "the topic is great", "the topic works well", "the topic keeps crashing"."""
+    word = sentence.words[predicate]
+    if (foul := _is_foul(sentence, predicate)) is not None:
+        return _Read(-1, frozenset({predicate, foul, *sentence.children(predicate, "prep")}))
+    if word.lemma in _WORDS["is"]:
+        return _of_complements(sentence, predicate)
+    if word.text in _WORDS["made"] and (manner := _manner(sentence, predicate)):
+        passive = sentence.children(predicate, "auxpass")
+        return _Read(manner, frozenset({predicate})) if passive else _NONE
+    if word.tag == "JJ":  # "we find the topic useless"
+        return _all_signed(sentence, predicate, [predicate])
+    return _of_deed(sentence, predicate)
+
+
+def _is_foul(sentence: Sentence, verb: int) -> int | None:
+    """Return the noun of "tastes like dishwater", "smells of mould"."""
+    if sentence.words[verb].lemma not in ("taste", "smell", "look", "feel"):
+        return None
+    if not _plain(sentence, verb, "prep") or sentence.children(verb, "neg"):
+        return None
+    return next(
+        (
+            noun
+            for prep in sentence.children(verb, "prep")
+            if sentence.words[prep].lemma in ("like", "of")
+            for noun in sentence.children(prep, "pobj")
+            if sentence.words[noun].lemma in _WORDS["foul"]
+        ),
+        None,
+    )
+
+
+def _manner(sentence: Sentence, made: int) -> int:
+    """Return the sign of the only adverb of "beautifully furnished"; 0 if it has none."""
+    adverbs = [sentence.words[i].text.casefold() for i in sentence.children(made, "advmod")]
+    signs = {_sign(word, "well", "badly") for word in adverbs}
+    other = sentence.children(made, "neg", "prt")
+    return signs.pop() if len(signs) == 1 and not other else 0
+
+
+def _of_complements(sentence: Sentence, verb: int) -> _Read:
+    complements = sentence.children(verb, "acomp", "attr", "oprd")
+    if len(complements) != 1 or not _plain(sentence, verb, "acomp", "attr", "oprd"):
+        return _NONE
+    return _all_signed(sentence, verb, complements)
+
+
+def _all_signed(sentence: Sentence, verb: int, complements: Sequence[int]) -> _Read:
+    """Return the sign that all coordinated complements share."""
+    every = list(complements)
+    for index in every:
+        every += sentence.children(index, "conj")
+    words = sentence.words
+    if words[every[0]].text.casefold() == "anything":
+        every = every[:1]
+    every = [
+        i
+        for i in every
+        if not words[i].is_verb or i in complements or words[i].text in _WORDS["made"]
+    ]
+    denied = bool(sentence.children(verb, "neg"))
+    signs = {_sign_of_complement(sentence, index, denied=denied) for index in every}
+    if len(signs) == 2 and 0 in signs and not denied:
+        signs.remove(0)
+        beside = _WORDS["beside_praise" if 1 in signs else "beside_blame"]
+        neutral = [i for i in every if not _sign_of_complement(sentence, i, denied=False)]
+        if any(words[i].text.casefold() not in beside or not _plain(sentence, i) for i in neutral):
+            return _NONE
+    return _Read(signs.pop(), frozenset(every)) if len(signs) == 1 else _NONE
+
+
+def _sign_of_complement(sentence: Sentence, index: int, *, denied: bool) -> int:
+    text = sentence.words[index].text.casefold()
+    if text == "anything":
+        return 0 if denied else _sign_of_opposite(sentence, index)
+    if text in _WORDS["made"] and not denied:
+        return _manner(sentence, index)
+    if sentence.words[index].is_noun:
+        return 0 if denied else _sign_of_noun(sentence, index)
+    sign = _sign(text, "praise", "blame")
+    to_do = sentence.children(index, "xcomp")
+    if not sign or not _plain(sentence, index, "xcomp") or (to_do and text in ("good", "great")):
+        return 0
+    degrees = [sentence.words[i].text.casefold() for i in sentence.children(index, "advmod")]
+    if sign > 0 and "too" in degrees:
+        return 0
+    if not denied:
+        return sign
+    if sign < 0:  # "not bad at all"
+        after = " ".join(word.text.casefold() for word in sentence.words[index + 1 : index + 3])
+        return 1 if after == "at all" else 0
+    return -1 if text in _WORDS["denied_praise"] and not degrees else 0
+
+
+def _sign_of_opposite(sentence: Sentence, index: int) -> int:
+    """Return the sign of "anything but reliable"."""
+    words = [word.text.casefold() for word in sentence.words[index + 1 : index + 3]]
+    if len(words) < 2 or words[0] != "but":
+        return 0
+    return -_sign(words[1], "praise", "blame")
+
+
+def _sign_of_noun(sentence: Sentence, index: int) -> int:
+    """Return the sign of "a joy", "a great tool"; 0 for "a great tool for spies"."""
+    word = sentence.words[index]
+    own = _sign(word.lemma, "praise_nouns", "blame_nouns")
+    further = ("relcl", "acl", "compound") if own else ("compound",)
+    wasted = word.lemma == "waste"
+    signs = {own} | {
+        _sign(sentence.words[i].text.casefold(), "praise", "blame")
+        for i in sentence.children(index, "amod")
+    }
+    signs.discard(0)
+    plain = _plain(sentence, index, *further, *(("prep",) if wasted else ()))
+    denied = any(sentence.words[i].lemma == "no" for i in sentence.children(index, "det"))
+    return signs.pop() if len(signs) == 1 and plain and not denied else 0
+
+
+def _of_deed(sentence: Sentence, verb: int) -> _Read:
+    """Read what a thing does: fails, works well, lets us down."""
+    word = sentence.words[verb]
+    denied = bool(sentence.children(verb, "neg"))
+    never = any(
+        sentence.words[i].lemma == "never" for i in sentence.children(verb, "neg", "advmod")
+    )
+    ends = [sentence.words[i].text.casefold() for i in sentence.children(verb, "advmod", "acomp")]
+    harmed = all(sentence.words[i].lemma in _FIRST for i in sentence.children(verb, "dobj"))
+    used = frozenset({verb})
+    if not denied and (sign := _of_service(sentence, verb)):
+        return _Read(sign, used)
+    if word.lemma in _KEEPS and (doing := sentence.children(verb, "xcomp")) and not denied:
+        failing = sentence.words[doing[0]].lemma in _WORDS["fails"] | _WORDS["fails_again"]
+        return _Read(-1, frozenset(doing)) if failing and _plain(sentence, doing[0]) else _NONE
+    if word.lemma in _WORDS["works"] and not sentence.children(verb, "dobj"):
+        return _of_working(sentence, verb, ends, denied=denied)
+    if not harmed or not _plain(sentence, verb, "dobj"):
+        return _NONE
+    sign = _sign(word.lemma, "succeeds", "fails")
+    if word.lemma in _WORDS["fails_again"] and (never or _AGAIN.intersection(ends)):
+        sign = -1
+    if word.lemma == "let" and _particle(sentence, verb) == "down":
+        sign = -1
+    if denied:
+        sign = 1 if never and sign < 0 else 0
+    return _Read(sign, used)
+
+
+def _of_service(sentence: Sentence, verb: int) -> int:
+    """Return the sign of "saves me hours", "wastes our time", "messed up our booking"."""
+    word, things = sentence.words[verb], sentence.children(verb, "dobj")
+    if len(things) != 1 or sentence.words[verb].tag == "VB":
+        return 0
+    thing = sentence.words[things[0]]
+    if thing.lemma in _WORDS["benefit_objects"]:
+        return _sign(word.lemma, "benefits", "wastes")
+    owners = [sentence.words[i].text.casefold() for i in sentence.children(things[0], "poss")]
+    ours = thing.lemma in _FIRST or "my" in owners or "our" in owners
+    deed = f"{word.lemma}_{_particle(sentence, verb)}".rstrip("_")
+    return -1 if ours and deed in _WORDS["misdeeds"] else 0
+
+
+def _of_working(sentence: Sentence, verb: int, ends: Sequence[str], *, denied: bool) -> _Read:
+    manners = [_sign(end, "well", "badly") for end in ends if _sign(end, "well", "badly")]
+    manner_only = all(
+        (word.dep in (*_TENSE, "acomp") and word.tag != "MD")
+        or word.text.casefold() in _WORDS["well"] | _WORDS["badly"]
+        or _strengthens(sentence, child)
+        for child in sentence.children(verb)
+        for word in (sentence.words[child],)
+    )
+    if not manner_only or len(manners) > 1:
+        return _NONE
+    if denied:
+        does = any(sentence.words[i].lemma == "do" for i in sentence.children(verb, "aux"))
+        return _Read(-1, frozenset({verb})) if does and not ends else _NONE
+    return _Read(manners[0], frozenset({verb})) if manners else _NONE
+
+
+def _particle(sentence: Sentence, verb: int) -> str:
+    return "".join(sentence.words[i].lemma for i in sentence.children(verb, "prt"))
+
+
+def _of_object(sentence: Sentence, verb: int) -> _Read:
+    """Read "I love the topic", "we would not recommend the topic", "I can't stand the topic"."""
+    word = sentence.words[verb]
+    modals = {sentence.words[i].text.casefold() for i in sentence.children(verb, "aux")}
+    modals &= _WOULD | {"will", "must", "shall"}
+    denied = bool(sentence.children(verb, "neg"))
+    everybody = {sentence.words[i].text.casefold() for i in sentence.children(verb, "nsubj")}
+    subject = (_by_speaker(sentence, verb) or (everybody and everybody <= _EVERYBODY)) or (
+        not sentence.children(verb, "nsubj")
+        and word.head == verb
+        and (word.lemma in _LIKED_WITHOUT_SUBJECT or word.tag == "VBD")
+    )
+    if not subject or (not _plain(sentence, verb, "dobj", "aux") and not modals):
+        return _NONE
+    used = frozenset({verb})
+    if word.lemma in ("stand", "bear", "abide") and modals & {"can", "ca"} and denied:
+        return _Read(-1, used)
+    sign = _sign(word.lemma, "likes", "dislikes")
+    allowed = _WOULD if word.lemma == "recommend" else frozenset[str]()
+    enough = any(each.lemma == "enough" for each in sentence.words)
+    deniable = sign > 0 and word.lemma in _DENIABLE and not modals & {"can", "ca"}
+    if modals - allowed or enough or (denied and not deniable):
+        return _NONE
+    return _Read(-sign if denied else sign, used)
+
+
+def _of_mood(sentence: Sentence, preposition: int) -> _Read:
+    """Read "I am disappointed with the topic", "we are big fans of the topic"."""
+    mood = sentence.words[preposition].head
+    word, text = sentence.words[mood], sentence.words[mood].text.casefold()
+    verb = mood if sentence.children(mood, "nsubj", "nsubjpass") else word.head
+    denied = bool(sentence.children(verb, "neg") or sentence.children(mood, "neg"))
+    modal = any(sentence.words[i].tag == "MD" for i in sentence.children(verb))
+    if modal or not _by_speaker(sentence, verb) or not _is_own(sentence, verb):
+        return _NONE
+    about = sentence.words[preposition].lemma
+    sign = 1 if word.lemma == "fan" and about == "of" else _sign(text, "pleased", "displeased")
+    if text in ("sick", "tired") and about != "of":
+        return _NONE
+    if text == "fed" and _particle(sentence, mood) != "up":
+        return _NONE
+    if denied:
+        sign = -1 if sign > 0 else 0
+    return _Read(sign, frozenset({mood}))
+
+
+def _sign(word: str, praise: str, blame: str) -> int:
+    return (word in _WORDS[praise]) - (word in _WORDS[blame])
+
+
+def _opposed(sentence: Sentence, noun: int, read: _Read) -> bool:
+    """Return True if a further word speaks against the judgement: it is mixed, or not meant."""
+    phrase = set(sentence.subtree(noun))
+    further = (w for i, w in enumerate(sentence.words) if i not in read.words and i not in phrase)
+    return _speaks_against(read.sign, further)
+
+
+def _speaks_against(sign: int, words: Iterable[Word]) -> bool:
+    against = _AGAINST[sign]
+    return any(word.lemma in against or word.text.casefold() in against for word in words)

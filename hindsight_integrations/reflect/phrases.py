@@ -1,0 +1,217 @@
+"""Phrases of a parsed sentence: whom or what its subjects mean, and what its verbs say of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.syntax import Sentence, Word
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.claim_model import Value, groups_of
+
+_WORDS = word_sets("changes")
+_TITLES = word_sets("names")["honorifics"]
+_ROLES = frozenset(table("changes")["roles"]["words"].split())
+SUBJECTS = ("nsubj", "nsubjpass")
+_TIME = re.compile(r"^\d{1,2}(?:[:.]\d{2})?\s?(?:am|pm|o'clock)$|^\d{1,2}:\d{2}$", re.IGNORECASE)
+_NO_PART = frozenset({"relcl", "advcl", "acl", "appos", "cc", "conj", "punct", "prep"})
+_NO_VALUE = _NO_PART | {"neg", "advmod", "nsubj"}
+_BARE = frozenset({"DT", "PRP$", "POS"})
+_FIRST = {"i": "i", "we": "we", "my": "i", "our": "we", "mine": "i"}
+
+
+def plain_value(text: str) -> Value:
+    """Return the value of a phrase that has no grammar of its own."""
+    return Value(text, frozenset(lexemes(text)), _kind(text, text.split()[-1].lower()))
+
+
+def _kind(text: str, head: str) -> str:
+    words = text.casefold().split()
+    if _TIME.match(text):
+        return "time"
+    if any(word.strip(".,") in _WORDS["days"] for word in words) and text[:1] != text[:1].lower():
+        return "date"
+    if any(character.isdigit() for character in text):
+        return "date" if any(word.strip(".,") in _WORDS["days"] for word in words) else "number"
+    if words[0] in ("every", "each", "daily", "weekly", "monthly", "hourly", "yearly"):
+        return "frequency"
+    if head in _ROLES:
+        return "role"
+    return "name" if any(part[:1].isupper() for part in text.split()) else "thing"
+
+
+def _within(one: str, other: str) -> bool:
+    """Return True if the words of one of two normalised names are words of the other."""
+    words = set(one.split()), set(other.split())
+    return words[0] <= words[1] or words[1] <= words[0]
+
+
+@dataclass(slots=True)
+class Phrases:
+    """Reads the phrases of one sentence.
+
+    Attributes:
+        sentence: the parsed sentence.
+        names: entities of its memory by normalised name, each with the name of whom it means.
+        speaker: who says it, which is whom "I" means.
+    """
+
+    sentence: Sentence
+    names: Mapping[str, str]
+    speaker: str | None
+
+    def _subject_word(self, verb: Word) -> Word | None:
+        """Return the subject of a verb, or of the one it is joined to."""
+        at = verb
+        while True:
+            subject = self.sentence.child(at, *SUBJECTS)
+            if subject is not None or at.dep != "conj":
+                return subject
+            at = self.sentence.head(at)
+
+    def subject_key(self, word: Word | None) -> str | None:
+        """Return the key of whom or what a phrase means; None if that is unclear."""
+        if word is None:
+            return f"i|{self.speaker}" if self.speaker else None
+        if word.tag in ("PRP", "PRP$", "DT", "WP", "WDT", "EX") or word.lower in _FIRST:
+            first = _FIRST.get(word.lower)
+            return f"{first}|{self.speaker or ''}" if first else None
+        if self.sentence.children(word, "conj") or self.sentence.children(word, "relcl"):
+            return None
+        return self.phrase_key(word)
+
+    def phrase_key(self, word: Word) -> str | None:
+        """Return the key of a noun phrase; None if several names of the memory fit it."""
+        owner = self.sentence.child(word, "poss")
+        parts = [
+            each
+            for each in self.sentence.subtree(word, _NO_PART | {"poss", "det", "case"})
+            if each.tag not in _BARE
+        ]
+        surface = " ".join(each.text for each in parts)
+        if word.text[:1].isupper() and owner is None and self._is_name(word):
+            norm = entity_norm(self._titleless(surface))
+            known = {whole for name, whole in self.names.items() if _within(norm, name)}
+            return f"@{known.pop()}" if len(known) == 1 else None if known else f"@{norm}"
+        below = [child for child in self.sentence.children(word, "prep") if child.lower == "of"]
+        inside = [" ".join(w.lemma for w in self.sentence.subtree(child)) for child in below]
+        base = " ".join([*(each.lemma for each in parts), *inside])
+        if owner is None:
+            return base
+        key = self.subject_key(owner)
+        return None if key is None else f"{key}/{base}"
+
+    def _is_name(self, word: Word) -> bool:
+        return word.tag in ("NNP", "NNPS") or word.index > 0 or self._first_is_name(word)
+
+    def _first_is_name(self, word: Word) -> bool:
+        """Return True for a capitalised first word without determiner that is in the singular."""
+        norm = entity_norm(word.text)
+        return any(_within(norm, name) for name in self.names) or word.tag == "NN"
+
+    def _titleless(self, surface: str) -> str:
+        words = surface.split()
+        while len(words) > 1 and words[0].casefold().rstrip(".") in _TITLES:
+            words = words[1:]
+        return " ".join(words)
+
+    def _value(self, word: Word) -> Value | None:
+        if word.tag in ("PRP", "WP", "WDT", "EX"):
+            return None
+        parts = self.sentence.subtree(word, _NO_VALUE)
+        parts = [p for p in parts if p.tag not in _BARE or p.lower in ("every", "each")]
+        lead = self.sentence.children(word, "nsubj")  # a model's misreading of "team lead"
+        parts = sorted([*parts, *lead], key=lambda part: part.index)
+        if not parts:
+            return None
+        text = self.sentence.text[parts[0].start : parts[-1].start + len(parts[-1].text)]
+        of = [c for c in self.sentence.children(word, "prep") if c.lower == "of"]
+        below = " ".join(w.text for child in of for w in self.sentence.subtree(child))
+        terms = frozenset(lexemes(f"{text} {below}"))
+        return Value(text, terms, _kind(text, parts[-1].lemma))
+
+    def _values(self, verb: Word) -> dict[str, Value]:
+        """Return the values of a verb by slot, those of its object's prepositions too."""
+        values: dict[str, Value] = {}
+        objects = self.sentence.children(verb, "dobj", "attr", "acomp", "oprd")
+        for word in objects:
+            if value := self._value(word):
+                values.setdefault("obj", value)
+        roles = [
+            role
+            for prep in self.sentence.children(verb, "prep")
+            for role in self.sentence.children(prep, "pobj")
+            if prep.lower == "as"
+        ]
+        for parent in (verb, *objects, *roles, *self.sentence.children(verb, "advmod")):
+            preps = self.sentence.children(parent, "prep", "agent")
+            preps += [below for prep in preps for below in self.sentence.children(prep, "prep")]
+            preps += self._targets(preps)
+            for prep in preps:
+                for word in self.sentence.children(prep, "pobj"):
+                    if value := self._value(word):
+                        values.setdefault(prep.lower, value)
+        if (misread := self._misread_target(verb)) is not None:
+            values.setdefault("to", misread)
+        if (
+            verb.lemma in _WORDS["moving"] | _WORDS["grading"]
+            and len({"from", "to"} & {*values}) < 2
+        ):
+            values |= self._from_to(verb)
+        often = map(self._value, self.sentence.children(verb, "npadvmod"))
+        every = next((value for value in often if value and value.kind == "frequency"), None)
+        return values | ({"every": every} if every else {})
+
+    def _misread_target(self, verb: Word) -> Value | None:
+        """Return the name after "to" that a model takes for a verb: "moved to Shopify"."""
+        for word in self.sentence.children(verb, "advcl", "xcomp"):
+            to = self.sentence.child(word, "aux")
+            is_value = word.text[:1].isupper() or groups_of(word.text)
+            if to is not None and to.lower == "to" and is_value:
+                return plain_value(word.text)
+        return None
+
+    def _from_to(self, verb: Word) -> dict[str, Value]:
+        """Return the X and Y of "from X to Y" where a model reads no nouns: "from low to high"."""
+        words = self.sentence.words
+        if verb.lemma not in _WORDS["moving"] | _WORDS["grading"]:
+            return {}
+        start = next((w.index for w in words[verb.index :] if w.lower == "from"), len(words))
+        if [word.lower for word in words[start + 2 : start + 3]] != ["to"] or start + 3 >= len(
+            words
+        ):
+            return {}
+        before, after = words[start + 1], words[start + 3]
+        if not (before.text.isalnum() and after.text.isalnum()):
+            return {}
+        text, rest = after.text, words[start + 4 :]
+        if after.text.isdigit() and rest and rest[0].tag in ("NN", "NNS"):
+            text, rest = f"{text} {rest[0].text}", rest[1:]
+        if rest and rest[0].tag not in ("IN", "CC", ".", ",", "RB", "TO"):
+            return {}
+        return {"from": plain_value(before.text), "to": plain_value(text)}
+
+    def _targets(self, preps: Iterable[Word]) -> list[Word]:
+        """Return "to" of "from X to Y" where a model hangs it on X."""
+        return [
+            to
+            for prep in preps
+            if prep.lower == "from"
+            for value in self.sentence.children(prep, "pobj")
+            for to in self.sentence.children(value, "prep")
+            if to.lower == "to"
+        ]
+
+    def _verb(self, verb: Word) -> str:
+        """Return the base form of a verb with its particle."""
+        particle = self.sentence.child(verb, "prt")
+        base = f"{verb.lemma}_{particle.lower}" if particle else verb.lemma
+        extra = self.sentence.child(verb, "advmod", "acomp", "dobj")
+        if verb.lemma in ("step", "stand") and extra and extra.lower in ("down", "back"):
+            return f"{verb.lemma}_{extra.lower}"
+        if verb.lemma in ("get", "do") and extra and extra.lower in ("rid", "away"):
+            return f"{verb.lemma}_{extra.lower}"
+        return base

@@ -1,0 +1,97 @@
+"""Reasons without a language model: answers to "why", quoted from memories.
+
+A cause is told in the sentence of its effect ("... because ..."), in the sentence beside it
+("That's why ..."), or by another memory that a causal link leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from hindsight_integrations.models import LinkKind, Memory
+from hindsight_integrations.nlp.sentences import sentences
+from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.request import RecallRequest
+from hindsight_integrations.reflect.matching import Match
+from hindsight_integrations.reflect.questions import Query
+from hindsight_integrations.reflect.stated import Statement, is_stated, statements
+from hindsight_integrations.results import Context
+from hindsight_integrations.retain.causes import Told, causes
+from hindsight_integrations.stores.base import StoredBank
+
+LINKS = 8
+"""Links of a memory that are read for its causes."""
+
+
+def reasons(
+    parts: RecallDependencies,
+    bank: StoredBank,
+    request: RecallRequest,
+    context: Context,
+    query: Query,
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the causes told beside what the question speaks of, with the memories cited."""
+    memories = {
+        item.id: (item, item.source) for item in context.items if isinstance(item.source, Memory)
+    }
+    for item, memory in memories.values():
+        for told in _within(memory, query):
+            yield f"{_by(memory)}“{told}” [{item.label}]", (item.id,)
+    for effect_id, cause_id in _links(parts, bank, request, list(memories)):
+        (effect, stated), (cause, reason) = memories[effect_id], memories[cause_id]
+        text = _effect(stated, reason, query)
+        if text is not None:
+            yield (
+                f"{_by(stated)}“{text}” [{effect.label}]"
+                f" Cause: {_by(reason)}“{reason.text}” [{cause.label}]",
+                (effect.id, cause.id),
+            )
+
+
+def _by(memory: Memory) -> str:
+    return f"{memory.speaker}: " if memory.speaker else ""
+
+
+def _within(memory: Memory, query: Query) -> Iterator[str]:
+    """Yield neighbouring sentences of a memory, one the effect asked about, one its cause."""
+    texts = sentences(memory.text)
+    effects = {statement.sentence.text for statement in _effects(memory, query)}
+    for first, second in pairwise(texts):
+        backward, forward = causes([Told(first), Told(second)])
+        effect, cause = (second, first) if forward else (first, second)
+        if (forward or backward) and effect in effects and is_stated(cause):
+            yield f"{first} {second}"
+
+
+def _effects(memory: Memory, query: Query, previous: str = "") -> Iterator[Statement]:
+    """Yield the statements of what the question asks the cause of."""
+    for statement in statements(memory, previous):
+        if Match(statement, query).fits():
+            yield statement
+
+
+def _effect(memory: Memory, cause: Memory, query: Query) -> str | None:
+    """Return the sentence that a linked memory led to, if the question asks of it.
+
+    "So she left" stands first in its memory, and "she" is whom the cause speaks of. Otherwise the
+    cause was told after the effect, which is then the last sentence of its memory.
+    """
+    told, reason = sentences(memory.text), sentences(cause.text)
+    if not told or not reason or not all(map(is_stated, reason)):
+        return None
+    follows = bool(causes([Told(reason[-1]), Told(told[0])])[1])
+    text = told[0] if follows else told[-1]
+    previous = reason[-1] if follows and memory.speaker == cause.speaker else ""
+    found = (one.sentence.text for one in _effects(memory, query, previous))
+    return text if text in found else None
+
+
+def _links(
+    parts: RecallDependencies, bank: StoredBank, request: RecallRequest, ids: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield effect and cause of the causal links among these memories."""
+    known = frozenset(ids)
+    for link in parts.graph.links(bank.bank.id, ids, LINKS, request.filter):
+        if link.kind is LinkKind.CAUSAL and {link.source_id, link.target_id} <= known:
+            yield link.source_id, link.target_id

@@ -1,0 +1,586 @@
+"""Resolve each mention to an entity that the bank knows, or to a new one.
+
+Candidates must pass the gates of `compare`; those that do are scored
+`0.5 name + 0.3 context + 0.2 recency` and merged from 0.6 (weights and threshold are
+Hindsight's). A part of a name that only one person has needs no score. Each mention comes back
+with a `Decision` that explains its entity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from typing import Protocol, TypeVar
+
+from hindsight_integrations.models import Entity
+from hindsight_integrations.nlp.name_matching import (
+    SAME,
+    Gate,
+    Match,
+    Name,
+    Relation,
+    acronym,
+    compare,
+    formal_names,
+    parse,
+    short_forms,
+)
+from hindsight_integrations.normalization import new_id
+from hindsight_integrations.retain.extraction import Mention
+from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY_NAMED, Kind
+
+T = TypeVar("T")
+
+_NEW_THEN_OLD = re.compile(
+    r"""
+    \W* (?: (?:which|who) \s )?
+    (?: (?:(?:was|were) \s)? (?:formerly|previously|originally|once)
+        (?:\s (?:known \s as|called|named))?
+      | used \s to \s be (?:\s (?:known \s as|called|named))?
+      | is \s the \s new \s name \s (?:of|for)
+      | (?:is \s|was \s)? short \s for
+      | née | né | born | f/?k/?a | früher | ehemals | anciennement | antes )
+    \s (?:the \s)? \W*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_OLD_THEN_NEW = re.compile(
+    r"""
+    \W* (?: (?:which|who|that) \s )?
+    (?: (?:is|are) \s (?:now|nowadays|currently) (?:\s (?:called|named|known \s as))?
+      | (?:(?:is|was|has \s been|had \s been|got|have|has|had) \s)?
+        (?:(?:now|since|just|recently) \s)? (?:renamed|rebranded)
+        (?:\s (?:itself|themselves|himself|herself))? (?:\s (?:to|as))?
+      | (?:(?:has|have|had) \s)? changed \s (?:its|their|his|her) \s name \s to
+      | (?:(?:is|was) \s)? (?:also|better) \s known \s as
+      | goes \s by | a\.?k\.?a\.? | alias | nicknamed
+      | (?:(?:but|and) \s)? (?:everyone|everybody|we|they|people|friends|i)
+        \s calls? \s (?:him|her|them|it)
+      | heißt \s (?:jetzt|nun) | s['’]appelle \s désormais | ahora \s se \s llama )
+    \s (?:the \s)? \W*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_RENAMING = re.compile(r"\b(?:re-?nam|rebrand)(?:ed|es|ing|e)?\s(?:the\s)?\W*\Z", re.IGNORECASE)
+_INTO = re.compile(r"\W* (?:to|as|into) (?:the )?\W*")
+_BRACKET = re.compile(r" \(\W?")
+_NAME_GOES_ON = re.compile(r" [^\W\d_]*[A-Z]|['’-]\w")
+_NAME_CAME_BEFORE = re.compile(r"[A-Z]\w* \Z")
+
+
+def aliases_stated(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of a new and an old name that the text says to be the same thing's.
+
+    Args:
+        text: a statement.
+        names: the names it mentions; only neighbouring ones are paired.
+    """
+    spans = sorted(
+        {(start, start + len(name)) for name in names if (start := _find(text, name)) >= 0}
+    )
+    stated: list[tuple[str, str]] = []
+    for (start, end), (next_start, next_end) in pairwise(spans):
+        first, second, gap = text[start:end], text[next_start:next_end], text[end:next_start]
+        if _NAME_GOES_ON.match(text, next_end) or _NAME_CAME_BEFORE.search(text, 0, start):
+            continue  # parts of longer names
+        if _NEW_THEN_OLD.fullmatch(gap):
+            stated.append((first, second))
+        elif (
+            _OLD_THEN_NEW.fullmatch(gap)
+            or (_INTO.fullmatch(gap) and _RENAMING.search(text, 0, start))
+            or (_BRACKET.fullmatch(gap) and acronym(parse(first).norm) == parse(second).norm)
+        ):
+            stated.append((second, first))
+    return stated
+
+
+def _find(text: str, name: str) -> int:
+    """Return the offset of a name as a whole word or words; -1 if it does not occur.
+
+    Without a regular expression: for hundreds of names a second, each would be compiled.
+    """
+    start = text.find(name) if name else -1
+    while start >= 0:
+        end = start + len(name)
+        if not (_in_word(text[start - 1 : start]) or _in_word(text[end : end + 1])):
+            break
+        start = text.find(name, start + 1)
+    return start
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+_MOST_SIMILAR = 20
+"""Entities requested of the store for an unknown name."""
+
+
+class EntityLookup(Protocol):
+    """Reads that resolution needs of the graph store; see `GraphStore`."""
+
+    def read(self, bank_id: str, kind: Kind[T], keys: Sequence[str]) -> dict[str, T]:
+        """Return the value of each key that has one."""
+        ...
+
+    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+        """Return entities with similar names, likeliest first."""
+        ...
+
+
+class Candidates:
+    """Entities considered while a batch is resolved; reads each once and writes nothing.
+
+    Args:
+        lookup: the store.
+        bank_id: the bank.
+        names: all names of the batch, looked up together.
+    """
+
+    def __init__(self, lookup: EntityLookup, bank_id: str, names: Iterable[str]) -> None:
+        self._lookup = lookup
+        self._bank_id = bank_id
+        self._entities: dict[str, Entity] = {}
+        self._owners: dict[str, str] = {}
+        self._by_key: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._similar: dict[str, list[str]] = {}
+        self._mentioned_with: dict[str, frozenset[str]] = {}
+        self._newly_with: defaultdict[str, set[str]] = defaultdict(set)
+        spellings = {form for name in names for form in _exact_forms(parse(name))}
+        for norm, entity in lookup.read(bank_id, ENTITY_NAMED, sorted(spellings)).items():
+            self._owners[norm] = entity.id
+            self._entities[entity.id] = entity
+
+    def __getitem__(self, entity_id: str) -> Entity:
+        return self._entities[entity_id]
+
+    def owner(self, name: str) -> Entity | None:
+        """Return the entity that has this very name."""
+        owner = self._owners.get(parse(name).norm)
+        return None if owner is None else self._entities[owner]
+
+    def like(self, name: str) -> list[Entity]:
+        """Return entities whose names may be other forms of this one, likeliest first."""
+        parsed = parse(name)
+        if parsed.norm not in self._similar:
+            self._similar[parsed.norm] = self._look_up_similar(parsed)
+        entity_ids = dict.fromkeys(self._similar[parsed.norm])
+        for form in _exact_forms(parsed):
+            if form in self._owners:
+                entity_ids[self._owners[form]] = None
+        for key in _keys(parsed):
+            entity_ids |= self._by_key[key]
+        return [self._entities[entity_id] for entity_id in entity_ids]
+
+    def share_mentioned_with(self, entity_id: str, others: Collection[str]) -> float:
+        """Return the share of the other entities that were mentioned with this one before."""
+        if not others:
+            return 0.0
+        if entity_id not in self._mentioned_with:
+            stored = self._lookup.read(self._bank_id, COOCCURRENCES, [entity_id])
+            self._mentioned_with[entity_id] = frozenset(stored.get(entity_id, ()))
+        known = self._mentioned_with[entity_id] | self._newly_with[entity_id]
+        return len(known.intersection(others)) / len(others)
+
+    def add(self, entity: Entity) -> None:
+        """Add a new entity, or a known one with more names."""
+        self._entities[entity.id] = entity
+        for name in map(parse, (entity.name, *entity.aliases)):
+            self._owners.setdefault(name.norm, entity.id)
+            for key in _keys(name):
+                self._by_key[key][entity.id] = None
+
+    def note_mentioned(self, entity_ids: Sequence[str], timestamp: datetime) -> None:
+        """Record that a statement of this time mentions these entities together."""
+        for entity_id in entity_ids:
+            entity = self._entities[entity_id]
+            last = timestamp if entity.last_seen is None else max(timestamp, entity.last_seen)
+            self._entities[entity_id] = replace(entity, last_seen=last)
+            self._newly_with[entity_id].update(other for other in entity_ids if other != entity_id)
+
+    def _look_up_similar(self, name: Name) -> list[str]:
+        """Return the ids of stored entities with similar names."""
+        entity_ids: dict[str, None] = {}
+        for spelling in (name.norm, *_formal_spellings(name)):
+            for entity in self._lookup.similar_entities(self._bank_id, spelling, _MOST_SIMILAR):
+                self._entities.setdefault(entity.id, entity)
+                entity_ids[entity.id] = None
+        return list(entity_ids)
+
+
+def _exact_forms(name: Name) -> list[str]:
+    """Return normal forms under which the same thing may be known, the name itself first."""
+    first, rest = name.words[0], name.words[1:]
+    given = [first, *short_forms(first), *sorted(formal_names(first))]
+    forms = [
+        name.norm,
+        " ".join(name.words),
+        *(" ".join((word, *rest)) for word in given),
+        acronym(name.norm),
+    ]
+    return [form for form in dict.fromkeys(forms) if form]
+
+
+def _formal_spellings(name: Name) -> list[str]:
+    """Return spellings with the given name in full: "Robert Jones" for "Bob Jones"."""
+    return [" ".join((formal, *name.words[1:])) for formal in sorted(formal_names(name.words[0]))]
+
+
+def _keys(name: Name) -> list[str]:
+    """Return the keys that find a new entity of the batch: word beginnings and initials."""
+    words = (*name.words, *sorted(formal_names(name.words[0])))
+    forms = (name.norm, acronym(name.norm))
+    return list(
+        dict.fromkeys([word[:2] for word in words] + [f"={form}" for form in forms if form])
+    )
+
+
+NAME_WEIGHT = 0.5
+CONTEXT_WEIGHT = 0.3
+RECENCY_WEIGHT = 0.2
+RECENCY_DAYS = 7.0
+"""Days after which a last mention has no weight."""
+LEAST_CONTEXT = 0.3
+"""Least share of the other entities mentioned that must be known with the candidate, unless the
+name alone is sure: in an import everything is recent, so recency tells nothing."""
+CLEAR_LEAD = 0.05
+"""Lead in score that one of several persons with a first name must have over the next."""
+SURE_NAME = 0.81
+"""Similarity from which a short form of a single entity needs no other evidence."""
+_MOST_REFUSED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Fit of a candidate to a mention, each part from 0 to 1."""
+
+    name: float
+    context: float
+    recency: float
+
+    @property
+    def total(self) -> float:
+        """Weighted sum, from 0 to 1."""
+        return (
+            NAME_WEIGHT * self.name + CONTEXT_WEIGHT * self.context + RECENCY_WEIGHT * self.recency
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Entity of a mention, with the reasons.
+
+    Attributes:
+        mention: the mention.
+        entity_id: id of its entity.
+        entity_name: canonical name of its entity.
+        relation: relation of the mention's name to the entity's; None for a new entity.
+        score: of the entity chosen; None where no score was needed.
+        refused: names of entities that were rejected, each with the reason.
+    """
+
+    mention: Mention
+    entity_id: str
+    entity_name: str
+    relation: Relation | None = None
+    score: Score | None = None
+    refused: tuple[tuple[str, Gate], ...] = ()
+
+    @property
+    def is_new(self) -> bool:
+        """True if the mention made a new entity."""
+        return self.relation is None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The entities of a batch of facts.
+
+    Attributes:
+        entity_ids: for each fact, the ids of its entities, each once.
+        created: entities that are new to the bank.
+        renamed: known entities that gained aliases, with all their names.
+        names: canonical name of each entity mentioned, by id.
+        decisions: one per mention, fact by fact.
+    """
+
+    entity_ids: tuple[tuple[str, ...], ...]
+    created: tuple[Entity, ...]
+    renamed: tuple[Entity, ...]
+    names: Mapping[str, str]
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A candidate that a mention may be."""
+
+    entity: Entity
+    relation: Relation
+    score: Score
+
+
+class Resolver:
+    """Resolves the mentions of one bank.
+
+    Args:
+        lookup: store of the bank's entities.
+        bank_id: the bank.
+        threshold: score from which a mention is taken for a known entity.
+    """
+
+    def __init__(self, lookup: EntityLookup, bank_id: str, threshold: float = 0.6) -> None:
+        self._lookup = lookup
+        self._bank_id = bank_id
+        self._threshold = threshold
+
+    def resolve(
+        self,
+        mentions_by_fact: Sequence[Sequence[Mention]],
+        times: Sequence[datetime],
+        texts: Sequence[str] = (),
+    ) -> Resolution:
+        """Return the entities of successive facts; earlier facts are context for later ones.
+
+        Args:
+            mentions_by_fact: mentions of each fact.
+            times: when each was said.
+            texts: the facts, so that names they say to be the same thing's are joined.
+        """
+        batch = _Batch(self._lookup, self._bank_id, self._threshold, mentions_by_fact)
+        for index, (mentions, said_at) in enumerate(zip(mentions_by_fact, times, strict=True)):
+            batch.add(mentions, said_at, texts[index] if texts else "")
+        return batch.resolution()
+
+
+class _Batch:
+    """A batch that is being resolved."""
+
+    def __init__(
+        self,
+        lookup: EntityLookup,
+        bank_id: str,
+        threshold: float,
+        mentions_by_fact: Sequence[Sequence[Mention]],
+    ) -> None:
+        names = {mention.name for mentions in mentions_by_fact for mention in mentions}
+        self._known = Candidates(lookup, bank_id, names)
+        self._bank_id = bank_id
+        self._threshold = threshold
+        self._created: dict[str, None] = {}
+        self._renamed: dict[str, None] = {}
+        self._ids: list[tuple[str, ...]] = []
+        self._decisions: list[Decision] = []
+
+    def add(self, mentions: Sequence[Mention], timestamp: datetime, text: str) -> None:
+        """Resolve the mentions of a fact: old names before new ones, full ones before parts."""
+        stated = aliases_stated(text, [mention.name for mention in mentions]) if text else []
+        partners = {parse(one).norm: other for pair in stated for one, other in (pair, pair[::-1])}
+        newer = {parse(new).norm for new, _ in stated}
+        context = {owner.id for m in mentions if (owner := self._known.owner(m.name))}
+        decided: dict[int, Decision] = {}
+
+        def order(index: int) -> tuple[bool, int]:
+            name = parse(mentions[index].name)
+            spelled_otherwise = mentions[index].addressed_as is not None
+            return spelled_otherwise or name.norm in newer, -len(name.words)
+
+        for index in sorted(range(len(mentions)), key=order):
+            mention = mentions[index]
+            partner = partners.get(parse(mention.name).norm)
+            decision = (
+                self._addressed(mention)
+                or self._stated(mention, partner)
+                or self._decide(mention, timestamp, context, [m for m in mentions if m != mention])
+            )
+            decided[index] = decision
+            context.add(decision.entity_id)
+        decisions = [decided[index] for index in range(len(mentions))]
+        self._decisions += decisions
+        ids = tuple(dict.fromkeys(decision.entity_id for decision in decisions))
+        self._known.note_mentioned(ids, timestamp)
+        self._ids.append(ids)
+
+    def resolution(self) -> Resolution:
+        """Return the entities of all facts added so far."""
+        return Resolution(
+            entity_ids=tuple(self._ids),
+            created=tuple(self._known[entity_id] for entity_id in self._created),
+            renamed=tuple(self._known[entity_id] for entity_id in self._renamed),
+            names={
+                entity_id: self._known[entity_id].name for ids in self._ids for entity_id in ids
+            },
+            decisions=tuple(self._decisions),
+        )
+
+    def _addressed(self, mention: Mention) -> Decision | None:
+        """Decide for another spelling of a participant's name, unless the bank has both."""
+        participant = self._known.owner(mention.addressed_as) if mention.addressed_as else None
+        if participant is None or self._known.owner(mention.name) is not None:
+            return None
+        self._add_alias(participant, mention.name)
+        return Decision(mention, participant.id, participant.name, Relation.ADDRESSED)
+
+    def _stated(self, mention: Mention, partner: str | None) -> Decision | None:
+        """Decide by the text's own statement of aliases, unless the bank has two entities."""
+        entity = self._known.owner(partner) if partner else None
+        if partner is None or entity is None or self._known.owner(mention.name) is not None:
+            return None
+        if _stands_for(mention.name, partner) and any(
+            _stands_for(name, partner) for name in _names(entity)
+        ):
+            return None  # another thing of the same initials
+        self._add_alias(entity, mention.name)
+        return Decision(mention, entity.id, entity.name, Relation.STATED)
+
+    def _decide(
+        self,
+        mention: Mention,
+        timestamp: datetime,
+        context: Collection[str],
+        others: Sequence[Mention],
+    ) -> Decision:
+        """Decide by names, context and recency."""
+        owner = self._known.owner(mention.name)
+        may_be_part = not parse(mention.name).is_full and (
+            mention.kind == "person" or (owner is not None and owner.kind == "person")
+        )
+        if owner is not None and not may_be_part:
+            return Decision(mention, owner.id, owner.name, Relation.SAME)
+        options: list[_Option] = []
+        refused: dict[str, Gate] = {}
+        for entity in self._known.like(mention.name):
+            match = SAME if owner and entity.id == owner.id else _relate(mention, entity)
+            if isinstance(match, Match):
+                score = self._score(match, entity, timestamp, context)
+                options.append(_Option(entity, match.relation, score))
+            else:
+                refused[entity.name] = match
+        options.sort(key=lambda option: -option.score.total)
+        best, reasons = self._best(mention, options, others)
+        refused = {**reasons, **refused}
+        reasons_given = tuple(refused.items())[:_MOST_REFUSED]
+        if best is None:
+            entity = self._create(mention, timestamp)
+            return Decision(mention, entity.id, entity.name, refused=reasons_given)
+        if not (best.relation is Relation.SHORTER and len(options) > 1):
+            self._add_alias(best.entity, mention.name)
+        return Decision(
+            mention, best.entity.id, best.entity.name, best.relation, best.score, reasons_given
+        )
+
+    def _best(
+        self, mention: Mention, options: Sequence[_Option], others: Sequence[Mention]
+    ) -> tuple[_Option | None, dict[str, Gate]]:
+        """Return the option that is good enough and clearly the best, and why others are not."""
+        reasons: dict[str, Gate] = {}
+        fit: list[_Option] = []
+        for option in options:
+            gate = self._gate(mention, option, options, others)
+            if gate is None:
+                fit.append(option)
+            else:
+                reasons[option.entity.name] = gate
+        best = fit[0] if fit else None
+        if len(fit) > 1 and fit[0].score.total - fit[1].score.total < CLEAR_LEAD:
+            best = next((option for option in fit if option.relation is Relation.SAME), None)
+        reasons |= {option.entity.name: Gate.AMBIGUOUS for option in fit if option is not best}
+        return best, reasons
+
+    def _gate(
+        self,
+        mention: Mention,
+        option: _Option,
+        options: Sequence[_Option],
+        others: Sequence[Mention],
+    ) -> Gate | None:
+        """Return the reason against an option, if there is one."""
+        score, relation = option.score, option.relation
+        if relation is Relation.SAME:
+            return None
+        rivals = [other for other in others if isinstance(_relate(other, option.entity), Match)]
+        if relation is Relation.SHORTER:  # "Peggy ... Peggy O'Brien" are one
+            rivals = [other for other in rivals if not _is_part(other, mention)]
+        if rivals and (relation is not Relation.SHORTER or parse(mention.name).is_full):
+            return Gate.TOGETHER
+        is_short = relation in (Relation.SHORTER, Relation.ACRONYM)
+        if is_short and len(options) == 1 and score.name >= SURE_NAME:
+            return None
+        if score.total < self._threshold or score.context < LEAST_CONTEXT:
+            return Gate.SCORE
+        stale = relation is Relation.FULLER and score.recency == 0.0
+        return Gate.SCORE if stale else None
+
+    def _score(
+        self, match: Match, entity: Entity, timestamp: datetime, context: Collection[str]
+    ) -> Score:
+        """Return the score of an entity whose name matches."""
+        others = [entity_id for entity_id in context if entity_id != entity.id]
+        shared = self._known.share_mentioned_with(entity.id, others)
+        return Score(match.similarity, shared, _recency(entity, timestamp))
+
+    def _create(self, mention: Mention, timestamp: datetime) -> Entity:
+        """Make a new entity of a mention."""
+        entity = Entity(
+            id=new_id("e-"),
+            bank_id=self._bank_id,
+            name=mention.name,
+            kind=mention.kind,
+            first_seen=timestamp,
+            last_seen=timestamp,
+        )
+        self._known.add(entity)
+        self._created[entity.id] = None
+        return entity
+
+    def _add_alias(self, entity: Entity, name: str) -> None:
+        """Add a name to an entity, unless another entity has it."""
+        if self._known.owner(name) is None:
+            self._known.add(replace(entity, aliases=(*entity.aliases, name)))
+            if entity.id not in self._created:
+                self._renamed[entity.id] = None
+
+
+def _names(entity: Entity) -> tuple[str, ...]:
+    return (entity.name, *entity.aliases)
+
+
+def _relate(mention: Mention, entity: Entity) -> Match | Gate:
+    """Return the closest relation of the mention to any of the entity's names.
+
+    A full name must agree with a full name, if the entity has one: "Maria Kim" is not the Maria
+    who is known as "Maria Lopez" too.
+    """
+    names = _names(entity)
+    full = [name for name in names if parse(name).is_full]
+    if entity.kind == "person" and parse(mention.name).is_full and full:
+        names = tuple(full)
+    results = [compare(mention.name, mention.kind, name, entity.kind) for name in names]
+    matches = [result for result in results if isinstance(result, Match)]
+    if matches:
+        return max(matches, key=lambda match: match.similarity)
+    gates = [result for result in results if isinstance(result, Gate)]
+    return next((gate for gate in gates if gate is not Gate.WORDS), Gate.WORDS)
+
+
+def _stands_for(name: str, initials: str) -> bool:
+    """Return True if these are the name's initials."""
+    return acronym(parse(name).norm) == parse(initials).norm
+
+
+def _is_part(one: Mention, other: Mention) -> bool:
+    """Return True if one name has fewer words than the other, and may be its short form."""
+    shorter = len(parse(one.name).words) < len(parse(other.name).words)
+    return shorter and isinstance(compare(one.name, one.kind, other.name, other.kind), Match)
+
+
+def _recency(entity: Entity, timestamp: datetime) -> float:
+    """Return 1 for an entity just mentioned, falling to 0 over a week."""
+    if entity.last_seen is None:
+        return 0.0
+    days = abs((timestamp - entity.last_seen).total_seconds()) / 86400.0
+    return max(0.0, 1.0 - days / RECENCY_DAYS)

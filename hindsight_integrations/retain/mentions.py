@@ -1,0 +1,623 @@
+"""Find the names in texts: marked by the model, capitalised, identifiers, and known ones.
+
+Where a capital says nothing (a note begins with a verb as often as with a name), a word is part
+of a name only if a table, the bank, the dictionary or the rest of the sentence says so. The kind
+is decided over all mentions in the texts; see `name_kinds`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from hindsight_integrations.models import Entity
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.name_matching import is_given_name
+from hindsight_integrations.nlp.spacy_pipeline import Annotation, NamedSpan
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.retain import name_kinds
+from hindsight_integrations.retain.name_kinds import is_first_name
+from hindsight_integrations.retain.name_words import (
+    AROUND_NAMES,
+    CAN_BE_ORDINARY,
+    FINITE_VERBS,
+    NEVER_ALONE,
+    TITLES,
+    Word,
+    proper_nouns,
+    prose_sentences,
+    read_words,
+)
+
+_WORDS = word_sets("names")
+
+
+@dataclass(frozen=True, slots=True)
+class NameSpan:
+    """`text[start:end]` names `name` (in its best spelling), a thing of `kind`.
+
+    Attributes:
+        certain: True if more than a model's label says so.
+        votes: weights of the kinds that this mention speaks for.
+    """
+
+    start: int
+    end: int
+    name: str
+    kind: str
+    certain: bool = False
+    votes: Counter[str] = field(default_factory=Counter, compare=False)
+
+
+_URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.IGNORECASE)
+
+
+def find_names(annotation: Annotation, known: Mapping[str, Entity]) -> list[NameSpan]:
+    """Return the names in a text, in order; see `find_all_names`."""
+    return find_all_names([annotation], known)[0]
+
+
+def find_all_names(
+    annotations: Sequence[Annotation],
+    known: Mapping[str, Entity],
+    titles: Collection[str] = (),
+) -> list[list[NameSpan]]:
+    """Return the names in each text, in order; of two that overlap the longer.
+
+    Args:
+        annotations: texts with the model's tags and named spans.
+        known: entities by the normal forms of their names and aliases. They are found in lower
+            case too, unless that is an ordinary word.
+        titles: those of the texts that are titles of running prose, which name their subject.
+    """
+    spelled = _spellings(known)
+    found = [_names_in(one, known, spelled, one.text in titles) for one in annotations]
+    votes: defaultdict[str, list[Counter[str]]] = defaultdict(list)
+    for span in (span for spans in found for span in spans):
+        votes[entity_norm(span.name)].append(span.votes)
+    for norm, counted in votes.items():
+        if norm in known and known[norm].kind != "concept":
+            counted.append(Counter({known[norm].kind: name_kinds.CERTAIN}))
+    kinds = {norm: name_kinds.decide(counted) for norm, counted in votes.items()}
+    return [
+        [
+            replace(span, kind=kind, certain=weight >= name_kinds.CERTAIN)
+            for span in spans
+            for kind, weight in [kinds[entity_norm(span.name)]]
+        ]
+        for spans in found
+    ]
+
+
+def is_prose(annotation: Annotation) -> bool:
+    """Return True for a text that is mostly running prose, no note or chat."""
+    return bool(prose_sentences(annotation.text, read_words(annotation.text, annotation)))
+
+
+def _names_in(
+    annotation: Annotation,
+    known: Mapping[str, Entity],
+    spelled: Mapping[str, tuple[str, Entity]],
+    is_title: bool,
+) -> list[NameSpan]:
+    """Return the names in one text, each with its votes for a kind."""
+    text = _URL.sub(lambda url: " " * len(url.group()), annotation.text)
+    words = read_words(text, annotation)
+    prose = {word.sentence for word in words} if is_title else prose_sentences(text, words)
+    labelled = {n.start: _KINDS[n.label] for n in annotation.names if n.label in _KINDS}
+    proper = proper_nouns(words, labelled, spelled, prose)
+    people = {norm for norm, (_, entity) in spelled.items() if entity.kind == "person"}
+    cut = _Cutter(text, people, known, prose, labelled)
+    spans = longest(
+        [
+            *_known(text, words, proper, spelled),
+            *identifiers(text),
+            *_marked(cut, words, proper, annotation.names),
+            *_capitalised(cut, words, proper),
+            *unspaced_names(text),
+        ]
+    )
+    beside = name_kinds.of_neighbours(text, [(s.start, s.end, s.votes) for s in spans])
+    nouns = {word.start for word in words if word.tag in ("NN", "NNS") and not word.is_capital}
+    return [
+        replace(
+            span,
+            votes=span.votes
+            + votes
+            + name_kinds.of_use(text, span.start, span.end)
+            + _of_compound(span, nouns),
+        )
+        for span, votes in zip(spans, beside, strict=True)
+    ]
+
+
+def _of_compound(span: NameSpan, nouns: Container[int]) -> Counter[str]:
+    """Return the vote of a noun after a name, which it tells more of: "Grafana dashboards"."""
+    return Counter({name_kinds.NO_PERSON: 2} if span.end + 1 in nouns else {})
+
+
+def longest(spans: Iterable[NameSpan]) -> list[NameSpan]:
+    """Return the longest spans that do not overlap, in text order; of equals the first given."""
+    chosen: list[NameSpan] = []
+    for span in sorted(spans, key=lambda span: span.start - span.end):
+        if all(span.end <= other.start or other.end <= span.start for other in chosen):
+            chosen.append(span)
+        else:
+            chosen = [
+                replace(other, votes=other.votes | span.votes)
+                if (other.start, other.end) == (span.start, span.end)
+                else other
+                for other in chosen
+            ]
+    return sorted(chosen, key=lambda span: span.start)
+
+
+_KINDS = {
+    "PERSON": "person",
+    "NORP": "group",
+    "FAC": "place",
+    "GPE": "place",
+    "LOC": "place",
+    "ORG": "organization",
+    "PRODUCT": "product",
+    "EVENT": "event",
+    "WORK_OF_ART": "work",
+    "LAW": "work",
+    "LANGUAGE": "concept",
+}
+"""OntoNotes labels of names; the other labels mark dates and quantities."""
+
+_NEVER_COMPOUND = frozenset({"person", "place", "group"})
+"""Kinds whose names contain no "and", comma or possessive: these separate two names."""
+
+
+_TITLE_WORDS = frozenset("the all how what where when one no our my some every".split())
+_OFFICES = frozenset(table("changes")["roles"]["words"].split())
+_AFTER_POSSESSIVE = _WORDS["organization_words"] | _WORDS["place_words"]
+_ABBREVIATED = TITLES | {"st", "mt", "ft"}
+_AFTER_COMMA = frozenset({"inc", "ltd", "llc", "jr", "sr"})
+_MOST_WORDS = 8
+_NAME_SHAPE = re.compile(r"P(?:(?:ll?|lt)?P)*n?")
+"""Proper nouns, joined by "of the" or "van der", with a number after them: "Apollo 11"."""
+
+_NUMBER = re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)\d{1,4}(?:\.\d+)*")
+_NOT_NUMBERING = re.compile(r"\s?(?:%|:\s?\d|/\d|,\d|,? [ap]\.?m\b|,(?: \S+){1,3} \d)")
+_COUNTED = frozenset({"NN", "NNS", "JJ", "JJR", "NNPS", "CD", "VBN"})
+"""Penn tags of the words after a number that counts something: "Ana 20 minutes"."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cutter:
+    """Cuts names out of runs of words.
+
+    Attributes:
+        text: the text.
+        people: normal forms of the names of the bank's persons, and of parts of them.
+        known: entities by the normal forms of their names.
+        prose: numbers of the sentences of running prose.
+        labelled: kinds of the names that the model marks, by the offset of their first letter.
+    """
+
+    text: str
+    people: Container[str]
+    known: Container[str]
+    prose: Container[int]
+    labelled: Mapping[int, str]
+
+    def is_person(self, word: Word) -> bool:
+        """Return True if the word begins a person's name: a given name, a known one, a title."""
+        norm = entity_norm(word.lower)
+        return is_first_name(word.lower) or norm in self.people or word.lower in TITLES
+
+    def cut(self, words: Sequence[Word], kind: str, after: Word | None) -> Iterator[NameSpan]:
+        """Yield the name in the words, if any, without what only stands around it.
+
+        Args:
+            words: the words.
+            kind: the kind of the model's label; "concept" without one.
+            after: the word that follows.
+        """
+        start, end = 0, len(words)
+        while start < end and _merely_precedes(words[start]):
+            if end - start > 1 and self.begins_title(words[start]):
+                break
+            start += 1
+        words, end = words[start:], end - start
+        start = self._leading(words, after)
+        while end > start and not _is_acronym(words[end - 1]) and self._trails(words, end, after):
+            end -= 1
+        titled = end - start > 1 and words[start].lower in _WORDS["honorifics"]
+        if titled and sum(w.lower not in _WORDS["name_links"] for w in words[start:end]) > 2:
+            start += 1
+        name = words[start:end]
+        if name and _is_name(name) and not self._is_common(name):
+            spelled = self.text[name[0].start : name[-1].stem_end]
+            yield NameSpan(
+                name[0].start,
+                name[-1].stem_end,
+                " ".join(spelled.split()),
+                kind,
+                votes=name_kinds.of_words([word.lower for word in name], titled)
+                | name_kinds.of_label(kind if start == 0 else "concept", len(name)),
+            )
+
+    def _leading(self, words: Sequence[Word], after: Word | None) -> int:
+        """Return how many first words of a sentence are no part of the name after them."""
+        if len(words) < 2 or not words[0].opens or words[0].sentence in self.prose:
+            return 0
+        first, rest = words[0], words[1:]
+        if self.is_person(first) or first.lower in _WORDS["name_heads"] or self._is_known(words):
+            return 0
+        is_subject = after is not None and after.tag in FINITE_VERBS and not after.opens
+        verb = self._is_verb(first, rest) and not (is_subject and not self.is_person(rest[0]))
+        if not (verb or self._is_role(first, rest) or _is_before_preposition(first, rest[0])):
+            return 0
+        leading = 1
+        while leading < len(words) and not words[leading].is_capital:
+            leading += 1
+        return leading
+
+    def _is_verb(self, first: Word, rest: Sequence[Word]) -> bool:
+        """Return True for the verb of a note, whose object follows: "Email", "Skim"."""
+        if first.lower in _WORDS["participles_in_names"] or rest[-1].lower in _AFTER_POSSESSIVE:
+            return first.inflected and self.is_person(rest[0])
+        if first.inflected or first.lower in _WORDS["note_verbs"]:
+            return True
+        is_object = self.is_person(rest[0]) or not any(word.listed for word in rest)
+        return first.verb and is_object and not is_given_name(first.lower)
+
+    def _is_role(self, first: Word, rest: Sequence[Word]) -> bool:
+        """Return True for a common noun before a person's name: "Customer Hadiza Bello"."""
+        if not first.listed or rest[0].text.isdigit() or is_given_name(first.lower):
+            return False
+        full_name = len(rest) > 1 and not any(word.listed for word in rest)
+        return full_name or (self.is_person(rest[0]) and first.tag not in ("NNPS", "JJ"))
+
+    def begins_title(self, word: Word) -> bool:
+        """Return True for a function word with a capital inside a sentence, as in "The Crown"."""
+        if word.opens or word.sentence in self.prose or word.lower not in _TITLE_WORDS:
+            return False
+        return len(word.text) > 1 and word.text.istitle()
+
+    def _is_common(self, words: Sequence[Word]) -> bool:
+        """Return True for one common noun, which a note writes with a capital: "Legal"."""
+        if len(words) > 1 or self._is_known(words):
+            return False
+        word = words[0]
+        head = word.lower in _WORDS["name_heads"] | _WORDS["organization_words"]
+        is_office = word.opens and (head or word.lower in _OFFICES)
+        return is_office or word.lower in _WORDS["common_nouns"]
+
+    def _is_known(self, words: Sequence[Word]) -> bool:
+        return entity_norm(self.text[words[0].start : words[-1].stem_end]) in self.known
+
+    def _trails(self, words: Sequence[Word], end: int, after: Word | None) -> bool:
+        """Return True if the last word is ordinary, or a number that counts or scores."""
+        last = words[end - 1]
+        if not last.text[0].isdigit():
+            is_suffix = last.text.isupper() and last.lower in _WORDS["organization_words"]
+            is_surname = end > 1 and last.is_capital and is_first_name(words[0].lower)
+            return last.lower in AROUND_NAMES and not (is_suffix or is_surname)
+        if end > 1 and self._is_known(words[:end]):
+            return False
+        follows = after if end == len(words) else words[end]
+        counts = follows is not None and not follows.opens and follows.tag in _COUNTED
+        gap = self.text[last.end : follows.start] if follows else ""
+        return (counts and not gap.strip()) or self.is_person(words[0])
+
+
+def _is_before_preposition(first: Word, second: Word) -> bool:
+    """Return True for "Flowers by Petals", not for "Bank of America"."""
+    is_link = second.lower in _WORDS["name_links"] or second.is_capital
+    return first.listed and second.tag == "IN" and not is_link
+
+
+def _marked(
+    cut: _Cutter, words: Sequence[Word], proper: Sequence[bool], names: Sequence[NamedSpan]
+) -> Iterator[NameSpan]:
+    """Yield the names that the model marks."""
+    is_proper = {word.start for word, is_one in zip(words, proper, strict=True) if is_one}
+    index = 0
+    for name in names:
+        if (kind := _KINDS.get(name.label)) is None:
+            continue
+        while index < len(words) and words[index].end <= name.start:
+            index += 1
+        last = index
+        while last < len(words) and words[last].start < name.end:
+            last += 1
+        marked = words[index:last]
+        if not marked or "\n" in cut.text[name.start : name.end]:
+            continue
+        for part in _parts(cut, marked, kind):
+            all_small = not is_proper and _is_lower_name(part, kind)
+            if all_small or any(word.start in is_proper for word in part):
+                ends = part[-1] is marked[-1] and last < len(words)
+                yield from cut.cut(part, kind, words[last] if ends else None)
+
+
+def _parts(cut: _Cutter, words: Sequence[Word], kind: str) -> Iterator[list[Word]]:
+    """Yield the words that a model marks as one name, cut where they are several persons."""
+    persons = words[0].sentence not in cut.prose and any(map(cut.is_person, words))
+    if kind not in _NEVER_COMPOUND and not persons:
+        yield list(words)
+        return
+    for segment in _segments(cut.text, words):
+        for is_and, part in groupby(segment, lambda word: word.lower == "and"):
+            if not is_and:
+                yield list(part)
+
+
+def _capitalised(cut: _Cutter, words: Sequence[Word], proper: Sequence[bool]) -> Iterator[NameSpan]:
+    """Yield runs of words that look like names."""
+    index_of = {word.start: index for index, word in enumerate(words)}
+    for segment in _segments(cut.text, words):
+        shape = "".join(_shape(cut.text, word, proper[index_of[word.start]]) for word in segment)
+        for match in _NAME_SHAPE.finditer(shape):
+            run = segment[match.start() : match.end()]
+            index = index_of[run[-1].start] + 1
+            after = words[index] if index < len(words) else None
+            of = _of_another(cut, run)
+            if of:
+                yield from cut.cut(run[:of], "concept", run[of])
+            first = index_of[run[0].start]
+            lead = words[first - 1] if first and not of else None
+            for span in cut.cut(run[of + 1 if of else 0 :], "concept", after):
+                yield _with_article(cut, span, lead)
+
+
+def _with_article(cut: _Cutter, span: NameSpan, lead: Word | None) -> NameSpan:
+    """Return the name with the word before it, if its capital makes that a part: "The Crown"."""
+    if lead is None or lead.end + 1 != span.start or not cut.begins_title(lead):
+        return span
+    votes = span.votes + Counter({name_kinds.NO_PERSON: 2})
+    return replace(span, start=lead.start, name=f"{lead.text} {span.name}", votes=votes)
+
+
+def _of_another(cut: _Cutter, run: Sequence[Word]) -> int:
+    """Return the index of the "of" between two names, as in "Oyelaran of Brightwater"; or 0.
+
+    The model marks the second as an organisation, and the first is no common noun.
+    """
+    if run[0].sentence in cut.prose:
+        return 0
+    return next(
+        (
+            index
+            for index in range(1, len(run) - 1)
+            if run[index].lower == "of"
+            and cut.labelled.get(run[index + 1].start) == "organization"
+            and run[0].start not in cut.labelled
+            and (not run[0].listed or cut.is_person(run[0]))
+        ),
+        0,
+    )
+
+
+def _shape(text: str, word: Word, proper: bool) -> str:
+    """Return the letter that stands for a word in `_NAME_SHAPE`."""
+    if proper:
+        return "P"
+    if word.text in _WORDS["name_links"]:
+        return "l"
+    if word.text == "the":
+        return "t"
+    counts = _NUMBER.fullmatch(word.text) and not _NOT_NUMBERING.match(text, word.end)
+    return "n" if counts else "x"
+
+
+def _segments(text: str, words: Iterable[Word]) -> Iterator[list[Word]]:
+    """Yield runs of words that may be one name: no break, comma or possessive between them."""
+    segment: list[Word] = []
+    for word in words:
+        if segment and not _joined(segment[-1], text[segment[-1].end : word.start], word):
+            yield segment
+            segment = []
+        segment.append(word)
+    if segment:
+        yield segment
+
+
+def _joined(before: Word, gap: str, word: Word) -> bool:
+    if word.opens:
+        return False
+    if gap in (" ", "\u00a0", "  ", " & ", "-"):
+        return before.stem_end == before.end or word.lower in _AFTER_POSSESSIVE
+    if gap in (". ", "."):
+        return len(before.text) == 1 or before.lower in _ABBREVIATED
+    return gap == ", " and word.lower in _AFTER_COMMA
+
+
+def _merely_precedes(word: Word) -> bool:
+    if not word.is_capital and word.lower in _WORDS["name_links"]:
+        return False
+    if word.lower in AROUND_NAMES:
+        return not _is_acronym(word)
+    return not word.is_capital and (word.lower in _WORDS["numbered"] or not word.is_tagged_proper)
+
+
+def _is_name(words: Sequence[Word]) -> bool:
+    if len(words) > _MOST_WORDS or len(words[0].text) + len(words) < 3:
+        return False
+    return any(
+        _is_acronym(word) or not (word.lower in NEVER_ALONE or word.text.isdigit())
+        for word in words
+    )
+
+
+def _is_lower_name(words: Sequence[Word], kind: str) -> bool:
+    """Return True for a person or place in a text that capitalises nothing."""
+    return kind in ("person", "place") and all(
+        word.is_tagged_proper and not word.is_capital and word.lower not in CAN_BE_ORDINARY
+        for word in words
+    )
+
+
+def _is_acronym(word: Word) -> bool:
+    return word.text in ("US", "WHO")
+
+
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+_HANDLE = re.compile(r"(?<![\w@./])@\w(?:[\w.-]*\w)?")
+_HASHTAG = re.compile(r"(?<![\w#/&])#\w+")
+_CODE = re.compile(r"(?<![\w.,:/@#-])(?=[\w./-]*\d)(?=[\w./-]*[^\W\d_])\w+(?:[-./]\w+)*")
+_NUMBERED = re.compile(
+    rf"\b(?:{'|'.join(sorted(_WORDS['numbered']))}) (?:no\.? ?|#)?"
+    r"(?:[a-z]{1,2}-?)?\d{1,6}(?:[.-]\d+)*[a-z]?\b(?!,\d|:\d)",
+    re.IGNORECASE,
+)
+_MEASURE = re.compile(
+    r"""
+    \d[\d.,]*[-/]?(?:st|nd|rd|th|s|am|pm|a|p|h|hrs?|min|mins|sec|ms|x|k|m|bn|b|d|w|y|yo|km|kg|g|mg
+        |ml|l|cm|mm|mi|ft|in|lbs?|oz|mph|kph|kb|mb|gb|tb|hz|khz|mhz|ghz|px|fps|eur|usd|c|f|p|ish
+        |er|ers|e|ème )
+    | \d+(?:\.\d+)?(?:-\w+)+                 # 3-year-old, 10-day
+    | \d+[-/.](?:\d+|[^\W\d_]+)[-/.]\d+.*    # dates
+    | \d+t\d[\d:]*z?                         # times
+    | \d+x\d+\w*                             # 6x800, 4x4m
+    | [qhw]\d\d? | \w+\.\d{1,2}(?:am|pm)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+_COUNTING = re.compile(r" [a-z]+s\b")
+
+
+def _sure(match: re.Match[str], kind: str, name: str = "") -> NameSpan:
+    """Return the span of a pattern that leaves no doubt of the kind."""
+    votes = Counter({kind: name_kinds.SURE})
+    return NameSpan(match.start(), match.end(), name or match.group(), kind, votes=votes)
+
+
+def identifiers(text: str) -> Iterator[NameSpan]:
+    """Yield addresses, @handles, #hashtags, codes with digits in them, and numbered nouns."""
+    for pattern in (_ADDRESS, _HANDLE):
+        for match in pattern.finditer(text):
+            yield _sure(match, "person")
+    for match in _HASHTAG.finditer(text):
+        tag = match.group()
+        name = tag if tag[1:].isdigit() else tag[1:]
+        yield NameSpan(match.start(), match.end(), name, "concept")
+    for match in _CODE.finditer(text):
+        if not _MEASURE.fullmatch(match.group()):
+            yield NameSpan(match.start(), match.end(), match.group(), "concept")
+    for match in _NUMBERED.finditer(text):
+        if match.group().split()[0].casefold() in _WORDS["note_verbs"] and _COUNTING.match(
+            text, match.end()
+        ):
+            continue  # "Order 3 chairs"
+        yield NameSpan(match.start(), match.end(), match.group(), "concept")
+
+
+_HONORIFICS = "先生|女士|小姐|老师|老師|教授|医生|醫生|经理|經理|さん|さま|様|くん|ちゃん|씨|님"
+_PERSON = re.compile(
+    rf"(?:(?<![\u4e00-\u9fff])[\u4e00-\u9fff]{{1,4}}?|[ァ-ヴー]{{2,10}}|[가-힣]{{2,4}}?)"
+    rf"(?=\s?(?:{_HONORIFICS}))"
+)
+_KATAKANA_NAME = re.compile(r"[ァ-ヴー]{2,}(?:・[ァ-ヴー]{2,})+")
+_QUOTED_WORK = re.compile(r"《([^《》\n]{1,40})》|『([^『』\n]{1,40})』")
+
+
+def unspaced_names(text: str) -> Iterator[NameSpan]:
+    """Yield persons with an honorific, full names in katakana, titles of works in brackets."""
+    if text.isascii():
+        return
+    for pattern in (_PERSON, _KATAKANA_NAME):
+        for match in pattern.finditer(text):
+            yield _sure(match, "person")
+    for match in _QUOTED_WORK.finditer(text):
+        yield _sure(match, "work", match.group(1) or match.group(2))
+
+
+LONGEST_NAME = 4
+"""Words of the longest known name that is searched."""
+
+_WORD = re.compile(r"(?:#(?=\d))?[^\W_]+[+#]*")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+_LONGEST_UNSPACED = 8
+"""Characters of the longest known name searched in a script without spaces."""
+_SEPARATOR = re.compile(r"[ \u00a0.'’&/_-]{1,3}")
+
+
+def candidate_names(text: str) -> set[str]:
+    """Return the normal forms of all runs of one to four words: each may be a known name."""
+    return {norm for norm, _, _ in _runs(text)}
+
+
+def known_names(text: str, spelled: Mapping[str, tuple[str, Entity]]) -> Iterator[NameSpan]:
+    """Yield the known names in a text, and parts of persons' full names; they may overlap.
+
+    Args:
+        text: any text.
+        spelled: see `_spellings`.
+    """
+    if not spelled:
+        return
+    for norm, start, end in _runs(text):
+        if (spelling := spelled.get(norm)) is not None:
+            name, entity = spelling
+            yield NameSpan(start, end, name, entity.kind)
+
+
+def _spellings(known: Mapping[str, Entity]) -> dict[str, tuple[str, Entity]]:
+    """Return spelling and entity by normal form; a part that several persons share is left out."""
+    full: dict[str, tuple[str, Entity]] = {}
+    parts: dict[str, tuple[str, Entity] | None] = {}
+    for entity in {entity.id: entity for entity in known.values()}.values():
+        for name in (entity.name, *entity.aliases):
+            full.setdefault(entity_norm(name), (name, entity))
+            words = name.split() if entity.kind == "person" else []
+            for part in {words[0], words[-1]} if len(words) > 1 else ():
+                other = parts.setdefault(entity_norm(part), (part, entity))
+                if other is not None and other[1].id != entity.id:
+                    parts[entity_norm(part)] = None
+    return {norm: part for norm, part in parts.items() if part} | full
+
+
+def _runs(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield normal form, start and end of every run of words, and of unspaced characters."""
+    growing: list[tuple[str, int]] = []
+    last_end = 0
+    for match in _WORD.finditer(text):
+        word, start, end = entity_norm(match.group()), match.start(), match.end()
+        if not _SEPARATOR.fullmatch(text, last_end, start):
+            growing.clear()
+        growing = [(f"{norm} {word}", first) for norm, first in growing[1 - LONGEST_NAME :]]
+        growing.append((word, start))
+        for norm, first in growing:
+            yield norm, first, end
+        last_end = end
+    for match in _UNSPACED.finditer(text):
+        run, offset = match.group(), match.start()
+        for start in range(len(run)):
+            for end in range(start + 2, min(len(run), start + _LONGEST_UNSPACED) + 1):
+                yield entity_norm(run[start:end]), offset + start, offset + end
+
+
+def _known(
+    text: str,
+    words: Sequence[Word],
+    proper: Sequence[bool],
+    spelled: Mapping[str, tuple[str, Entity]],
+) -> Iterator[NameSpan]:
+    """Yield known names, unless they are ordinary words: "will", "in May"."""
+    index_at = {word.start: index for index, word in enumerate(words)}
+    for span in known_names(text, spelled):
+        index = index_at.get(span.start)
+        if index is None or words[index].end < span.end:
+            yield span
+            continue
+        word = words[index]
+        if word.lower not in CAN_BE_ORDINARY or proper[index]:
+            yield span
+        elif word.lower in _WORDS["calendar"] and word.is_capital and not word.opens:
+            before = words[index - 1].lower if index else ""
+            if (
+                before not in _WORDS["before_times"]
+                and not text[word.end : word.end + 2].strip().isdigit()
+            ):
+                yield span

@@ -1,0 +1,154 @@
+"""Decide the kind of a name from the evidence of all its mentions, not from one model's label.
+
+Each mention votes: its own words (a title, "GmbH"), the tables of given names and places, its use
+in the sentence ("Lena's wife", "moved to Brno"), and, with the least weight, the model's label.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.name_matching import is_given_name
+from hindsight_integrations.normalization import entity_norm
+
+_WORDS = word_sets("names")
+_TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
+
+SURE = 4
+"""Weight of what the name itself says: no use of it in a sentence outweighs that."""
+NO_PERSON = "no person"
+"""Votes under this name count against "person"."""
+_LISTED = 3
+_USED = 2
+_HINT = 1
+CERTAIN = 2
+"""Weight from which a kind is more than a guess."""
+
+_GREETING = re.compile(
+    r"\b(?:hey|hi|hello|dear|thanks|thank you|thx|congrats|congratulations|morning|evening|bye|"
+    r"welcome|sorry|hola|bonjour|hallo|happy birthday|get well soon|love you|good luck)[, ]+\Z",
+    re.IGNORECASE,
+)
+_POSSESSED = re.compile(r"(?:['’]s?|(?<=s)['’]) (?:\w+ )??([\w-]+)")
+_NEXT = re.compile(r" (?:(?:also|just|never|always|still|really|even|has|had) )?([\w’']+)")
+_LAST = re.compile(r"([\w-]+)\W*\Z")
+_PREPOSITION = re.compile(
+    r"([\w-]+)(?: [\w-]+){0,2}? (in|to|from|at|for|of|with|via|near|through) \Z"
+)
+_THE = re.compile(r"\b(?:the|The|dem|vom|beim|der|die|das|le|la|el) \Z")
+_AT = re.compile(r"\bat \Z")
+_AND = re.compile(r"\b(?:me|myself|I),? and \Z")
+_ENUMERATING = frozenset({", ", " and ", ", and ", " & ", " + ", "/"})
+_BEFORE = 48
+_VOWELS = "aeiou"
+
+
+def _forms(verb: str) -> set[str]:
+    """Return the third person and the regular past of a verb, spelled in either way."""
+    if verb.endswith("y") and verb[-2] not in _VOWELS:
+        return {verb[:-1] + "ies", verb[:-1] + "ied"}
+    return {verb + "s", verb + "es", verb + "d", verb + "ed", verb + verb[-1] + "ed"}
+
+
+_PERSON_VERBS = _WORDS["person_verbs"].union(*map(_forms, _WORDS["person_verbs"]))
+_PERSON_OBJECT = _WORDS["person_object_verbs"]
+_AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
+
+
+def is_first_name(word: str) -> bool:
+    """Return True for a given name that is neither a word of the language nor a place."""
+    return is_given_name(word) and word not in _AMBIGUOUS
+
+
+def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
+    """Return the votes of a name's own words, in lower case."""
+    first, last, several = words[0], words[-1], len(words) > 1
+    if titled:
+        return Counter(person=SURE)
+    if several and last in _WORDS["organization_words"]:
+        return Counter(organization=SURE)
+    if several and last in _WORDS["place_words"]:
+        return Counter(place=SURE)
+    if (several and first in _WORDS["organization_heads"]) or any(map(_is_body, words)):
+        return Counter(organization=SURE)
+    if first in _WORDS["name_heads"] and several:
+        return Counter()
+    if first in _TITLES and several and is_first_name(last):
+        return Counter(person=SURE)
+    if is_first_name(first):
+        return Counter(person=_LISTED)
+    votes: Counter[str] = Counter()
+    if is_given_name(first):
+        votes["person"] += _HINT
+    if entity_norm(" ".join(words)) in _WORDS["places"]:
+        votes["place"] += _USED
+    return votes
+
+
+def _is_body(word: str) -> bool:
+    """Return True for a compound such as "Mieterverein"."""
+    return any(word.endswith(end) and word != end for end in _WORDS["organization_endings"])
+
+
+def of_use(text: str, start: int, end: int) -> Counter[str]:
+    """Return the votes of what stands around `text[start:end]`."""
+    before, votes = text[max(0, start - _BEFORE) : start], Counter[str]()
+    possessed, following = _POSSESSED.match(text, end), _NEXT.match(text, end)
+    last, phrase = _LAST.search(before), _PREPOSITION.search(before)
+    if possessed and possessed.group(1).casefold() in _WORDS["personal_nouns"]:
+        votes["person"] += _USED
+    if following and following.group(1) in _PERSON_VERBS:
+        votes["person"] += _USED
+    if last and before.endswith(" ") and last.group(1).casefold() in _PERSON_OBJECT:
+        votes["person"] += _USED
+    if _GREETING.search(before) or _AND.search(before):
+        votes["person"] += _USED
+    if _THE.search(before) or (_AT.search(before) and not possessed):
+        votes[NO_PERSON] += _USED
+    if phrase:
+        votes += _of_phrase(phrase.group(1).casefold(), phrase.group(2))
+    return votes
+
+
+def _of_phrase(word: str, preposition: str) -> Counter[str]:
+    """Return the votes of a preposition, and of the word it depends on."""
+    if word in _WORDS["work_words"] and preposition in ("at", "for", "of", "with"):
+        return Counter(organization=_USED)
+    if word in _WORDS["motion_words"] and preposition not in ("for", "of", "with"):
+        return Counter(place=_USED)
+    return Counter(place=_HINT) if preposition in ("in", "near") else Counter()
+
+
+def of_label(kind: str, words: int) -> Counter[str]:
+    """Return the vote of a model's label, worth more for a name of several words."""
+    return Counter() if kind == "concept" else Counter({kind: _HINT if words == 1 else _USED})
+
+
+def decide(votes: Iterable[Counter[str]]) -> tuple[str, int]:
+    """Return the kind with the most votes, and their weight.
+
+    "concept" on a tie, and if nothing but one label or one preposition speaks for a kind: models
+    take every second unknown name for a place. A person is what most unknown names are.
+    """
+    total: Counter[str] = Counter()
+    for vote in votes:
+        total.update(vote)
+    total["person"] -= total.pop(NO_PERSON, 0)
+    ranked = [*(+total).most_common(2), ("concept", 0), ("concept", 0)][:2]
+    kind, weight = ranked[0]
+    tied = weight == ranked[1][1]
+    return ("concept", 0) if tied or (weight < CERTAIN and kind != "person") else (kind, weight)
+
+
+def of_neighbours(text: str, names: Sequence[tuple[int, int, Counter[str]]]) -> list[Counter[str]]:
+    """Return for each of successive names the votes of those it is enumerated with."""
+    votes: list[Counter[str]] = [Counter() for _ in names]
+    for index, ((_, end, one), (start, _, other)) in enumerate(pairwise(names)):
+        if text[end:start] in _ENUMERATING:
+            votes[index]["person"] += _HINT * (other["person"] >= _LISTED)
+            votes[index + 1]["person"] += _HINT * (one["person"] >= _LISTED)
+    return votes

@@ -1,0 +1,105 @@
+"""Recognise a conversation without an id that is stored already, whole or in part.
+
+Frameworks hand over their history again and again, often without an id of it. What they repeat is
+one conversation that goes on, and no second one that says the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hindsight_integrations.models import Chunk, Memory
+from hindsight_integrations.normalization import text_fingerprint
+from hindsight_integrations.retain.request import Stamp, Submission, Turn
+from hindsight_integrations.stores.base import DOCUMENT_CHUNKS, DUPLICATES, MEMORY, GraphStore
+
+LEAST_OVERLAP = 2
+"""Turns that must agree, unless the stored conversation has fewer: "Hi" begins many."""
+
+MOST_DOCUMENTS = 8
+"""Stored conversations compared, those with the most turns in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredTurn:
+    """A stored turn; `said_at` is None where no memory tells the time."""
+
+    text: str
+    said_at: datetime | None
+
+    def repeats(self, turn: Turn) -> bool:
+        same_time = not turn.dated or self.said_at is None or self.said_at == turn.mentioned_at
+        return same_time and self.text.strip() == turn.text.strip()
+
+
+def as_continuation(graph: GraphStore, bank_id: str, submission: Submission) -> Submission:
+    """Return what a conversation without an id adds to the stored one that it repeats.
+
+    It repeats one that it contains from its beginning or from a later turn on, or that contains
+    it. A conversation with an id, and one that repeats none, is returned as it is.
+    """
+    if submission.is_named or submission.mode != "append" or not submission.turns:
+        return submission
+    turns = submission.turns
+    times = _times(graph, bank_id, submission)
+    shared = Counter({document_id: len(of_document) for document_id, of_document in times.items()})
+    nearest = [document_id for document_id, _ in shared.most_common(MOST_DOCUMENTS)]
+    chunks = graph.read(bank_id, DOCUMENT_CHUNKS, nearest)
+    for document_id in nearest:
+        stored = _stored_turns(chunks.get(document_id, ()), times[document_id])
+        repeated = _repeated(stored, turns)
+        if repeated:
+            return replace(
+                submission,
+                document_id=document_id,
+                turns=turns[repeated:],
+                replayed=turns[:repeated],
+                is_named=True,
+            )
+    return submission
+
+
+def _times(
+    graph: GraphStore, bank_id: str, submission: Submission
+) -> dict[str, dict[str, datetime]]:
+    """Return by document when its chunks were said that state what one of the turns states."""
+    prints = {text_fingerprint(turn.text, turn.speaker): turn for turn in submission.turns}
+    same = graph.read(bank_id, DUPLICATES, list(prints))
+    by_id = {memory_id: prints[key] for key, ids in same.items() for memory_id in ids}
+    times: dict[str, dict[str, datetime]] = {}
+    for memory in graph.read(bank_id, MEMORY, list(by_id)).values():
+        if not _agrees(memory, by_id[memory.id], submission.stamp):
+            continue
+        for source in memory.sources:
+            if source.document_id and source.chunk_id:
+                said = times.setdefault(source.document_id, {})
+                said[source.chunk_id] = source.mentioned_at
+    return times
+
+
+def _agrees(memory: Memory, turn: Turn, stamp: Stamp) -> bool:
+    """Return True if a memory was retained with the same fields as the turn would be."""
+    fields = {**stamp.metadata, **turn.metadata}
+    return (memory.scope, set(memory.tags), dict(memory.metadata), memory.context) == (
+        *(stamp.scope, set(stamp.tags), fields, stamp.context),
+    )
+
+
+def _stored_turns(chunks: Sequence[Chunk], times: Mapping[str, datetime]) -> list[_StoredTurn]:
+    return [_StoredTurn(chunk.text, times.get(chunk.id)) for chunk in chunks]
+
+
+def _repeated(stored: Sequence[_StoredTurn], turns: Sequence[Turn]) -> int:
+    """Return how many of the first turns are stored; 0 if it may be chance."""
+    least = min(LEAST_OVERLAP, len(stored))
+    for start in range(len(stored)):
+        overlap = min(len(stored) - start, len(turns))
+        ends = start + overlap == len(stored) or overlap == len(turns)
+        if overlap < least or not ends:
+            continue
+        if all(one.repeats(turn) for one, turn in zip(stored[start:], turns, strict=False)):
+            return overlap
+    return 0

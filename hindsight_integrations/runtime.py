@@ -1,0 +1,471 @@
+"""The parts of one client: stores, models, locks and background work, and how they are built."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import cache
+from typing import cast
+
+from hindsight_integrations.errors import (
+    BankExistsError,
+    BankNotFoundError,
+    ClosedError,
+    EmbedderMismatchError,
+    InvalidInputError,
+    StoreError,
+)
+from hindsight_integrations.models import Bank, MemoryType
+from hindsight_integrations.nlp.embeddings import Embedder, TokenEncoder, as_embedder
+from hindsight_integrations.nlp.llm import StructuredModel, as_model
+from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.nlp.model_files import named_encoder
+from hindsight_integrations.nlp.spacy_pipeline import Pipeline
+from hindsight_integrations.nlp.text_encoder import TextEncoder
+from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer
+from hindsight_integrations.recall.base import Reranker
+from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.fitted import fitted_for
+from hindsight_integrations.recall.rerankers import as_reranker
+from hindsight_integrations.reflect.confident import only_confident
+from hindsight_integrations.reflect.consolidation import Consolidation, rounds
+from hindsight_integrations.reflect.dependencies import Consolidator, ReflectDependencies
+from hindsight_integrations.reflect.llm_rules import LLMConsolidator
+from hindsight_integrations.reflect.mental_models import MentalModelDependencies, refresh_due
+from hindsight_integrations.reflect.opinions import OpinionRules
+from hindsight_integrations.reflect.rules import RuleConsolidator
+from hindsight_integrations.reflect.worker import Worker
+from hindsight_integrations.retain.document_diff import RetainDependencies
+from hindsight_integrations.retain.extraction import Extractor, SentenceExtractor
+from hindsight_integrations.retain.extractors import as_extractor
+from hindsight_integrations.retain.llm_extraction import LLMExtractor
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.stores import sync
+from hindsight_integrations.stores.base import EmbedderStamp, GraphStore, StoredBank, VectorIndex
+from hindsight_integrations.stores.chroma.index import ChromaVectors
+from hindsight_integrations.stores.folder import Folder
+from hindsight_integrations.stores.sqlite import SqliteGraph
+
+log = logging.getLogger("hindsight_integrations")
+
+ARMS_AT_ONCE = 8
+"""Threads that the arms of all recalls share."""
+
+UNCHANGED: object = object()
+"""Default of an argument whose None has a meaning: leave the part as it is."""
+
+
+class Runtime:
+    """The stores, models, locks and background work of one client."""
+
+    def __init__(
+        self,
+        *,
+        graph: GraphStore,
+        index: VectorIndex,
+        encoder: TextEncoder,
+        extractor: object | None,
+        tokenizer: Tokenizer,
+        settings: Settings,
+        reranker: object | None,
+        model: StructuredModel | None,
+        release: Callable[[], None],
+    ) -> None:
+        self.graph = graph
+        self.index = index
+        self.encoder = encoder
+        self.settings = settings
+        self.tokenizer = tokenizer
+        self.model = model
+        self._extractor_given = extractor
+        self._configuring = threading.Lock()
+        self._release = release
+        self._executor = ThreadPoolExecutor(ARMS_AT_ONCE, thread_name_prefix="hindsight-arm")
+        self._locks: dict[str, threading.RLock] = {}
+        self._locks_guard = threading.Lock()
+        self._flushing = threading.Lock()
+        self._closed = False
+        self.lag: StoreError | None = None
+        """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
+        self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
+        """Health checks of other parts, by name: each returns (healthy, description)."""
+        self.retaining = RetainDependencies(
+            graph, index, encoder, _extractor(extractor, model, settings, tokenizer), tokenizer,
+            settings, self.lock, self.flush,
+        )  # fmt: skip
+        fitted = fitted_for(encoder.embedder.id)
+        self.recalling = RecallDependencies(
+            graph, index, encoder, tokenizer, self._executor, settings, _reranker(reranker),
+            reranking=reranker is not None, weights=fitted.weights, calibration=fitted.calibration,
+        )  # fmt: skip
+        rules, opinion_rules = RuleConsolidator(), OpinionRules()
+        consolidator, opinions = self._consolidators(model) or (rules, opinion_rules)
+        self.reflecting = ReflectDependencies(
+            graph, index, encoder, settings, consolidator, opinions, rules, opinion_rules,
+            self.lock, self.flush,
+        )  # fmt: skip
+        self.worker = Worker(self.consolidations, settings.consolidation_delay)
+        self.probes["reflecting"] = self.worker.state
+
+    @property
+    def extractor(self) -> Extractor:
+        """The extractor in use."""
+        return self.retaining.extractor
+
+    @property
+    def stamp(self) -> EmbedderStamp:
+        """Identity of the embedder: new banks get it, existing ones must have it."""
+        return EmbedderStamp(self.encoder.embedder.id, self.encoder.embedder.dimension)
+
+    def check_open(self) -> None:
+        """Raise `ClosedError` if `close` was called."""
+        if self._closed:
+            raise ClosedError("this Hindsight is closed; open a new one on the same folder or URLs")
+
+    @contextmanager
+    def lock(self, bank_key: str) -> Iterator[None]:
+        """Hold the write lock of a bank; reentrant, one thread at a time."""
+        with self._locks_guard:
+            lock = self._locks.setdefault(bank_key, threading.RLock())
+        with lock:
+            yield
+
+    def stored_bank(self, bank_id: str) -> StoredBank:
+        """Return the bank, whichever embedder its vectors come from.
+
+        Raises:
+            BankNotFoundError: there is none of this id.
+        """
+        self.check_open()
+        stored = self.graph.get_bank(bank_id)
+        if stored is None:
+            raise BankNotFoundError(
+                f"there is no bank {bank_id!r}; retain something into it, or call "
+                f"banks.create({bank_id!r})"
+            )
+        return stored
+
+    def bank(self, bank_id: str) -> StoredBank:
+        """Return the bank, with vectors of this embedder.
+
+        Raises:
+            BankNotFoundError: there is none of this id.
+            EmbedderMismatchError: its vectors come from another embedder.
+        """
+        stored = self.stored_bank(bank_id)
+        if stored.embedder != self.stamp:
+            raise EmbedderMismatchError(
+                f"the vectors of bank {bank_id!r} come from {stored.embedder.id!r} "
+                f"({stored.embedder.dimension} dimensions), and this engine embeds with "
+                f"{self.stamp.id!r} ({self.stamp.dimension}); open it with that embedder, or call "
+                f"maintenance.reindex({bank_id!r}) to move the bank to this one"
+            )
+        return stored
+
+    def bank_or_new(self, bank_id: str) -> StoredBank:
+        """Return the bank; create it if no bank has this id."""
+        try:
+            return self.bank(bank_id)
+        except BankNotFoundError:
+            try:
+                return self.graph.create_bank(Bank(bank_id), self.stamp)
+            except BankExistsError:  # another thread was quicker
+                return self.bank(bank_id)
+
+    def delete_bank(self, bank_id: str) -> None:
+        """Delete a bank that exists, in both stores."""
+        self.graph.delete_bank(bank_id)
+        self.flush()
+        self.purge_deleted()
+
+    def purge_deleted(self) -> None:
+        """Remove all rows of deleted banks, a batch at a time."""
+        while self.graph.purge_deleted():
+            continue
+
+    def flush(self) -> None:
+        """Apply the outbox to the vector index.
+
+        What is retained is safe in the graph already, so an index that cannot be written is
+        reported by `health()` and caught up with later; it does not fail the retain.
+        """
+        try:
+            self.catch_up()
+        except StoreError as error:
+            log.warning("the vector index is behind the graph and will catch up: %s", error)
+
+    def catch_up(self) -> None:
+        """Apply the outbox to the vector index, one thread at a time.
+
+        Raises:
+            StoreError: the index cannot be written; the work stays queued.
+        """
+        with self._flushing:
+            try:
+                sync.flush(self.graph, self.index)
+            except StoreError as error:
+                self.lag = error
+                raise
+            self.lag = None
+
+    def consolidations(
+        self, bank_id: str, *, min_confidence: float = 0.0
+    ) -> Iterator[Consolidation]:
+        """Consolidate the pending memories of a bank in batches, then refresh its mental models.
+
+        No new observation is stored that is less sure than `min_confidence`.
+        """
+        bank = self.bank(bank_id)
+        changed = False
+        parts = only_confident(self.reflecting, min_confidence)
+        for done in rounds(parts, bank):
+            changed = changed or done.considered > 0
+            yield done
+        if changed:
+            models = refresh_due(
+                MentalModelDependencies(self.recalling, self.lock, self.model), bank
+            )
+            yield Consolidation(bank_id, failures=models.failures)
+
+    def reflect_later(self, bank_id: str) -> None:
+        """Schedule background consolidation of the bank, if the settings ask for it."""
+        if self.settings.consolidate:
+            self.worker.wake(bank_id)
+
+    def reflect_on_leftovers(self) -> None:
+        """Schedule consolidation of memories that an interrupted process left pending."""
+        if self.settings.consolidate:
+            for stored in self.graph.list_banks(pending_consolidation=True):
+                if stored.embedder == self.stamp:
+                    self.worker.wake(stored.bank.id)
+
+    def _consolidators(
+        self, model: StructuredModel | None
+    ) -> tuple[Consolidator, Consolidator] | None:
+        """Return the consolidators that use the language model: observations, opinions."""
+        if model is None:
+            return None
+        return (
+            LLMConsolidator(model, tokenizer=self.tokenizer),
+            LLMConsolidator(model, concluding=MemoryType.OPINION, tokenizer=self.tokenizer),
+        )
+
+    def configure(
+        self,
+        *,
+        llm: object | None = UNCHANGED,
+        reranker: object | None = UNCHANGED,
+        extractor: object | None = UNCHANGED,
+    ) -> None:
+        """Exchange models; see `Hindsight.configure`. Calls that run keep those they began with."""
+        self.check_open()
+        with self._configuring:
+            model = self.model
+            if llm is not UNCHANGED:
+                model = None if llm is None else as_model(llm)
+            given = self._extractor_given if extractor is UNCHANGED else extractor
+            chosen = self.retaining.extractor
+            if extractor is not UNCHANGED or (llm is not UNCHANGED and given is None):
+                chosen = _extractor(given, model, self.settings, self.tokenizer)
+            recalling = self.recalling
+            if reranker is not UNCHANGED:
+                recalling = replace(
+                    recalling, reranker=_reranker(reranker), reranking=reranker is not None
+                )
+            reflecting = self.reflecting
+            if llm is not UNCHANGED:
+                first, second = self._consolidators(model) or (
+                    reflecting.rules,
+                    reflecting.opinion_rules,
+                )
+                reflecting = replace(reflecting, consolidator=first, opinions=second)
+            # All arguments are usable: from here on nothing fails.
+            self.model, self._extractor_given = model, given
+            self.retaining = replace(self.retaining, extractor=chosen)
+            self.recalling, self.reflecting = recalling, reflecting
+
+    def close(self, *, finish: bool = True) -> None:
+        """Close stores and threads. Idempotent.
+
+        Args:
+            finish: complete pending consolidation first; otherwise it stays pending in the graph.
+        """
+        self.worker.close(finish=finish)
+        if self._closed:
+            return
+        self._closed = True
+        self._executor.shutdown(wait=True)
+        try:
+            self.index.close()
+        finally:
+            try:
+                self.graph.close()
+            finally:
+                self._release()
+
+
+IN_MEMORY = ":memory:"
+"""Path of a memory that lasts as long as its client."""
+
+
+def assemble(
+    *,
+    path: str | os.PathLike[str] | None,
+    graph: GraphStore | str | None,
+    vectors: VectorIndex | str | None,
+    embedder: object | None,
+    reranker: object | None,
+    extractor: object | None,
+    llm: object | None,
+    settings: Settings,
+) -> tuple[str, Runtime]:
+    """Build the runtime; return a description of where the memory is, and the runtime.
+
+    Raises:
+        InvalidInputError: the parts given do not make a memory.
+        StoreError: a store cannot be opened.
+    """
+    if path is None and (graph is None or vectors is None):
+        raise InvalidInputError(
+            "nowhere to keep memories: give a folder, as in Hindsight('./memories'), or call "
+            "Hindsight.in_memory()"
+        )
+    encoder = _encoder(embedder, settings)
+    tokenizer = as_tokenizer("cl100k_base")
+    model = None if llm is None else as_model(llm)
+    # A part that cannot be used is refused before any store is opened.
+    _extractor(extractor, model, settings, tokenizer)
+    _reranker(reranker)
+    with ExitStack() as opened:
+        where, store, index = _stores(path, graph, vectors, settings, opened)
+        runtime = Runtime(
+            graph=store,
+            index=index,
+            encoder=encoder,
+            extractor=extractor,
+            tokenizer=tokenizer,
+            settings=settings,
+            reranker=reranker,
+            model=model,
+            release=opened.pop_all().close,
+        )
+    if embedded_in(path) and graph is None and vectors is None:
+        _remove_unfinished_imports(runtime)
+    runtime.flush()
+    runtime.purge_deleted()  # left by a deletion that was interrupted
+    runtime.reflect_on_leftovers()
+    return where, runtime
+
+
+def embedded_in(path: str | os.PathLike[str] | None) -> bool:
+    """Return True if the path is that of a folder."""
+    return path is not None and path != IN_MEMORY
+
+
+def _remove_unfinished_imports(runtime: Runtime) -> None:
+    """Delete what imports stored that ended with their process; this one owns the folder."""
+    for left in runtime.graph.list_banks(importing=True):
+        runtime.delete_bank(left.bank.id)
+        log.warning(
+            "what an interrupted import of bank %r had stored was removed: import it again",
+            left.importing,
+        )
+
+
+def _stores(
+    path: str | os.PathLike[str] | None,
+    graph: GraphStore | str | None,
+    vectors: VectorIndex | str | None,
+    settings: Settings,
+    opened: ExitStack,
+) -> tuple[str, GraphStore, VectorIndex]:
+    """Open the stores; those opened already are closed again if a later step fails."""
+    folder = None
+    if embedded_in(path) and (graph is None or vectors is None):
+        place = cast("str | os.PathLike[str]", path)
+        folder = opened.enter_context(Folder.shared(place) if vectors else Folder.open(place))
+    if isinstance(graph, str):
+        store = _graph_server(graph)
+    else:
+        if graph is None and folder:
+            sync.check_graph_file(folder)
+        at = folder.graph_path if folder else None
+        store = graph or SqliteGraph(at, durable=settings.durable)
+    if graph is None or isinstance(graph, str):
+        opened.callback(store.close)
+    index: VectorIndex
+    if vectors is None:
+        index = sync.open_index(folder, store) if folder else ChromaVectors.in_memory()
+    else:
+        index = _vector_server(vectors, store) if isinstance(vectors, str) else vectors
+        sync.fill(store, index)
+    places = [] if path is None else ["in memory" if path == IN_MEMORY else repr(os.fspath(path))]
+    places += [repr(part) for part, given in ((store, graph), (index, vectors)) if given]
+    return ", ".join(places), store, index
+
+
+def _graph_server(url: str) -> GraphStore:
+    """Open Neo4j with the credentials of the environment variables its own tools read."""
+    from hindsight_integrations.stores.neo4j import Neo4jGraph
+
+    return Neo4jGraph(
+        url,
+        user=os.environ.get("NEO4J_USERNAME"),
+        password=os.environ.get("NEO4J_PASSWORD"),
+        database=os.environ.get("NEO4J_DATABASE", "neo4j"),
+    )
+
+
+def _vector_server(url: str, store: GraphStore) -> VectorIndex:
+    """Open a Chroma server, where each graph has collections of its own."""
+    return ChromaVectors.at_server(
+        url, token=os.environ.get("CHROMA_TOKEN"), namespace=f"memory-{store.identity()}"
+    )
+
+
+def _encoder(embedder: object | None, settings: Settings) -> TextEncoder:
+    """Return the encoder; the bundled model encodes tokens where the embedder does not."""
+    if embedder is None or isinstance(embedder, str):
+        model = bundled() if embedder is None else named_encoder(embedder, settings.models_path)
+        return TextEncoder(model, model)
+    foreign: Embedder = as_embedder(embedder)
+    tokens: TokenEncoder = foreign if isinstance(foreign, TokenEncoder) else bundled()
+    return TextEncoder(foreign, tokens)
+
+
+def _reranker(reranker: object | None) -> Reranker | None:
+    """Return the reranker to use in place of the built-in ranking, if there is one."""
+    return None if reranker is None or reranker == "local" else as_reranker(reranker)
+
+
+def _extractor(
+    extractor: object | None,
+    model: StructuredModel | None,
+    settings: Settings,
+    tokenizer: Tokenizer,
+) -> Extractor:
+    if extractor is not None:
+        return as_extractor(extractor)
+    if model is not None:
+        return LLMExtractor(
+            model,
+            fact_tokens=settings.fact_tokens,
+            hemisphere=settings.hemisphere,
+            tokenizer=tokenizer,
+        )
+    return SentenceExtractor(
+        count=tokenizer.count,
+        fact_tokens=settings.fact_tokens,
+        pipeline=_bundled_pipeline(),
+        hemisphere=settings.hemisphere,
+    )
+
+
+@cache
+def _bundled_pipeline() -> Pipeline:
+    return Pipeline()

@@ -1,0 +1,695 @@
+"""The two ports behind the engine, and the typed values that cross them.
+
+`GraphStore` is the source of truth: banks, documents, memories, entities, links, history, and the
+vectors themselves. `VectorIndex` is derived from it and can be rebuilt at any time. No query text
+crosses a port, and no implementation is named here. A new store is proved by the contract suites
+in `hindsight_integrations.stores.testing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.errors import ConflictError
+from hindsight_integrations.models import (
+    Bank,
+    BankStats,
+    Change,
+    Chunk,
+    Document,
+    Entity,
+    Link,
+    Memory,
+    MemoryType,
+    MentalModel,
+    MetadataValue,
+    Page,
+    Source,
+    TimeSpan,
+)
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Vector: TypeAlias = NDArray[np.float32]
+"""Shape (dimension,), unit length."""
+
+TagsMatch: TypeAlias = Literal["any", "all"]
+Operator: TypeAlias = Literal["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"]
+
+
+class OvertakenError(ConflictError):
+    """Another writer was quicker: the state a change set was built from has changed. Rebuild it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One test on a metadata field.
+
+    A missing field passes `$ne` and `$nin` and fails all others. Numbers compare with numbers,
+    text with text, booleans only for equality; values of different kinds are never equal.
+    """
+
+    field: str
+    operator: Operator
+    value: MetadataValue | tuple[MetadataValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """The memories of a bank that a search may return; every part must hold.
+
+    Attributes:
+        now: memories whose `expires_at` is at or before it are left out; with None, none are.
+        types: any of these.
+        tags: with `tags_match` "any", at least one; with "all", each.
+        where: metadata conditions.
+        scope: exactly this scope.
+        document_id: stated in this document, first or again.
+        entity_ids: mentions any of these entities.
+        window: a time the memory names overlaps the window; for a memory that names none, the
+            time it was first said lies inside.
+        as_of: known then: said at or before, and not invalidated by then.
+        include_invalid: also those invalidated (`as_of` is then not checked for them).
+        derived: only those that the engine drew, or with False only those that were given.
+    """
+
+    now: datetime | None
+    types: frozenset[MemoryType] | None = None
+    tags: tuple[str, ...] = ()
+    tags_match: TagsMatch = "any"
+    where: tuple[Condition, ...] = ()
+    scope: str | None = None
+    document_id: str | None = None
+    entity_ids: tuple[str, ...] = ()
+    window: TimeSpan | None = None
+    as_of: datetime | None = None
+    include_invalid: bool = False
+    derived: bool | None = None
+
+    @property
+    def is_selective(self) -> bool:
+        """Return True if it asks for more than valid memories of some types."""
+        exact = (self.scope, self.document_id, self.derived)
+        some = bool(self.tags or self.where or self.entity_ids or self.window or self.as_of)
+        return some or any(value is not None for value in exact)
+
+
+EVERYTHING = MemoryFilter(now=None, include_invalid=True)
+"""Admits every memory of a bank, expired and invalidated ones too."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderStamp:
+    """Identity of the embedder that made a bank's vectors."""
+
+    id: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBank:
+    """A bank as stored.
+
+    Attributes:
+        key: names this incarnation of the bank; never used again after a deletion.
+        version: rises with every change to what is stored of a memory or of its entities' names.
+            Adding memories does not raise it: what was read of the others stays true.
+        importing: the id the bank gets once its import is complete; None once it is.
+    """
+
+    bank: Bank
+    key: str
+    embedder: EmbedderStamp
+    version: int = 0
+    importing: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """A memory with the derived values that the searches need.
+
+    Attributes:
+        lexemes, vector: terms for BM25, and embedding, of the enriched text.
+        interaction: compressed token vectors for late interaction, if the encoder gives any.
+        fingerprint: hash of the normalised text, for finding duplicates.
+        entity_ids: entities mentioned, aligned with `memory.entities`.
+    """
+
+    memory: Memory
+    lexemes: tuple[str, ...]
+    vector: Vector
+    fingerprint: str
+    interaction: bytes | None = None
+    entity_ids: tuple[str, ...] = ()
+
+
+class Candidate(NamedTuple):
+    """A memory as ranking reads it, and no more, since recall reads hundreds.
+
+    Attributes:
+        document_id: the document it was first stated in.
+        proof_count: number of places it was stated in, at least one.
+        fingerprint: hash of the normalised text.
+        lexemes, vector: terms for BM25, and embedding, of the enriched text.
+        interaction: compressed token vectors; empty if the encoder gave none.
+        entities: id and canonical name of each entity mentioned, in the order of the text.
+    """
+
+    id: str
+    bank_id: str
+    text: str
+    speaker: str | None
+    document_id: str | None
+    mentioned_at: datetime
+    occurred: tuple[TimeSpan, ...]
+    proof_count: int
+    fingerprint: str
+    lexemes: tuple[str, ...]
+    vector: Vector
+    interaction: bytes
+    entities: tuple[tuple[str, str], ...]
+    type: MemoryType = MemoryType.WORLD
+    kind: str | None = None
+
+
+class StagedVector(NamedTuple):
+    """A vector of another embedder, kept aside until the whole bank has one."""
+
+    memory_id: str
+    vector: Vector
+    interaction: bytes | None
+    embedder: EmbedderStamp
+
+
+@dataclass(frozen=True, slots=True)
+class EntityNames:
+    """The canonical name and the aliases of `entity_id`."""
+
+    entity_id: str
+    name: str
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMerge:
+    """Make `source_id` an alias of `target_id`, with all its names and mentions."""
+
+    source_id: str
+    target_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySplit:
+    """Give `memory_ids` of `entity_id` to the new `entity`, with the aliases it carries."""
+
+    entity_id: str
+    entity: Entity
+    memory_ids: tuple[str, ...]
+
+
+EntityEdit: TypeAlias = EntityMerge | EntitySplit | EntityNames
+
+
+# Writing
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCheckpoint:
+    """Progress of a queue outside the store: operation `number` of `queue` is applied.
+
+    Stored together with the changes of that operation, so that a sender who saw no answer can tell
+    whether it was applied.
+    """
+
+    queue: str
+    number: int
+
+
+CITED = "conclusion"
+"""Field of a `Change` of a memory that a conclusion, named in `old`, cited and no longer cites.
+When the memory is removed, the history of the conclusion goes too: it may quote it."""
+
+CITED_MODEL = "mental model"
+"""The same, where `old` names a mental model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """One transaction on one bank: all of it is stored, or nothing.
+
+    Applied in the order of the fields, removals first. An entity whose normalised name (or alias)
+    the bank already has is taken for that one: its id is an alias for the stored id throughout
+    the change set. Links and staged vectors of memories that do not exist are ignored.
+
+    Evidence stays true. A source is removed with the document, chunk or memory it names, and a
+    memory with the last source that supported it; the conclusions that cited it follow. A source
+    that names a memory which does not exist is ignored; a conclusion (new or replaced) that no
+    source supports then is refused with `ConflictError`. So is a document that
+    would replace a conversation's record, and the other way round.
+
+    Forgotten words stand nowhere else. A chunk in which a removed memory was stated keeps its id,
+    position and fingerprint, and of its text only that of the memories still stated in it
+    (`common.text_left`).
+
+    A removed memory takes along its history, and the history of all conclusions and mental models
+    that cite it or did (`CITED`), because they may quote it. A `derived` one says no more than what
+    it was drawn from, and takes only its own. Entries of `history` are added after that.
+
+    A valid memory is pending consolidation once it is stored (unless it is a conclusion itself),
+    replaced, or named in `mark_pending`; a conclusion also once it lost a source or a memory it
+    cites was replaced. It stops being pending once it is named in `mark_consolidated`, or
+    invalidated.
+
+    Attributes:
+        expected: ids of documents with the fingerprint that each must have, None for one that
+            must not exist.
+        version: the version that the bank must have, if any; see `StoredBank`.
+        remove_documents: with their chunks.
+        documents: stored, or overwritten by id; so are `chunks` and `mental_models`.
+        entities: new entities, and names that known ones gain.
+        names: new names of entities, instead of those they have.
+        entity_edits: corrections by a user; one that gets aliases is kept even if unmentioned.
+        memories: new memories; `replaced` are ones that exist, with new content.
+        sources: (memory id, source) to append; one the memory has already is ignored.
+        links: stored, or given a new weight.
+        staged: vectors for a change of embedder; see `GraphStore.update_bank`. Replacing a memory
+            discards its staged vector.
+        requeue: ids of memories whose vectors are queued for the index again; for an id that has
+            no vector, the removal from the index is queued.
+    """
+
+    bank_id: str
+    expected: tuple[tuple[str, str | None], ...] = ()
+    version: int | None = None
+    remove_documents: tuple[str, ...] = ()
+    remove_chunks: tuple[str, ...] = ()
+    remove_memories: tuple[str, ...] = ()
+    remove_mental_models: tuple[str, ...] = ()
+    documents: tuple[Document, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    names: tuple[EntityNames, ...] = ()
+    entity_edits: tuple[EntityEdit, ...] = ()
+    memories: tuple[MemoryRecord, ...] = ()
+    replaced: tuple[MemoryRecord, ...] = ()
+    sources: tuple[tuple[str, Source], ...] = ()
+    links: tuple[Link, ...] = ()
+    history: tuple[Change, ...] = ()
+    mental_models: tuple[MentalModel, ...] = ()
+    mark_consolidated: tuple[str, ...] = ()
+    mark_pending: tuple[str, ...] = ()
+    checkpoint: QueueCheckpoint | None = None
+    staged: tuple[StagedVector, ...] = ()
+    requeue: tuple[str, ...] = ()
+
+    @property
+    def raises_version(self) -> bool:
+        """Return True if it may change what is already stored of memories or entity names."""
+        removed = self.remove_documents or self.remove_chunks or self.remove_memories
+        renamed = self.names or self.entity_edits
+        return bool(removed or renamed or self.replaced or self.sources)
+
+
+class TimeKind(StrEnum):
+    """Origin of a time: named in the memory's text, or when the memory was said."""
+
+    OCCURRED = "occurred"
+    MENTIONED = "mentioned"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeHit:
+    """A memory with the one of its times that lies nearest the middle of the window."""
+
+    memory_id: str
+    span: TimeSpan
+    kind: TimeKind
+
+
+class TextHit(NamedTuple):
+    """A memory that holds at least one of the terms searched, with all its lexemes."""
+
+    memory_id: str
+    lexemes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LexemeStats:
+    """Term statistics of a bank, for BM25.
+
+    Attributes:
+        documents: number of memories.
+        mean_length: mean number of lexemes in a memory.
+        frequency: lexeme to the number of memories that hold it.
+    """
+
+    documents: int
+    mean_length: float
+    frequency: Mapping[str, int]
+
+
+class Posting(NamedTuple):
+    """`memory_id` mentions `entity_id`, which `degree` memories of the bank mention in all."""
+
+    entity_id: str
+    memory_id: str
+    degree: int
+
+
+class Neighbour(NamedTuple):
+    """A memory `offset` positions after (before, if negative) another in the same document."""
+
+    memory_id: str
+    neighbour_id: str
+    offset: int
+
+
+# The outbox: pending work of the vector index
+
+
+class VectorOperation(StrEnum):
+    """Operation that the vector index still has to apply."""
+
+    UPSERT = "upsert"
+    DELETE = "delete"
+    DROP = "drop"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingVector:
+    """A vector index entry that lags behind the graph. `DROP` concerns a whole bank key."""
+
+    ticket: int
+    bank_key: str
+    operation: VectorOperation
+    memory_id: str = ""
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFault:
+    """An inconsistency that `GraphStore.check` found, and whether it was repaired."""
+
+    table: str
+    problem: str
+    count: int
+    repaired: bool
+
+
+# Kinds of values that `GraphStore.read` and `GraphStore.scan` return
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T_co]):
+    """A typed selector: the kind of value to read."""
+
+    name: str
+
+
+MEMORY: Kind[Memory] = Kind("memory")
+"""Read by memory id; valid or not."""
+RECORD: Kind[MemoryRecord] = Kind("record")
+"""Read by memory id: the memory with vector and lexemes."""
+CANDIDATE: Kind[Candidate] = Kind("candidate")
+"""Read by memory id: the memory as ranking needs it."""
+VECTOR: Kind[Vector] = Kind("vector")
+"""Read by memory id."""
+MENTIONS: Kind[tuple[str, ...]] = Kind("mentions")
+"""Read by memory id: ids of the entities that the memory mentions, in the order of its text."""
+CONCLUSIONS_CITING: Kind[tuple[str, ...]] = Kind("conclusions citing")
+"""Read by memory id: ids of the conclusions that cite the memory, in storing order."""
+DUPLICATES: Kind[tuple[str, ...]] = Kind("duplicates")
+"""Read by fingerprint: ids of the valid memories that have it, in storing order."""
+HISTORY: Kind[tuple[Change, ...]] = Kind("history")
+"""Read by memory id: its changes, oldest first; also if it is gone."""
+MODEL_HISTORY: Kind[tuple[Change, ...]] = Kind("model history")
+"""Read by id of a mental model: its changes, oldest first; also if it is gone."""
+DOCUMENT: Kind[Document] = Kind("document")
+"""Read by id; scanned by id."""
+CHUNK: Kind[Chunk] = Kind("chunk")
+"""Read by id; scanned by id."""
+DOCUMENT_CHUNKS: Kind[tuple[Chunk, ...]] = Kind("chunks of a document")
+"""Read by document id: its chunks, by position, then id. Absent if it has none."""
+ENTITY: Kind[Entity] = Kind("entity")
+"""Read by id."""
+ENTITY_NAMED: Kind[Entity] = Kind("entity of a name")
+"""Read by name or alias in any spelling; returned under the normalised name (`entity_norm`)."""
+COOCCURRENCES: Kind[Mapping[str, int]] = Kind("cooccurrences")
+"""Read by entity id: id of each entity mentioned beside it to the number of memories, most often
+first, ties by id."""
+CHECKPOINT: Kind[int] = Kind("checkpoint")
+"""Read by queue: the number of its last operation that was applied; see `QueueCheckpoint`."""
+
+MEMORY_ID: Kind[str] = Kind("memory id")
+"""Scanned in storing order: ids of the memories that have a vector."""
+EDITED_NAMES: Kind[EntityNames] = Kind("edited names")
+"""Scanned by id: names of the entities that are kept even if nothing mentions them."""
+CHANGE: Kind[Change] = Kind("change")
+"""Scanned by id of what was changed, oldest first; also of memories and models that are gone."""
+MENTAL_MODEL: Kind[MentalModel] = Kind("mental model")
+"""Scanned by id."""
+
+
+class GraphStore(Protocol):
+    """The source of truth.
+
+    Every method is safe to call from several threads, and reads one committed state. A method
+    that names a bank which does not exist raises `BankNotFoundError`; a closed store raises
+    `ClosedError`; errors of the database are raised as `StoreError`. Ids are unique within a bank.
+    Everything returned is in a defined order, ties broken by id, so that two stores give equal
+    answers. "Storing order" is the order in which memories were first stored.
+    """
+
+    # Banks
+
+    def create_bank(
+        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+    ) -> StoredBank:
+        """Store a new, empty bank under a key never used before.
+
+        With `importing`, neither `get_bank` nor `list_banks` return it until `update_bank` gives
+        it that id; all other methods find it under the id of `bank`.
+
+        Raises:
+            BankExistsError: a bank has this id.
+        """
+
+    def get_bank(self, bank_id: str) -> StoredBank | None:
+        """Return the bank, or None; also None while it is imported."""
+
+    def list_banks(
+        self, *, pending_consolidation: bool = False, importing: bool = False
+    ) -> list[StoredBank]:
+        """Return all banks by id, or only those with memories pending consolidation.
+
+        With `importing`, those whose import is not complete instead.
+        """
+
+    def update_bank(
+        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+    ) -> StoredBank:
+        """Change a bank in one transaction and return it as stored then.
+
+        Args:
+            bank_id: the bank to change.
+            bank: replaces its properties. With another id than `bank_id`, the bank is found
+                under that id only, and its import, if any, is complete; its key and all it holds
+                stay.
+            embedder: replaces all vectors by those staged with this embedder. The bank gets a new
+                key; dropping the old one and writing all vectors are queued for the index.
+
+        Raises:
+            BankExistsError: another bank has the new id.
+            StoreError: a memory has no vector staged with `embedder`.
+        """
+
+    def delete_bank(self, bank_id: str) -> None:
+        """Hide the bank from all methods, free its id, and queue the dropping of its vectors."""
+
+    def purge_deleted(self, limit: int = 5000) -> int:
+        """Remove up to `limit` rows of deleted banks; return their number, 0 when none are left."""
+
+    def bank_stats(self, bank_id: str) -> BankStats:
+        """Count what the bank holds; invalidated memories count among the memories."""
+
+    # Writing
+
+    def apply(self, changes: ChangeSet) -> tuple[str, ...]:
+        """Apply a change set in one transaction, and queue the vector work that follows from it.
+
+        Returns:
+            The ids of the memories removed, named or for want of a source.
+
+        Raises:
+            OvertakenError: `expected` or `version` does not hold.
+            ConflictError: a new memory's id or a new name is taken, or nothing supports a
+                conclusion.
+            MemoryNotFoundError: a memory to replace or to add a source to does not exist.
+            EntityNotFoundError: an entity that is mentioned, named or edited does not exist.
+            EmbedderMismatchError: a vector has another dimension than the bank's.
+            InvalidInputError: a value cannot be stored, or an entity is merged with itself.
+        """
+
+    # Reading by key
+
+    def read(self, bank_id: str, kind: Kind[T], keys: Sequence[str]) -> dict[str, T]:
+        """Return the value of each key that has one, in the order asked for.
+
+        Args:
+            bank_id: the bank.
+            kind: a kind that is read; it says what the keys and values are.
+            keys: duplicates are read once.
+        """
+
+    def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
+        """Iterate over all values of a kind that is scanned, in the order it states.
+
+        `BankNotFoundError` is raised by the call itself. The values are read in pages, so ones
+        stored meanwhile may be among them.
+        """
+
+    # Reading memories by filter
+
+    def list_memories(
+        self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
+    ) -> Page[Memory]:
+        """Return a page of memories in storing order.
+
+        Raises:
+            InvalidInputError: the cursor is not one of this list.
+        """
+
+    def filter_ids(self, bank_id: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
+        """Return those of the ids that exist and pass the filter."""
+
+    def find_ids(self, bank_id: str, filter: MemoryFilter, limit: int) -> list[str] | None:
+        """Return all ids that pass the filter, in storing order; None if more than `limit`."""
+
+    def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
+        """Return the first `limit` memory ids pending consolidation, in storing order."""
+
+    # Entities
+
+    def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
+        """Return a page of entities, most mentioned first.
+
+        Raises:
+            InvalidInputError: the cursor is not one of this list.
+        """
+
+    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+        """Return entities whose normalised names share trigrams or words with `name`.
+
+        Ordered by `common.name_similarity`, greatest first.
+        """
+
+    # Searching
+
+    def text_search(
+        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+    ) -> list[TextHit]:
+        """Return at most `limit` memories that hold any of the lexemes, for the caller to score.
+
+        Those with the greatest sum of inverse document frequencies, latest stored first where
+        that is equal.
+        """
+
+    def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:
+        """Return statistics over the bank's valid memories; an unknown lexeme has frequency 0."""
+
+    def time_search(
+        self, bank_id: str, window: TimeSpan, filter: MemoryFilter, limit: int
+    ) -> list[TimeHit]:
+        """Return memories with a time that overlaps the window, nearest to its middle first."""
+
+    def postings(
+        self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
+    ) -> list[Posting]:
+        """Return memories that mention the entities, the latest stored `per_entity` of each.
+
+        In the order of the entities asked for, the latest stored first.
+        """
+
+    def links(
+        self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
+    ) -> list[Link]:
+        """Return links from and to the memories, the heaviest `per_memory` of each; each once.
+
+        Both ends pass the filter. In the order of the memories asked for, then by weight, the
+        other end's id, kind, and inward before outward.
+        """
+
+    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
+        """Return valid memories up to `distance` positions from each of `ids`, by first source.
+
+        Positions count the valid memories of a document in the order of `Source.position`, then
+        of storing. In the order asked for, then by offset.
+        """
+
+    # The outbox of the vector index
+
+    def pending_vectors(self, limit: int) -> list[PendingVector]:
+        """Return the oldest `limit` operations the vector index has not acknowledged.
+
+        At most one per memory: later work replaces earlier work under a new ticket. Upserts carry
+        the vector as it is stored now.
+        """
+
+    def acknowledge(self, tickets: Iterable[int]) -> None:
+        """Remove operations that the vector index has applied; unknown tickets are ignored."""
+
+    # The store itself
+
+    def identity(self) -> str:
+        """Return a name of 16 letters and digits that no other store has and that never changes."""
+
+    def check(self, *, repair: bool) -> list[StoreFault]:
+        """Find rows that contradict each other; with `repair`, rebuild what can be computed.
+
+        A sound store has no faults. After a repair, only faults that lost data are left.
+        """
+
+    def close(self) -> None:
+        """Release files and connections; calling it twice is harmless."""
+
+
+class VectorIndex(Protocol):
+    """Nearest neighbours by cosine, one collection per bank key.
+
+    Every method is safe to call from several threads. An unknown key is an empty collection. A
+    closed index raises `ClosedError`; errors of the database are raised as `StoreError`.
+    """
+
+    def upsert(self, bank_key: str, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Write or overwrite; `vectors` has shape (len(ids), dimension)."""
+
+    def delete(self, bank_key: str, ids: Sequence[str]) -> None:
+        """Remove vectors; unknown ids are ignored."""
+
+    def query(self, bank_key: str, vector: Vector, limit: int) -> list[tuple[str, float]]:
+        """Return the nearest `limit` ids with their cosine, nearest first, ties by id."""
+
+    def query_many(
+        self, bank_key: str, vectors: NDArray[np.float32], limit: int
+    ) -> list[list[tuple[str, float]]]:
+        """Return the result of `query` for each row."""
+
+    def ids(self, bank_key: str) -> set[str]:
+        """Return all ids of a collection."""
+
+    def keys(self) -> set[str]:
+        """Return all bank keys that have a collection."""
+
+    def drop(self, bank_key: str) -> None:
+        """Remove a collection and all in it."""
+
+    def close(self) -> None:
+        """Release files and connections; calling it twice is harmless."""

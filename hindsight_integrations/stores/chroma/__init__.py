@@ -1,0 +1,1 @@
+"""The vector index on Chroma, embedded or on a server."""

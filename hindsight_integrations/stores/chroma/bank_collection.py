@@ -1,0 +1,104 @@
+"""The vectors of one bank key in Chroma: a whole collection, or its share of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from chromadb.api.models.Collection import Collection
+    from chromadb.api.types import Where
+
+LABEL = "bank:"
+"""Prefix of the bank keys in a collection's metadata."""
+
+DIMENSION = "dimension"
+"""Metadata field of shared collections only: the dimension of their vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class BankCollection:
+    """A bank key, where its vectors are, and how many rows one call may carry."""
+
+    key: str
+    collection: Collection
+    batch: int
+
+    @property
+    def is_shared(self) -> bool:
+        """Return True if other bank keys have vectors in the same collection."""
+        return is_shared(self.collection)
+
+    @property
+    def _prefix(self) -> str:
+        """Prefix that makes ids unique in a shared collection."""
+        return f"{self.key}/" if self.is_shared else ""
+
+    @property
+    def _where(self) -> Where | None:
+        return {LABEL: self.key} if self.is_shared else None
+
+    def upsert(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> int:
+        """Write or overwrite; return how many."""
+        prefix = self._prefix
+        for start in range(0, len(ids), self.batch):
+            part = [prefix + name for name in ids[start : start + self.batch]]
+            self.collection.upsert(
+                ids=part,
+                embeddings=vectors[start : start + self.batch],
+                metadatas=[{LABEL: self.key}] * len(part) if self.is_shared else None,
+            )
+        return len(ids)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove vectors; unknown ids are ignored."""
+        prefix = self._prefix
+        for start in range(0, len(ids), self.batch):
+            self.collection.delete(ids=[prefix + name for name in ids[start : start + self.batch]])
+
+    def ids(self) -> list[str]:
+        """Return all ids of the key."""
+        found = self.collection.get(where=self._where, include=[])
+        own = len(self._prefix)
+        return [name[own:] for name in found["ids"]]
+
+    def rows(self) -> tuple[list[str], NDArray[np.float32]]:
+        """Return all ids of the key, and their vectors."""
+        found = self.collection.get(where=self._where, include=["embeddings"])
+        own = len(self._prefix)
+        names = [name[own:] for name in found["ids"]]
+        return names, np.asarray(found["embeddings"], dtype=np.float32)
+
+    def query(self, vectors: NDArray[np.float32], limit: int) -> list[list[tuple[str, float]]]:
+        """Return the nearest ids to each row with their cosine, nearest first, ties by id."""
+        found = self.collection.query(
+            query_embeddings=vectors, n_results=limit, where=self._where, include=["distances"]
+        )
+        own = len(self._prefix)
+        return [
+            _by_cosine([name[own:] for name in names], distances)
+            for names, distances in zip(found["ids"], found["distances"] or [], strict=True)
+        ]
+
+
+def is_shared(collection: Collection) -> bool:
+    """Return True if the collection may hold vectors of several bank keys."""
+    return DIMENSION in (collection.metadata or {})
+
+
+def keys_of(collection: Collection) -> list[str]:
+    """Return the bank keys that the collection is labelled with."""
+    metadata = collection.metadata or {}
+    return [label.removeprefix(LABEL) for label in metadata if label.startswith(LABEL)]
+
+
+def _by_cosine(names: Sequence[str], distances: Sequence[float]) -> list[tuple[str, float]]:
+    hits = (
+        (name, min(1.0, max(-1.0, 1.0 - distance)))
+        for name, distance in zip(names, distances, strict=True)
+    )
+    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))

@@ -1,0 +1,384 @@
+"""Chroma's clients and errors; no other module imports its library to open one.
+
+Clients are assembled from Chroma's `System` and not made by its constructors, because of what the
+constructors do in 1.5.9: all in-memory clients of a process share their data; a start that fails
+leaves the path unusable for the rest of the process; and no more indexes stay loaded than a fifth
+of the process's limit of open files, beyond which vectors not yet on disk vanish from searches.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+from urllib.parse import urlsplit
+
+from hindsight_integrations.errors import (
+    EmbedderMismatchError,
+    HindsightError,
+    InvalidInputError,
+    StoreCorruptError,
+    StoreError,
+    StoreUnavailableError,
+)
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from chromadb.api import ServerAPI
+    from chromadb.api.collection_configuration import CreateCollectionConfiguration
+    from chromadb.api.models.Collection import Collection
+    from chromadb.types import Collection as CollectionModel
+
+CHROMA_ERRORS: Mapping[str, type[StoreError]] = {
+    "AuthorizationError": StoreUnavailableError,
+    "BatchSizeExceededError": StoreError,
+    "ChromaAuthError": StoreUnavailableError,
+    "ChromaError": StoreError,
+    "DuplicateIDError": StoreError,
+    "IDAlreadyExistsError": StoreError,
+    "InternalError": StoreCorruptError,
+    "InvalidArgumentError": StoreError,
+    "InvalidDimensionException": EmbedderMismatchError,
+    "InvalidHTTPVersion": StoreUnavailableError,
+    "InvalidUUIDError": StoreError,
+    "NotFoundError": StoreError,
+    "PanicException": StoreCorruptError,
+    "QuotaError": StoreUnavailableError,
+    "RateLimitError": StoreUnavailableError,
+    "UniqueConstraintError": StoreError,
+    "VersionMismatchError": StoreUnavailableError,
+}
+"""Error class for each error of Chroma, by the name of its class."""
+
+_ERRORS_BENEATH: Mapping[str, type[StoreError]] = {
+    "DatabaseError": StoreUnavailableError,
+    "HTTPError": StoreUnavailableError,
+    "JSONDecodeError": StoreUnavailableError,
+    "OSError": StoreUnavailableError,
+    "TypeError": StoreError,
+    "ValueError": StoreError,
+}
+"""The same for errors that Chroma lets pass: of SQLite, httpx, the system, argument checks."""
+
+_NOT_CORRUPT = (
+    "database is locked",
+    "disk i/o error",
+    "disk is full",
+    "no space left",
+    "permission denied",
+    "read-only",
+    "readonly",
+    "too many open files",
+    "unable to open database file",
+)
+"""Texts of an `InternalError` that is the fault of the machine, not of the files."""
+
+_ADVICE: Mapping[type[StoreError], str] = {
+    StoreUnavailableError: "check that it can be reached and written, and that its disk has room",
+    StoreCorruptError: "close the store and open it again: a damaged index is rebuilt",
+    EmbedderMismatchError: "reindex the bank with the embedder in use",
+    StoreError: "the request was refused; nothing of it was stored",
+}
+
+_TOKEN_ADVICE = "give the token that the server asks for: token=..., or CHROMA_TOKEN"
+_TRUST_ADVICE = (
+    "the server's certificate is not one this machine trusts: name a PEM file with its authority, "
+    "verify=... or SSL_CERT_FILE"
+)
+_SERVER_ADVICE = "what answers there is no Chroma server of release 1.0 or later: check the URL"
+
+_SHOWN = 500
+"""Characters of an answer that an error repeats: a proxy may send a whole page."""
+
+_HNSW: CreateCollectionConfiguration = {
+    # 200 candidates looked at in a search gave a recall@10 of 0.99 at 100,000 vectors;
+    # Chroma's own default gave 0.58.
+    "hnsw": {"space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}
+}
+
+_LOADED_INDEXES = 1_000_000
+"""More indexes than a process can hold, so that none is ever unloaded."""
+
+_CONNECT_SECONDS = 5.0
+_ANSWER_SECONDS = 60.0
+"""Seconds that a server may take; Chroma's own client would wait for ever."""
+
+_FILES_AN_INDEX = 5
+_FILES_BESIDE = 200
+
+
+def store_error(error: BaseException, where: str) -> StoreError | None:
+    """Return the `StoreError` for an error of Chroma's library; None if it is not Chroma's.
+
+    Interrupts, the lack of memory and errors of programming are not Chroma's.
+    """
+    kind = _kind(error)
+    if kind is None:
+        return None
+    text = str(error)[:_SHOWN] or type(error).__name__
+    if status := _status(error):
+        text = f"HTTP {status}: {text}"
+    return kind(f"the vector index at {where} failed: {text}; {_advice(error, kind)}")
+
+
+def _advice(error: BaseException, kind: type[StoreError]) -> str:
+    status, name = _status(error), type(error).__name__
+    if status in (401, 403) or name in ("AuthorizationError", "ChromaAuthError"):
+        return _TOKEN_ADVICE
+    if status in (404, 405, 410) or name == "JSONDecodeError":
+        return _SERVER_ADVICE
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return _TRUST_ADVICE
+    return _ADVICE[kind]
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status of an answer that Chroma's client does not know, if it was one."""
+    answer = getattr(error.__context__, "response", None)
+    return None if answer is None else int(answer.status_code)
+
+
+def _kind(error: BaseException) -> type[StoreError] | None:
+    if type(error) is Exception:  # a server's answer that Chroma's client does not know
+        return StoreUnavailableError
+    known = {**CHROMA_ERRORS, **_ERRORS_BENEATH}
+    names = (cls.__name__ for cls in type(error).__mro__)
+    kind = next((known[name] for name in names if name in known), None)
+    if kind is StoreCorruptError and any(sign in str(error).lower() for sign in _NOT_CORRUPT):
+        return StoreUnavailableError
+    return kind
+
+
+@contextmanager
+def chroma_errors(where: str) -> Iterator[None]:
+    """Map errors that Chroma raises in the block to `StoreError`; ours pass unchanged."""
+    try:
+        yield
+    except HindsightError:
+        raise
+    except BaseException as error:
+        mapped = store_error(error, where)
+        if mapped is None:
+            raise
+        raise mapped from error
+
+
+class _Scope(TypedDict):
+    tenant: str
+    database: str
+
+
+class ChromaClient:
+    """The collections of one Chroma whose names start with `namespace`.
+
+    Methods raise Chroma's errors as they are; see `chroma_errors`. `close` releases Chroma's
+    threads, files and connections.
+    """
+
+    def __init__(
+        self,
+        api: ServerAPI,
+        where: str,
+        *,
+        close: Callable[[], None],
+        local: bool = False,
+        namespace: str = "hindsight",
+        tenant: str = "default_tenant",
+        database: str = "default_database",
+    ) -> None:
+        self.where = where
+        self.namespace = namespace
+        self.close = close
+        self._api = api
+        self._local = local
+        self._scope: _Scope = {"tenant": tenant, "database": database}
+        self._batch_size: int | None = None
+
+    @classmethod
+    def embedded(cls, folder: Path | None) -> ChromaClient:
+        """Open Chroma in this process, its files in `folder`, or in memory if it is None."""
+        where = "memory" if folder is None else str(folder)
+        with chroma_errors(where):
+            from chromadb.api.rust import RustBindingsAPI
+            from chromadb.config import Settings, System
+
+            system = System(
+                Settings(
+                    anonymized_telemetry=False,
+                    is_persistent=folder is not None,
+                    persist_directory=str(folder or ""),
+                )
+            )
+            api = system.instance(RustBindingsAPI)
+            api.hnsw_cache_size = _LOADED_INDEXES
+            system.start()
+        return cls(api, where, close=system.stop, local=True)
+
+    @classmethod
+    def remote(
+        cls,
+        url: str,
+        *,
+        token: str | None,
+        verify: bool | str,
+        namespace: str,
+        tenant: str,
+        database: str,
+    ) -> ChromaClient:
+        """Connect to a Chroma server; see `ChromaVectors.at_server`."""
+        where = _server_url(url)
+        headers = _headers(token)
+        trust = verify if isinstance(verify, bool) else _authorities(verify)
+        with chroma_errors(where):
+            from chromadb.api.fastapi import FastAPI
+            from chromadb.config import Settings, System
+            from httpx import Timeout
+
+            settings = Settings(
+                anonymized_telemetry=False,
+                chroma_api_impl="chromadb.api.fastapi.FastAPI",
+                chroma_server_host=where,
+                chroma_server_http_port=8000,  # asked for, and not used beside a whole URL
+                chroma_server_headers=headers,
+            )
+            # As it is, to httpx, which takes more than Chroma's setting would.
+            settings.chroma_server_ssl_verify = trust  # type: ignore[assignment]
+            system = System(settings)
+            api = system.instance(FastAPI)
+            system.start()
+            api._session.timeout = Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
+            try:
+                api.heartbeat()
+            except BaseException:
+                api._session.close()
+                raise
+        return cls(
+            api,
+            where,
+            close=api._session.close,
+            namespace=namespace,
+            tenant=tenant,
+            database=database,
+        )
+
+    def __repr__(self) -> str:
+        return f"ChromaClient({self.where!r})"
+
+    @property
+    def batch_size(self) -> int:
+        """Records that one call may carry."""
+        if self._batch_size is None:
+            self._batch_size = self._api.get_max_batch_size()
+        return self._batch_size
+
+    def collections(self) -> list[Collection]:
+        """Return the collections of the namespace, by name."""
+        models = self._api.list_collections(**self._scope)
+        ours = [model for model in models if model.name.startswith(f"{self.namespace}-")]
+        if self._local:
+            _allow_open_files(len(ours))
+        return [self._collection(model) for model in sorted(ours, key=lambda model: model.name)]
+
+    def find(self, name: str) -> Collection | None:
+        """Return the collection `<namespace>-<name>`, or None."""
+        from chromadb.errors import NotFoundError
+
+        try:
+            return self._collection(
+                self._api.get_collection(f"{self.namespace}-{name}", **self._scope)
+            )
+        except NotFoundError:
+            return None
+
+    def create(self, name: str, metadata: Mapping[str, str | int | bool]) -> Collection:
+        """Return the collection `<namespace>-<name>`, created if there is none."""
+        if self._local:
+            _allow_open_files(self._api.count_collections(**self._scope) + 1)
+        model = self._api.create_collection(
+            f"{self.namespace}-{name}",
+            configuration=_HNSW,
+            metadata=dict(metadata),
+            get_or_create=True,
+            **self._scope,
+        )
+        return self._collection(model)
+
+    def drop(self, collection: Collection) -> None:
+        """Delete a collection, if it still exists."""
+        from chromadb.errors import NotFoundError
+
+        try:
+            self._api.delete_collection(collection.name, **self._scope)
+        except NotFoundError:
+            return
+
+    def _collection(self, model: CollectionModel) -> Collection:
+        from chromadb.api.models.Collection import Collection
+
+        return Collection(client=self._api, model=model, embedding_function=None)
+
+
+def _server_url(url: str) -> str:
+    """Return the URL with its port and without a final slash. Raises `InvalidInputError`."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 8000)
+    except ValueError:
+        port = 0
+    if parts.username or parts.password:
+        raise InvalidInputError(
+            "the URL of the Chroma server holds credentials; give them as token=... instead"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port:
+        raise InvalidInputError(
+            f"vectors={url!r} is no Chroma server; give a URL such as 'http://localhost:8000'"
+        )
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+
+def _headers(token: str | None) -> dict[str, str] | None:
+    """Return the headers that carry the token, for proxies and for Chroma."""
+    if not token:
+        return None
+    if not (token.isascii() and token.isprintable()):
+        raise InvalidInputError(
+            "the token of the Chroma server holds a line break or another character that no "
+            "header can carry; give it on one line, without blanks around it"
+        )
+    return {"Authorization": f"Bearer {token}", "x-chroma-token": token}
+
+
+def _authorities(file: str) -> SSLContext:
+    """Return a context that trusts the authorities of a file and no others."""
+    import ssl
+
+    try:
+        return ssl.create_default_context(cafile=file)
+    except OSError as error:
+        raise InvalidInputError(
+            f"verify={file!r} cannot be read as certificates: {error}; give a PEM file with the "
+            "authority of the server's certificate"
+        ) from error
+
+
+def _allow_open_files(indexes: int) -> None:
+    """Raise the process's limit of open files if `indexes` loaded ones need more.
+
+    Up to what the system lets a process raise by itself; the runtimes of Go and Java do the same
+    when they start. The usual limits, 1,024 on Linux and 256 on macOS, do for some hundred or
+    none at all.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = indexes * _FILES_AN_INDEX + _FILES_BESIDE
+    if hard != resource.RLIM_INFINITY:
+        needed = min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

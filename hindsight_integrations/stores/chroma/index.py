@@ -1,0 +1,340 @@
+"""The vector index in Chroma: one space a bank key, placed by its size.
+
+A space of some hundred vectors has a collection of its own, or one of a thousand if there are
+many; smaller ones share collections of a few thousand. A collection costs 3 MB of memory and four
+open files however little it holds, and of hundreds of them 1.5.9 lost vectors. In a shared one a
+`where` on the bank key finds what is the bank's, which costs some milliseconds and no more.
+
+Chroma itself holds the placement: a collection's metadata names the keys that live in it, from
+before the first vector is written until after the last is gone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_integrations.errors import ClosedError, StoreCorruptError, StoreError
+from hindsight_integrations.stores.base import Vector
+from hindsight_integrations.stores.chroma.bank_collection import (
+    DIMENSION,
+    LABEL,
+    BankCollection,
+    is_shared,
+    keys_of,
+)
+from hindsight_integrations.stores.chroma.client import ChromaClient, chroma_errors
+from hindsight_integrations.stores.chroma.files import (
+    holds_index,
+    mark_closed,
+    remove_leftovers,
+    remove_mark,
+)
+
+if TYPE_CHECKING:
+    from chromadb.api.models.Collection import Collection
+
+T = TypeVar("T")
+
+OWN_FROM = 256
+"""Vectors from which a space has a collection of its own: searched in half the time of a shared
+one."""
+
+CROWDED = 50
+"""Own collections from which on they are for bigger spaces only: each takes some 2.6 MB of memory
+once it is used, whatever it holds."""
+
+OWN_FROM_IN_CROWD = 1_000
+"""Vectors from which a space has a collection of its own then."""
+
+SEARCH_TRIES = 10
+"""A search that misses an id every time searches a damaged index."""
+
+SHARED_UP_TO = 5_000
+"""Vectors that share a collection: a `where` in it takes 4 ms, in one of 10,000 it takes 9."""
+
+SHARED_KEYS = 250
+"""Spaces that share a collection; each is a row of its metadata."""
+
+
+class ChromaVectors:
+    """A `VectorIndex` in Chroma: in a folder, in memory, or at a server.
+
+    Chroma is imported when the first one is made. Its errors are raised as
+    `StoreUnavailableError` (out of reach, full, forbidden), `StoreCorruptError` (its files
+    cannot be read), `EmbedderMismatchError` (another dimension), or plain `StoreError`.
+    """
+
+    def __init__(
+        self, client: ChromaClient, *, sharing: bool = True, folder: Path | None = None
+    ) -> None:
+        self._client = client
+        self._sharing = sharing
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._spaces: dict[str, BankCollection] = {}
+        self._shared: list[Collection] = []
+        self._intact = True
+        self._closed = False
+        try:
+            with self._errors():
+                self._load()
+        except StoreError:
+            client.close()
+            raise
+
+    @classmethod
+    def in_folder(cls, path: Path | str) -> ChromaVectors:
+        """Open the index in `path`, created if needed. One process at a time may have it open.
+
+        Chroma may end the whole process on damaged files: see `sync.open_index`.
+        """
+        folder = Path(path).absolute()
+        with chroma_errors(str(folder)):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            remove_mark(folder)
+        return cls(ChromaClient.embedded(folder), folder=folder)
+
+    @classmethod
+    def in_memory(cls) -> ChromaVectors:
+        """Return an empty index that no other shares, gone when closed."""
+        return cls(ChromaClient.embedded(None))
+
+    @classmethod
+    def at_server(
+        cls,
+        url: str,
+        *,
+        token: str | None = None,
+        verify: bool | str = True,
+        namespace: str = "hindsight",
+        tenant: str = "default_tenant",
+        database: str = "default_database",
+    ) -> ChromaVectors:
+        """Connect to the index of a Chroma server, which several processes may use at once.
+
+        Every space has a collection of its own there, so that its name follows from its key.
+        The server needs four open files for each: from some 200 banks on, start it with a higher
+        `ulimit -n`.
+
+        Args:
+            url: `http://host:port` or `https://host:port`; without a port 8000 and 443.
+            token: sent as bearer token and as Chroma Cloud's.
+            verify: True to check the server's certificate, or a PEM file of the authorities
+                to trust; by default those of certifi, or of the file that `SSL_CERT_FILE` names.
+            namespace: start of the names of all collections; stores that share a server and
+                not their memories need one each.
+            tenant: Chroma's tenant.
+            database: Chroma's database.
+
+        Raises:
+            InvalidInputError: the URL names no server, or holds credentials; the token or the
+                file of authorities cannot be used.
+            StoreUnavailableError: the server does not answer, or refuses the token.
+        """
+        client = ChromaClient.remote(
+            url,
+            token=token,
+            verify=verify,
+            namespace=namespace,
+            tenant=tenant,
+            database=database,
+        )
+        return cls(client, sharing=False)
+
+    def __repr__(self) -> str:
+        return f"ChromaVectors({self._client.where!r})"
+
+    def upsert(self, bank_key: str, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Write or overwrite; `vectors` has shape (len(ids), dimension)."""
+        with self._errors(), self._lock:
+            if not ids:
+                return
+            if not self._on(bank_key, lambda space: space.upsert(ids, vectors)):
+                space = self._allocate(bank_key, len(ids), vectors.shape[1])
+                space.upsert(ids, vectors)
+                self._spaces[bank_key] = space
+            self._relieve(self._spaces[bank_key], vectors.shape[1])
+
+    def delete(self, bank_key: str, ids: Sequence[str]) -> None:
+        """Remove vectors; unknown ids are ignored."""
+        with self._errors(), self._lock:
+            self._on(bank_key, lambda space: space.delete(ids))
+
+    def query(self, bank_key: str, vector: Vector, limit: int) -> list[tuple[str, float]]:
+        """Return the nearest `limit` ids with their cosine, nearest first, ties by id."""
+        return self.query_many(bank_key, vector[np.newaxis, :], limit)[0]
+
+    def query_many(
+        self, bank_key: str, vectors: NDArray[np.float32], limit: int
+    ) -> list[list[tuple[str, float]]]:
+        """Return the result of `query` for each row."""
+        with self._errors():
+            found = None
+            if limit > 0 and len(vectors):
+                found = self._on(bank_key, lambda space: space.query(vectors, limit))
+            return [[] for _ in vectors] if found is None else found
+
+    def ids(self, bank_key: str) -> set[str]:
+        """Return all ids of a space."""
+        with self._errors():
+            return set(self._on(bank_key, lambda space: space.ids()) or ())
+
+    def keys(self) -> set[str]:
+        """Return all bank keys that have a space."""
+        with self._errors():
+            return {key for found in self._client.collections() for key in keys_of(found)}
+
+    def drop(self, bank_key: str) -> None:
+        """Remove a space and all in it."""
+        with self._errors(), self._lock:
+            space = self._find(bank_key)
+            if space is None:
+                return
+            if space.is_shared:
+                space.delete(space.ids())
+                self._label(space.collection, self._members(space.collection) - {bank_key})
+            else:
+                self._client.drop(space.collection)
+            self._spaces.pop(bank_key, None)
+
+    def close(self) -> None:
+        """Release files and connections; calling it twice is harmless."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            with chroma_errors(self._client.where):
+                self._client.close()
+                if self._folder and self._intact and holds_index(self._folder):
+                    remove_leftovers(self._folder)
+                    mark_closed(self._folder)
+
+    # Placement of spaces
+
+    def _load(self) -> None:
+        """Read the placement, and complete the moves that were interrupted.
+
+        Such a space is in two collections: either the old one is still whole, or the new one is.
+        Both together hold all of it, and repeating the move is harmless.
+        """
+        interrupted = []
+        for collection in self._client.collections():  # by name: own ones, then shared ones
+            if is_shared(collection):
+                self._shared.append(collection)
+            for key in keys_of(collection):
+                space = self._space(key, collection)
+                if self._spaces.setdefault(key, space) is not space:
+                    interrupted.append(space)
+        for space in interrupted:
+            self._move(space, self._spaces[space.key])
+        if not self._sharing:  # at a server, of a folder that was embedded before
+            for space in [space for space in self._spaces.values() if space.is_shared]:
+                self._move(space, self._allocate(space.key, len(space.ids()), 0))
+
+    def _find(self, key: str) -> BankCollection | None:
+        """Return the space of a key; another user of the server may have created its collection."""
+        space = self._spaces.get(key)
+        if space is None and (own := self._client.find(_own_name(key))):
+            space = self._spaces[key] = self._space(key, own)
+        return space
+
+    def _on(self, key: str, do: Callable[[BankCollection], T]) -> T | None:
+        """Return the result of `do` on the space, or None if there is none.
+
+        Repeated if the space moved or vanished meanwhile: a move removes vectors from the old
+        collection only after the key is found in the new one. Repeated, too, is a search in which
+        Chroma misses an id that was removed before it was read.
+        """
+        from chromadb.errors import InternalError, NotFoundError
+
+        tries = SEARCH_TRIES
+        while space := self._find(key):
+            try:
+                done = do(space)
+            except InternalError as error:
+                tries -= 1
+                if not tries or "Error finding id" not in str(error):
+                    raise
+            except NotFoundError:
+                if self._spaces.get(key) is space:
+                    del self._spaces[key]
+            else:
+                if self._spaces.get(key) is space:
+                    return done
+        return None
+
+    def _allocate(self, key: str, count: int, dimension: int) -> BankCollection:
+        """Return a collection with room for `count` vectors, labelled with the key."""
+        if count >= self._own_from():
+            own = self._client.create(_own_name(key), {LABEL + key: True})
+            return self._space(key, own)
+        for shared in reversed(self._shared):
+            members = self._members(shared)
+            if (
+                shared.metadata[DIMENSION] == dimension
+                and len(members) < SHARED_KEYS
+                and shared.count() + count <= SHARED_UP_TO // 2  # they will grow
+            ):
+                break
+        else:
+            members = set()
+            name = f"shared-{len(self._shared) + 1:04}"
+            shared = self._client.create(name, {DIMENSION: dimension})
+            self._shared.append(shared)
+        self._label(shared, members | {key})
+        return self._space(key, shared)
+
+    def _relieve(self, space: BankCollection, dimension: int) -> None:
+        """Move a space that has grown too big to share, or whose collection is too full."""
+        if not space.is_shared:
+            return
+        held, beside = len(space.ids()), space.collection.count()
+        if held >= self._own_from() or (beside > SHARED_UP_TO and beside > held):
+            self._move(space, self._allocate(space.key, held, dimension))
+
+    def _move(self, space: BankCollection, target: BankCollection) -> None:
+        names, vectors = space.rows()
+        target.upsert(names, vectors)
+        self._spaces[space.key] = target
+        space.delete(names)
+        self._label(space.collection, self._members(space.collection))
+
+    def _own_from(self) -> int:
+        """Return the number of vectors from which a space gets a collection of its own now."""
+        if not self._sharing:
+            return 0
+        own = sum(not space.is_shared for space in self._spaces.values())
+        return OWN_FROM if own < CROWDED else OWN_FROM_IN_CROWD
+
+    def _members(self, shared: Collection) -> set[str]:
+        return {key for key, space in self._spaces.items() if space.collection.id == shared.id}
+
+    def _label(self, shared: Collection, keys: set[str]) -> None:
+        dimension = shared.metadata[DIMENSION]
+        shared.modify(metadata={DIMENSION: dimension} | {LABEL + key: True for key in sorted(keys)})
+
+    def _space(self, key: str, collection: Collection) -> BankCollection:
+        return BankCollection(key, collection, self._client.batch_size)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        if self._closed:
+            raise ClosedError(f"the vector index at {self._client.where} was used after close()")
+        try:
+            with chroma_errors(self._client.where):
+                yield
+        except StoreCorruptError:
+            self._intact = False
+            raise
+
+
+def _own_name(key: str) -> str:
+    return f"own-{blake2b(key.encode(), digest_size=16).hexdigest()}"

@@ -1,0 +1,651 @@
+"""Code shared by all graph stores, so that they refuse, order and rank alike.
+
+Precondition checks of change sets, codecs of times and vectors, cursors, name similarity, and the
+parts of applying a change set that do not depend on the database. Nothing here reads or writes:
+the stores pass in what they have.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from rapidfuzz import fuzz
+
+from hindsight_integrations.errors import (
+    ConflictError,
+    EmbedderMismatchError,
+    EntityNotFoundError,
+    InvalidInputError,
+    MemoryNotFoundError,
+)
+from hindsight_integrations.models import (
+    Entity,
+    Memory,
+    MentalModel,
+    Metadata,
+    Precision,
+    TimeSpan,
+)
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.stores.base import (
+    CITED,
+    CITED_MODEL,
+    ChangeSet,
+    EntitySplit,
+    GraphStore,
+    Kind,
+    LexemeStats,
+    MemoryFilter,
+    MemoryRecord,
+    Neighbour,
+    OvertakenError,
+    StoreFault,
+    Vector,
+)
+from hindsight_integrations.timespan import as_utc
+from hindsight_integrations.validation import MAX_PAGE
+
+D = TypeVar("D")
+K = TypeVar("K")
+T = TypeVar("T")
+
+SCAN_PAGE = 1000
+"""Values that `GraphStore.scan` reads at a time."""
+
+
+# Preconditions
+
+
+def check_unchanged(changes: ChangeSet, fingerprints: Mapping[str, str], version: int) -> None:
+    """Check that documents and bank are still those a change set was built from.
+
+    Args:
+        changes: the change set.
+        fingerprints: of those of the expected documents that exist, by id.
+        version: the version of the bank.
+
+    Raises:
+        OvertakenError: they are not.
+    """
+    for id, fingerprint in changes.expected:
+        if fingerprints.get(id) != fingerprint:
+            raise OvertakenError(
+                f"document {id!r} of bank {changes.bank_id!r} was changed meanwhile; read it again"
+            )
+    if changes.version is not None and changes.version != version:
+        raise OvertakenError(
+            f"memories of bank {changes.bank_id!r} were changed meanwhile; read them again"
+        )
+
+
+def check_records(bank_id: str, given: Mapping[str, bool], stored: Mapping[str, bool]) -> None:
+    """Check that no retained document takes the place of a conversation's record, or the reverse.
+
+    Args:
+        bank_id: the bank.
+        given: id to `Document.is_record` of the documents to store.
+        stored: the same of those of them that exist.
+
+    Raises:
+        ConflictError: one does.
+    """
+    for id, is_record in given.items():
+        if stored.get(id, is_record) == is_record:
+            continue
+        if is_record:
+            raise ConflictError(
+                f"bank {bank_id!r} has a retained document {id!r}; give the conversation another "
+                "id, or forget that document first"
+            )
+        raise ConflictError(
+            f"the document {id!r} of bank {bank_id!r} is where a conversation keeps its own "
+            "messages or remarks; choose another id, or forget that document first"
+        )
+
+
+def check_new(bank_id: str, ids: Sequence[str], taken: Collection[str]) -> None:
+    """Raise `ConflictError` if a new memory exists already, or stands twice in the change set."""
+    for id in taken:
+        raise ConflictError(f"memory {id!r} exists already in bank {bank_id!r}; replace it")
+    if len(set(ids)) < len(ids):
+        raise ConflictError(f"a change set for bank {bank_id!r} holds a new memory twice")
+
+
+def check_exists(bank_id: str, ids: Sequence[str], existing: Collection[str]) -> None:
+    """Raise `MemoryNotFoundError` if a memory that a change set names does not exist."""
+    if missing := [id for id in ids if id not in existing]:
+        raise MemoryNotFoundError(
+            f"bank {bank_id!r} has no memory {missing[0]!r}; it was deleted, or never stored"
+        )
+
+
+def check_names_free(names: Mapping[str, str], taken: Collection[str]) -> None:
+    """Raise `ConflictError` if a name, by its normalised form, is another entity's."""
+    for norm in taken:
+        raise ConflictError(
+            f"the name {names[norm]!r} is another entity's; choose another, or merge the two"
+        )
+
+
+def check_entity_id_free(entity_id: str, taken: Collection[str]) -> None:
+    """Raise `ConflictError` if an entity has this id."""
+    if entity_id in taken:
+        raise ConflictError(f"an entity {entity_id!r} exists already; choose another id")
+
+
+def check_mergeable(source_id: str, target_id: str) -> None:
+    """Raise `InvalidInputError` if an entity is to be merged with itself."""
+    if source_id == target_id:
+        raise InvalidInputError(f"entity {source_id!r} cannot be merged with itself")
+
+
+def no_entity(bank_id: str, entity_id: str) -> EntityNotFoundError:
+    """Return the error for a correction of an entity that does not exist."""
+    return EntityNotFoundError(f"bank {bank_id!r} has no entity {entity_id!r}; look it up again")
+
+
+def no_staged_vector(bank_id: str, lacking: int, embedder_id: str) -> str:
+    """Return the message for memories that have no staged vector."""
+    return (
+        f"{lacking} memories of bank {bank_id!r} have no vector of {embedder_id!r} put aside; "
+        "embed and stage them first"
+    )
+
+
+def unsupported(bank_id: str, conclusion_id: str) -> ConflictError:
+    """Return the error for a conclusion none of whose evidence exists."""
+    return ConflictError(
+        f"conclusion {conclusion_id!r} rests on no memory that bank {bank_id!r} still has; draw it "
+        "again from those it has"
+    )
+
+
+def is_conclusion(memory: Memory) -> bool:
+    """Return True if the memory cites other memories as its evidence."""
+    return any(source.memory_id is not None for source in memory.sources)
+
+
+@contextmanager
+def storable() -> Iterator[None]:
+    """Map what a driver raises for values that no store can hold to `InvalidInputError`."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"a text holds half a character (a lone surrogate): {error}; replace it first"
+        ) from error
+    except OverflowError as error:
+        raise InvalidInputError(
+            f"a number is too large to store: {error}; give at most 64 bits"
+        ) from error
+
+
+# Values
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+
+_DAY = 86_400_000_000
+LENGTH_CLASSES = (_DAY, 31 * _DAY, 366 * _DAY, 36_525 * _DAY, 1 << 60)
+"""Longest times of each class, in microseconds. Those of a class that overlap a window lie no
+further from its middle than half the window and half this."""
+
+
+def micros(timestamp: datetime) -> int:
+    """Return microseconds since 1970 in UTC; exact for the years 1 to 9999."""
+    return (as_utc(timestamp) - _EPOCH) // _MICROSECOND
+
+
+def micros_or_none(timestamp: datetime | None) -> int | None:
+    """Return `micros` of a timestamp that may be absent."""
+    return None if timestamp is None else micros(timestamp)
+
+
+def timestamp(value: int) -> datetime:
+    """Return the timestamp that `micros` was given."""
+    return _EPOCH + value * _MICROSECOND
+
+
+def timestamp_or_none(value: int | None) -> datetime | None:
+    """Return `timestamp` of a value that may be absent."""
+    return None if value is None else timestamp(value)
+
+
+class TimeRow(NamedTuple):
+    """A time of a memory, in microseconds since 1970, as searches in time read it.
+
+    Attributes:
+        ordinal: 0 for the time the memory was said, from 1 for those its text names.
+        length_class: index into `LENGTH_CLASSES`.
+        middle: sum of start and end: twice the midpoint, without rounding.
+    """
+
+    ordinal: int
+    length_class: int
+    middle: int
+    start: int
+    end: int
+    precision: Precision
+
+
+def time_rows(memory: Memory) -> list[TimeRow]:
+    """Return all times of a memory."""
+    said = min(micros(memory.mentioned_at), _LAST - 1)
+    spans = [(said, said + 1, Precision.MINUTE)]
+    spans += [(micros(s.start), micros(s.end), s.precision) for s in memory.occurred]
+    return [
+        TimeRow(ordinal, _length_class(end - start), start + end, start, end, precision)
+        for ordinal, (start, end, precision) in enumerate(spans)
+    ]
+
+
+class MiddleRange(NamedTuple):
+    """Bounds of the middles of one length class that can overlap a window; see `TimeRow`."""
+
+    length_class: int
+    low: int
+    middle: int
+    high: int
+
+
+def middle_ranges(window: TimeSpan) -> list[MiddleRange]:
+    """Return where the times that overlap a window have their middles, by length class."""
+    start, end = micros(window.start), micros(window.end)
+    return [
+        MiddleRange(number, start + end - reach, start + end, start + end + reach)
+        for number, longest in enumerate(LENGTH_CLASSES)
+        for reach in (end - start + longest,)
+    ]
+
+
+def _length_class(duration: int) -> int:
+    return next(n for n, longest in enumerate(LENGTH_CLASSES) if duration <= longest)
+
+
+def vector_bytes(vector: Vector, dimension: int) -> bytes:
+    """Return little-endian float32. Raises `EmbedderMismatchError` on another shape."""
+    if vector.shape != (dimension,):
+        raise EmbedderMismatchError(
+            f"a vector has shape {vector.shape}, but the bank's embedder makes ({dimension},); "
+            "use that embedder, or embed the bank again"
+        )
+    return vector.astype("<f4", copy=False).tobytes()
+
+
+def vector_of(data: bytes) -> Vector:
+    """Return the vector that `vector_bytes` was given; read-only."""
+    return np.frombuffer(data, dtype="<f4")
+
+
+def metadata_text(metadata: Metadata) -> str:
+    """Return metadata as JSON. Raises `InvalidInputError` for a number that is not finite."""
+    try:
+        return json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"metadata {dict(metadata)!r} holds a number that is not finite; leave it out"
+        ) from error
+
+
+# Answers
+
+
+def in_order(keys: Iterable[str], values: Mapping[str, T]) -> dict[str, T]:
+    """Return the values of the keys that have one, in the order of the keys."""
+    return {key: values[key] for key in keys if key in values}
+
+
+def reader_of(readers: Mapping[Kind[Any], T], kind: Kind[Any]) -> T:
+    """Return the function for a kind. Raises `InvalidInputError` if the method does not take it."""
+    if kind not in readers:
+        raise InvalidInputError(f"a {kind.name} cannot be read this way; see Kind in stores.base")
+    return readers[kind]
+
+
+def neighbours_around(id: str, before: Sequence[str], after: Sequence[str]) -> list[Neighbour]:
+    """Return a memory's neighbours by offset, given the ids on either side, nearest first."""
+    return [
+        *(Neighbour(id, before[-offset - 1], offset) for offset in range(-len(before), 0)),
+        *(Neighbour(id, other, offset) for offset, other in enumerate(after, start=1)),
+    ]
+
+
+def lexeme_statistics(
+    documents: int, length: int, lexemes: Iterable[str], counts: Mapping[str, int]
+) -> LexemeStats:
+    """Return statistics of a bank with this many valid memories and lexemes in them."""
+    frequency = dict.fromkeys(lexemes, 0) | dict(counts)
+    return LexemeStats(documents, length / documents if documents else 0.0, frequency)
+
+
+def lexeme_counts(memories: Iterable[Sequence[str]]) -> Counter[str]:
+    """Return in how many of the memories each lexeme stands."""
+    return Counter(lexeme for lexemes in memories for lexeme in set(lexemes))
+
+
+def merge_faults(faults: Iterable[StoreFault]) -> list[StoreFault]:
+    """Return the faults with those of one kind added up."""
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for fault in faults:
+        counts[fault.table, fault.problem, fault.repaired] += fault.count
+    return [
+        StoreFault(table, problem, count, repaired)
+        for (table, problem, repaired), count in counts.items()
+    ]
+
+
+# Cursors of pages name the last item shown: `m12` is the twelfth memory stored, `e3:e-9f` the
+# entity `e-9f`, which three memories mention.
+
+_DIGITS = 13
+"""Most digits of a memory's number: no bank has stored so many."""
+
+
+def memory_cursor(sequence: int) -> str:
+    """Return the cursor of a page that ends with the memory of this number in storing order."""
+    return f"m{sequence}"
+
+
+def after_memory(cursor: str | None) -> int:
+    """Return the number that `memory_cursor` was given; 0 for the first page.
+
+    Raises:
+        InvalidInputError: `memory_cursor` did not make it.
+    """
+    if cursor is None:
+        return 0
+    digits = cursor.removeprefix("m")
+    if cursor[:1] != "m" or not _is_number(digits) or len(digits) > _DIGITS:
+        raise _foreign(cursor)
+    return int(digits)
+
+
+def entity_cursor(mention_count: int, id: str) -> str:
+    """Return the cursor of a page that ends with this entity, the most mentioned first."""
+    return f"e{mention_count}:{id}"
+
+
+def after_entity(cursor: str | None) -> tuple[int | None, str]:
+    """Return the mentions and id that `entity_cursor` was given; (None, "") for the first page.
+
+    Raises:
+        InvalidInputError: `entity_cursor` did not make it.
+    """
+    if cursor is None:
+        return None, ""
+    count, colon, id = cursor.removeprefix("e").partition(":")
+    if cursor[:1] != "e" or not colon or not _is_number(count):
+        raise _foreign(cursor)
+    return int(count), id
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
+
+
+def _foreign(cursor: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{cursor!r} is no cursor of this list; give one that it returned, or none"
+    )
+
+
+# Names of entities
+
+RAREST_TRIGRAMS = 8
+"""Trigrams of a name that a store looks up, the rarest: the others add candidates, not hits."""
+
+COMMON_NAMES = 500
+"""Names that a store reads per trigram or word: one that more names share tells little."""
+
+
+def trigrams(norm: str) -> frozenset[str]:
+    """Return the runs of three characters of a normalised name, its ends marked by blanks."""
+    padded = f" {norm} "
+    return frozenset(padded[n : n + 3] for n in range(max(1, len(padded) - 2)))
+
+
+def grams_of(norm: str) -> list[str]:
+    """Return the sorted keys under which a name is found if it is spelt otherwise.
+
+    Its trigrams, and its words as "=word".
+    """
+    return sorted(trigrams(norm).union(f"={word}" for word in norm.split()))
+
+
+def name_similarity(one: str, other: str) -> float:
+    """Return from 0 to 100 how alike two normalised names are, in edits and in shared words.
+
+    The mean of rapidfuzz's `ratio`, which a shared first name alone does not satisfy, and its
+    `token_set_ratio`, which "Alice" and "Alice Smith" satisfy fully.
+    """
+    return (fuzz.ratio(one, other) + fuzz.token_set_ratio(one, other)) / 2
+
+
+def names_sharing(norm: str, sharing: Mapping[str, Collection[K]]) -> set[K]:
+    """Return the names worth comparing: those that share a rare trigram or a word.
+
+    Args:
+        norm: the normalised name.
+        sharing: each of its `grams_of` to the names that have it too.
+    """
+    runs = trigrams(norm)
+    shared = [gram for gram in sharing if sharing[gram] and gram in runs]
+    rarest = heapq.nsmallest(RAREST_TRIGRAMS, shared, key=lambda gram: len(sharing[gram]))
+    chosen = [*rarest, *(gram for gram in sharing if gram not in runs)]
+    return {name for gram in chosen for name in sharing[gram]}
+
+
+def most_similar(norm: str, names: Iterable[tuple[str, str]], limit: int) -> list[str]:
+    """Return the ids of the `limit` entities most similar to a name, ties by id.
+
+    Args:
+        norm: the normalised name.
+        names: entity id with each of its normalised names.
+        limit: most ids.
+    """
+    best: defaultdict[str, float] = defaultdict(float)
+    for id, other in names:
+        best[id] = max(best[id], name_similarity(norm, other))
+    return heapq.nsmallest(max(limit, 0), best, key=lambda id: (-best[id], id))
+
+
+def spellings(names: Iterable[str]) -> dict[str, str]:
+    """Return normalised names to their first spelling, in order."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(entity_norm(name), name)
+    return found
+
+
+# Applying a change set
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPlan(Generic[K]):
+    """Entities of a change set, resolved.
+
+    Attributes:
+        keys: entity id to the key of the stored entity, of all that the change set uses.
+        new: entities to store, with their keys.
+        names: key to the names that the entity gains, by normalised name.
+    """
+
+    keys: dict[str, K]
+    new: list[tuple[K, Entity]]
+    names: dict[K, dict[str, str]]
+
+
+def entities_used(changes: ChangeSet) -> set[str]:
+    """Return the ids of the entities that a change set mentions or renames."""
+    records = (*changes.memories, *changes.replaced)
+    return {id for record in records for id in record.entity_ids}.union(
+        named.entity_id for named in changes.names
+    )
+
+
+def plan_entities(
+    changes: ChangeSet,
+    known: Mapping[str, K],
+    owners: Mapping[str, K],
+    new_key: Callable[[Entity], K],
+) -> EntityPlan[K]:
+    """Resolve the entities of a change set.
+
+    An entity whose id, name or alias the bank has is that one, and gains the names it lacks; the
+    others are new.
+
+    Args:
+        changes: the change set.
+        known: id to key of those of its entities, and of `entities_used`, that the bank has.
+        owners: normalised name to the key of its owner, of the names that the bank has.
+        new_key: makes the key of a new entity.
+
+    Raises:
+        EntityNotFoundError: it uses an entity that is neither its own nor the bank's.
+    """
+    plan: EntityPlan[K] = EntityPlan(dict(known), [], {})
+    owned = dict(owners)
+    for entity in changes.entities:
+        names = spellings((entity.name, *entity.aliases))
+        if entity.id not in plan.keys:
+            owner = next((owned[norm] for norm in names if norm in owned), None)
+            plan.keys[entity.id] = new_key(entity) if owner is None else owner
+            plan.new.extend([(plan.keys[entity.id], entity)] if owner is None else [])
+        key = plan.keys[entity.id]
+        gained = {norm: name for norm, name in names.items() if norm not in owned}
+        plan.names.setdefault(key, {}).update(gained)
+        owned |= dict.fromkeys(gained, key)
+    if missing := entities_used(changes) - plan.keys.keys():
+        raise EntityNotFoundError(
+            f"bank {changes.bank_id!r} has no entity {min(missing)!r}; put it into the change set"
+        )
+    return plan
+
+
+def mentioned_keys(record: MemoryRecord, entity_keys: Mapping[str, K]) -> list[K]:
+    """Return the keys of the entities that a memory mentions, each once, in order.
+
+    Raises:
+        InvalidInputError: it does not give an id for each of its entities' names.
+    """
+    if len(record.entity_ids) != len(record.memory.entities):
+        raise InvalidInputError(
+            f"memory {record.memory.id!r} names {len(record.memory.entities)} entities but gives "
+            f"{len(record.entity_ids)} ids; give one id a name"
+        )
+    return list(dict.fromkeys(entity_keys[id] for id in record.entity_ids))
+
+
+def replace_mention(mentions: Mapping[T, Sequence[K]], old: K, new: K) -> dict[T, list[K]]:
+    """Return what memories mention with one entity in place of another, each once."""
+    return {
+        memory: list(dict.fromkeys(new if key == old else key for key in keys))
+        for memory, keys in mentions.items()
+    }
+
+
+def split_names(
+    names: Mapping[str, str], edit: EntitySplit
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the names that each of two entities has after a split, by normalised name.
+
+    Raises:
+        ConflictError: the old one would be left without a name.
+    """
+    taken = spellings((edit.entity.name, *edit.entity.aliases))
+    left = {norm: name for norm, name in names.items() if norm not in taken}
+    if not left:
+        raise ConflictError(
+            f"entity {edit.entity_id!r} would be left without a name; give it another first"
+        )
+    return left, taken
+
+
+def text_left(texts: Iterable[str]) -> str:
+    """Return the text of a chunk of which a memory was removed.
+
+    Args:
+        texts: of the memories still stated in it, in storing order.
+    """
+    return "\n".join(texts)
+
+
+def histories_to_forget(
+    leaving: Iterable[str],
+    given: Sequence[str],
+    models: Iterable[MentalModel],
+    citing: Callable[[Sequence[str]], Mapping[str, Iterable[str]]],
+    cited_once: Callable[[Sequence[str], str], Iterable[str]],
+) -> tuple[set[str], set[str]]:
+    """Find whose history goes with removed memories, because it may quote them.
+
+    That is their own, and that of all conclusions and mental models which cite them or ever did,
+    directly or through others. A derived conclusion says no more than what it cites, so where it
+    goes, no other history does.
+
+    Args:
+        leaving: ids of the memories to remove.
+        given: those of them that are not `derived`.
+        models: all mental models of the bank.
+        citing: memory ids to the conclusions that cite each (`CONCLUSIONS_CITING`).
+        cited_once: memory ids and a field (`CITED` or `CITED_MODEL`) to the `old` values that
+            their histories have in changes of that field.
+
+    Returns:
+        Ids of memories and ids of mental models.
+    """
+    models = list(models)
+    further = {*given, *(id for ids in citing(given).values() for id in ids)}
+    memories, forgotten_models = {*leaving, *further}, set[str]()
+    while further:
+        ids = sorted(further)
+        forgotten_models.update(cited_once(ids, CITED_MODEL))
+        forgotten_models.update(m.id for m in models if not further.isdisjoint(m.sources))
+        further = set(cited_once(ids, CITED)) - memories
+        memories |= further
+    return memories, forgotten_models
+
+
+# Above the port
+
+
+ATTEMPTS = 30
+_PAUSE = 0.1
+"""Seconds by which the longest wait between two attempts grows with each. The wait is random, so
+that of several processes each gets its turn: eight at once took up to 14 attempts."""
+
+
+def attempts() -> Iterator[int]:
+    """Yield the numbers of attempts from 1, pausing before each but the first."""
+    yield 1
+    for number in range(2, ATTEMPTS + 1):
+        time.sleep(random.uniform(0, (number - 1) * _PAUSE))
+        yield number
+
+
+def read_one(graph: GraphStore, bank_id: str, kind: Kind[T], key: str, default: D) -> T | D:
+    """Return the value of one key, or the default; see `GraphStore.read`."""
+    return graph.read(bank_id, kind, [key]).get(key, default)
+
+
+def every_memory(graph: GraphStore, bank_id: str, filter: MemoryFilter) -> Iterator[Memory]:
+    """Iterate over the memories of a bank that pass the filter, in storing order."""
+    cursor: str | None = None
+    while True:
+        page = graph.list_memories(bank_id, filter, limit=MAX_PAGE, cursor=cursor)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return

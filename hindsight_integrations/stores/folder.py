@@ -1,0 +1,148 @@
+"""The folder of an embedded memory, and the one process that owns it.
+
+```
+<folder>/memory.sqlite3   the graph, from which all else can be rebuilt
+<folder>/chroma/          the vector index
+<folder>/owner.lock       locked by the process that has the folder open
+<folder>/owner.json       that process, for the error that others get
+```
+The operating system releases the lock when the process ends, however it ends. A folder that is made
+here is its user's alone (0700), and so are all files (0600); rights that somebody changed stay so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+from datetime import datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from hindsight_integrations.asynchronous import ContextManaged
+from hindsight_integrations.errors import InvalidInputError, StoreLockedError, StoreUnavailableError
+from hindsight_integrations.models import utc_now
+
+PRIVATE = 0o600
+"""Rights of the files that hold memories: their user reads and writes them, nobody else."""
+
+
+def create_private(path: Path) -> None:
+    """Create an empty file that only its user may open; leave one that exists as it is."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
+    except FileExistsError:
+        return
+
+
+class Folder(ContextManaged):
+    """A folder owned by this process until closed. Use `Folder.open`."""
+
+    def __init__(self, path: Path, lock: FileLock) -> None:
+        self.path = path
+        self._lock = lock
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Folder:
+        """Own the folder at `path`, created if it does not exist.
+
+        Other files in it are left alone.
+
+        Raises:
+            InvalidInputError: it is a file, or its parent does not exist.
+            StoreLockedError: this or another process has it open.
+            StoreUnavailableError: it cannot be created or written.
+        """
+        try:
+            found = _checked(os.fspath(path))
+            found.mkdir(mode=0o700, exist_ok=True)
+            lock = FileLock(found / "owner.lock", mode=PRIVATE, thread_local=False)
+            folder = cls(found, lock)
+            folder._own()
+        except Timeout as error:
+            raise StoreLockedError(_locked(found)) from error
+        except (OSError, NotImplementedError) as error:  # the latter: a file system without locks
+            raise StoreUnavailableError(
+                f"the folder {os.fspath(path)!r} cannot be used for memories: {error}; give one "
+                "on a local disk that this user may write to"
+            ) from error
+        return folder
+
+    @classmethod
+    def shared(cls, path: str | os.PathLike[str]) -> Folder:
+        """Return the folder for one of several processes whose vectors are on a server.
+
+        The graph takes several writers; only the embedded vector index needs an owner.
+
+        Raises:
+            StoreLockedError: a process has it open with its vectors inside.
+        """
+        folder = cls.open(path)
+        folder.close()
+        return folder
+
+    @property
+    def graph_path(self) -> Path:
+        """The file of the graph."""
+        return self.path / "memory.sqlite3"
+
+    @property
+    def vectors_path(self) -> Path:
+        """The folder of the vector index."""
+        return self.path / "chroma"
+
+    def close(self) -> None:
+        """Release the folder; calling it twice is harmless."""
+        if self._lock.is_locked:
+            (self.path / "owner.json").unlink(missing_ok=True)
+            self._lock.release()
+
+    def __repr__(self) -> str:
+        return f"Folder({str(self.path)!r})"
+
+    def _own(self) -> None:
+        self._lock.acquire(blocking=False)
+        owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": utc_now().isoformat()}
+        written = self.path / f"owner.json.{os.getpid()}"
+        try:
+            create_private(written)
+            written.write_text(json.dumps(owner), encoding="utf-8")
+            written.replace(self.path / "owner.json")
+        except OSError:
+            written.unlink(missing_ok=True)
+            self._lock.release()
+            raise
+
+
+def _checked(given: str) -> Path:
+    if not given or "\0" in given:
+        raise InvalidInputError(f"{given!r} is no path; give that of a folder for the memories")
+    path = Path(given).expanduser().absolute()
+    if path.exists() and not path.is_dir():
+        raise InvalidInputError(f"{str(path)!r} is a file; give a folder for the memories")
+    if not path.parent.is_dir():
+        raise InvalidInputError(
+            f"{str(path.parent)!r} does not exist; create it, or correct the path {given!r}"
+        )
+    return path
+
+
+def _locked(folder: Path) -> str:
+    try:
+        owner = json.loads((folder / "owner.json").read_text(encoding="utf-8"))
+        pid, host = int(owner["pid"]), str(owner["host"])
+        since = datetime.fromisoformat(owner["since"])
+    except (OSError, ValueError, KeyError, TypeError):  # not written yet, or just removed
+        who = "another process has it open"
+    else:
+        here = pid == os.getpid() and host == socket.gethostname()
+        who = "this process" if here else f"process {pid} on {host}"
+        who += f" has had it open since {since:%Y-%m-%d %H:%M:%S} UTC"
+    return (
+        f"the folder {str(folder)!r} is in use: {who}. An embedded memory has one owner: close it "
+        "there, or share that one Hindsight between threads and callers. For several processes, "
+        f"close it, start `chroma run --path {shlex.quote(str(folder / 'server'))}`, and give each "
+        'of them vectors="http://localhost:8000": it is filled from the graph'
+    )

@@ -1,0 +1,225 @@
+"""`GraphStore` on Neo4j: banks, writing, the outbox and checks; reading and searching below it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from contextlib import suppress
+
+from hindsight_integrations.errors import BankExistsError, BankNotFoundError
+from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
+from hindsight_integrations.stores.base import (
+    ChangeSet,
+    EmbedderStamp,
+    PendingVector,
+    StoredBank,
+    StoreFault,
+)
+from hindsight_integrations.stores.common import merge_faults
+from hindsight_integrations.stores.neo4j import check, vectors, writing
+from hindsight_integrations.stores.neo4j.connection import Transaction
+from hindsight_integrations.stores.neo4j.nodes import (
+    BankTransaction,
+    bank_properties,
+    stored_bank,
+    time_or_none,
+)
+from hindsight_integrations.stores.neo4j.schema import BANK_LABELS, identity
+from hindsight_integrations.stores.neo4j.searching import Searching
+
+_KEY_BYTES = 8
+
+_CREATE = """
+    MERGE (b:Bank {id: $given.id})
+    ON CREATE SET b += $given, b.key = $key, b.importing = $importing,
+        b.embedder = $embedder, b.dimension = $dimension, b.revision = 0,
+        b.sequence = 0, b.valid_memories = 0, b.valid_lexemes = 0
+    WITH b WHERE b.key = $key
+    MATCH (s:HindsightStore {key: 'store'})
+    SET s.banks = s.banks + 1, b.number = s.banks
+    RETURN properties(b)"""
+
+_MEMORIES = """
+    MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > 0
+    RETURN m.type, count(*), count(m.invalidated_at), min(m.mentioned_at), max(m.mentioned_at)"""
+
+_LINKS = """
+    MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > 0
+    MATCH (m)-[l:LINK]->() RETURN l.kind, count(*)"""
+
+_COUNTS = """
+    RETURN COUNT { MATCH (e:Entity) WHERE e.key STARTS WITH $prefix },
+        COUNT { MATCH (d:Document) WHERE d.key STARTS WITH $prefix },
+        COUNT { MATCH (c:Chunk) WHERE c.key STARTS WITH $prefix },
+        COUNT { MATCH (p:PendingVector) WHERE p.key STARTS WITH $pending }"""
+
+
+class Neo4jGraph(Searching):
+    """The graph store in a database of the Neo4j server at `uri`, 5.26 or later.
+
+    `uri` has one of the schemes `neo4j`, `neo4j+s`, `neo4j+ssc`, `bolt`, `bolt+s` or `bolt+ssc`;
+    without a password, none is sent. Any number of threads and processes may use one database. A
+    call waits 15 seconds for a server that is away.
+
+    Raises:
+        InvalidInputError: `uri` is none of a Neo4j server.
+        MissingExtraError: the driver is not installed.
+        SchemaVersionError: the database was written by a newer release.
+        StoreUnavailableError: the server cannot be reached or used, or is too old.
+    """
+
+    def __repr__(self) -> str:
+        return f"Neo4jGraph({self._database.where!r}, database={self._database.name!r})"
+
+    # Banks
+
+    def create_bank(
+        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+    ) -> StoredBank:
+        """See `GraphStore`."""
+        key = secrets.token_hex(_KEY_BYTES)
+        found = self._database.write(
+            lambda tx: tx.run(
+                _CREATE,
+                given=bank_properties(bank),
+                key=key,
+                embedder=embedder.id,
+                dimension=embedder.dimension,
+                importing=importing,
+            )
+        )
+        if not found:
+            raise _exists(bank.id)
+        return stored_bank(found[0][0])
+
+    def get_bank(self, bank_id: str) -> StoredBank | None:
+        """See `GraphStore`."""
+        query = "MATCH (b:Bank {id: $id}) WHERE b.importing IS NULL RETURN properties(b)"
+        found = self._database.read(lambda tx: tx.run(query, id=bank_id))
+        return stored_bank(found[0][0]) if found else None
+
+    def list_banks(
+        self, *, pending_consolidation: bool = False, importing: bool = False
+    ) -> list[StoredBank]:
+        """See `GraphStore`."""
+        pending = "AND EXISTS { MATCH (m:Waiting) WHERE m.bank = b.key AND m.seq > 0 }"
+        query = (
+            "MATCH (b:Bank) WHERE (b.importing IS NOT NULL) = $importing "
+            f"{pending if pending_consolidation else ''} RETURN properties(b) ORDER BY b.id"
+        )
+        found = self._database.read(lambda tx: tx.run(query, importing=importing))
+        return [stored_bank(node) for (node,) in found]
+
+    def update_bank(
+        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+    ) -> StoredBank:
+        """See `GraphStore`."""
+
+        def work(tx: BankTransaction) -> StoredBank:
+            if bank is not None:
+                given = bank_properties(bank)
+                if bank.id != bank_id:
+                    if tx.run("MATCH (b:Bank {id: $id}) RETURN b.id", id=bank.id):
+                        raise _exists(bank.id)
+                    given["importing"] = None
+                tx.run("MATCH (b:Bank {key: $bank}) SET b += $given", given=given)
+            if embedder is not None:
+                vectors.adopt(tx, embedder)
+            ((node,),) = tx.run("MATCH (b:Bank {key: $bank}) RETURN properties(b)")
+            return stored_bank(node)
+
+        return self._write(bank_id, work)
+
+    def delete_bank(self, bank_id: str) -> None:
+        """See `GraphStore`."""
+
+        def work(tx: BankTransaction) -> None:
+            vectors.drop(tx)
+            tx.run("MATCH (b:Bank {key: $bank}) SET b:DeletedBank REMOVE b:Bank")
+
+        self._write(bank_id, work)
+
+    def purge_deleted(self, limit: int = 5000) -> int:
+        """See `GraphStore`."""
+        return self._database.write(lambda tx: _purge(tx, limit))
+
+    def bank_stats(self, bank_id: str) -> BankStats:
+        """See `GraphStore`."""
+        return self._read(bank_id, _stats)
+
+    # Writing, and the outbox
+
+    def apply(self, changes: ChangeSet) -> tuple[str, ...]:
+        """See `GraphStore`."""
+        return self._write(changes.bank_id, lambda tx: writing.apply(tx, changes))
+
+    def pending_vectors(self, limit: int) -> list[PendingVector]:
+        """See `GraphStore`."""
+        return self._database.read(lambda tx: vectors.pending(tx, limit))
+
+    def acknowledge(self, tickets: Iterable[int]) -> None:
+        """See `GraphStore`."""
+        done = list(tickets)
+        self._database.write(lambda tx: vectors.acknowledge(tx, done))
+
+    # The store itself
+
+    def identity(self) -> str:
+        """See `GraphStore`."""
+        return self._database.read(identity)
+
+    def check(self, *, repair: bool) -> list[StoreFault]:
+        """See `GraphStore`; one bank after the other."""
+        faults: list[StoreFault] = []
+        for stored in (*self.list_banks(), *self.list_banks(importing=True)):
+            with suppress(BankNotFoundError):  # deleted meanwhile
+                faults += self._write(
+                    stored.bank.id, lambda tx: check.check_bank(tx, repair=repair)
+                )
+        return merge_faults(faults)
+
+    def close(self) -> None:
+        """See `GraphStore`."""
+        self._database.close()
+
+
+def _exists(bank_id: str) -> BankExistsError:
+    return BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
+
+
+def _purge(tx: Transaction, limit: int) -> int:
+    """Remove up to `limit` nodes of deleted banks; return their number."""
+    removed = 0
+    for (key,) in tx.run("MATCH (b:DeletedBank) RETURN b.key ORDER BY b.number"):
+        labels = [(label, f"{key}|") for label in BANK_LABELS]
+        for label, prefix in (*labels, ("DeletedBank", key)):
+            if removed >= limit:
+                return removed
+            ((count,),) = tx.run(
+                f"MATCH (n:{label}) WHERE n.key STARTS WITH $prefix WITH n LIMIT $limit "
+                "DETACH DELETE n RETURN count(*)",
+                prefix=prefix,
+                limit=limit - removed,
+            )
+            removed += count
+    return removed
+
+
+def _stats(tx: BankTransaction) -> BankStats:
+    rows = tx.run(_MEMORIES)
+    by_type = {kind: count for kind, count, *_ in rows}
+    by_kind: dict[str, int] = dict(tx.run(_LINKS))
+    ((entities, documents, chunks, pending),) = tx.run(_COUNTS, pending=f"{tx.vector_key}|")
+    return BankStats(
+        bank_id=tx.id,
+        memories=sum(by_type.values()),
+        by_type={kind: by_type.get(kind.value, 0) for kind in MemoryType},
+        invalidated=sum(row[2] for row in rows),
+        entities=entities,
+        documents=documents,
+        chunks=chunks,
+        links={kind: by_kind.get(kind.value, 0) for kind in LinkKind},
+        pending_vectors=pending,
+        first_mentioned_at=time_or_none(min((row[3] for row in rows), default=None)),
+        last_mentioned_at=time_or_none(max((row[4] for row in rows), default=None)),
+    )

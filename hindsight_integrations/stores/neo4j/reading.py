@@ -1,0 +1,474 @@
+"""Reading by key, by filter, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, TypeVar
+
+from hindsight_integrations.models import (
+    Change,
+    Chunk,
+    Document,
+    Entity,
+    Memory,
+    MemoryType,
+    MentalModel,
+    Page,
+)
+from hindsight_integrations.stores.base import (
+    CANDIDATE,
+    CHANGE,
+    CHECKPOINT,
+    CHUNK,
+    CONCLUSIONS_CITING,
+    COOCCURRENCES,
+    DOCUMENT,
+    DOCUMENT_CHUNKS,
+    DUPLICATES,
+    EDITED_NAMES,
+    ENTITY,
+    ENTITY_NAMED,
+    HISTORY,
+    MEMORY,
+    MEMORY_ID,
+    MENTAL_MODEL,
+    MENTIONS,
+    MODEL_HISTORY,
+    RECORD,
+    VECTOR,
+    Candidate,
+    EntityNames,
+    Kind,
+    MemoryFilter,
+    MemoryRecord,
+)
+from hindsight_integrations.stores.common import (
+    SCAN_PAGE,
+    after_memory,
+    in_order,
+    memory_cursor,
+    reader_of,
+    spellings,
+)
+from hindsight_integrations.stores.neo4j.connection import Database, Row
+from hindsight_integrations.stores.neo4j.filters import condition, start, terms_of
+from hindsight_integrations.stores.neo4j.nodes import (
+    BankTransaction,
+    change_of,
+    find_bank,
+    lock_bank,
+    memory_of,
+    mental_model_of,
+    spans_of,
+    time_of,
+    time_or_none,
+)
+from hindsight_integrations.stores.neo4j.schema import migrate
+from hindsight_integrations.stores.neo4j.vectors import WITH_VECTOR
+from hindsight_integrations.stores.soundness import (
+    UNREADABLE,
+    decoding,
+    set_aside,
+    sound_interaction,
+    sound_text,
+    sound_vector,
+)
+
+T = TypeVar("T")
+_Work: TypeAlias = Callable[[BankTransaction], T]
+_Scanner: TypeAlias = Callable[[BankTransaction, Any], list[tuple[Any, Any]]]
+
+_MENTIONED = "[(m)-[x:MENTIONS]->(e:Entity) | [x.ordinal, e.id, e.name]]"
+ENTITY_COLUMNS = "e.id, e.name, e.kind, e.aliases, e.mention_count, e.first_seen, e.last_seen"
+_CHUNK_COLUMNS = "n.id, n.document_id, n.position, n.text, n.fingerprint"
+_DOCUMENT_COLUMNS = (
+    "n.id, n.fingerprint, n.created_at, n.updated_at, "
+    "COUNT { MATCH (c:Chunk) WHERE c.bank = n.bank AND c.document_id = n.id }, n.is_record"
+)
+
+
+class Reading:
+    """The methods of `GraphStore` that read; see there."""
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        user: str | None = None,
+        password: str | None = None,
+        database: str = "neo4j",
+    ) -> None:
+        self._database = Database(uri, user=user, password=password, name=database)
+        try:
+            migrate(self._database)
+        except BaseException:
+            self._database.close()
+            raise
+
+    def read(self, bank_id: str, kind: Kind[T], keys: Sequence[str]) -> dict[str, T]:
+        """See `GraphStore`; memories that were lost in part, or cannot be read, are left out."""
+        reader = reader_of(_READERS, kind)
+        # A checkpoint as a write: a member of a cluster that lags behind would let a retain be
+        # sent twice.
+        work = self._write if kind is CHECKPOINT else self._read
+        with decoding(bank_id):
+            return work(bank_id, lambda tx: reader.read(tx, keys))
+
+    def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
+        """See `GraphStore`."""
+        page_of, first = reader_of(_SCANNERS, kind)
+        return self._pages(page_of, self._read(bank_id, lambda tx: tx), first)
+
+    def list_memories(
+        self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
+    ) -> Page[Memory]:
+        """See `GraphStore`."""
+        after, size = after_memory(cursor), max(limit, 0)
+
+        def work(tx: BankTransaction) -> Page[Memory]:
+            chosen = start(tx, filter)
+            ((total,),) = tx.run(f"{chosen.text} RETURN count(m)", **chosen.params)
+            rows = tx.run(
+                f"{chosen.text} WITH m WHERE m.seq > $after WITH m ORDER BY m.bank, m.seq "
+                f"LIMIT $most RETURN m.seq, properties(m), {_MENTIONED}",
+                after=after,
+                most=size + 1,
+                **chosen.params,
+            )
+            rows.sort(key=lambda row: row[0])
+            shown = rows[:size]
+            items = [memory for row in shown for memory in _readable(tx, *row)]
+            more = shown and len(rows) > size
+            return Page(items, total, memory_cursor(shown[-1][0]) if more else None)
+
+        return self._read(bank_id, work)
+
+    def filter_ids(self, bank_id: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
+        """See `GraphStore`."""
+
+        def work(tx: BankTransaction) -> set[str]:
+            test = condition(tx, filter)
+            query = f"MATCH (m:Memory {{key: key}}) WHERE {test.text} RETURN collect([m.id])"
+            found = tx.gather(f"UNWIND $rows AS key {query}", tx.all_of(ids), **test.params)
+            return {id for (id,) in found}
+
+        return self._read(bank_id, work)
+
+    def find_ids(self, bank_id: str, filter: MemoryFilter, limit: int) -> list[str] | None:
+        """See `GraphStore`."""
+
+        def work(tx: BankTransaction) -> list[str] | None:
+            chosen = start(tx, filter)
+            query = f"{chosen.text} WITH m LIMIT $most RETURN m.seq, m.id"
+            found = tx.run(query, most=limit + 1, **chosen.params)
+            return None if len(found) > limit else [id for _, id in sorted(found)]
+
+        return self._read(bank_id, work)
+
+    def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
+        """See `GraphStore`."""
+        query = (
+            "MATCH (m:Waiting) WHERE m.bank = $bank AND m.seq > 0 "
+            "RETURN m.seq, m.id ORDER BY m.bank, m.seq LIMIT $limit"
+        )
+        rows = self._read(bank_id, lambda tx: tx.run(query, limit=max(limit, 0)))
+        return [id for _, id in sorted(rows)]
+
+    def _read(self, bank_id: str, work: _Work[T]) -> T:
+        return self._database.read(lambda tx: work(find_bank(tx, bank_id)))
+
+    def _write(self, bank_id: str, work: _Work[T]) -> T:
+        return self._database.write(lambda tx: work(lock_bank(tx, bank_id)))
+
+    def _pages(self, page_of: _Scanner, bank: BankTransaction, after: Any) -> Iterator[Any]:
+        """Yield page after page, each starting after the last position of the one before."""
+
+        def page() -> list[tuple[Any, Any]]:
+            return self._database.read(lambda tx: page_of(replace(bank, driver=tx.driver), after))
+
+        while True:
+            with decoding(bank.id):
+                found = page()
+            if not found:
+                return
+            after, _ = found[-1]
+            yield from (item for _, item in found)
+
+
+# Reading by key
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A query for the values of keys.
+
+    Attributes:
+        cypher: unwinds `$rows` and collects, for each that has a value, a list: the id or other
+            key that was asked for, then what `value` takes.
+        value: makes the value.
+        by_node: the rows are keys of nodes; else the keys as they were given.
+        params: further parameters.
+        of_memory: memories whose value cannot be made are left out.
+    """
+
+    cypher: str
+    value: Callable[..., Any]
+    by_node: bool = True
+    params: Mapping[str, Any] | None = None
+    of_memory: bool = False
+
+    def read(self, tx: BankTransaction, keys: Iterable[str]) -> dict[str, Any]:
+        """Return the value of each key that has one, in the order asked for."""
+        asked = list(dict.fromkeys(keys))
+        rows = tx.gather(
+            f"UNWIND $rows AS key {self.cypher}",
+            tx.all_of(asked) if self.by_node else asked,
+            **(self.params or {}),
+        )
+        found: dict[str, Any] = {}
+        for id, *columns in rows:
+            try:
+                found[id] = self.value(tx, *columns)
+            except UNREADABLE as error:
+                if not self.of_memory:
+                    raise
+                set_aside(tx.id, id, error)
+        return in_order(asked, found)
+
+
+class _NameReader(_Reader):
+    def read(self, tx: BankTransaction, keys: Iterable[str]) -> dict[str, Any]:
+        """Return the entity of each name or alias, by normalised name."""
+        return _Reader.read(self, tx, spellings(keys))
+
+
+def _memory(tx: BankTransaction, node: Mapping[str, Any], mentioned: Sequence[Row]) -> Memory:
+    return memory_of(node, tx.id, [name for _, _, name in sorted(mentioned)])
+
+
+def _readable(
+    tx: BankTransaction, _: int, node: Mapping[str, Any], mentioned: Sequence[Row]
+) -> Iterator[Memory]:
+    """Yield a memory, unless it cannot be read."""
+    try:
+        yield _memory(tx, node, mentioned)
+    except UNREADABLE as error:
+        set_aside(tx.id, node["id"], error)
+
+
+def _record(
+    tx: BankTransaction,
+    node: Mapping[str, Any],
+    mentioned: Sequence[Row],
+    vector: bytes,
+    interaction: bytes | None,
+) -> MemoryRecord:
+    return MemoryRecord(
+        memory=_memory(tx, node, mentioned),
+        lexemes=terms_of(node["lexemes"]),
+        vector=sound_vector(vector, tx.dimension),
+        fingerprint=node["fingerprint"],
+        interaction=sound_interaction(interaction),
+        entity_ids=_entity_ids(tx, mentioned),
+    )
+
+
+def _candidate(tx: BankTransaction, *columns: Any) -> Candidate:
+    id, text, speaker, document_id, said, occurred, proofs, *indexed, mentioned = columns
+    fingerprint, lexemes, vector, interaction, type_, kind = indexed
+    return Candidate(
+        *(id, tx.id, sound_text(text), speaker, document_id, time_of(said), spans_of(occurred)),
+        *(max(1, proofs), fingerprint, terms_of(lexemes), sound_vector(vector, tx.dimension)),
+        sound_interaction(interaction) or b"",
+        *(tuple((entity, name) for _, entity, name in sorted(mentioned)), MemoryType(type_), kind),
+    )
+
+
+def _entity_ids(_: BankTransaction, mentioned: Sequence[Row]) -> tuple[str, ...]:
+    return tuple(entity for _, entity, _ in sorted(mentioned))
+
+
+def _last_columns(_: BankTransaction, rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return the last column of rows in the order of the first, which is a number."""
+    return tuple(row[-1] for row in sorted(rows))
+
+
+def _document(tx: BankTransaction, *columns: Any) -> Document:
+    id, fingerprint, created_at, updated_at, chunks, is_record = columns
+    created, updated = time_of(created_at), time_of(updated_at)
+    return Document(id, tx.id, fingerprint, created, updated, chunks, is_record)
+
+
+def _chunks(_: BankTransaction, rows: Iterable[Row]) -> tuple[Chunk, ...]:
+    return tuple(sorted((Chunk(*row) for row in rows), key=lambda c: (c.position, c.id)))
+
+
+def _changes(_: BankTransaction, rows: Iterable[Row]) -> tuple[Change, ...]:
+    return tuple(change_of(node) for _, node in sorted(rows, key=lambda row: row[0]))
+
+
+def entity_of(tx: BankTransaction, *columns: Any) -> Entity:
+    """Return the entity of a row of `ENTITY_COLUMNS`."""
+    id, name, kind, aliases, mention_count, first, last = columns
+    return Entity(
+        id=id,
+        bank_id=tx.id,
+        name=name if name is not None else id,
+        kind=kind,
+        aliases=tuple(aliases),
+        mention_count=mention_count,
+        first_seen=time_or_none(first),
+        last_seen=time_or_none(last),
+    )
+
+
+def _cooccurrences(_: BankTransaction, counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    return dict(sorted(counts, key=lambda row: (-row[1], row[0])))
+
+
+_MEMORY = "MATCH (m:Memory {key: key})"
+_WITH_VECTOR = f"{_MEMORY} MATCH (v:Vector {{key: key}})"
+_HISTORY = (
+    "WITH key, COLLECT { MATCH (c:Change) WHERE c.bank = $bank AND c.memory_id = key "
+    "AND c.of_model = $of_model RETURN [c.seq, properties(c)] } AS changes "
+    "WHERE changes <> [] RETURN collect([key, changes])"
+)
+
+_READERS: Mapping[Kind[Any], _Reader] = {
+    MEMORY: _Reader(
+        f"{_MEMORY} RETURN collect([m.id, properties(m), {_MENTIONED}])", _memory, of_memory=True
+    ),
+    RECORD: _Reader(
+        f"{_WITH_VECTOR} "
+        f"RETURN collect([m.id, properties(m), {_MENTIONED}, v.vector, v.interaction])",
+        _record,
+        of_memory=True,
+    ),
+    CANDIDATE: _Reader(
+        f"{_WITH_VECTOR} RETURN collect([m.id, m.id, m.text, m.speaker, m.document_id, "
+        "m.mentioned_at, m.occurred, m.proofs, m.fingerprint, m.lexemes, v.vector, "
+        f"v.interaction, m.type, m.kind, {_MENTIONED}])",
+        _candidate,
+        of_memory=True,
+    ),
+    VECTOR: _Reader(
+        "MATCH (v:Vector {key: key}) RETURN collect([substring(key, size($prefix)), v.vector])",
+        lambda tx, vector: sound_vector(vector, tx.dimension),
+        of_memory=True,
+    ),
+    MENTIONS: _Reader(f"{_MEMORY} RETURN collect([m.id, {_MENTIONED}])", _entity_ids),
+    CONCLUSIONS_CITING: _Reader(
+        f"{_MEMORY} RETURN collect([m.id, COLLECT {{ "
+        "MATCH (m)<-[:EVIDENCE]-(c:Memory) WITH DISTINCT c RETURN [c.seq, c.id] }])",
+        _last_columns,
+    ),
+    DUPLICATES: _Reader(
+        "WITH key, COLLECT { MATCH (m:Memory) WHERE m.bank = $bank AND m.fingerprint = key "
+        "AND m.invalidated_at IS NULL RETURN [m.seq, m.id] } AS found "
+        "WHERE found <> [] RETURN collect([key, found])",
+        _last_columns,
+        by_node=False,
+    ),
+    HISTORY: _Reader(_HISTORY, _changes, by_node=False, params={"of_model": False}),
+    MODEL_HISTORY: _Reader(_HISTORY, _changes, by_node=False, params={"of_model": True}),
+    DOCUMENT: _Reader(
+        f"MATCH (n:Document {{key: key}}) RETURN collect([n.id, {_DOCUMENT_COLUMNS}])", _document
+    ),
+    CHUNK: _Reader(
+        f"MATCH (n:Chunk {{key: key}}) RETURN collect([n.id, {_CHUNK_COLUMNS}])",
+        lambda _, *columns: Chunk(*columns),
+    ),
+    DOCUMENT_CHUNKS: _Reader(
+        "WITH key, COLLECT { MATCH (n:Chunk) WHERE n.bank = $bank AND n.document_id = key "
+        f"RETURN [{_CHUNK_COLUMNS}] }} AS chunks WHERE chunks <> [] RETURN collect([key, chunks])",
+        _chunks,
+        by_node=False,
+    ),
+    ENTITY: _Reader(
+        f"MATCH (e:Entity {{key: key}}) RETURN collect([e.id, {ENTITY_COLUMNS}])", entity_of
+    ),
+    ENTITY_NAMED: _NameReader(
+        "MATCH (n:Name {key: key})-[:NAMES]->(e:Entity) "
+        f"RETURN collect([n.norm, {ENTITY_COLUMNS}])",
+        entity_of,
+    ),
+    COOCCURRENCES: _Reader(
+        "MATCH (e:Entity {key: key}) WITH e, COLLECT { "
+        "MATCH (e)<-[:MENTIONS]-(:Memory)-[:MENTIONS]->(other:Entity) "
+        "WITH other.id AS id, count(*) AS memories RETURN [id, memories] } AS counts "
+        "RETURN collect([e.id, counts])",
+        _cooccurrences,
+    ),
+    CHECKPOINT: _Reader(
+        "MATCH (n:Mark {key: key}) RETURN collect([n.queue, n.number])", lambda _, number: number
+    ),
+}
+
+
+def read_in(tx: BankTransaction, kind: Kind[T], keys: Iterable[str]) -> dict[str, T]:
+    """Return the value of each key that has one, in the order asked for; see `GraphStore.read`."""
+    return _READERS[kind].read(tx, keys)
+
+
+# Scans: a page of (position, item) after a position
+
+
+def _by_id(label: str, columns: str, value: Callable[..., Any], test: str = "") -> _Scanner:
+    """Return the function that reads a page of the nodes of a label, by id."""
+
+    def scan(tx: BankTransaction, after: str) -> list[tuple[str, Any]]:
+        rows = tx.run(
+            f"MATCH (n:{label}) WHERE n.key STARTS WITH $prefix AND n.key > $after {test} "
+            f"RETURN n.id AS position, {columns} ORDER BY n.key LIMIT $limit",
+            after=tx.of(after),
+            limit=SCAN_PAGE,
+        )
+        return [(id, value(tx, *row)) for id, *row in rows]
+
+    return scan
+
+
+def _scan_memory_ids(tx: BankTransaction, after: int) -> list[tuple[int, str]]:
+    rows = tx.run(f"{WITH_VECTOR} LIMIT $limit", after=after, limit=SCAN_PAGE)
+    return [(seq, id) for seq, id in rows]
+
+
+def _scan_changes(
+    tx: BankTransaction, after: tuple[str, int]
+) -> list[tuple[tuple[str, int], Change]]:
+    id, seq = after
+    rows = tx.run(
+        "MATCH (n:Change) WHERE n.bank = $bank "
+        "AND (n.memory_id > $id OR n.memory_id = $id AND n.seq > $seq) "
+        "RETURN n.seq, properties(n) ORDER BY n.memory_id, n.seq LIMIT $limit",
+        id=id,
+        seq=seq,
+        limit=SCAN_PAGE,
+    )
+    return [((node["memory_id"], seq), change_of(node)) for seq, node in rows]
+
+
+def _edited(_: BankTransaction, id: str, name: str, aliases: Sequence[str]) -> EntityNames:
+    return EntityNames(id, name, tuple(aliases))
+
+
+def _model(tx: BankTransaction, node: Mapping[str, Any]) -> MentalModel:
+    return mental_model_of(node, tx.id)
+
+
+_SCANNERS: Mapping[Kind[Any], tuple[_Scanner, Any]] = {
+    MEMORY_ID: (_scan_memory_ids, 0),
+    DOCUMENT: (_by_id("Document", _DOCUMENT_COLUMNS, _document), ""),
+    CHUNK: (_by_id("Chunk", _CHUNK_COLUMNS, lambda _, *columns: Chunk(*columns)), ""),
+    EDITED_NAMES: (_by_id("Entity", "n.id, n.name, n.aliases", _edited, "AND n.edited"), ""),
+    CHANGE: (_scan_changes, ("", 0)),
+    MENTAL_MODEL: (_by_id("MentalModel", "properties(n)", _model), ""),
+}
+"""Kind to the function that reads a page, and the position before the first."""
+
+
+def mental_models(tx: BankTransaction) -> list[MentalModel]:
+    """Return all mental models of the bank, by id."""
+    rows = tx.run("MATCH (n:MentalModel) WHERE n.key STARTS WITH $prefix RETURN properties(n)")
+    return sorted((_model(tx, node) for (node,) in rows), key=lambda model: model.id)

@@ -1,0 +1,157 @@
+"""Constraints and indexes, and the steps that bring an older database up to them.
+
+Every node has a `key` that is unique under its label: the key of its bank, a bar, and an id. So it
+is found by one look-up, two writers cannot create it twice, and a bank is one range of each label's
+keys:
+
+    (:Memory)-[:MENTIONS]->(:Entity)<-[:NAMES]-(:Name)      (:Memory)-[:LINK]->(:Memory)
+    (:Memory)-[:FROM]->(:Chunk)-[:OF]->(:Document)          (:Memory)-[:AT]->(:Time)
+    (:Memory:Observation)-[:EVIDENCE {quote, supports}]->(:Memory)
+
+A memory that is pending consolidation has the label `Waiting` too. Without relationships are
+`Bank`, `MentalModel`, `Mark` (of a queue), `Change` (history), `Lexeme` (counts), `Vector` and
+`StagedVector` (with the key of their memory), `PendingVector` (the outbox). Timestamps are ISO 8601
+text in UTC of one width: it sorts as they do, reads as a date in Neo4j Browser, and costs the
+driver a tenth of what its own dates do.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from hindsight_integrations.errors import SchemaVersionError, StoreError
+from hindsight_integrations.stores.neo4j.connection import Database, Transaction
+
+_LABELS_1 = (
+    "Memory",
+    "Time",
+    "Vector",
+    "StagedVector",
+    "Name",
+    "Entity",
+    "Chunk",
+    "Document",
+    "Change",
+    "Lexeme",
+)
+_LABELS_2 = ("MentalModel", "Mark")
+BANK_LABELS = (*_LABELS_1, *_LABELS_2)
+"""Labels of the nodes that a bank owns; their keys begin with the bank's."""
+
+MEMORY_TEXTS = "hindsight_memory_texts"
+NAME_TEXTS = "hindsight_name_texts"
+
+_WHITE_SPACE = "OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}}"
+
+_KEY = (
+    "CREATE CONSTRAINT hindsight_{name}_key IF NOT EXISTS FOR (n:{label}) REQUIRE n.key IS UNIQUE"
+)
+
+_VERSION_1 = (
+    *(
+        _KEY.format(name=label.lower(), label=label)
+        for label in (*_LABELS_1, "PendingVector", "DeletedBank", "HindsightStore")
+    ),
+    "CREATE CONSTRAINT hindsight_bank_id IF NOT EXISTS FOR (n:Bank) REQUIRE n.id IS UNIQUE",
+    "CREATE CONSTRAINT hindsight_bank_key IF NOT EXISTS FOR (n:Bank) REQUIRE n.key IS UNIQUE",
+    "CREATE INDEX hindsight_memory_order IF NOT EXISTS FOR (n:Memory) ON (n.bank, n.seq)",
+    "CREATE INDEX hindsight_memory_place IF NOT EXISTS "
+    "FOR (n:Memory) ON (n.bank, n.document_id, n.place)",
+    "CREATE INDEX hindsight_memory_fingerprint IF NOT EXISTS "
+    "FOR (n:Memory) ON (n.bank, n.fingerprint)",
+    "CREATE INDEX hindsight_time_middle IF NOT EXISTS "
+    "FOR (n:Time) ON (n.bank, n.length_class, n.middle)",
+    "CREATE INDEX hindsight_chunk_document IF NOT EXISTS FOR (n:Chunk) ON (n.bank, n.document_id)",
+    "CREATE INDEX hindsight_change_memory IF NOT EXISTS FOR (n:Change) ON (n.bank, n.memory_id)",
+    "CREATE INDEX hindsight_pending_order IF NOT EXISTS "
+    "FOR (n:PendingVector) ON (n.queued_at, n.ticket)",
+    "CREATE INDEX hindsight_pending_ticket IF NOT EXISTS FOR (n:PendingVector) ON (n.ticket)",
+    f"CREATE FULLTEXT INDEX {MEMORY_TEXTS} IF NOT EXISTS "
+    f"FOR (n:Memory) ON EACH [n.bank, n.lexemes, n.facets] {_WHITE_SPACE}",
+    f"CREATE FULLTEXT INDEX {NAME_TEXTS} IF NOT EXISTS "
+    f"FOR (n:Name) ON EACH [n.bank, n.grams] {_WHITE_SPACE}",
+)
+
+_VERSION_2 = (
+    *(_KEY.format(name=label.lower(), label=label) for label in _LABELS_2),
+    "CREATE INDEX hindsight_waiting_order IF NOT EXISTS FOR (n:Waiting) ON (n.bank, n.seq)",
+    "MATCH (m:Memory) WHERE m.proofs IS NULL WITH m LIMIT 10000 SET m.proofs = size(m.sources) "
+    "FOREACH (_ IN CASE WHEN m.invalidated_at IS NULL THEN [1] ELSE [] END | SET m:Waiting) "
+    "RETURN count(m)",
+)
+
+_VERSION_3 = (
+    # Ids carried this state before: their prefixes are read here once, and nowhere else.
+    "MATCH (m:Memory) WHERE m.derived IS NULL WITH m LIMIT 10000 "
+    "SET m.derived = m.id STARTS WITH 'c-' AND EXISTS { (m)-[:EVIDENCE]->() } RETURN count(m)",
+    "MATCH (d:Document) WHERE d.is_record IS NULL WITH d LIMIT 10000 "
+    "SET d.is_record = d.fingerprint = 'conversation record 1' RETURN count(d)",
+    "MATCH (c:Change) WHERE c.of_model IS NULL WITH c LIMIT 10000 "
+    "SET c.of_model = c.memory_id STARTS WITH 'mm-', c.field = CASE WHEN c.field = 'conclusion' "
+    "AND c.old STARTS WITH 'mm-' THEN 'mental model' ELSE c.field END RETURN count(c)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
+"""Statements that lead from version n (its index) to n + 1. Only ever appended to, and each may be
+run again: Neo4j commits changes of the schema one by one. One that returns the number of nodes it
+changed is run until it changes none."""
+
+_EXISTS = re.compile(r"Neo\.ClientError\.Schema\.\w+AlreadyExists")
+
+_INDEX_SECONDS = 300
+
+
+def migrate(database: Database) -> None:
+    """Bring the database up to this release.
+
+    Raises:
+        SchemaVersionError: it was written by a newer release.
+    """
+    version = database.read(_version)
+    if version > len(MIGRATIONS):
+        raise SchemaVersionError(
+            f"the graph at {database.where} has schema version {version}, but this release knows "
+            f"versions up to {len(MIGRATIONS)}; upgrade hindsight-integrations, or name another "
+            "database"
+        )
+    if version == len(MIGRATIONS):
+        return
+    for statements in MIGRATIONS[version:]:
+        for statement in statements:
+            _change(database, statement)
+    database.read(lambda tx: tx.run("CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS))
+    database.write(_note_version)
+
+
+def identity(tx: Transaction) -> str:
+    """Return the store's own name, given when it was first opened."""
+    ((name,),) = tx.run("MATCH (s:HindsightStore {key: 'store'}) RETURN s.identity")
+    return str(name)
+
+
+def _change(database: Database, statement: str) -> None:
+    """Run a statement of a migration until it is done, by this client or another one.
+
+    `IF NOT EXISTS` does not help against another client that creates the same at the same time.
+    """
+    try:
+        while any(changed for (changed,) in database.write(lambda tx: tx.run(statement))):
+            continue
+    except StoreError as error:
+        if not _EXISTS.fullmatch(getattr(error.__cause__, "code", None) or ""):
+            raise
+
+
+def _version(tx: Transaction) -> int:
+    found = tx.run("MATCH (s:HindsightStore {key: 'store'}) RETURN s.version")
+    return found[0][0] if found else 0
+
+
+def _note_version(tx: Transaction) -> None:
+    tx.run(
+        "MERGE (s:HindsightStore {key: 'store'}) "
+        "ON CREATE SET s.identity = $identity, s.banks = 0 SET s.version = $version",
+        identity=secrets.token_hex(8),
+        version=len(MIGRATIONS),
+    )

@@ -1,0 +1,337 @@
+"""Searches: by lexemes, in time, along mentions and links, and for names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain, starmap
+
+from hindsight_integrations.models import Entity, Link, LinkKind, Page, Precision, TimeSpan
+from hindsight_integrations.nlp.bm25 import idf
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.stores.base import (
+    ENTITY,
+    LexemeStats,
+    MemoryFilter,
+    Neighbour,
+    Posting,
+    TextHit,
+    TimeHit,
+    TimeKind,
+)
+from hindsight_integrations.stores.common import (
+    COMMON_NAMES,
+    after_entity,
+    entity_cursor,
+    grams_of,
+    lexeme_statistics,
+    most_similar,
+    names_sharing,
+    neighbours_around,
+)
+from hindsight_integrations.stores.neo4j.connection import Row
+from hindsight_integrations.stores.neo4j.filters import (
+    condition,
+    facet_clauses,
+    index_query,
+    ranges_in,
+    terms_of,
+)
+from hindsight_integrations.stores.neo4j.nodes import BankTransaction, text_of, time_of
+from hindsight_integrations.stores.neo4j.reading import (
+    ENTITY_COLUMNS,
+    Reading,
+    entity_of,
+    read_in,
+)
+from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS, NAME_TEXTS
+
+_POSTINGS_READ = 20_000
+"""Memories read for one search, those of the rarest lexemes first: about 60 ms. The others are
+left out if the rare ones found enough."""
+
+_GROWTH = 8
+"""Factor by which more times are read if those read first belong to too few memories."""
+
+
+class Searching(Reading):
+    """The methods of `GraphStore` that search; see there."""
+
+    def text_search(
+        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+    ) -> list[TextHit]:
+        """See `GraphStore`.
+
+        The full-text index only lists which memories hold a lexeme: the scores of Lucene count
+        across all banks.
+        """
+        return self._read(bank_id, lambda tx: _text_search(tx, lexemes, filter, limit))
+
+    def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:
+        """See `GraphStore`."""
+        return self._read(bank_id, lambda tx: _lexeme_stats(tx, lexemes))
+
+    def time_search(
+        self, bank_id: str, window: TimeSpan, filter: MemoryFilter, limit: int
+    ) -> list[TimeHit]:
+        """See `GraphStore`."""
+        return self._read(bank_id, lambda tx: _time_search(tx, window, filter, limit))
+
+    def postings(
+        self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
+    ) -> list[Posting]:
+        """See `GraphStore`."""
+
+        def work(tx: BankTransaction) -> list[Row]:
+            test = condition(tx, filter)
+            query = (
+                "UNWIND $rows AS key MATCH (e:Entity {key: key}) CALL (e) { "
+                f"MATCH (e)<-[:MENTIONS]-(m:Memory) WHERE {test.text} "
+                "RETURN m.id AS id, m.seq AS seq ORDER BY seq DESC LIMIT $most } "
+                "RETURN collect([e.id, id, e.mention_count, seq])"
+            )
+            keys = tx.all_of(entity_ids)
+            return tx.gather(query, keys, most=max(per_entity, 0), **test.params)
+
+        found: dict[str, list[Row]] = {id: [] for id in entity_ids}
+        for row in self._read(bank_id, work):
+            found[row[0]].append(row)
+        latest = (sorted(rows, key=lambda row: -row[3]) for rows in found.values())
+        return [Posting(*row[:3]) for rows in latest for row in rows]
+
+    def links(
+        self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
+    ) -> list[Link]:
+        """See `GraphStore`."""
+
+        def work(tx: BankTransaction) -> list[Row]:
+            test = condition(tx, filter)
+            query = (
+                f"UNWIND $rows AS key MATCH (m:Memory {{key: key}}) WHERE {test.text} "
+                "WITH m AS here CALL (here) { "
+                f"MATCH (here)-[l:LINK]-(m:Memory) WHERE {test.text} RETURN m.id AS other, "
+                "l.kind AS kind, l.weight AS weight, startNode(l) = here AS outward "
+                "ORDER BY weight DESC, other, kind, outward LIMIT $most } "
+                "RETURN collect([here.id, -weight, other, kind, outward])"
+            )
+            keys = tx.all_of(memory_ids)
+            return tx.gather(query, keys, most=max(per_memory, 0), **test.params)
+
+        sides: dict[str, list[Row]] = {id: [] for id in memory_ids}
+        for id, *side in self._read(bank_id, work):
+            sides[id].append(tuple(side))
+        found: dict[Link, None] = {}
+        for id, heaviest in sides.items():
+            for weight, other, kind, outward in sorted(heaviest):
+                source, target = (id, other) if outward else (other, id)
+                found[Link(source, target, LinkKind(kind), -weight)] = None
+        return list(found)
+
+    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
+        """See `GraphStore`."""
+        rows = self._read(
+            bank_id,
+            lambda tx: tx.gather(_NEIGHBOURS, tx.all_of(ids), distance=max(distance, 0)),
+        )
+        beside = {row[0]: row for row in rows}
+        found = [beside[id] for id in dict.fromkeys(ids) if id in beside]
+        return list(chain.from_iterable(starmap(neighbours_around, found)))
+
+    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+        """See `GraphStore`."""
+        norm = entity_norm(name)
+
+        def work(tx: BankTransaction) -> list[Entity]:
+            sharing: dict[str, list[str]] = {gram: [] for gram in grams_of(norm)}
+            searches = [{"gram": gram, "listed": index_query(tx, grams=[gram])} for gram in sharing]
+            for gram, other in tx.gather(_SHARING, searches, most=COMMON_NAMES):
+                sharing[gram].append(other)
+            named = tx.gather(
+                "UNWIND $rows AS key MATCH (n:Name {key: key})-[:NAMES]->(e:Entity) "
+                "RETURN collect([e.id, n.norm])",
+                tx.all_of(names_sharing(norm, sharing)),
+            )
+            ids = most_similar(norm, ((id, other) for id, other in named), limit)
+            return list(read_in(tx, ENTITY, ids).values())
+
+        return self._read(bank_id, work)
+
+    def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
+        """See `GraphStore`."""
+        count, id = after_entity(cursor)
+        size = max(limit, 0)
+
+        def work(tx: BankTransaction) -> Page[Entity]:
+            counted = "MATCH (e:Entity) WHERE e.key STARTS WITH $prefix"
+            ((total,),) = tx.run(f"{counted} RETURN count(e)")
+            rows = tx.run(
+                f"{counted} AND ($count IS NULL OR e.mention_count < $count "
+                "OR (e.mention_count = $count AND e.id > $id)) "
+                f"RETURN {ENTITY_COLUMNS} ORDER BY e.mention_count DESC, e.id LIMIT $most",
+                count=count,
+                id=id,
+                most=size + 1,
+            )
+            items = [entity_of(tx, *row) for row in rows[:size]]
+            more = items and len(rows) > size
+            last = entity_cursor(items[-1].mention_count, items[-1].id) if more else None
+            return Page(items, total, last)
+
+        return self._read(bank_id, work)
+
+
+# Lexemes
+
+_STATS = """
+    MATCH (b:Bank {key: $bank}) RETURN b.valid_memories, b.valid_lexemes,
+        COLLECT { UNWIND $keys AS key MATCH (l:Lexeme {key: key}) RETURN [l.lexeme, l.memories] }"""
+
+_TEXT_SEARCH = (
+    "UNWIND $searches AS search "
+    f"CALL db.index.fulltext.queryNodes('{MEMORY_TEXTS}', search.listed, {{{{limit: $most}}}}) "
+    "YIELD node AS m WITH m, search.weight AS weight WHERE {test} "
+    "WITH m, sum(weight) AS total ORDER BY total DESC, m.seq DESC LIMIT $limit "
+    "RETURN collect([m.id, m.lexemes])"
+)
+
+
+def _lexeme_stats(tx: BankTransaction, lexemes: Sequence[str]) -> LexemeStats:
+    ((documents, length, counts),) = tx.run(_STATS, keys=tx.all_of(lexemes))
+    return lexeme_statistics(documents, length, lexemes, dict(counts))
+
+
+def _text_search(
+    tx: BankTransaction, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+) -> list[TextHit]:
+    stats = _lexeme_stats(tx, lexemes)
+    rarest = sorted(stats.frequency, key=lambda lexeme: (stats.frequency[lexeme], lexeme))
+    if not rarest or limit <= 0:
+        return []
+    test, clauses = condition(tx, filter), facet_clauses(filter)
+    searches = [
+        {
+            "listed": " ".join([index_query(tx, lexemes=[lexeme]), *clauses]),
+            "weight": idf(stats.frequency[lexeme], stats.documents),
+        }
+        for lexeme in rarest
+    ]
+    for count in dict.fromkeys((_affordable(stats, rarest), len(rarest))):
+        ((found,),) = tx.run(
+            _TEXT_SEARCH.format(test=test.text),
+            searches=searches[:count],
+            most=_POSTINGS_READ,
+            limit=limit,
+            **test.params,
+        )
+        if len(found) == limit:
+            break
+    return [TextHit(id, terms_of(terms)) for id, terms in found]
+
+
+def _affordable(stats: LexemeStats, rarest: Sequence[str]) -> int:
+    """Return how many lexemes, at least one, are held by no more memories than may be read."""
+    total = 0
+    for count, lexeme in enumerate(rarest):
+        total += stats.frequency[lexeme]
+        if count and total > _POSTINGS_READ:
+            return count
+    return len(rarest)
+
+
+# Times
+
+# Backward or forward from the middle, in the order of the index: read only as far as needed.
+_TIME_SCAN = (
+    "MATCH (t:Time) WHERE t.bank = $bank AND t.length_class = bounds.length_class AND {within} "
+    "AND t.since < $until AND t.until > $since MATCH (m:Memory)-[:AT]->(t) WHERE {test} "
+    "RETURN abs(t.middle - bounds.middle) AS distance, m.id AS id, t.ordinal AS ordinal, "
+    "t.since AS since, t.until AS until, t.precision AS precision, "
+    "toString(bounds.length_class) + '{order}' AS scan "
+    "ORDER BY t.bank {order}, t.length_class {order}, t.middle {order}, m.id, t.ordinal LIMIT $size"
+)
+_TIME_COLUMNS = "distance, id, ordinal, since, until, precision, scan"
+
+
+def _time_search(
+    tx: BankTransaction, window: TimeSpan, filter: MemoryFilter, limit: int
+) -> list[TimeHit]:
+    if limit <= 0:
+        return []
+    test = condition(tx, filter)
+    params = test.params | {
+        "ranges": ranges_in(window),
+        "since": text_of(window.start),
+        "until": text_of(window.end),
+    }
+    scans = " UNION ALL ".join(
+        _TIME_SCAN.format(within=within, order=order, test=test.text)
+        for within, order in (
+            ("t.middle >= bounds.low AND t.middle < bounds.middle", "DESC"),
+            ("t.middle >= bounds.middle AND t.middle <= bounds.high", "ASC"),
+        )
+    )
+    query = (
+        f"UNWIND $ranges AS bounds CALL (bounds) {{ {scans} }} RETURN collect([{_TIME_COLUMNS}])"
+    )
+    size = limit
+    while True:
+        ((found,),) = tx.run(query, size=size, **params)
+        rows = sorted(map(tuple, found))
+        end = _cut(rows, size)
+        hits = _nearest(rows[:end], limit)
+        if len(hits) == limit or end is None:
+            return hits
+        size *= _GROWTH
+
+
+def _cut(rows: Sequence[Row], size: int) -> int | None:
+    """Return how many of the rows, sorted, come before any that a scan left out.
+
+    A scan leaves out rows once it has returned `size`. None if no scan did.
+    """
+    read: Counter[str] = Counter()
+    for number, (*_, scan) in enumerate(rows, start=1):
+        read[scan] += 1
+        if read[scan] == size:
+            return number
+    return None
+
+
+def _nearest(rows: Iterable[Row], limit: int) -> list[TimeHit]:
+    hits: dict[str, TimeHit] = {}
+    for _, id, ordinal, since, until, precision, _ in rows:
+        if id not in hits and len(hits) < limit:
+            span = TimeSpan(time_of(since), time_of(until), Precision(precision))
+            kind = TimeKind.OCCURRED if ordinal else TimeKind.MENTIONED
+            hits[id] = TimeHit(id, span, kind)
+    return list(hits.values())
+
+
+# Neighbours
+
+
+def _side(comparison: str, order: str) -> str:
+    """Return a list of the ids of the valid memories on one side of `here`, nearest first."""
+    return (
+        "COLLECT { MATCH (m:Memory) WHERE m.bank = $bank AND m.document_id = here.document_id "
+        f"AND m.place {comparison} here.place AND m.invalidated_at IS NULL RETURN m.id "
+        f"ORDER BY m.bank {order}, m.document_id {order}, m.place {order} LIMIT $distance }}"
+    )
+
+
+_NEIGHBOURS = (
+    "UNWIND $rows AS key MATCH (here:Memory {key: key}) "
+    "WHERE here.document_id IS NOT NULL AND here.invalidated_at IS NULL "
+    f"RETURN collect([here.id, {_side('<', 'DESC')}, {_side('>', 'ASC')}])"
+)
+
+
+# Names
+
+_SHARING = f"""
+    UNWIND $rows AS row
+    CALL (row) {{
+        CALL db.index.fulltext.queryNodes('{NAME_TEXTS}', row.listed) YIELD node AS n
+        RETURN n ORDER BY n.seq LIMIT $most
+    }}
+    RETURN collect([row.gram, n.norm])"""

@@ -1,0 +1,528 @@
+"""Applying a change set, in one transaction of the caller's.
+
+The bank is locked first, so all that is read here stays true until the transaction ends, and a
+transaction that is run again finds what it found before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from hindsight_integrations.models import Chunk, Document, Link, Memory, MemoryType, Source
+from hindsight_integrations.stores.base import CONCLUSIONS_CITING, ChangeSet, MemoryRecord
+from hindsight_integrations.stores.common import (
+    TimeRow,
+    check_exists,
+    check_new,
+    check_records,
+    check_unchanged,
+    histories_to_forget,
+    is_conclusion,
+    lexeme_counts,
+    mentioned_keys,
+    text_left,
+    time_rows,
+    timestamp,
+    unsupported,
+)
+from hindsight_integrations.stores.neo4j import entities, vectors
+from hindsight_integrations.stores.neo4j.connection import Row
+from hindsight_integrations.stores.neo4j.filters import (
+    facet,
+    facets_of,
+    index_query,
+    indexed,
+    terms_of,
+    with_sources,
+)
+from hindsight_integrations.stores.neo4j.nodes import (
+    BankTransaction,
+    Properties,
+    memory_properties,
+    properties,
+    source_properties,
+    sources_of,
+    text_of,
+)
+from hindsight_integrations.stores.neo4j.reading import mental_models, read_in
+from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS
+
+
+def apply(tx: BankTransaction, changes: ChangeSet) -> tuple[str, ...]:
+    """Apply a change set; return the ids of the memories removed. See `GraphStore.apply`."""
+    _check_unchanged(tx, changes)
+    gone, affected = _remove_named(tx, changes)
+    _store_documents(tx, changes.documents)
+    _store_chunks(tx, changes.chunks)
+    entity_keys = entities.resolve(tx, changes)
+    for named in changes.names:
+        entities.set_names(tx, entity_keys[named.entity_id], entities.names_of(named))
+    for edit in changes.entity_edits:
+        entities.edit(tx, edit)
+    _add(tx, changes.memories, entity_keys)
+    affected |= _replace(tx, changes.replaced, entity_keys)
+    _append_sources(tx, changes.sources)
+    _store_links(tx, changes.links)
+    _store_notes(tx, changes)
+    _unmark(tx, changes.mark_consolidated)
+    mark(tx, changes.mark_pending)
+    vectors.stage(tx, changes.staged)
+    if changes.requeue:
+        vectors.requeue(tx, changes.requeue)
+    entities.recount(tx, affected)
+    if changes.raises_version:
+        raise_version(tx)
+    return gone
+
+
+def raise_version(tx: BankTransaction) -> None:
+    """Raise the bank's version: what was read of its memories may no longer be true."""
+    tx.run("MATCH (b:Bank {key: $bank}) SET b.edition = coalesce(b.edition, 0) + 1")
+
+
+def _check_unchanged(tx: BankTransaction, changes: ChangeSet) -> None:
+    ((version, stored),) = tx.run(
+        "MATCH (b:Bank {key: $bank}) RETURN coalesce(b.edition, 0), COLLECT { "
+        "UNWIND $keys AS key MATCH (d:Document {key: key}) RETURN [d.id, d.fingerprint] }",
+        keys=tx.all_of(id for id, _ in changes.expected),
+    )
+    check_unchanged(changes, dict(stored), version)
+
+
+# Memories
+
+
+def _add(
+    tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, str]
+) -> None:
+    ids = [record.memory.id for record in records]
+    check_new(tx.id, ids, tx.existing("Memory", ids))
+    live = _with_live_sources(tx, records, ids)
+    numbered = zip(tx.reserve(len(live)), live, strict=True)
+    rows = [_memory_row(tx, seq, record) for seq, record in numbered]
+    tx.run_each("UNWIND $rows AS row CREATE (m:Memory) SET m = row", rows)
+    _insert_related(tx, live, entity_keys)
+    mark(tx, (record.memory.id for record in records if not is_conclusion(record.memory)))
+
+
+def _replace(
+    tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, str]
+) -> set[str]:
+    """Replace memories, and mark them and the conclusions on them; return affected entities."""
+    ids = [record.memory.id for record in records]
+    numbers: dict[str, int] = dict(
+        tx.gather(
+            "UNWIND $rows AS key MATCH (m:Memory {key: key}) RETURN collect([m.id, m.seq])",
+            tx.all_of(ids),
+        )
+    )
+    check_exists(tx.id, ids, numbers)
+    live = _with_live_sources(tx, records, ())
+    affected = _strip(tx, ids)
+    rows = [_memory_row(tx, numbers[record.memory.id], record) for record in live]
+    tx.run_each("UNWIND $rows AS row MATCH (m:Memory {key: row.key}) SET m = row", rows)
+    vectors.unstage(tx, ids)
+    _insert_related(tx, live, entity_keys)
+    _unmark(tx, ids)  # one that is now held to be wrong is no longer pending
+    citing = read_in(tx, CONCLUSIONS_CITING, ids).values()
+    mark(tx, [*ids, *(id for group in citing for id in group)])
+    return affected
+
+
+def _with_live_sources(
+    tx: BankTransaction, records: Sequence[MemoryRecord], new: Sequence[str]
+) -> list[MemoryRecord]:
+    """Return the records without sources that name a memory which is neither stored nor `new`.
+
+    Raises:
+        ConflictError: that leaves a conclusion without support.
+    """
+    lost = _lost(tx, (source for record in records for source in record.memory.sources), new)
+    live = []
+    for record in records:
+        memory = record.memory
+        left = tuple(source for source in memory.sources if source.memory_id not in lost)
+        if is_conclusion(memory) and not any(source.supports for source in left):
+            raise unsupported(tx.id, memory.id)
+        live.append(replace(record, memory=replace(memory, sources=left)))
+    return live
+
+
+def _memory_row(tx: BankTransaction, seq: int, record: MemoryRecord) -> Properties:
+    memory = record.memory
+    indexes = {"lexemes": indexed(record.lexemes), "facets": facets_of(memory)}
+    stated = memory_properties(memory) | source_properties(seq, memory.sources)
+    return _owned(tx, memory.id, stated | indexes | {"fingerprint": record.fingerprint})
+
+
+def _owned(tx: BankTransaction, id: str, properties: Properties) -> Properties:
+    return {"key": tx.of(id), "bank": tx.key, **properties}
+
+
+def _insert_related(
+    tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, str]
+) -> None:
+    """Store all that belongs to memories besides their own nodes."""
+    memories = {tx.of(record.memory.id): record.memory for record in records}
+    add_times(tx, memories.values())
+    relate_sources(tx, {key: memory.sources for key, memory in memories.items()})
+    tx.run_each(
+        "UNWIND $rows AS key MATCH (m:Memory {key: key}) SET m:Observation",
+        [key for key, memory in memories.items() if memory.type is MemoryType.OBSERVATION],
+    )
+    mentioned = {tx.of(r.memory.id): mentioned_keys(r, entity_keys) for r in records}
+    entities.add_mentions(tx, mentioned)
+    valid = [record.lexemes for record in records if record.memory.invalidated_at is None]
+    count_lexemes(tx, valid, 1)
+    vectors.store(tx, records)
+
+
+def add_times(tx: BankTransaction, memories: Iterable[Memory]) -> None:
+    """Store the times of memories: when each was said (ordinal 0), and those its text names."""
+    rows = [
+        (tx.of(memory.id), _owned(tx, f"{memory.id}|{time.ordinal}", _time_properties(time)))
+        for memory in memories
+        for time in time_rows(memory)
+    ]
+    tx.run_each(
+        "UNWIND $rows AS row MATCH (m:Memory {key: row[0]}) "
+        "CREATE (m)-[:AT]->(t:Time) SET t = row[1]",
+        rows,
+    )
+
+
+def _time_properties(time: TimeRow) -> Properties:
+    since, until = text_of(timestamp(time.start)), text_of(timestamp(time.end))
+    given = {name: getattr(time, name) for name in ("ordinal", "length_class", "middle")}
+    return given | {"since": since, "until": until, "precision": time.precision.value}
+
+
+# Removal
+
+_STRIP = """
+    UNWIND $rows AS key MATCH (m:Memory {key: key}) REMOVE m:Observation
+    WITH m
+    CALL (m) { MATCH (m)-[:AT]->(t:Time) DETACH DELETE t }
+    CALL (m) { MATCH (m)-[f:FROM|EVIDENCE]->() DELETE f }"""
+
+_STATED_IN = """
+    UNWIND $rows AS key MATCH (m:Memory {key: key})-[:FROM]->(c:Chunk)
+    RETURN collect(DISTINCT [c.key])"""
+
+_LEFT_IN = """
+    UNWIND $rows AS key MATCH (m:Memory)-[:FROM]->(c:Chunk {key: key})
+    RETURN collect(DISTINCT [c.key, m.seq, m.text])"""
+
+_STATED = f"""
+    UNWIND $rows AS listed
+    CALL db.index.fulltext.queryNodes('{MEMORY_TEXTS}', listed) YIELD node AS m
+    WITH DISTINCT m RETURN collect([m.key, m.seq, m.sources, m.facets])"""
+
+
+def _remove_named(tx: BankTransaction, changes: ChangeSet) -> tuple[tuple[str, ...], set[str]]:
+    """Remove what a change set names; return what `remove` does."""
+    documents, chunks = changes.remove_documents, changes.remove_chunks
+    named = tx.existing("Memory", changes.remove_memories)
+    # Read before anything is deleted: from then on Neo4j's full-text index misses some nodes.
+    facets = [facet("document", id) for id in documents] + [facet("chunk", id) for id in chunks]
+    stated = tx.gather(_STATED, [index_query(tx, facets=[facet]) for facet in facets])
+    unsourced = remove_sources(
+        tx,
+        {row[0]: row for row in stated if tx.id_of(row[0]) not in named}.values(),
+        lambda source: source.document_id in documents or source.chunk_id in chunks,
+    )
+    tx.run_each(
+        "UNWIND $rows AS id MATCH (c:Chunk) WHERE c.bank = $bank AND c.document_id = id "
+        "DETACH DELETE c",
+        documents,
+    )
+    _delete(tx, "Document", documents)
+    _delete(tx, "Chunk", chunks)
+    removed = remove(tx, [*named, *unsourced])
+    _delete(tx, "MentalModel", changes.remove_mental_models)
+    return removed
+
+
+def remove(tx: BankTransaction, leaving: Sequence[str]) -> tuple[tuple[str, ...], set[str]]:
+    """Remove memories (by id), and every conclusion that nothing supports then.
+
+    Returns:
+        The ids of all removed, and the entities to recount.
+    """
+    gone: list[str] = []
+    affected: set[str] = set()
+    chunk_keys: set[str] = set()
+    while leaving:
+        _forget_history(tx, leaving)
+        chunk_keys.update(key for (key,) in tx.gather(_STATED_IN, tx.all_of(leaving)))
+        unsourced = _withdraw(tx, set(leaving))
+        affected |= _strip(tx, leaving)
+        vectors.remove(tx, leaving)
+        _delete(tx, "Memory", leaving)
+        gone += leaving
+        leaving = unsourced
+    _cut_chunks(tx, sorted(chunk_keys))
+    return tuple(gone), affected
+
+
+def _cut_chunks(tx: BankTransaction, keys: Sequence[str]) -> None:
+    """Leave of chunks only the texts of the memories that are stated in them."""
+    texts: dict[str, list[str]] = {key: [] for key in keys}
+    for key, _, text in sorted(tx.gather(_LEFT_IN, keys)):
+        texts[key].append(text)
+    rows = [(key, text_left(found)) for key, found in texts.items()]
+    tx.run_each("UNWIND $rows AS row MATCH (c:Chunk {key: row[0]}) SET c.text = row[1]", rows)
+
+
+def _withdraw(tx: BankTransaction, lost: set[str]) -> list[str]:
+    """Remove memories from the evidence of conclusions; see `remove_sources`."""
+    citing = read_in(tx, CONCLUSIONS_CITING, lost).values()
+    others = {id for group in citing for id in group} - lost
+    rows = _stated_rows(tx, tx.all_of(sorted(others)))
+    return remove_sources(tx, rows, lambda source: source.memory_id in lost)
+
+
+def _delete(tx: BankTransaction, label: str, ids: Iterable[str]) -> None:
+    query = f"UNWIND $rows AS key MATCH (n:{label} {{key: key}}) DETACH DELETE n"
+    tx.run_each(query, tx.all_of(ids))
+
+
+def _strip(tx: BankTransaction, ids: Sequence[str]) -> set[str]:
+    """Remove all that belongs to memories besides their own nodes and vectors.
+
+    Returns:
+        The entities to recount.
+    """
+    keys = tx.all_of(ids)
+    valid = tx.gather(
+        "UNWIND $rows AS key MATCH (m:Memory {key: key}) WHERE m.invalidated_at IS NULL "
+        "RETURN collect([m.lexemes])",
+        keys,
+    )
+    count_lexemes(tx, [terms_of(text) for (text,) in valid], -1)
+    tx.run_each(_STRIP, keys)
+    return entities.remove_mentions(tx, keys)
+
+
+def _forget_history(tx: BankTransaction, leaving: Sequence[str]) -> None:
+    changes_of = "UNWIND $rows AS id MATCH (c:Change) WHERE c.bank = $bank AND c.memory_id = id"
+
+    def cited_once(ids: Sequence[str], field: str) -> list[str]:
+        query = f"{changes_of} AND NOT c.of_model AND c.field = $field RETURN collect([c.old])"
+        return [id for (id,) in tx.gather(query, ids, field=field)]
+
+    given = tx.gather(
+        "UNWIND $rows AS key MATCH (m:Memory {key: key}) WHERE NOT m.derived "
+        "RETURN collect([m.id])",
+        tx.all_of(leaving),
+    )
+    memories, models = histories_to_forget(
+        leaving,
+        [id for (id,) in given],
+        mental_models(tx),
+        lambda ids: read_in(tx, CONCLUSIONS_CITING, ids),
+        cited_once,
+    )
+    for ids, of_model in ((memories, False), (models, True)):
+        query = f"{changes_of} AND c.of_model = $of_model DELETE c"
+        tx.run_each(query, sorted(ids), of_model=of_model)
+
+
+# Pending consolidation
+
+
+def mark(tx: BankTransaction, ids: Iterable[str]) -> None:
+    """Mark those of the memories that are valid as pending consolidation."""
+    tx.run_each(
+        "UNWIND $rows AS key MATCH (m:Memory {key: key}) WHERE m.invalidated_at IS NULL "
+        "SET m:Waiting",
+        tx.all_of(ids),
+    )
+
+
+def _unmark(tx: BankTransaction, ids: Iterable[str]) -> None:
+    query = "UNWIND $rows AS key MATCH (m:Memory {key: key}) REMOVE m:Waiting"
+    tx.run_each(query, tx.all_of(ids))
+
+
+# Sources. They stand in the memory; `FROM` and `EVIDENCE` relate it to what they name, and
+# `EVIDENCE` finds the conclusions on a memory.
+
+_FROM = """
+    UNWIND $rows AS row MATCH (m:Memory {{key: row[0]}}) MATCH (d:{label} {{key: row[1]}})
+    MERGE (m)-[:FROM]->(d)"""
+
+_EVIDENCE = """
+    UNWIND $rows AS row MATCH (c:Memory {key: row[0]}) MATCH (m:Memory {key: row[1]})
+    CREATE (c)-[:EVIDENCE {quote: row[2], supports: row[3]}]->(m)"""
+
+
+def _append_sources(tx: BankTransaction, given: Sequence[tuple[str, Source]]) -> None:
+    lost = _lost(tx, (source for _, source in given))
+    added: dict[str, list[Source]] = {tx.of(id): [] for id, _ in given}
+    for id, source in given:
+        added[tx.of(id)] += [] if source.memory_id in lost else [source]
+    rows = _stated_rows(tx, list(added))
+    check_exists(tx.id, [id for id, _ in given], {tx.id_of(key) for key, *_ in rows})
+    stated = {row[0]: (*sources_of(row[2]), *added[row[0]]) for row in rows}
+    _write_sources(tx, rows, stated)
+    relate_sources(tx, stated)
+
+
+def remove_sources(
+    tx: BankTransaction, rows: Iterable[Row], lost: Callable[[Source], bool]
+) -> list[str]:
+    """Remove the sources that are lost from memories.
+
+    A conclusion that is still supported becomes pending consolidation.
+
+    Args:
+        tx: the transaction.
+        rows: key, number, sources and facets of the memories.
+        lost: tests a source.
+
+    Returns:
+        The ids of the memories that nothing supports any more, in storing order.
+    """
+    stated = sorted(rows, key=lambda row: row[1])
+    had = {row[0]: sources_of(row[2]) for row in stated}
+    left = {key: tuple(each for each in had[key] if not lost(each)) for key in had}
+    _write_sources(tx, stated, left)
+    supported = {key for key in had if any(source.supports for source in left[key])}
+    cites = {key for key in had if any(source.memory_id is not None for source in had[key])}
+    mark(tx, (tx.id_of(key) for key in had if key in supported & cites))
+    return [tx.id_of(key) for key in had if key not in supported]
+
+
+def relate_sources(tx: BankTransaction, stated: Mapping[str, Sequence[Source]]) -> None:
+    """Relate memories, by key, to the chunks, documents and memories their sources name.
+
+    To the document only if the source names no chunk.
+    """
+    pairs = [(key, source) for key, given in stated.items() for source in dict.fromkeys(given)]
+    for label, ids in (
+        ("Chunk", [(key, source.chunk_id) for key, source in pairs]),
+        ("Document", [(key, each.document_id) for key, each in pairs if not each.chunk_id]),
+    ):
+        named = [(key, tx.of(id)) for key, id in ids if id is not None]
+        tx.run_each(_FROM.format(label=label), named)
+    evidence = [
+        (key, tx.of(source.memory_id), source.quote, source.supports)
+        for key, source in pairs
+        if source.memory_id is not None
+    ]
+    tx.run_each(
+        "UNWIND $rows AS key MATCH (:Memory {key: key})-[old:EVIDENCE]->() DELETE old",
+        list(dict.fromkeys(key for key, *_ in evidence)),
+    )
+    tx.run_each(_EVIDENCE, evidence)
+
+
+def _stated_rows(tx: BankTransaction, keys: Sequence[str]) -> list[Row]:
+    """Return key, number, sources and facets of memories."""
+    return tx.gather(
+        "UNWIND $rows AS key MATCH (m:Memory {key: key}) "
+        "RETURN collect([m.key, m.seq, m.sources, m.facets])",
+        keys,
+    )
+
+
+def _write_sources(
+    tx: BankTransaction, rows: Iterable[Row], stated: Mapping[str, Sequence[Source]]
+) -> None:
+    """Give memories, by key, these sources and no others."""
+    changed = [
+        (
+            key,
+            source_properties(seq, stated[key]) | {"facets": with_sources(facets, stated[key])},
+        )
+        for key, seq, _, facets in rows
+    ]
+    tx.run_each("UNWIND $rows AS row MATCH (m:Memory {key: row[0]}) SET m += row[1]", changed)
+
+
+def _lost(tx: BankTransaction, given: Iterable[Source], new: Iterable[str] = ()) -> set[str]:
+    """Return the ids of memories that sources name and that are neither stored nor `new`."""
+    named = {source.memory_id for source in given if source.memory_id is not None} - {*new}
+    return named - tx.existing("Memory", named).keys()
+
+
+# Lexemes
+
+_COUNT = """
+    UNWIND $rows AS row MERGE (l:Lexeme {key: row.key})
+    ON CREATE SET l.bank = $bank, l.lexeme = row.lexeme, l.memories = 0
+    SET l.memories = l.memories + row.count
+    WITH l WHERE l.memories <= 0 DELETE l"""
+
+
+def count_lexemes(tx: BankTransaction, memories: Sequence[Sequence[str]], sign: int) -> None:
+    """Count the lexemes of memories that became valid (sign 1), or no longer are (sign -1)."""
+    if not memories:
+        return
+    # Sorted: transactions that lock nodes in one order cannot deadlock.
+    counts = sorted(lexeme_counts(memories).items())
+    rows = [
+        {"key": tx.of(lexeme), "lexeme": lexeme, "count": sign * count} for lexeme, count in counts
+    ]
+    tx.run_each(_COUNT, rows)
+    tx.run(
+        "MATCH (b:Bank {key: $bank}) SET b.valid_memories = b.valid_memories + $memories, "
+        "b.valid_lexemes = b.valid_lexemes + $lexemes",
+        memories=sign * len(memories),
+        lexemes=sign * sum(map(len, memories)),
+    )
+
+
+# Documents, links, history, mental models, checkpoints
+
+_STORE_CHUNKS = """
+    UNWIND $rows AS row MERGE (c:Chunk {key: row[0].key}) SET c += row[0]
+    WITH row, c
+    CALL (c) { MATCH (c)-[old:OF]->() DELETE old }
+    MATCH (d:Document {key: row[1]}) CREATE (c)-[:OF]->(d)"""
+
+_LINK = """
+    UNWIND $rows AS row MATCH (a:Memory {key: row[0]}) MATCH (b:Memory {key: row[1]})
+    MERGE (a)-[l:LINK {kind: row[2]}]->(b) SET l.weight = row[3]"""
+
+
+def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:
+    given = {document.id: document.is_record for document in documents}
+    stored = tx.gather(
+        "UNWIND $rows AS key MATCH (d:Document {key: key}) RETURN collect([d.id, d.is_record])",
+        tx.all_of(given),
+    )
+    check_records(tx.id, given, dict(stored))
+    rows = [_owned(tx, d.id, properties(d, "bank_id", "chunk_count")) for d in documents]
+    tx.run_each("UNWIND $rows AS row MERGE (d:Document {key: row.key}) SET d += row", rows)
+
+
+def _store_chunks(tx: BankTransaction, chunks: Sequence[Chunk]) -> None:
+    rows = [(_owned(tx, c.id, properties(c)), tx.of(c.document_id)) for c in chunks]
+    tx.run_each(_STORE_CHUNKS, rows)
+
+
+def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
+    rows = [
+        (tx.of(link.source_id), tx.of(link.target_id), link.kind.value, link.weight)
+        for link in links
+    ]
+    tx.run_each(_LINK, rows)
+
+
+def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
+    """Store history, mental models and the checkpoint."""
+    numbered = zip(tx.reserve(len(changes.history)), changes.history, strict=True)
+    rows = [_owned(tx, str(seq), properties(change) | {"seq": seq}) for seq, change in numbered]
+    tx.run_each("UNWIND $rows AS row CREATE (c:Change) SET c = row", rows)
+    models = [_owned(tx, each.id, properties(each, "bank_id")) for each in changes.mental_models]
+    tx.run_each("UNWIND $rows AS row MERGE (n:MentalModel {key: row.key}) SET n = row", models)
+    if changes.checkpoint is not None:
+        tx.run(
+            "MERGE (n:Mark {key: $key}) SET n.bank = $bank, n.queue = $queue, n.number = $number",
+            key=tx.of(changes.checkpoint.queue),
+            queue=changes.checkpoint.queue,
+            number=changes.checkpoint.number,
+        )

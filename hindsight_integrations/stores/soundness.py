@@ -1,0 +1,108 @@
+"""Values that are not what was stored: tell them, and set aside what cannot be read."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hindsight_integrations.errors import HindsightError, StoreCorruptError
+from hindsight_integrations.models import Memory
+from hindsight_integrations.nlp.late_interaction import is_whole
+from hindsight_integrations.stores.base import Vector
+from hindsight_integrations.stores.common import vector_of
+
+log = logging.getLogger("hindsight_integrations")
+
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
+"""Errors of decoding a value that is not what was stored."""
+
+
+def set_aside(bank_id: str, memory_id: str, error: Exception) -> None:
+    """Log that a memory cannot be read, and is left out."""
+    log.warning(
+        "memory %r of bank %r cannot be read and is left out: %s; run the doctor, or forget it",
+        memory_id,
+        bank_id,
+        error,
+    )
+
+
+def unreadable(bank_id: str, memory_id: str) -> StoreCorruptError:
+    """Return the error for a memory that exists and cannot be read."""
+    return StoreCorruptError(
+        f"memory {memory_id!r} of bank {bank_id!r} is damaged and was left out; run the doctor, "
+        "which repairs what it can, or forget it"
+    )
+
+
+@contextmanager
+def decoding(bank_id: str) -> Iterator[None]:
+    """Map errors of decoding to `StoreCorruptError`."""
+    try:
+        yield
+    except HindsightError:
+        raise
+    except UNREADABLE as error:
+        raise StoreCorruptError(
+            f"a value of bank {bank_id!r} cannot be read: {type(error).__name__}: {error}; run the "
+            "doctor, or restore a backup"
+        ) from error
+
+
+def sound_vector(data: bytes, dimension: int) -> Vector:
+    """Return the vector that `vector_bytes` was given.
+
+    Raises:
+        ValueError: it is not one of this dimension, or not finite.
+    """
+    if not isinstance(data, bytes) or len(data) != 4 * dimension:
+        raise ValueError(f"its vector does not have {dimension} numbers")
+    vector = vector_of(data)
+    if not math.isfinite(float(vector.sum())):
+        raise ValueError("its vector has a number that is not finite")
+    return vector
+
+
+def sound_interaction(data: bytes | None) -> bytes | None:
+    """Return compressed token vectors as they are. Raises `ValueError` if some are cut."""
+    if data is not None and not is_whole(data):
+        raise ValueError("its token vectors are cut")
+    return data
+
+
+def sound_text(text: str) -> str:
+    """Return a memory's text as it is. Raises `ValueError` if it is none."""
+    if not isinstance(text, str):
+        raise ValueError("its text is no text")
+    return text
+
+
+def sound_note(note: str | None) -> str | None:
+    """Return a note on a memory as it is. Raises `ValueError` if it is no text."""
+    if note is not None and not isinstance(note, str):
+        raise ValueError("a note on it is no text")
+    return note
+
+
+def sound_memory(memory: Memory) -> Memory:
+    """Return a memory as it is.
+
+    Raises:
+        ValueError: a field has a value that no memory has.
+    """
+    sound_text(memory.text)
+    for note in (memory.speaker, memory.context, memory.scope, memory.kind, memory.reasoning):
+        sound_note(note)
+    if not all(isinstance(tag, str) for tag in memory.tags):
+        raise ValueError("a tag is no text")
+    metadata = memory.metadata
+    if not isinstance(metadata, dict) or not all(
+        isinstance(value, str | int | float) for value in metadata.values()
+    ):
+        raise ValueError("its metadata are no fields with plain values")
+    sure = memory.confidence
+    if sure is not None and not (isinstance(sure, int | float) and 0 <= sure <= 1):
+        raise ValueError(f"its confidence is {sure!r}")
+    return memory

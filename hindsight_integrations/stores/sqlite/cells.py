@@ -1,0 +1,213 @@
+"""Single values of memories that are not what was stored: find them, and restore what is possible.
+
+Tags, metadata and times stand a second time in the tables that filters search. What stands nowhere
+else gets the value of a memory that has none. A lost text is reported by who reads memories.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+
+from hindsight_integrations.models import MemoryType, Precision
+from hindsight_integrations.normalization import text_fingerprint
+from hindsight_integrations.stores.base import StoreFault
+from hindsight_integrations.stores.common import (
+    SCAN_PAGE,
+    timestamp,
+)
+from hindsight_integrations.stores.soundness import (
+    UNREADABLE,
+)
+from hindsight_integrations.stores.sqlite.rows import (
+    CONTENT_COLUMNS,
+    MEMORY_COLUMNS,
+    BankTransaction,
+    SqlValue,
+    memory_of,
+    spans_of,
+)
+
+_IN_MEMORIES = MEMORY_COLUMNS.split(", ")
+_FINGERPRINT = _IN_MEMORIES.index("fingerprint")
+
+
+def check_cells(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]:
+    """Yield the faults of single values, each with whether it was repaired."""
+    columns = f"{MEMORY_COLUMNS}, {CONTENT_COLUMNS}".split(", ")
+    after, high = tx.bounds
+    while page := tx.execute(
+        f"SELECT key, {', '.join(columns)} FROM memories JOIN contents ON unit = key "
+        "WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
+        (after, high, SCAN_PAGE),
+    ).fetchall():
+        for key, *row in page:
+            if not _is_sound(tuple(row), tx.id):
+                yield from _check_row(tx, key, dict(zip(columns, row, strict=True)), repair=repair)
+        after = page[-1][0]
+    yield from _check_sources(tx, repair=repair)
+
+
+def _is_sound(row: tuple[SqlValue, ...], bank_id: str) -> bool:
+    try:
+        memory_of(row, bank_id=bank_id)
+    except UNREADABLE:
+        return False
+    return isinstance(row[_FINGERPRINT], str)
+
+
+def _check_row(
+    tx: BankTransaction, key: int, row: Mapping[str, SqlValue], *, repair: bool
+) -> Iterator[StoreFault]:
+    for column, value in row.items():
+        if column in _RESTORED and not _fits(column, value):
+            if repair:
+                table, name = (
+                    ("memories", "key") if column in _IN_MEMORIES else ("contents", "unit")
+                )
+                tx.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE {name} = ?",
+                    (_RESTORED[column](tx, key, row), key),
+                )
+            yield StoreFault("memories", f"{column} cannot be read", 1, repair)
+
+
+def _check_sources(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]:
+    """Yield sources whose time or position cannot be read; restored from the memory."""
+    rows = tx.execute(
+        "SELECT unit, ordinal FROM sources WHERE unit BETWEEN ? AND ? AND (typeof(position) <> "
+        "'integer' OR typeof(mentioned_at) <> 'integer')",
+        tx.bounds,
+    ).fetchall()
+    if rows and repair:
+        tx.executemany(
+            "UPDATE sources SET position = iif(typeof(position) = 'integer', position, 0), "
+            "mentioned_at = iif(typeof(mentioned_at) = 'integer', mentioned_at, "
+            "(SELECT m.mentioned_at FROM memories m WHERE m.key = unit)) "
+            "WHERE unit = ? AND ordinal = ?",
+            rows,
+        )
+    if rows:
+        yield StoreFault("sources", "time or position cannot be read", len(rows), repair)
+
+
+def _fits(column: str, value: SqlValue) -> bool:
+    try:
+        return _TESTS[column](value)
+    except UNREADABLE:
+        return False
+
+
+def _is_time(value: SqlValue) -> bool:
+    return isinstance(value, int) and bool(timestamp(value))
+
+
+def _is_optional_time(value: SqlValue) -> bool:
+    return value is None or _is_time(value)
+
+
+def _is_note(value: SqlValue) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _are_tags(value: SqlValue) -> bool:
+    tags = json.loads(str(value))
+    return isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
+
+
+def _are_metadata(value: SqlValue) -> bool:
+    fields = json.loads(str(value))
+    return isinstance(fields, dict) and all(
+        isinstance(each, str | int | float) for each in fields.values()
+    )
+
+
+def _is_share(value: SqlValue) -> bool:
+    return value is None or (isinstance(value, int | float) and 0 <= value <= 1)
+
+
+_NOTES = ("scope", "speaker", "context", "kind", "reasoning", "invalidated_because")
+
+_TESTS: Mapping[str, Callable[[SqlValue], bool]] = {
+    "type": lambda value: bool(MemoryType(str(value))),
+    "mentioned_at": _is_time,
+    "created_at": _is_time,
+    "updated_at": _is_time,
+    "expires_at": _is_optional_time,
+    "invalidated_at": _is_optional_time,
+    "occurred": lambda value: spans_of(str(value)) is not None,
+    "fingerprint": lambda value: isinstance(value, str),
+    "tags": _are_tags,
+    "metadata": _are_metadata,
+    "confidence": _is_share,
+    **dict.fromkeys(_NOTES, _is_note),
+}
+"""Tests of the values of columns; one that raises has failed."""
+
+
+# Restoring
+
+_Restore = Callable[[BankTransaction, int, Mapping[str, SqlValue]], SqlValue]
+
+
+def _type(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    sql = "SELECT 1 FROM sources WHERE unit = ? AND evidence IS NOT NULL LIMIT 1"
+    drawn = tx.execute(sql, (key,)).fetchone() is not None
+    return (MemoryType.OBSERVATION if drawn else MemoryType.WORLD).value
+
+
+def _said(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    sql = "SELECT start FROM times WHERE unit = ? AND ordinal = 0"
+    found = tx.execute(sql, (key,)).fetchone()
+    known = (found[0] if found else None, row["created_at"], row["updated_at"])
+    return next((value for value in known if _fits("created_at", value)), 0)
+
+
+def _occurred(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    sql = (
+        'SELECT start, "end", precision FROM times WHERE unit = ? AND ordinal > 0 ORDER BY ordinal'
+    )
+    precisions = {precision.value for precision in Precision}
+    return json.dumps([span for span in tx.execute(sql, (key,)) if span[2] in precisions])
+
+
+def _tags(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    found = tx.execute("SELECT tag FROM tags WHERE unit = ? ORDER BY tag", (key,))
+    return json.dumps([tag for (tag,) in found], ensure_ascii=False, separators=(",", ":"))
+
+
+def _metadata(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    found = tx.execute("SELECT field, kind, value FROM metadata WHERE unit = ?", (key,))
+    fields = {field: bool(value) if kind == "b" else value for field, kind, value in found}
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _none(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    return None
+
+
+def _since(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    """Return when an invalidated memory was changed last: it stays invalidated."""
+    return row["updated_at"] if _fits("updated_at", row["updated_at"]) else _said(tx, key, row)
+
+
+def _fingerprint(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    speaker = row["speaker"]
+    return text_fingerprint(str(row["text"]), speaker if isinstance(speaker, str) else None)
+
+
+_RESTORED: Mapping[str, _Restore] = {
+    "type": _type,
+    "mentioned_at": _said,
+    "created_at": _said,
+    "updated_at": _said,
+    "expires_at": _none,
+    "invalidated_at": _since,
+    "occurred": _occurred,
+    "fingerprint": _fingerprint,
+    "tags": _tags,
+    "metadata": _metadata,
+    "confidence": _none,
+    **dict.fromkeys(_NOTES, _none),
+}
+"""What a column gets whose value cannot be read."""

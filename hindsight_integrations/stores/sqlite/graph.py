@@ -1,0 +1,243 @@
+"""`GraphStore` on SQLite: banks, writing, the outbox and checks; reading and searching below it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from hindsight_integrations.errors import BankExistsError
+from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
+from hindsight_integrations.stores.base import (
+    ChangeSet,
+    EmbedderStamp,
+    PendingVector,
+    StoredBank,
+    StoreFault,
+)
+from hindsight_integrations.stores.common import timestamp_or_none
+from hindsight_integrations.stores.sqlite import check, vectors, writing
+from hindsight_integrations.stores.sqlite.rows import (
+    BANK_COLUMNS,
+    IN_KEYS,
+    SEQUENCE_BITS,
+    STORED_BANK_COLUMNS,
+    BankTransaction,
+    assignments,
+    bank_row,
+    insert_sql,
+    key_bounds,
+    key_list,
+    stored_bank,
+)
+from hindsight_integrations.stores.sqlite.searching import Searching
+
+_PURGED = {
+    **dict.fromkeys(("lexemes", "contents", "vectors", "staged", "waiting"), "unit"),
+    "times": "unit, ordinal",
+    "sources": "unit, ordinal",
+    "mentions": "unit, ordinal",
+    "tags": "unit, tag",
+    "metadata": "unit, field",
+    "cooccurrence": "entity, other",
+    "links": "source, kind, target",
+    "grams": "name, gram",
+    **dict.fromkeys(("names", "entities", "chunks", "documents", "history"), "key"),
+    **dict.fromkeys(("mental_models", "memories"), "key"),
+}
+"""Table to its primary key, which begins with a key of the bank."""
+_PURGED_BY_NUMBER = {"lexeme_counts": "bank, lexeme", "marks": "bank, queue", "banks": "no"}
+"""The same, where it begins with the bank's number."""
+
+
+class SqliteGraph(Searching):
+    """The embedded graph store, in the file at `path`, or in memory if that is None.
+
+    Any number of threads may use one object, and several processes one file. With `durable`,
+    every commit waits for the disk.
+
+    Raises:
+        SchemaVersionError: the file was written by a newer release.
+        StoreError: the file cannot be opened, read or written.
+    """
+
+    # Banks
+
+    def create_bank(
+        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+    ) -> StoredBank:
+        """See `GraphStore`."""
+        with self._connections.write() as cursor:
+            _check_free(cursor, bank.id)
+            row = cursor.execute(
+                f"{insert_sql('banks', f'{BANK_COLUMNS}, embedder, dimension, importing')} "
+                f"RETURNING {STORED_BANK_COLUMNS}",
+                (*bank_row(bank), embedder.id, embedder.dimension, importing),
+            ).fetchone()
+            return stored_bank(row)
+
+    def get_bank(self, bank_id: str) -> StoredBank | None:
+        """See `GraphStore`."""
+        with self._connections.read() as cursor:
+            row = cursor.execute(
+                f"SELECT {STORED_BANK_COLUMNS} FROM banks "
+                "WHERE id = ? AND deleted = 0 AND importing IS NULL",
+                (bank_id,),
+            ).fetchone()
+            return None if row is None else stored_bank(row)
+
+    def list_banks(
+        self, *, pending_consolidation: bool = False, importing: bool = False
+    ) -> list[StoredBank]:
+        """See `GraphStore`."""
+        which = f"AND no IN (SELECT unit >> {SEQUENCE_BITS} FROM waiting)"
+        with self._connections.read() as cursor:
+            rows = cursor.execute(
+                f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE deleted = 0 "
+                f"AND (importing IS NOT NULL) = ? {which if pending_consolidation else ''} "
+                "ORDER BY id",
+                (importing,),
+            )
+            return [stored_bank(row) for row in rows]
+
+    def update_bank(
+        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+    ) -> StoredBank:
+        """See `GraphStore`."""
+        with self._writing(bank_id) as tx:
+            if bank is not None:
+                if bank.id != bank_id:
+                    _check_free(tx, bank.id)
+                    tx.execute("UPDATE banks SET importing = NULL WHERE no = ?", (tx.no,))
+                tx.execute(
+                    f"UPDATE banks SET {assignments(BANK_COLUMNS)} WHERE no = ?",
+                    (*bank_row(bank), tx.no),
+                )
+            if embedder is not None:
+                vectors.adopt(tx, embedder)
+            row = tx.execute(
+                f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE no = ?", (tx.no,)
+            ).fetchone()
+            return stored_bank(row)
+
+    def delete_bank(self, bank_id: str) -> None:
+        """See `GraphStore`."""
+        with self._writing(bank_id) as tx:
+            tx.execute("UPDATE banks SET deleted = 1 WHERE no = ?", (tx.no,))
+            vectors.drop(tx)
+
+    def purge_deleted(self, limit: int = 5000) -> int:
+        """See `GraphStore`."""
+        removed = 0
+        with self._connections.write() as cursor:
+            banks = cursor.execute("SELECT no FROM banks WHERE deleted ORDER BY no").fetchall()
+            for (no,) in banks:
+                for tables, bounds in ((_PURGED, key_bounds(no)), (_PURGED_BY_NUMBER, (no, no))):
+                    for table, key in tables.items():
+                        column = key.split(", ")[0]
+                        cursor.execute(
+                            f"DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} "
+                            f"WHERE {column} BETWEEN ? AND ? LIMIT ?)",
+                            (*bounds, max(limit - removed, 0)),
+                        )
+                        removed += cursor.rowcount
+            left = cursor.execute("SELECT 1 FROM banks WHERE deleted").fetchone()
+            is_done = bool(banks) and left is None
+            if is_done:
+                writing.forget_terms(cursor)
+        if is_done:
+            self._connections.empty_log()
+        return removed
+
+    def bank_stats(self, bank_id: str) -> BankStats:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as tx:
+            within = "BETWEEN ? AND ?"
+            by_type = dict(
+                tx.execute(
+                    f"SELECT type, count(*) FROM memories WHERE key {within} GROUP BY type",
+                    tx.bounds,
+                )
+            )
+            by_kind = dict(
+                tx.execute(
+                    f"SELECT kind, count(*) FROM links WHERE source {within} GROUP BY kind",
+                    tx.bounds,
+                )
+            )
+            invalidated, first, last = tx.execute(
+                "SELECT count(invalidated_at), min(mentioned_at), max(mentioned_at) "
+                f"FROM memories WHERE key {within}",
+                tx.bounds,
+            ).fetchone()
+            entities, documents, chunks = (
+                tx.execute(
+                    f"SELECT count(*) FROM {table} WHERE key {within}", tx.bounds
+                ).fetchone()[0]
+                for table in ("entities", "documents", "chunks")
+            )
+            (pending,) = tx.execute(
+                "SELECT count(*) FROM outbox WHERE bank_key = ?", (tx.vector_key,)
+            ).fetchone()
+        return BankStats(
+            bank_id=tx.id,
+            memories=sum(by_type.values()),
+            by_type={kind: by_type.get(kind.value, 0) for kind in MemoryType},
+            invalidated=invalidated,
+            entities=entities,
+            documents=documents,
+            chunks=chunks,
+            links={kind: by_kind.get(kind.value, 0) for kind in LinkKind},
+            pending_vectors=pending,
+            first_mentioned_at=timestamp_or_none(first),
+            last_mentioned_at=timestamp_or_none(last),
+        )
+
+    # Writing, and the outbox
+
+    def apply(self, changes: ChangeSet) -> tuple[str, ...]:
+        """See `GraphStore`."""
+        forgets = bool(changes.remove_memories or changes.remove_documents)
+        with self._connections.write() as cursor:
+            gone = writing.apply(cursor, changes)
+            if forgets:
+                writing.forget_terms(cursor)
+        if forgets:
+            self._connections.empty_log()
+        return gone
+
+    def pending_vectors(self, limit: int) -> list[PendingVector]:
+        """See `GraphStore`."""
+        with self._connections.read() as cursor:
+            return vectors.pending(cursor, limit)
+
+    def acknowledge(self, tickets: Iterable[int]) -> None:
+        """See `GraphStore`."""
+        with self._connections.write() as cursor:
+            cursor.execute(f"DELETE FROM outbox WHERE ticket {IN_KEYS}", (key_list(tickets),))
+
+    # The store itself
+
+    def identity(self) -> str:
+        """See `GraphStore`."""
+        with self._connections.read() as cursor:
+            (identity,) = cursor.execute("SELECT identity FROM store").fetchone()
+            return str(identity)
+
+    def check(self, *, repair: bool) -> list[StoreFault]:
+        """See `GraphStore`; of a damaged file, only that is reported."""
+        with self._connections.read() as cursor:
+            damage = check.check_file(cursor)
+        if damage:
+            return damage
+        with self._connections.write() as cursor:
+            return check.check_rows(cursor, repair=repair)
+
+    def close(self) -> None:
+        """See `GraphStore`; reads in progress end first."""
+        self._connections.close()
+
+
+def _check_free(cursor: sqlite3.Cursor | BankTransaction, bank_id: str) -> None:
+    sql = "SELECT 1 FROM banks WHERE id = ? AND deleted = 0"
+    if cursor.execute(sql, (bank_id,)).fetchone() is not None:
+        raise BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")

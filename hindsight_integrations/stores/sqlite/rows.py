@@ -1,0 +1,420 @@
+"""Keys of a bank's rows, and values to columns and back."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from sys import intern
+from typing import Any, TypeAlias
+
+from hindsight_integrations.errors import BankNotFoundError
+from hindsight_integrations.models import (
+    Bank,
+    Change,
+    Disposition,
+    Memory,
+    MemoryType,
+    MentalModel,
+    Precision,
+    Source,
+    TimeSpan,
+)
+from hindsight_integrations.stores.base import EmbedderStamp, MemoryRecord, StoredBank
+from hindsight_integrations.stores.common import (
+    in_order,
+    metadata_text,
+    micros,
+    micros_or_none,
+    timestamp,
+    timestamp_or_none,
+)
+from hindsight_integrations.stores.soundness import (
+    sound_memory,
+)
+
+SqlValue: TypeAlias = str | int | float | bytes | None
+Row: TypeAlias = tuple[Any, ...]
+"""Columns as SQLite returns them; typed again by the functions below."""
+
+
+# Keys
+
+SEQUENCE_BITS = 40
+"""A key is the number of its bank, and in so many bits below it a number within the bank."""
+
+IN_KEYS = "IN (SELECT value FROM json_each(?))"
+"""Test of a column against `key_list`, which is one parameter however many keys there are."""
+
+_BATCH = 500
+"""Values in one `IN (...)`; well below SQLite's limit on parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class BankTransaction:
+    """A transaction on one bank, whose rows have one range of keys.
+
+    Attributes:
+        no: the number of the bank.
+        id: its id.
+        revision: number of changes of its embedder.
+        dimension: of its vectors.
+    """
+
+    connection: sqlite3.Connection
+    no: int
+    id: str
+    revision: int
+    dimension: int
+
+    @property
+    def vector_key(self) -> str:
+        """The name of its collection in the vector index, never used again."""
+        return vector_key(self.no, self.revision)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The lowest and the highest key it can have."""
+        return key_bounds(self.no)
+
+    def execute(self, sql: str, params: Sequence[SqlValue] = ()) -> sqlite3.Cursor:
+        """Run a statement, on a cursor of its own."""
+        return self.connection.execute(sql, params)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[SqlValue]]) -> None:
+        """Run a statement for each of the rows."""
+        self.connection.executemany(sql, rows)
+
+    def select_in(self, sql: str, values: Iterable[SqlValue], *params: SqlValue) -> list[Row]:
+        """Return rows of a query on this bank whose last test is `IN (*)`, filled in batches.
+
+        Its first parameter is the number of the bank; `params` follow.
+        """
+        distinct = list(dict.fromkeys(values))
+        rows: list[Row] = []
+        for start in range(0, len(distinct), _BATCH):
+            batch = distinct[start : start + _BATCH]
+            filled = sql.replace("IN (*)", f"IN ({marks(batch)})")
+            rows += self.execute(filled, (self.no, *params, *batch))
+        return rows
+
+    def new_keys(self, count: int) -> range:
+        """Reserve `count` keys that this bank never had before."""
+        if not count:
+            return range(0)
+        (last,) = self.execute(
+            "UPDATE banks SET last_sequence = last_sequence + ? WHERE no = ? "
+            "RETURNING last_sequence",
+            (count, self.no),
+        ).fetchone()
+        low, _ = self.bounds
+        return range(low + last - count + 1, low + last + 1)
+
+    def memory_keys(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return id to key of the memories that exist, in the order asked for."""
+        return self._keys("memories", ids)
+
+    def entity_keys(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return id to key of the entities that exist, in the order asked for."""
+        return self._keys("entities", ids)
+
+    def memory_ids(self, keys: Iterable[int]) -> dict[str, int]:
+        """Return id to key of the memories that exist, in storing order."""
+        sql = f"SELECT id, key FROM memories WHERE key {IN_KEYS} ORDER BY key"
+        return dict(self.execute(sql, (key_list(keys),)))
+
+    def delete_of(self, keys: Iterable[int], *tables: str) -> None:
+        """Delete the rows that belong to memories."""
+        chosen = (key_list(keys),)
+        for table in tables:
+            self.execute(f"DELETE FROM {table} WHERE unit {IN_KEYS}", chosen)
+
+    def _keys(self, table: str, ids: Iterable[str]) -> dict[str, int]:
+        wanted = list(dict.fromkeys(ids))
+        sql = f"SELECT id, key FROM {table} WHERE bank = ? AND id IN (*)"
+        return in_order(wanted, dict(self.select_in(sql, wanted)))
+
+
+def find_bank(cursor: sqlite3.Cursor, bank_id: str) -> BankTransaction:
+    """Return the transaction on the bank of this id. Raises `BankNotFoundError`."""
+    row = cursor.execute(
+        "SELECT no, id, revision, dimension FROM banks WHERE id = ? AND deleted = 0", (bank_id,)
+    ).fetchone()
+    if row is None:
+        raise BankNotFoundError(f"no bank {bank_id!r} exists; create it first")
+    return BankTransaction(cursor.connection, *row)
+
+
+def vector_key(no: int, revision: int) -> str:
+    """Return "17" for bank number 17, and "17.1" once it has changed its embedder."""
+    return f"{no}.{revision}" if revision else str(no)
+
+
+def key_bounds(no: int) -> tuple[int, int]:
+    """Return the lowest and the highest key of bank number `no`."""
+    low = no << SEQUENCE_BITS
+    return low, low | ((1 << SEQUENCE_BITS) - 1)
+
+
+def key_list(keys: Iterable[int]) -> str:
+    """Return keys as one parameter, for `IN_KEYS` or `json_each(?)`."""
+    return json.dumps(list(keys))
+
+
+def marks(values: Sequence[object]) -> str:
+    """Return as many question marks."""
+    return ", ".join("?" * len(values))
+
+
+def insert_sql(table: str, columns: str) -> str:
+    """Return an INSERT with a parameter for each of the columns."""
+    return f"INSERT INTO {table} ({columns}) VALUES ({marks(columns.split(', '))})"
+
+
+def upsert_sql(table: str, columns: str, unique: str) -> str:
+    """Return an INSERT that overwrites the row with the same `unique` columns, but not its key."""
+    kept = {"key", *unique.split(", ")}
+    updated = [column for column in columns.split(", ") if column not in kept]
+    return (
+        f"{insert_sql(table, columns)} ON CONFLICT ({unique}) DO UPDATE SET "
+        f"{', '.join(f'{column} = excluded.{column}' for column in updated)}"
+    )
+
+
+def assignments(columns: str) -> str:
+    """Return `column = ?` for each of the columns."""
+    return ", ".join(f"{column} = ?" for column in columns.split(", "))
+
+
+# Banks
+
+BANK_COLUMNS = (
+    "id, name, mission, background, skepticism, literalism, empathy, directives, created_at, "
+    "updated_at"
+)
+STORED_BANK_COLUMNS = f"no, revision, edition, importing, embedder, dimension, {BANK_COLUMNS}"
+
+
+def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
+    """Return `BANK_COLUMNS` of a bank."""
+    traits = bank.disposition
+    return (
+        *(bank.id, bank.name, bank.mission, bank.background),
+        *(traits.skepticism, traits.literalism, traits.empathy),
+        *(_json(bank.directives), micros(bank.created_at), micros(bank.updated_at)),
+    )
+
+
+def stored_bank(row: Row) -> StoredBank:
+    """Return the bank of a row of `STORED_BANK_COLUMNS`."""
+    no, revision, version, importing, embedder, dimension, *stated = row
+    id_, name, mission, background, *traits, directives, created, updated = stated
+    bank = Bank(
+        id=id_,
+        name=name,
+        mission=mission,
+        background=background,
+        disposition=Disposition(*traits),
+        directives=tuple(json.loads(directives)),
+        created_at=timestamp(created),
+        updated_at=timestamp(updated),
+    )
+    stamp = EmbedderStamp(embedder, dimension)
+    return StoredBank(bank, vector_key(no, revision), stamp, version, importing)
+
+
+# Memories
+
+MEMORY_COLUMNS = (
+    "id, type, mentioned_at, expires_at, invalidated_at, scope, occurred, fingerprint, derived"
+)
+CONTENT_COLUMNS = (
+    "confidence, created_at, updated_at, speaker, tags, metadata, invalidated_because, context, "
+    "text, kind, reasoning"
+)
+SOURCE_COLUMNS = (
+    "document_id, chunk_id, position, mentioned_at, reference, evidence, quote, supports"
+)
+
+_NONE, _EMPTY = "[]", "{}"
+"""JSON of most tags, times and metadata; parsing it would take a third of reading a memory."""
+
+_SPANS_KEPT = 8192
+"""Times that stay parsed: recall after recall meets the same memories."""
+
+
+def memory_row(record: MemoryRecord) -> tuple[SqlValue, ...]:
+    """Return `MEMORY_COLUMNS` of a record."""
+    memory = record.memory
+    spans = [(micros(s.start), micros(s.end), s.precision.value) for s in memory.occurred]
+    return (
+        *(memory.id, memory.type.value, micros(memory.mentioned_at)),
+        *(micros_or_none(memory.expires_at), micros_or_none(memory.invalidated_at)),
+        *(memory.scope, _json(spans), record.fingerprint, memory.derived),
+    )
+
+
+def content_row(memory: Memory) -> tuple[SqlValue, ...]:
+    """Return `CONTENT_COLUMNS` of a memory."""
+    return (
+        *(memory.confidence, micros(memory.created_at), micros(memory.updated_at), memory.speaker),
+        *(_json(memory.tags), metadata_text(memory.metadata), memory.invalidated_because),
+        *(memory.context, memory.text, memory.kind, memory.reasoning),
+    )
+
+
+def memory_of(
+    row: Row, *, bank_id: str, sources: Sequence[Source] = (), entities: Sequence[str] = ()
+) -> Memory:
+    """Return the memory of a row of `MEMORY_COLUMNS` and `CONTENT_COLUMNS`.
+
+    Raises:
+        UNREADABLE: a column does not hold what was stored.
+    """
+    id_, type_, mentioned_at, expires_at, invalidated_at, scope, occurred, _, derived = row[:9]
+    confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = row[9:18]
+    memory = Memory(
+        id=id_,
+        bank_id=bank_id,
+        text=text,
+        type=MemoryType(type_),
+        occurred=spans_of(occurred),
+        mentioned_at=timestamp(mentioned_at),
+        speaker=speaker,
+        context=context,
+        entities=tuple(entities),
+        tags=tuple(json.loads(tags)) if tags != _NONE else (),
+        metadata=json.loads(metadata) if metadata != _EMPTY else {},
+        confidence=confidence,
+        scope=scope,
+        sources=tuple(sources),
+        created_at=timestamp(created_at),
+        updated_at=timestamp(updated_at),
+        expires_at=timestamp_or_none(expires_at),
+        invalidated_at=timestamp_or_none(invalidated_at),
+        invalidated_because=because,
+        kind=row[18],
+        reasoning=row[19],
+        derived=bool(derived),
+    )
+    return sound_memory(memory)
+
+
+@lru_cache(_SPANS_KEPT)
+def spans_of(occurred: str) -> tuple[TimeSpan, ...]:
+    """Return the times of a row's `occurred`."""
+    if occurred == _NONE:
+        return ()
+    return tuple(
+        TimeSpan(timestamp(start), timestamp(end), Precision(precision))
+        for start, end, precision in json.loads(occurred)
+    )
+
+
+def source_row(source: Source, evidence: int | None) -> tuple[SqlValue, ...]:
+    """Return `SOURCE_COLUMNS` of a source; `evidence` is the key of the memory it names."""
+    return (
+        *(source.document_id, source.chunk_id, source.position, micros(source.mentioned_at)),
+        *(source.reference, evidence, source.quote, source.supports),
+    )
+
+
+def source_of(row: Row) -> Source:
+    """Return the source that `source_row` was given; the row has the memory's id for its key."""
+    document_id, chunk_id, position, mentioned_at, reference, memory_id, quote, supports = row
+    said = timestamp(mentioned_at)
+    return Source(
+        document_id, chunk_id, position, said, reference, memory_id, quote, bool(supports)
+    )
+
+
+# Lexemes: each is indexed with its bank's number before it ("17:alice"), so that a posting list is
+# of one bank only; those of invalidated memories have another sign ("17!alice") and so cost a
+# search of valid ones nothing.
+
+VALID, INVALID = ":", "!"
+"""Sign between the bank's number and the lexeme."""
+
+_BLANKS = {code: 0xE000 + code for code in (*range(33), 127)}
+_BLANKS_BACK = {private: code for code, private in _BLANKS.items()}
+"""White space and control characters would split a lexeme; they are kept as characters of Unicode's
+private use area, which no text has a use for."""
+
+_PREFIX = re.compile(r"[0-9]+[:!]")
+
+
+def index_term(bank_no: int, sign: str, lexeme: str) -> str:
+    """Return a lexeme as it stands in the index."""
+    return f"{bank_no}{sign}{lexeme.translate(_BLANKS)}"
+
+
+@lru_cache(maxsize=8192)
+def lexemes_of(terms: str) -> tuple[str, ...]:
+    """Return the lexemes of a row, equal ones the same object: ranking counts thousands.
+
+    A row that lost them has none.
+    """
+    prefix = _PREFIX.match(terms) if isinstance(terms, str) else None
+    if prefix is None:
+        return ()
+    bare = terms[prefix.end() :].replace(f" {prefix.group()}", " ").split(" ")
+    if not terms.isascii():
+        bare = [lexeme.translate(_BLANKS_BACK) for lexeme in bare]
+    return tuple(map(intern, bare))
+
+
+# History and mental models
+
+CHANGE_COLUMNS = "memory_id, action, field, old, new, at, reason, of_model"
+MENTAL_MODEL_COLUMNS = (
+    "id, name, text, source_query, max_tokens, tags, sources, auto_refresh, created_at, "
+    "refreshed_at"
+)
+
+
+def change_row(change: Change) -> tuple[SqlValue, ...]:
+    """Return `CHANGE_COLUMNS` of a change."""
+    return (
+        *(change.memory_id, change.action, change.field, change.old, change.new),
+        *(micros(change.at), change.reason, change.of_model),
+    )
+
+
+def change_of(row: Row) -> Change:
+    """Return the change of a row of `CHANGE_COLUMNS`."""
+    memory_id, action, field, old, new, at, reason, of_model = row
+    return Change(memory_id, action, field, old, new, timestamp(at), reason, bool(of_model))
+
+
+def mental_model_row(model: MentalModel) -> tuple[SqlValue, ...]:
+    """Return `MENTAL_MODEL_COLUMNS` of a mental model."""
+    return (
+        *(model.id, model.name, model.text, model.source_query, model.max_tokens),
+        *(_json(model.tags), _json(model.sources), model.auto_refresh),
+        *(micros(model.created_at), micros(model.refreshed_at)),
+    )
+
+
+def mental_model_of(row: Row, bank_id: str) -> MentalModel:
+    """Return the mental model of a row of `MENTAL_MODEL_COLUMNS`."""
+    id_, name, text, query, max_tokens, tags, sources, auto_refresh, created, refreshed = row
+    return MentalModel(
+        id=id_,
+        bank_id=bank_id,
+        name=name,
+        text=text,
+        source_query=query,
+        max_tokens=max_tokens,
+        tags=tuple(json.loads(tags)),
+        sources=tuple(json.loads(sources)),
+        auto_refresh=bool(auto_refresh),
+        created_at=timestamp(created),
+        refreshed_at=timestamp(refreshed),
+    )
+
+
+def _json(value: Sequence[object]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

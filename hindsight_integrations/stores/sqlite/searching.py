@@ -1,0 +1,334 @@
+"""Searches: by lexemes, in time, along mentions and links, and for names."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from hindsight_integrations.models import Entity, Link, LinkKind, Page, Precision, TimeSpan
+from hindsight_integrations.nlp.bm25 import idf
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.stores.base import (
+    LexemeStats,
+    MemoryFilter,
+    Neighbour,
+    Posting,
+    TextHit,
+    TimeHit,
+    TimeKind,
+)
+from hindsight_integrations.stores.common import (
+    COMMON_NAMES,
+    after_entity,
+    entity_cursor,
+    grams_of,
+    lexeme_statistics,
+    micros,
+    middle_ranges,
+    most_similar,
+    names_sharing,
+    neighbours_around,
+    timestamp,
+)
+from hindsight_integrations.stores.sqlite.filters import Sql, condition
+from hindsight_integrations.stores.sqlite.reading import (
+    Reading,
+    entities_of,
+    matching_keys,
+    passing_ids,
+)
+from hindsight_integrations.stores.sqlite.rows import (
+    IN_KEYS,
+    INVALID,
+    VALID,
+    BankTransaction,
+    Row,
+    index_term,
+    key_list,
+    lexemes_of,
+)
+
+_POSTINGS_READ = 20_000
+"""Postings read for one search, rarest lexeme first: about 15 ms. A lexeme that would exceed them
+is left out if rarer ones found enough; otherwise its latest memories are read."""
+
+_FEW = 1_000
+"""A filter that leaves at most so many memories is searched by reading each of them."""
+
+
+class Searching(Reading):
+    """The methods of `GraphStore` that search; see there."""
+
+    def text_search(
+        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+    ) -> list[TextHit]:
+        """See `GraphStore`.
+
+        The full-text index only lists which memories hold a lexeme: SQLite's own ranking counts
+        across all banks, and reads every match.
+        """
+        with self._reading(bank_id) as tx:
+            stats = _lexeme_stats(tx, list(dict.fromkeys(lexemes)))
+            weights = {
+                lexeme: idf(stats.frequency[lexeme], stats.documents) for lexeme in stats.frequency
+            }
+            few = matching_keys(tx, filter, _FEW) if filter.is_selective else None
+            if few is not None:
+                ids = few
+                held = _lexemes(tx, few)
+                sums = {key: sum(weights.get(x, 0.0) for x in set(held[key])) for key in held}
+                chosen = _best({key: total for key, total in sums.items() if total > 0})
+            else:
+                ids, chosen = {}, []
+                ranked = _best(_sums(tx, stats, weights, filter, limit))
+                for start in range(0, len(ranked), max(limit, 1)):
+                    batch = ranked[start : start + limit]
+                    ids |= _passing(tx, batch, filter)
+                    chosen += [key for key in batch if key in ids]
+                    if len(chosen) >= limit:
+                        break
+            chosen = chosen[:limit]
+            terms = _lexemes(tx, chosen)
+            return [TextHit(ids[key], terms[key]) for key in chosen]
+
+    def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as tx:
+            return _lexeme_stats(tx, lexemes)
+
+    def time_search(
+        self, bank_id: str, window: TimeSpan, filter: MemoryFilter, limit: int
+    ) -> list[TimeHit]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as tx:
+            scans = [
+                tx.execute(scan.text, scan.params)
+                for scan in _time_scans(tx, window, condition(tx, filter))
+            ]
+            hits: dict[str, TimeHit] = {}
+            by_distance = groupby(heapq.merge(*scans, key=_distance), key=_distance)
+            ranked = (row for _, equally_near in by_distance for row in sorted(equally_near))
+            while len(hits) < limit and (row := next(ranked, None)):
+                _, memory_id, ordinal, start, end, precision = row
+                if memory_id not in hits:
+                    span = TimeSpan(timestamp(start), timestamp(end), Precision(precision))
+                    kind = TimeKind.OCCURRED if ordinal else TimeKind.MENTIONED
+                    hits[memory_id] = TimeHit(memory_id, span, kind)
+            for scan in scans:
+                scan.close()
+            return list(hits.values())
+
+    def postings(
+        self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
+    ) -> list[Posting]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as tx:
+            test = condition(tx, filter)
+            sql = (
+                "SELECT e.id, m.id, e.mention_count FROM entities e "
+                "CROSS JOIN mentions x ON x.entity = e.key CROSS JOIN memories m ON m.key = x.unit "
+                f"WHERE e.key = ? AND {test.text} ORDER BY x.unit DESC LIMIT ?"
+            )
+            return [
+                Posting(*row)
+                for key in tx.entity_keys(entity_ids).values()
+                for row in tx.execute(sql, (key, *test.params, max(per_entity, 0)))
+            ]
+
+    def links(
+        self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
+    ) -> list[Link]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as tx:
+            test = condition(tx, filter)
+            # One statement for all memories: hundreds are asked for at once, and each trip into
+            # SQLite costs more than the look-up itself.
+            sql = (
+                "SELECT asked.value, (SELECT json_group_array(json_array(id, kind, weight, "
+                "outward)) FROM ("
+                "SELECT m.id AS id, l.kind AS kind, l.weight AS weight, l.outward AS outward "
+                "FROM (SELECT target AS other, kind, weight, TRUE AS outward FROM links "
+                "WHERE source = asked.value "
+                "UNION ALL SELECT source, kind, weight, FALSE FROM links "
+                "WHERE target = asked.value) l "
+                f"CROSS JOIN memories m ON m.key = l.other WHERE {test.text} "
+                "ORDER BY l.weight DESC, m.id, l.kind, l.outward LIMIT ?)) FROM json_each(?) asked"
+            )
+            passing = passing_ids(tx, memory_ids, filter)
+            index = {id: n for n, id in enumerate(memory_ids)}
+            ids = dict(sorted(passing.items(), key=lambda pair: index[pair[1]]))
+            found: dict[Link, None] = {}
+            params = (*test.params, max(per_memory, 0), key_list(ids))
+            for key, linked in tx.execute(sql, params):
+                for other, kind, weight, outward in json.loads(linked):
+                    source, target = (ids[key], other) if outward else (other, ids[key])
+                    found[Link(source, target, LinkKind(kind), weight)] = None
+            return list(found)
+
+    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as tx:
+            keys = tx.memory_keys(ids)
+            side = (tx.no, max(distance, 0))
+            sides = {
+                key: (json.loads(before), json.loads(after))
+                for key, before, after in tx.execute(
+                    _NEIGHBOURS, (*side, *side, key_list(keys.values()))
+                )
+            }
+            return [
+                neighbour
+                for id, key in keys.items()
+                if key in sides
+                for neighbour in neighbours_around(id, *sides[key])
+            ]
+
+    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+        """See `GraphStore`."""
+        norm = entity_norm(name)
+        with self._reading(bank_id) as tx:
+            sharing = {gram: _names_with(tx, gram) for gram in grams_of(norm)}
+            names = tx.execute(
+                "SELECT e.id, n.norm FROM names n JOIN entities e ON e.key = n.entity "
+                f"WHERE n.key {IN_KEYS}",
+                (key_list(names_sharing(norm, sharing)),),
+            )
+            keys = tx.entity_keys(most_similar(norm, names, limit))
+            found = entities_of(tx, keys.values())
+            return [found[key] for key in keys.values()]
+
+    def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
+        """See `GraphStore`."""
+        count, id = after_entity(cursor)
+        size = max(limit, 0)
+        with self._reading(bank_id) as tx:
+            low, high = tx.bounds
+            (total,) = tx.execute(
+                "SELECT count(*) FROM entities WHERE key BETWEEN ? AND ?", (low, high)
+            ).fetchone()
+            rows = tx.execute(
+                "SELECT key, mention_count, id FROM entities WHERE key BETWEEN ?1 AND ?2 "
+                "AND (?3 IS NULL OR mention_count < ?3 OR (mention_count = ?3 AND id > ?4)) "
+                "ORDER BY mention_count DESC, id LIMIT ?5",
+                (low, high, count, id, size + 1),
+            ).fetchall()
+            shown = rows[:size]
+            found = entities_of(tx, [key for key, *_ in shown])
+        more = shown and len(rows) > size
+        items = [found[key] for key, *_ in shown]
+        return Page(items, total, entity_cursor(*shown[-1][1:]) if more else None)
+
+
+# Lexemes
+
+
+def _lexeme_stats(tx: BankTransaction, lexemes: Sequence[str]) -> LexemeStats:
+    documents, length = tx.execute(
+        "SELECT valid_memories, valid_lexemes FROM banks WHERE no = ?", (tx.no,)
+    ).fetchone()
+    sql = "SELECT lexeme, memories FROM lexeme_counts WHERE bank = ? AND lexeme IN (*)"
+    counts: dict[str, int] = dict(tx.select_in(sql, lexemes))
+    return lexeme_statistics(documents, length, lexemes, counts)
+
+
+def _lexemes(tx: BankTransaction, keys: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    rows = tx.execute(f"SELECT unit, terms FROM lexemes WHERE unit {IN_KEYS}", (key_list(keys),))
+    return {key: lexemes_of(terms) for key, terms in rows}
+
+
+def _best(sums: Mapping[int, float]) -> list[int]:
+    return sorted(sums, key=lambda key: (-sums[key], -key))
+
+
+def _passing(tx: BankTransaction, keys: Iterable[int], filter: MemoryFilter) -> dict[int, str]:
+    test = condition(tx, filter)
+    sql = f"SELECT m.key, m.id FROM memories m WHERE m.key {IN_KEYS} AND {test.text}"
+    return dict(tx.execute(sql, (key_list(keys), *test.params)))
+
+
+def _sums(
+    tx: BankTransaction,
+    stats: LexemeStats,
+    weights: Mapping[str, float],
+    filter: MemoryFilter,
+    limit: int,
+) -> Mapping[int, float]:
+    """Return memory key to the sum of the inverse document frequencies of what it holds."""
+    with_invalid = filter.include_invalid or filter.as_of is not None
+    signs = (VALID, INVALID) if with_invalid else (VALID,)
+    sums: defaultdict[int, float] = defaultdict(float)
+    left = _POSTINGS_READ
+    for lexeme in sorted(weights, key=lambda each: (stats.frequency[each], each)):
+        if stats.frequency[lexeme] > left and len(sums) >= limit:
+            break
+        for sign in signs:
+            quoted = index_term(tx.no, sign, lexeme).replace('"', '""')
+            for (key,) in tx.execute(
+                "SELECT rowid FROM lexeme_index WHERE lexeme_index MATCH ? "
+                "ORDER BY rowid DESC LIMIT ?",
+                (f'"{quoted}"', _POSTINGS_READ),
+            ):
+                sums[key] += weights[lexeme]
+        left -= stats.frequency[lexeme]
+    return sums
+
+
+# Times
+
+
+def _distance(row: Row) -> int:
+    distance: int = row[0]
+    return distance
+
+
+def _time_scans(tx: BankTransaction, window: TimeSpan, test: Sql) -> Iterator[Sql]:
+    """For each class of times, yield queries backward and forward from the window's middle.
+
+    They give (distance, id, ordinal, start, end, precision) in the order of the index, and are
+    read only as far as needed.
+    """
+    start, end = micros(window.start), micros(window.end)
+    for number, low, middle, high in middle_ranges(window):
+        for lowest, highest, order in ((low, middle - 1, "DESC"), (middle, high, "ASC")):
+            yield Sql(
+                'SELECT abs(t.middle - ?), m.id, t.ordinal, t.start, t."end", t.precision '
+                "FROM times t CROSS JOIN memories m ON m.key = t.unit "
+                "WHERE t.bank = ? AND t.length_class = ? AND t.middle BETWEEN ? AND ? "
+                f'AND t.start < ? AND t."end" > ? AND {test.text} ORDER BY t.middle {order}',
+                (middle, tx.no, number, lowest, highest, end, start, *test.params),
+            )
+
+
+# Neighbours
+
+
+def _side(comparison: str, order: str) -> str:
+    """Return a list of the ids of the valid memories on one side of `here`, nearest first."""
+    return (
+        "(SELECT json_group_array(id) FROM (SELECT m.id AS id FROM sources s "
+        "CROSS JOIN memories m ON m.key = s.unit "
+        "WHERE s.bank = ? AND s.document_id = here.document_id AND s.ordinal = 0 "
+        f"AND (s.position, s.unit) {comparison} (here.position, here.unit) "
+        f"AND m.invalidated_at IS NULL ORDER BY s.position {order}, s.unit {order} LIMIT ?))"
+    )
+
+
+_NEIGHBOURS = (
+    f"SELECT here.unit, {_side('<', 'DESC')}, {_side('>', 'ASC')} FROM json_each(?) asked "
+    "CROSS JOIN sources here ON here.unit = asked.value AND here.ordinal = 0 "
+    "CROSS JOIN memories m ON m.key = here.unit "
+    "WHERE here.document_id IS NOT NULL AND m.invalidated_at IS NULL"
+)
+
+
+# Names
+
+
+def _names_with(tx: BankTransaction, gram: str) -> list[int]:
+    rows = tx.execute(
+        "SELECT name FROM grams WHERE bank = ? AND gram = ? LIMIT ?", (tx.no, gram, COMMON_NAMES)
+    )
+    return [name for (name,) in rows]

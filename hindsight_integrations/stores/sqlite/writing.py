@@ -1,0 +1,500 @@
+"""Applying a change set, in one transaction of the caller's."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+
+from hindsight_integrations.models import Chunk, Document, Link, Source
+from hindsight_integrations.stores.base import ChangeSet, MemoryRecord
+from hindsight_integrations.stores.common import (
+    check_exists,
+    check_new,
+    check_records,
+    check_unchanged,
+    histories_to_forget,
+    is_conclusion,
+    lexeme_counts,
+    mentioned_keys,
+    micros,
+    spellings,
+    text_left,
+    unsupported,
+)
+from hindsight_integrations.stores.sqlite import entities, vectors
+from hindsight_integrations.stores.sqlite.filters import DERIVED, add_derived
+from hindsight_integrations.stores.sqlite.reading import (
+    citations,
+    conclusions_citing,
+    mental_models,
+)
+from hindsight_integrations.stores.sqlite.rows import (
+    CHANGE_COLUMNS,
+    CONTENT_COLUMNS,
+    IN_KEYS,
+    INVALID,
+    MEMORY_COLUMNS,
+    MENTAL_MODEL_COLUMNS,
+    SOURCE_COLUMNS,
+    VALID,
+    BankTransaction,
+    SqlValue,
+    assignments,
+    change_row,
+    content_row,
+    find_bank,
+    index_term,
+    insert_sql,
+    key_list,
+    lexemes_of,
+    memory_row,
+    mental_model_row,
+    source_row,
+    upsert_sql,
+)
+
+
+def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
+    """Apply a change set; return the ids of the memories removed. See `GraphStore.apply`."""
+    tx = find_bank(cursor, changes.bank_id)
+    _check_unchanged(tx, changes)
+    gone, affected = _remove_named(tx, changes)
+    _store_documents(tx, changes.documents)
+    _store_chunks(tx, changes.chunks)
+    entity_keys = entities.resolve(tx, changes)
+    for named in changes.names:
+        key = entity_keys[named.entity_id]
+        entities.set_names(tx, key, spellings((named.name, *named.aliases)))
+    for edit in changes.entity_edits:
+        entities.edit(tx, edit)
+    _add(tx, changes.memories, entity_keys)
+    affected |= _replace(tx, changes.replaced, entity_keys)
+    _append_sources(tx, changes.sources)
+    _store_links(tx, changes.links)
+    _store_notes(tx, changes)
+    _unmark(tx, tx.memory_keys(changes.mark_consolidated).values())
+    _mark(tx, tx.memory_keys(changes.mark_pending).values())
+    vectors.stage(tx, changes.staged)
+    if changes.requeue:
+        vectors.requeue(tx, changes.requeue)
+    if affected:
+        entities.recount(tx, affected)
+    if changes.raises_version:
+        raise_version(tx)
+    return gone
+
+
+def forget_terms(cursor: sqlite3.Cursor) -> None:
+    """Merge the full-text index into one segment: the others keep the terms of removed memories."""
+    cursor.execute("INSERT INTO lexeme_index (lexeme_index) VALUES ('optimize')")
+
+
+def raise_version(tx: BankTransaction) -> None:
+    """Raise the bank's version: what was read of its memories may no longer be true."""
+    tx.execute("UPDATE banks SET edition = edition + 1 WHERE no = ?", (tx.no,))
+
+
+def _check_unchanged(tx: BankTransaction, changes: ChangeSet) -> None:
+    sql = "SELECT id, fingerprint FROM documents WHERE bank = ? AND id IN (*)"
+    stored: dict[str, str] = dict(tx.select_in(sql, [id for id, _ in changes.expected]))
+    (version,) = tx.execute("SELECT edition FROM banks WHERE no = ?", (tx.no,)).fetchone()
+    check_unchanged(changes, stored, version)
+
+
+# Memories
+
+
+def _add(
+    tx: BankTransaction,
+    records: Sequence[MemoryRecord],
+    entity_keys: Mapping[str, int],
+) -> None:
+    if not records:
+        return
+    ids = [record.memory.id for record in records]
+    check_new(tx.id, ids, tx.memory_keys(ids))
+    keyed = dict(zip(tx.new_keys(len(records)), records, strict=True))
+    tx.executemany(
+        insert_sql("memories", f"key, bank, {MEMORY_COLUMNS}"),
+        [(key, tx.no, *memory_row(record)) for key, record in keyed.items()],
+    )
+    _insert_related(tx, keyed, entity_keys)
+    _mark(tx, (key for key, record in keyed.items() if not is_conclusion(record.memory)))
+
+
+def _replace(
+    tx: BankTransaction,
+    records: Sequence[MemoryRecord],
+    entity_keys: Mapping[str, int],
+) -> set[int]:
+    """Replace memories, and mark them and the conclusions on them; return affected entities."""
+    if not records:
+        return set()
+    keys = _existing(tx, [record.memory.id for record in records])
+    keyed = {keys[record.memory.id]: record for record in records}
+    affected = _strip(tx, keyed)
+    tx.delete_of(keyed, "staged", "waiting")
+    tx.executemany(
+        f"UPDATE memories SET {assignments(MEMORY_COLUMNS)} WHERE key = ?",
+        [(*memory_row(record), key) for key, record in keyed.items()],
+    )
+    _insert_related(tx, keyed, entity_keys)
+    _mark(tx, (*keyed, *(unit for _, unit in citations(tx, keyed))))
+    return affected
+
+
+def _insert_related(
+    tx: BankTransaction,
+    keyed: Mapping[int, MemoryRecord],
+    entity_keys: Mapping[str, int],
+) -> None:
+    """Store all that belongs to memories besides their own rows."""
+    memories = {key: record.memory for key, record in keyed.items()}
+    tx.executemany(
+        insert_sql("contents", f"unit, {CONTENT_COLUMNS}"),
+        [(key, *content_row(memory)) for key, memory in memories.items()],
+    )
+    add_derived(tx, memories)
+    stated = {key: memory.sources for key, memory in memories.items()}
+    for key in _add_sources(tx, stated):
+        raise unsupported(tx.id, memories[key].id)
+    mentioned = {key: mentioned_keys(record, entity_keys) for key, record in keyed.items()}
+    entities.add_mentions(tx, mentioned)
+    _add_lexemes(tx, keyed)
+    vectors.store(tx, keyed)
+
+
+def _existing(tx: BankTransaction, ids: Sequence[str]) -> dict[str, int]:
+    keys = tx.memory_keys(ids)
+    check_exists(tx.id, ids, keys)
+    return keys
+
+
+# Removal
+
+
+def _remove_named(tx: BankTransaction, changes: ChangeSet) -> tuple[tuple[str, ...], set[int]]:
+    """Remove what a change set names; return what `remove` does."""
+    unsourced = [
+        *_remove_sources(tx, "document_id", changes.remove_documents),
+        *_remove_sources(tx, "chunk_id", changes.remove_chunks),
+    ]
+    for table, column, ids in (
+        ("chunks", "document_id", changes.remove_documents),
+        ("documents", "id", changes.remove_documents),
+        ("chunks", "id", changes.remove_chunks),
+    ):
+        tx.executemany(
+            f"DELETE FROM {table} WHERE bank = ? AND {column} = ?", [(tx.no, id) for id in ids]
+        )
+    named = tx.memory_keys(changes.remove_memories)
+    removed = remove(tx, named | tx.memory_ids(unsourced))
+    tx.executemany(
+        "DELETE FROM mental_models WHERE bank = ? AND id = ?",
+        [(tx.no, id) for id in changes.remove_mental_models],
+    )
+    return removed
+
+
+def remove(tx: BankTransaction, leaving: dict[str, int]) -> tuple[tuple[str, ...], set[int]]:
+    """Remove memories (id to key), and every conclusion that nothing supports then.
+
+    Returns:
+        The ids of all removed, and the entities to recount.
+    """
+    gone: list[str] = []
+    affected: set[int] = set()
+    chunk_ids: set[str] = set()
+    while leaving:
+        _forget_history(tx, leaving)
+        chunk_ids |= _stated_in(tx, leaving.values())
+        gone += leaving
+        affected |= _strip(tx, leaving.values())
+        vectors.remove(tx, leaving)
+        tx.delete_of(leaving.values(), "waiting")
+        for table, column in (("links", "source"), ("links", "target"), ("memories", "key")):
+            chosen = (key_list(leaving.values()),)
+            tx.execute(f"DELETE FROM {table} WHERE {column} {IN_KEYS}", chosen)
+        leaving = withdraw(tx, leaving.values())
+    _cut_chunks(tx, chunk_ids)
+    return tuple(gone), affected
+
+
+def _stated_in(tx: BankTransaction, keys: Iterable[int]) -> set[str]:
+    """Return the ids of the chunks that memories were stated in."""
+    sql = f"SELECT DISTINCT chunk_id FROM sources WHERE unit {IN_KEYS} AND chunk_id IS NOT NULL"
+    return {id for (id,) in tx.execute(sql, (key_list(keys),))}
+
+
+def _cut_chunks(tx: BankTransaction, ids: Iterable[str]) -> None:
+    """Leave of chunks only the texts of the memories that are stated in them."""
+    for id in sorted(ids):
+        texts = tx.execute(
+            "SELECT text FROM contents WHERE unit IN (SELECT unit FROM sources "
+            "WHERE bank = ? AND chunk_id = ?) ORDER BY unit",
+            (tx.no, id),
+        )
+        left = text_left(text for (text,) in texts)
+        tx.execute("UPDATE chunks SET text = ? WHERE bank = ? AND id = ?", (left, tx.no, id))
+
+
+def withdraw(tx: BankTransaction, lost: Iterable[int]) -> dict[str, int]:
+    """Remove memories from the evidence of conclusions, which become pending consolidation.
+
+    Returns:
+        The conclusions (id to key) that nothing supports any more; they are to be removed.
+    """
+    sql = f"DELETE FROM sources WHERE evidence {IN_KEYS} RETURNING unit"
+    touched = {unit for (unit,) in tx.execute(sql, (key_list(lost),))}
+    supported = _renumber_sources(tx, touched)
+    _mark(tx, (key for key, still in supported.items() if still))
+    return tx.memory_ids((key for key, still in supported.items() if not still))
+
+
+def _strip(tx: BankTransaction, keys: Iterable[int]) -> set[int]:
+    """Remove all that belongs to memories besides their own rows and vectors.
+
+    Returns:
+        The entities to recount.
+    """
+    chosen = list(keys)
+    affected = entities.remove_mentions(tx, chosen)
+    _remove_lexemes(tx, chosen)
+    tx.delete_of(chosen, "contents", "sources", *DERIVED)
+    return affected
+
+
+def _forget_history(tx: BankTransaction, leaving: Mapping[str, int]) -> None:
+    def cited_once(ids: Sequence[str], field: str) -> list[str]:
+        sql = (
+            "SELECT old FROM history "
+            "WHERE bank = ? AND field = ? AND NOT of_model AND memory_id IN (*)"
+        )
+        return [id for (id,) in tx.select_in(sql, ids, field)]
+
+    sql = f"SELECT id FROM memories WHERE key {IN_KEYS} AND NOT derived"
+    memories, models = histories_to_forget(
+        leaving,
+        [id for (id,) in tx.execute(sql, (key_list(leaving.values()),))],
+        mental_models(tx),
+        lambda ids: conclusions_citing(tx, ids),
+        cited_once,
+    )
+    for ids, of_model in ((memories, False), (models, True)):
+        tx.executemany(
+            "DELETE FROM history WHERE bank = ? AND memory_id = ? AND of_model = ?",
+            [(tx.no, id, of_model) for id in ids],
+        )
+
+
+# Pending consolidation
+
+
+def _mark(tx: BankTransaction, keys: Iterable[int]) -> None:
+    """Mark those of the memories that are valid as pending consolidation."""
+    tx.execute(
+        "INSERT OR IGNORE INTO waiting (unit) SELECT key FROM memories "
+        f"WHERE key {IN_KEYS} AND invalidated_at IS NULL",
+        (key_list(keys),),
+    )
+
+
+def _unmark(tx: BankTransaction, keys: Iterable[int]) -> None:
+    tx.delete_of(keys, "waiting")
+
+
+# Sources
+
+
+def _append_sources(tx: BankTransaction, given: Sequence[tuple[str, Source]]) -> None:
+    keys = _existing(tx, [id for id, _ in given])
+    grouped: dict[int, list[Source]] = {key: [] for key in keys.values()}
+    for id, source in given:
+        grouped[keys[id]].append(source)
+    _add_sources(tx, grouped)
+
+
+def _add_sources(tx: BankTransaction, sources: Mapping[int, Sequence[Source]]) -> list[int]:
+    """Append sources to memories; one that a memory has already is not stored again.
+
+    One that names a memory which does not exist is ignored.
+
+    Returns:
+        The memories that were to cite others, and have no source that supports them.
+    """
+    named = {each.memory_id for given in sources.values() for each in given if each.memory_id}
+    keys = tx.memory_keys(sorted(named))
+    had: dict[int, list[tuple[SqlValue, ...]]] = {key: [] for key in sources}
+    for key, *row in tx.execute(
+        f"SELECT unit, {SOURCE_COLUMNS} FROM sources WHERE unit {IN_KEYS} ORDER BY unit, ordinal",
+        (key_list(sources),),
+    ):
+        had[key].append(tuple(row))
+    added, lacking = [], []
+    for key, given in sources.items():
+        live = [
+            source_row(each, keys.get(each.memory_id or ""))
+            for each in given
+            if each.memory_id is None or each.memory_id in keys
+        ]
+        fresh = [row for row in dict.fromkeys(live) if row not in had[key]]
+        added += [(key, n, tx.no, *row) for n, row in enumerate(fresh, start=len(had[key]))]
+        cites = any(each.memory_id is not None for each in given)
+        if cites and not any(row[-1] for row in (*had[key], *fresh)):
+            lacking.append(key)
+    tx.executemany(insert_sql("sources", f"unit, ordinal, bank, {SOURCE_COLUMNS}"), added)
+    return lacking
+
+
+def _remove_sources(tx: BankTransaction, column: str, ids: Iterable[str]) -> list[int]:
+    """Remove sources in documents or chunks; return the memories left unsupported.
+
+    A conclusion that is still supported becomes pending consolidation.
+    """
+    sql = f"DELETE FROM sources WHERE bank = ? AND {column} = ? RETURNING unit"
+    touched = {unit for id in ids for (unit,) in tx.execute(sql, (tx.no, id)).fetchall()}
+    supported = _renumber_sources(tx, touched)
+    citing = tx.execute(
+        f"SELECT unit FROM sources WHERE unit {IN_KEYS} AND evidence IS NOT NULL",
+        (key_list(touched),),
+    )
+    _mark(tx, {key for (key,) in citing if supported[key]})
+    return [key for key, still in supported.items() if not still]
+
+
+def _renumber_sources(tx: BankTransaction, touched: set[int]) -> dict[int, bool]:
+    """Number the sources that are left from 0; return memory key to whether any supports it."""
+    left: dict[int, list[int]] = {key: [] for key in sorted(touched)}
+    supported = dict.fromkeys(left, False)
+    for key, ordinal, supports in tx.execute(
+        f"SELECT unit, ordinal, supports FROM sources WHERE unit {IN_KEYS} ORDER BY unit, ordinal",
+        (key_list(left),),
+    ):
+        left[key].append(ordinal)
+        supported[key] |= bool(supports)
+    tx.executemany(
+        "UPDATE sources SET ordinal = ? WHERE unit = ? AND ordinal = ?",
+        [
+            (new, key, old)
+            for key, ordinals in left.items()
+            for new, old in enumerate(ordinals)
+            if new != old
+        ],
+    )
+    return supported
+
+
+# Lexemes
+
+
+def _add_lexemes(tx: BankTransaction, records: Mapping[int, MemoryRecord]) -> None:
+    rows, valid = [], []
+    for key, record in records.items():
+        is_valid = record.memory.invalidated_at is None
+        sign = VALID if is_valid else INVALID
+        terms = " ".join(index_term(tx.no, sign, lexeme) for lexeme in record.lexemes)
+        rows.append((key, is_valid, terms))
+        valid += [record.lexemes] if is_valid else []
+    tx.executemany("INSERT INTO lexemes (unit, valid, terms) VALUES (?, ?, ?)", rows)
+    _count_lexemes(tx, valid, 1)
+
+
+def _remove_lexemes(tx: BankTransaction, keys: Iterable[int]) -> None:
+    rows = tx.execute(
+        f"DELETE FROM lexemes WHERE unit {IN_KEYS} RETURNING valid, terms", (key_list(keys),)
+    ).fetchall()
+    valid = [lexemes_of(terms) for is_valid, terms in rows if is_valid]
+    _count_lexemes(tx, valid, -1)
+    tx.executemany(
+        "DELETE FROM lexeme_counts WHERE bank = ? AND lexeme = ? AND memories <= 0",
+        [(tx.no, lexeme) for lexeme in set().union(*valid)],
+    )
+
+
+def _count_lexemes(tx: BankTransaction, memories: Sequence[Sequence[str]], sign: int) -> None:
+    tx.executemany(
+        "INSERT INTO lexeme_counts (bank, lexeme, memories) VALUES (?, ?, ?) "
+        "ON CONFLICT (bank, lexeme) DO UPDATE SET memories = memories + excluded.memories",
+        [
+            (tx.no, lexeme, sign * count)
+            for lexeme, count in sorted(lexeme_counts(memories).items())
+        ],
+    )
+    tx.execute(
+        "UPDATE banks SET valid_memories = valid_memories + ?, valid_lexemes = valid_lexemes + ? "
+        "WHERE no = ?",
+        (sign * len(memories), sign * sum(map(len, memories)), tx.no),
+    )
+
+
+# Documents, links, history, mental models, checkpoints
+
+
+def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:
+    sql = "SELECT id, is_record FROM documents WHERE bank = ? AND id IN (*)"
+    given = {document.id: document.is_record for document in documents}
+    check_records(tx.id, given, dict(tx.select_in(sql, given)))
+    columns = "key, bank, id, is_record, fingerprint, created_at, updated_at"
+    tx.executemany(
+        upsert_sql("documents", columns, "bank, id"),
+        [
+            (
+                key,
+                tx.no,
+                d.id,
+                d.is_record,
+                d.fingerprint,
+                micros(d.created_at),
+                micros(d.updated_at),
+            )
+            for key, d in zip(tx.new_keys(len(documents)), documents, strict=True)
+        ],
+    )
+
+
+def _store_chunks(tx: BankTransaction, chunks: Sequence[Chunk]) -> None:
+    columns = "key, bank, id, document_id, position, fingerprint, text"
+    tx.executemany(
+        upsert_sql("chunks", columns, "bank, id"),
+        [
+            (key, tx.no, c.id, c.document_id, c.position, c.fingerprint, c.text)
+            for key, c in zip(tx.new_keys(len(chunks)), chunks, strict=True)
+        ],
+    )
+
+
+def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
+    ends = (end for link in links for end in (link.source_id, link.target_id))
+    keys = tx.memory_keys(ends)
+    tx.executemany(
+        upsert_sql("links", "source, kind, target, weight", "source, kind, target"),
+        [
+            (keys[link.source_id], link.kind.value, keys[link.target_id], link.weight)
+            for link in links
+            if link.source_id in keys and link.target_id in keys
+        ],
+    )
+
+
+def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
+    """Store history, mental models and the checkpoint."""
+    history, models, checkpoint = changes.history, changes.mental_models, changes.checkpoint
+    tx.executemany(
+        insert_sql("history", f"key, bank, {CHANGE_COLUMNS}"),
+        [
+            (key, tx.no, *change_row(change))
+            for key, change in zip(tx.new_keys(len(history)), history, strict=True)
+        ],
+    )
+    tx.executemany(
+        upsert_sql("mental_models", f"key, bank, {MENTAL_MODEL_COLUMNS}", "bank, id"),
+        [
+            (key, tx.no, *mental_model_row(model))
+            for key, model in zip(tx.new_keys(len(models)), models, strict=True)
+        ],
+    )
+    if checkpoint is not None:
+        tx.execute(
+            upsert_sql("marks", "bank, queue, number", "bank, queue"),
+            (tx.no, checkpoint.queue, checkpoint.number),
+        )

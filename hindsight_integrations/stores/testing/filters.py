@@ -1,0 +1,282 @@
+"""Contract of filters: the memories that pass, by every method that takes one."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.models import MemoryType, TimeSpan
+from hindsight_integrations.stores.base import Condition, GraphStore, MemoryFilter
+from hindsight_integrations.stores.testing.samples import (
+    ALL,
+    NOW,
+    VALID,
+    ago,
+    day,
+    keep,
+    record,
+    source,
+)
+
+
+def check_admits(graph: GraphStore, filter: MemoryFilter, expected: str) -> None:
+    """Every search of the bank agrees on the ids, of one letter each, that pass."""
+    ids = string.ascii_lowercase
+    page = graph.list_memories("b", filter, limit=999)
+    assert "".join(sorted(memory.id for memory in page.items)) == expected
+    assert page.total == len(expected)
+    assert "".join(sorted(graph.find_ids("b", filter, 999) or ())) == expected
+    assert "".join(sorted(graph.filter_ids("b", [*ids, "absent"], filter))) == expected
+    texts = graph.text_search("b", ["common"], filter, 999)
+    assert "".join(sorted(hit.memory_id for hit in texts)) == expected
+    whole = TimeSpan(ago(9999), ago(-9999))
+    times = graph.time_search("b", whole, filter, 999)
+    assert "".join(sorted(hit.memory_id for hit in times)) == expected
+
+
+def stored(graph: GraphStore, **memories: dict[str, Any]) -> None:
+    records = [
+        record(id, f"common {id}", seed=n, **f) for n, (id, f) in enumerate(memories.items())
+    ]
+    keep(graph, *records)
+
+
+class FilterContract:
+    """Tests of which memories a filter admits."""
+
+    def test_expired_memories_are_left_out(self, graph: GraphStore) -> None:
+        stored(
+            graph,
+            a={},
+            b={"expires_at": ago(1)},
+            c={"expires_at": NOW},
+            d={"expires_at": ago(-1)},
+        )
+        check_admits(graph, VALID, "ad")
+        check_admits(graph, replace(VALID, now=ago(2)), "abcd")
+
+    def test_invalidated_memories_are_left_out_unless_asked_for(self, graph: GraphStore) -> None:
+        stored(graph, a={}, b={"invalidated_at": ago(5)})
+        check_admits(graph, VALID, "a")
+        check_admits(graph, ALL, "ab")
+
+    def test_as_of_shows_what_was_known_then(self, graph: GraphStore) -> None:
+        stored(
+            graph,
+            a={"mentioned_at": ago(10)},
+            b={"mentioned_at": ago(10), "invalidated_at": ago(4)},
+            c={"mentioned_at": ago(10), "invalidated_at": ago(8)},
+            d={"mentioned_at": ago(2)},
+            e={"mentioned_at": ago(2), "invalidated_at": ago(1)},
+        )
+        check_admits(graph, replace(VALID, as_of=ago(6)), "ab")
+        check_admits(graph, replace(VALID, as_of=ago(10)), "abc")
+        check_admits(graph, replace(VALID, as_of=ago(4)), "a")
+        check_admits(graph, replace(VALID, as_of=ago(11)), "")
+        check_admits(graph, replace(ALL, as_of=ago(6)), "abce")
+
+    def test_types_are_any_of_those_given(self, graph: GraphStore) -> None:
+        stored(graph, **{kind.value[1]: {"type": kind} for kind in MemoryType})
+        check_admits(graph, replace(VALID, types=frozenset({MemoryType.OPINION})), "p")
+        both = frozenset({MemoryType.OPINION, MemoryType.WORLD})
+        check_admits(graph, replace(VALID, types=both), "op")
+        check_admits(graph, replace(VALID, types=frozenset()), "")
+
+    def test_tags_match_any_or_all(self, graph: GraphStore) -> None:
+        stored(graph, a={"tags": ("x",)}, b={"tags": ("y", "x", "x")}, c={"tags": ("Y",)}, d={})
+        check_admits(graph, replace(VALID, tags=("x",)), "ab")
+        check_admits(graph, replace(VALID, tags=("x", "Y")), "abc")
+        check_admits(graph, replace(VALID, tags=("x", "y"), tags_match="all"), "b")
+        check_admits(graph, replace(VALID, tags=("x", "z"), tags_match="all"), "")
+
+    @pytest.mark.parametrize(
+        ("operator", "value", "expected"),
+        [
+            ("$eq", 1, "ab"),
+            ("$eq", 1.0, "ab"),
+            ("$eq", "1", "c"),
+            ("$eq", True, "d"),
+            ("$eq", False, "e"),
+            ("$eq", 0, ""),
+            ("$ne", 1, "cdefghi"),
+            ("$ne", True, "abcefghi"),
+            ("$gt", 1, "fg"),
+            ("$gte", 1, "abfg"),
+            ("$lt", 2.5, "abf"),
+            ("$lte", 2, "abf"),
+            ("$gt", "0", "ch"),
+            ("$lt", "É", "c"),
+            ("$gt", False, ""),
+            ("$lte", True, ""),
+            ("$in", (1, "1", True), "abcd"),
+            ("$in", (), ""),
+            ("$nin", (1, "1", True), "efghi"),
+            ("$nin", (), "abcdefghi"),
+            ("$gt", 10**20, "g"),
+            ("$eq", "É'\"", "h"),
+        ],
+    )
+    def test_metadata_is_compared_within_its_kind(
+        self, graph: GraphStore, operator: Any, value: Any, expected: str
+    ) -> None:
+        stored(
+            graph,
+            a={"metadata": {"k": 1, "other": 9}},
+            b={"metadata": {"k": 1.0}},
+            c={"metadata": {"k": "1"}},
+            d={"metadata": {"k": True}},
+            e={"metadata": {"k": False}},
+            f={"metadata": {"k": 2}},
+            g={"metadata": {"k": 10**30}},
+            h={"metadata": {"k": "É'\""}},
+            i={},
+        )
+        check_admits(graph, replace(VALID, where=(Condition("k", operator, value),)), expected)
+
+    def test_all_metadata_conditions_have_to_hold(self, graph: GraphStore) -> None:
+        stored(graph, a={"metadata": {"k": 1, "j": 2}}, b={"metadata": {"k": 1}})
+        both = (Condition("k", "$eq", 1), Condition("j", "$gt", 1))
+        check_admits(graph, replace(VALID, where=both), "a")
+        unless = (Condition("k", "$eq", 1), Condition("j", "$ne", 2))
+        check_admits(graph, replace(VALID, where=unless), "b")
+        odd = (Condition("o\"d'$.f", "$eq", 1),)
+        check_admits(graph, replace(VALID, where=odd), "")
+
+    def test_scope_is_exact(self, graph: GraphStore) -> None:
+        stored(graph, a={"scope": "x"}, b={"scope": "xy"}, c={"scope": ""}, d={})
+        check_admits(graph, replace(VALID, scope="x"), "a")
+        check_admits(graph, replace(VALID, scope=""), "c")
+
+    def test_a_document_holds_what_it_states_first_or_again(self, graph: GraphStore) -> None:
+        stored(
+            graph,
+            a={"sources": (source("d"),)},
+            b={"sources": (source("e"), source("d", 1), source("d", 2))},
+            c={"sources": (source("e"),)},
+            d={"sources": (source(None),)},
+        )
+        check_admits(graph, replace(VALID, document_id="d"), "ab")
+        check_admits(graph, replace(VALID, document_id="absent"), "")
+
+    def test_an_entity_holds_what_mentions_it(self, graph: GraphStore) -> None:
+        stored(graph, a={"entities": ("Alice", "Bob")}, b={"entities": ("Bob",)}, c={})
+        check_admits(graph, replace(VALID, entity_ids=("e:bob",)), "ab")
+        check_admits(graph, replace(VALID, entity_ids=("e:alice",)), "a")
+        check_admits(graph, replace(VALID, entity_ids=("absent",)), "")
+
+    def test_several_entities_hold_what_mentions_any_of_them(self, graph: GraphStore) -> None:
+        stored(
+            graph,
+            a={"entities": ("Alice", "Bob")},
+            b={"entities": ("Bob",)},
+            c={"entities": ("Carol",)},
+            d={},
+        )
+        check_admits(graph, replace(VALID, entity_ids=("e:alice", "e:bob")), "ab")
+        check_admits(graph, replace(VALID, entity_ids=("e:carol", "absent", "e:alice")), "ac")
+
+    def test_a_window_may_reach_from_the_first_or_to_the_last_day_of_the_calendar(
+        self, graph: GraphStore
+    ) -> None:
+        stored(
+            graph,
+            a={"occurred": (day(2024, 3, 1),)},
+            b={"mentioned_at": day(2024, 6, 1).start},
+            c={"occurred": (day(2024, 2, 1, days=60),)},
+        )
+        since = TimeSpan.between(day(2024, 3, 20).start, None)
+        until = TimeSpan.between(None, day(2024, 3, 1).start)
+        check_admits(graph, replace(VALID, window=since), "bc")
+        check_admits(graph, replace(VALID, window=until), "c")
+
+    def test_a_window_looks_at_times_named_else_at_when_it_was_said(
+        self, graph: GraphStore
+    ) -> None:
+        stored(
+            graph,
+            a={"occurred": (day(2024, 3, 1),), "mentioned_at": ago(100)},
+            b={"occurred": (day(1990, 1, 1), day(2024, 2, 1, days=60))},
+            c={"occurred": (TimeSpan(ago(9000), ago(-9000)),)},
+            d={"mentioned_at": day(2024, 3, 1).start},
+            e={"mentioned_at": day(2024, 3, 2).start},
+            f={"occurred": (day(2020, 1, 1),), "mentioned_at": day(2024, 3, 1).start},
+            g={"occurred": (day(2024, 2, 29),)},
+        )
+        check_admits(graph, replace(VALID, window=day(2024, 3, 1)), "abcd")
+
+    def test_every_part_has_to_hold(self, graph: GraphStore) -> None:
+        full: dict[str, Any] = {
+            "type": MemoryType.WORLD,
+            "tags": ("t",),
+            "metadata": {"k": 1},
+            "scope": "s",
+            "sources": (source("d"),),
+            "entities": ("Alice",),
+            "occurred": (day(2024, 3, 1),),
+            "mentioned_at": ago(9),
+        }
+        stored(
+            graph,
+            a=full,
+            b=full | {"type": MemoryType.OPINION},
+            c=full | {"tags": ()},
+            d=full | {"metadata": {"k": 2}},
+            e=full | {"scope": None},
+            f=full | {"sources": (source("x"),)},
+            g=full | {"entities": ("Bob",)},
+            h=full | {"occurred": (day(2023, 3, 1),)},
+            i=full | {"mentioned_at": ago(1)},
+            j=full | {"expires_at": ago(1)},
+            k=full | {"invalidated_at": ago(8)},
+        )
+        strict = MemoryFilter(
+            NOW,
+            types=frozenset({MemoryType.WORLD}),
+            tags=("t",),
+            where=(Condition("k", "$eq", 1),),
+            scope="s",
+            document_id="d",
+            entity_ids=("e:alice",),
+            window=day(2024, 3, 1),
+            as_of=ago(5),
+        )
+        check_admits(graph, strict, "a")
+
+    def test_matching_tells_when_there_are_more_than_the_limit(self, graph: GraphStore) -> None:
+        keep(graph, *(record(f"m{n}") for n in range(5)))
+        assert graph.find_ids("b", VALID, 4) is None
+        assert sorted(graph.find_ids("b", VALID, 5) or ()) == [f"m{n}" for n in range(5)]
+        assert graph.find_ids("b", replace(VALID, scope="none"), 0) == []
+
+    def test_pages_follow_the_order_of_storing_and_miss_nothing(self, graph: GraphStore) -> None:
+        ids = [f"m{n:02}" for n in range(25)]
+        for start in range(0, 25, 10):
+            keep(graph, *(record(id, tags=("t",)) for id in reversed(ids[start : start + 10])))
+        seen: list[str] = []
+        cursor: str | None = None
+        tagged = replace(VALID, tags=("t",))
+        while True:
+            page = graph.list_memories("b", tagged, limit=7, cursor=cursor)
+            assert page.total == 25
+            seen += [memory.id for memory in page.items]
+            if (cursor := page.next_cursor) is None:
+                break
+        assert seen == ids[9::-1] + ids[19:9:-1] + ids[:19:-1]
+
+    def test_a_page_of_nothing_has_no_next(self, graph: GraphStore) -> None:
+        keep(graph, record("a"))
+        page = graph.list_memories("b", VALID, limit=0)
+        assert (list(page.items), page.total, page.next_cursor) == ([], 1, None)
+        exact = graph.list_memories("b", VALID, limit=1)
+        assert exact.next_cursor is None
+
+    @pytest.mark.parametrize("cursor", ["", "x", "17 OR 1=1", "-1", "m", "m²", "m" + "9" * 40])
+    def test_a_cursor_of_another_making_is_refused(self, graph: GraphStore, cursor: str) -> None:
+        with pytest.raises(InvalidInputError):
+            graph.list_memories("b", VALID, limit=5, cursor=cursor)
+        with pytest.raises(InvalidInputError):
+            graph.list_entities("b", limit=5, cursor=cursor)

@@ -1,0 +1,157 @@
+"""Contract of `GraphStore.read` and `GraphStore.scan`: all kinds, their order, and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hindsight_integrations.errors import BankNotFoundError, InvalidInputError
+from hindsight_integrations.models import Change
+from hindsight_integrations.stores.base import (
+    CANDIDATE,
+    CHANGE,
+    CHECKPOINT,
+    CHUNK,
+    CONCLUSIONS_CITING,
+    COOCCURRENCES,
+    DOCUMENT,
+    DOCUMENT_CHUNKS,
+    DUPLICATES,
+    EDITED_NAMES,
+    ENTITY,
+    ENTITY_NAMED,
+    HISTORY,
+    MEMORY,
+    MEMORY_ID,
+    MENTAL_MODEL,
+    MENTIONS,
+    MODEL_HISTORY,
+    RECORD,
+    VECTOR,
+    ChangeSet,
+    EntityNames,
+    GraphStore,
+    Kind,
+    QueueCheckpoint,
+)
+from hindsight_integrations.stores.testing.samples import (
+    NOW,
+    chunk,
+    document,
+    entity_id,
+    keep,
+    record,
+)
+
+READ: dict[Kind[Any], str] = {
+    **dict.fromkeys((MEMORY, RECORD, CANDIDATE, VECTOR, MENTIONS, CONCLUSIONS_CITING), "m"),
+    DUPLICATES: "f",
+    HISTORY: "m",
+    MODEL_HISTORY: "mm",
+    DOCUMENT: "d",
+    CHUNK: "c",
+    DOCUMENT_CHUNKS: "d",
+    ENTITY: "e:ann",
+    ENTITY_NAMED: "ann",
+    COOCCURRENCES: "e:ann",
+    CHECKPOINT: "q",
+}
+"""Every kind that is read, with a key that has a value in the bank of `fill`."""
+
+SCANNED: tuple[Kind[Any], ...] = (MEMORY_ID, DOCUMENT, CHUNK, EDITED_NAMES, CHANGE, MENTAL_MODEL)
+
+
+def fill(graph: GraphStore) -> None:
+    """Store something of every kind that is read."""
+    change = Change("m", "edit", "text", "old", "new", NOW)
+    keep(
+        graph,
+        replace(record("m", entities=("Ann",)), fingerprint="f"),
+        documents=(document("d"),),
+        chunks=(chunk("c", "d"),),
+        history=(change, replace(change, memory_id="mm", of_model=True)),
+        checkpoint=QueueCheckpoint("q", 7),
+    )
+
+
+class ReadingContract:
+    """Tests of reading by key and of scanning."""
+
+    @pytest.mark.parametrize("kind", READ, ids=lambda kind: kind.name)
+    def test_every_kind_is_read_by_key_once_and_without_the_absent(
+        self, graph: GraphStore, kind: Kind[Any]
+    ) -> None:
+        fill(graph)
+        key = READ[kind]
+        assert list(graph.read("b", kind, ["absent", key, key])) == [key]
+        assert graph.read("b", kind, []) == {}
+        with pytest.raises(BankNotFoundError):
+            graph.read("x", kind, [key])
+
+    @pytest.mark.parametrize("kind", SCANNED, ids=lambda kind: kind.name)
+    def test_every_scan_of_an_unknown_bank_is_refused_at_once(
+        self, graph: GraphStore, kind: Kind[Any]
+    ) -> None:
+        assert list(graph.scan("b", kind)) == []
+        with pytest.raises(BankNotFoundError):
+            graph.scan("x", kind)
+
+    def test_a_kind_that_a_method_does_not_take_is_refused(self, graph: GraphStore) -> None:
+        calls: tuple[Callable[[], object], ...] = (
+            lambda: graph.read("b", MEMORY_ID, ["m"]),
+            lambda: list(graph.scan("b", VECTOR)),
+        )
+        for call in calls:
+            with pytest.raises(InvalidInputError):
+                call()
+
+    def test_parts_come_by_id_each_once_and_of_one_bank_only(
+        self, graph: GraphStore, other_bank: str
+    ) -> None:
+        names = [f"{n:04}" for n in range(2500)]
+        graph.apply(
+            ChangeSet(
+                "b",
+                documents=tuple(document(name) for name in reversed(names)),
+                chunks=tuple(chunk(name, "0007") for name in reversed(names)),
+            )
+        )
+        graph.apply(ChangeSet(other_bank, documents=(document("x", bank=other_bank),)))
+        documents = list(graph.scan("b", DOCUMENT))
+        assert [each.id for each in documents] == names
+        assert [each.chunk_count for each in documents[6:9]] == [0, 2500, 0]
+        assert documents[7] == graph.read("b", DOCUMENT, ["0007"]).get("0007")
+        assert tuple(graph.scan("b", CHUNK)) == graph.read("b", DOCUMENT_CHUNKS, ["0007"])["0007"]
+        assert [each.bank_id for each in graph.scan(other_bank, DOCUMENT)] == [other_bank]
+        assert list(graph.scan(other_bank, CHUNK)) == []
+
+    def test_the_history_comes_by_memory_oldest_first_also_of_those_gone(
+        self, graph: GraphStore, other_bank: str
+    ) -> None:
+        keep(graph, record("m1"), record("m2"))
+        changes = [Change(f"m{n % 3}", "update", f"{n:04}", str(n), None, NOW) for n in range(2500)]
+        graph.apply(ChangeSet("b", history=tuple(changes), remove_memories=("m2",)))
+        assert list(graph.scan("b", CHANGE)) == sorted(changes, key=lambda each: each.memory_id)
+        assert list(graph.scan(other_bank, CHANGE)) == []
+
+    def test_edited_entities_are_those_that_outlive_their_mentions(
+        self, graph: GraphStore, other_bank: str
+    ) -> None:
+        keep(graph, record("m1", entities=("Zoë", "Bob", "Ann")))
+        assert list(graph.scan("b", EDITED_NAMES)) == []
+        for name in ("Zoë", "Ann"):
+            graph.apply(
+                ChangeSet(
+                    "b",
+                    entity_edits=(EntityNames(entity_id(name), name, (f"{name} Lee", "A" + name)),),
+                )
+            )
+        graph.apply(ChangeSet("b", remove_memories=("m1",)))
+        assert list(graph.scan("b", EDITED_NAMES)) == [
+            EntityNames("e:ann", "Ann", ("Ann Lee", "AAnn")),
+            EntityNames("e:zoe", "Zoë", ("Zoë Lee", "AZoë")),
+        ]
+        assert list(graph.scan(other_bank, EDITED_NAMES)) == []

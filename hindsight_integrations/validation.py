@@ -1,0 +1,292 @@
+"""Validate arguments: return the normalised value or raise InvalidInputError."""
+
+from __future__ import annotations
+
+import math
+import os
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeVar, cast
+
+from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
+from hindsight_integrations.models import MemoryType, Metadata, MetadataValue, TimeSpan
+
+MAX_ID = 256
+"""Longest id, tag, scope or name, in characters."""
+
+MAX_QUERY = 20_000
+"""Longest query, in characters."""
+
+MAX_METADATA = 200
+"""Most metadata fields of a memory."""
+
+MAX_METADATA_TEXT = 10_000
+"""Longest metadata value, in characters."""
+
+MAX_PAGE = 1000
+"""Most items of a page."""
+
+C = TypeVar("C", bound=str)
+T = TypeVar("T")
+D = TypeVar("D", datetime, datetime | None)
+
+
+def shown(value: object) -> str:
+    """Return a value for an error message: its repr, shortened."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def text(value: object, what: str, *, most: int | None = None) -> str:
+    """Return valid unicode of at most `most` characters: surrogates joined, NUL bytes dropped."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{what} is a {type(value).__name__}; give text (str)")
+    if "\0" in value:
+        value = value.replace("\0", "")
+    value = well_formed(value)
+    if most is not None and len(value) > most:
+        raise InvalidInputError(f"{what} has {len(value):,} characters; give at most {most:,}")
+    return value
+
+
+def well_formed(text: str) -> str:
+    """Join halves of surrogate pairs, and replace a lone half by U+FFFD.
+
+    Tokenizers and HTTP clients refuse surrogates, which come from broken JSON escapes.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def content(value: object, limit: int) -> str:
+    """Return text to retain: not blank, within `limit` characters."""
+    clean = text(value, "content")
+    if len(clean) > limit:
+        raise ContentTooLargeError(
+            f"content has {len(clean):,} characters, and one retain takes {limit:,}; "
+            "retain it in parts (one document_id each), or raise settings.max_content_chars"
+        )
+    if is_blank(clean):
+        raise InvalidInputError("content is blank; give text with at least one visible character")
+    return clean
+
+
+def is_blank(text: str) -> bool:
+    """Return True if the text has no visible character."""
+    return all(unicodedata.category(character)[0] in "ZC" for character in text)
+
+
+def query(value: object) -> str:
+    """Return a question: not blank, at most `MAX_QUERY` characters."""
+    clean = text(value, "query").strip()
+    if is_blank(clean):
+        raise InvalidInputError("query is blank; ask something")
+    if len(clean) > MAX_QUERY:
+        raise InvalidInputError(
+            f"query has {len(clean):,} characters; ask in at most {MAX_QUERY:,}"
+        )
+    return clean
+
+
+def label(what: str, value: object) -> str:
+    """Return an id, name, tag or scope: not blank, no control characters, at most `MAX_ID` long.
+
+    Anything else is allowed, quotes and slashes included: ids are only passed as parameters.
+    """
+    clean = text(value, what, most=MAX_ID)
+    if clean != value or any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in clean):
+        raise InvalidInputError(
+            f"{what} {shown(value)} holds control characters or broken unicode; give printable text"
+        )
+    if not clean.strip():
+        raise InvalidInputError(f"{what} is blank; give at least one visible character")
+    return clean
+
+
+def choice(what: str, value: object, allowed: Iterable[C]) -> C:
+    """Return the allowed text that equals `value`."""
+    for text in allowed:
+        if text == value:
+            return text
+    raise InvalidInputError(f"{what} is {shown(value)}; choose from {', '.join(allowed)}")
+
+
+def bank_id(value: object) -> str:
+    """Return a bank's id."""
+    return label("bank_id", value)
+
+
+def positive(what: str, value: object) -> int:
+    """Return a whole number of at least 1."""
+    return _at_least(1, what, value)
+
+
+def not_negative(what: str, value: object) -> int:
+    """Return a whole number of at least 0."""
+    return _at_least(0, what, value)
+
+
+def _at_least(least: int, what: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInputError(
+            f"{what} is {shown(value)}; give a whole number of at least {least}"
+        )
+    return value
+
+
+def page_limit(value: object) -> int:
+    """Return the number of items of a page, from 1 to `MAX_PAGE`."""
+    limit = positive("limit", value)
+    if limit > MAX_PAGE:
+        raise InvalidInputError(f"limit is {limit}; give at most {MAX_PAGE}")
+    return limit
+
+
+def share(what: str, value: object, scale: str = "0 to 1") -> float:
+    """Return a number from 0 to 1; `scale` names the ends in the error message."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInputError(f"{what} is {shown(value)}; give a number from {scale}")
+    return float(value)
+
+
+def confidence(value: object) -> float | None:
+    """Return a number from 0 to 1, or None."""
+    return None if value is None else share("confidence", value, "0 (doubtful) to 1 (certain)")
+
+
+def seconds(what: str, value: object, *, zero: bool = False) -> float:
+    """Return a finite time in seconds, more than 0; or 0 too, if `zero`."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (0 < value < math.inf or (zero and value == 0))
+    ):
+        least = "0 or more" if zero else "more than 0"
+        raise InvalidInputError(f"{what} is {shown(value)}; give a number of seconds, {least}")
+    return float(value)
+
+
+def timestamp(what: str, value: D) -> D:
+    """Return a datetime, naive or not."""
+    if value is not None and not isinstance(value, datetime):
+        raise InvalidInputError(
+            f"{what} is {shown(value)}; give a datetime "
+            "(datetime.fromisoformat reads ISO 8601 text)"
+        )
+    return value
+
+
+def window(
+    value: TimeSpan | tuple[datetime | None, datetime | None] | None, what: str = "window"
+) -> TimeSpan | None:
+    """Return a stretch of time, given as a span or as a pair of which one end may be None."""
+    if value is None or isinstance(value, TimeSpan):
+        return value
+    try:
+        start, end = value
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{what} is {shown(value)}; give a TimeSpan, or a pair of datetimes (start, end), of "
+            "which one may be None"
+        ) from error
+    if start is None and end is None:
+        raise InvalidInputError(f"{what} has neither start nor end; give one, or leave it out")
+    return TimeSpan.between(timestamp(what, start), timestamp(what, end))
+
+
+def memory_type(value: object) -> MemoryType:
+    """Return a memory type, given by member or name."""
+    try:
+        return MemoryType(value)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise InvalidInputError(
+            f"type is {shown(value)}; choose from {', '.join(MemoryType)} (or 'bank', which "
+            "means 'experience')"
+        ) from error
+
+
+def items(what: str, values: Iterable[T], wanted: str = "a list of texts") -> tuple[T, ...]:
+    """Return the members of a list or another iterable; a text is none."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"{what} is {shown(values)}; give {wanted}")
+    return tuple(values)
+
+
+def items_or_one(what: str, values: Iterable[T], wanted: str) -> tuple[T, ...]:
+    """Return the members of an iterable, or a text as the only one."""
+    if isinstance(values, str):
+        return (cast(T, values),)
+    return items(what, values, wanted)
+
+
+def file_path(what: str, value: str | os.PathLike[str]) -> str:
+    """Return a path as text."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InvalidInputError(f"{what} is {shown(value)}; give the path of a file")
+    return path
+
+
+def page_cursor(value: str | None) -> str | None:
+    """Return the cursor of a page."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidInputError(f"cursor is {shown(value)}; give one that a page returned")
+    return value
+
+
+def memory_types(values: Iterable[MemoryType | str]) -> frozenset[MemoryType]:
+    """Return several memory types, at least one."""
+    given = items_or_one("types", values, f"some of {', '.join(MemoryType)}")
+    types = frozenset(map(memory_type, given))
+    if not types:
+        raise InvalidInputError(
+            f"types is empty; choose from {', '.join(MemoryType)}, or leave it out for all"
+        )
+    return types
+
+
+def tags(values: Sequence[str]) -> tuple[str, ...]:
+    """Return the tags, each once, in order."""
+    return tuple(dict.fromkeys(label("a tag", value) for value in items("tags", values)))
+
+
+def metadata(values: Mapping[str, object] | None) -> Metadata:
+    """Return metadata: names to text, whole numbers, numbers or booleans."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise InvalidInputError(f"metadata is {shown(values)}; give a mapping of names to values")
+    if len(values) > MAX_METADATA:
+        raise InvalidInputError(
+            f"metadata has {len(values):,} fields; give at most {MAX_METADATA}, and put longer "
+            "material into the content"
+        )
+    return {
+        label("a metadata name", key): metadata_value(key, item) for key, item in values.items()
+    }
+
+
+def metadata_value(name: str, value: object) -> MetadataValue:
+    """Return one metadata value."""
+    if isinstance(value, str):
+        clean = text(value, f"metadata[{name!r}]")
+        if len(clean) > MAX_METADATA_TEXT:
+            raise InvalidInputError(
+                f"metadata[{name!r}] has {len(clean):,} characters; give at most "
+                f"{MAX_METADATA_TEXT:,}, and put longer material into the content"
+            )
+        return clean
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInputError(f"metadata[{name!r}] is {value}; give a finite number")
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
+        raise InvalidInputError(f"metadata[{name!r}] is beyond 64 bits; give it as text")
+    if isinstance(value, bool | int | float):
+        return value
+    raise InvalidInputError(
+        f"metadata[{name!r}] is {shown(value)}, a {type(value).__name__}; give text, a number "
+        "or a boolean (leave a field out instead of None; flatten nested values)"
+    )

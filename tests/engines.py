@@ -1,0 +1,30 @@
+"""An engine on each of the graph stores, for tests through the public API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hindsight_integrations import Hindsight, Settings
+from hindsight_integrations.stores.chroma.index import ChromaVectors
+
+from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
+
+__all__ = ["empty_neo4j", "engine", "neo4j_address"]
+
+QUIET = Settings(consolidate=False)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("neo4j", marks=pytest.mark.slow)])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hindsight]:
+    """An engine that makes no observations by itself, on each of the graph stores."""
+    if request.param == "sqlite":
+        with Hindsight(tmp_path / "memories", settings=QUIET) as memory:
+            yield memory
+        return
+    address: Address = request.getfixturevalue("empty_neo4j")
+    graph = address.graph()
+    with Hindsight(graph=graph, vectors=ChromaVectors.in_memory(), settings=QUIET) as memory:
+        yield memory

@@ -1,0 +1,491 @@
+"""Times in text and questions: a labelled set, cases worked by hand, and what always holds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import TypedDict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.nlp import time as time_module
+from hindsight_integrations.nlp.time import (
+    EventAnchor,
+    Precision,
+    QueryTimes,
+    TimeSpan,
+    TimeWindow,
+    anchor_window,
+    find_times,
+    parse_query,
+)
+
+THURSDAY = datetime(2023, 5, 18, 14, 30, tzinfo=UTC)
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+class Label(TypedDict):
+    text: str
+    reference: str
+    kind: str
+    language: str
+    start: str | None
+    end: str | None
+    relation: str
+    event: str
+    offset_days: int | None
+
+
+LABELS: list[Label] = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "time_expressions.jsonl").read_text("utf-8").splitlines()
+]
+OPEN_ENDS = {"min": EARLIEST, "max": LATEST}
+
+
+def moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    return OPEN_ENDS.get(text) or datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def ends(spans: Iterable[TimeSpan]) -> list[tuple[datetime, datetime]]:
+    return [(span.start, span.end) for span in spans]
+
+
+def is_right(label: Label) -> bool:
+    reference = datetime.fromisoformat(label["reference"])
+    found = find_times(label["text"], reference)
+    asked = parse_query(label["text"], reference)
+    expected = [(moment(label["start"]), moment(label["end"]))]
+    match label["kind"]:
+        case "trap":
+            return found == () and asked == QueryTimes()
+        case "anchor":
+            told = [(a.relation, a.event, a.offset and a.offset.days) for a in asked.anchors]
+            wanted = [(label["relation"], label["event"], label["offset_days"])]
+            return told == wanted and asked.windows == ()
+        case "statement":
+            return ends(expression.span for expression in found) == expected
+        case _:
+            return ends(window.span for window in asked.windows) == expected
+
+
+def only(text: str, reference: datetime = THURSDAY, **options: str) -> TimeSpan:
+    (found,) = find_times(text, reference, **options)  # type: ignore[arg-type]
+    return found.span
+
+
+def span(start: str, end: str, precision: Precision) -> TimeSpan:
+    return TimeSpan(datetime.fromisoformat(start), datetime.fromisoformat(end), precision)
+
+
+class TestLabelledSet:
+    def test_it_is_large_and_mixed_enough_to_mean_something(self) -> None:
+        kinds = Counter(label["kind"] for label in LABELS)
+        languages = Counter(label["language"] for label in LABELS)
+        assert len(LABELS) >= 300
+        assert kinds["trap"] >= 80
+        assert sum(languages[code] for code in ("de", "es", "fr")) >= 90
+
+    @pytest.mark.parametrize("language", ["en", "de", "es", "fr"])
+    def test_at_least_95_percent_are_read_as_labelled(self, language: str) -> None:
+        labels = [label for label in LABELS if label["language"] == language]
+        wrong = [label["text"] for label in labels if not is_right(label)]
+        assert len(wrong) <= 0.05 * len(labels), wrong
+
+    def test_no_trap_yields_a_time(self) -> None:
+        traps = [label for label in LABELS if label["kind"] == "trap"]
+        assert [label["text"] for label in traps if not is_right(label)] == []
+
+
+class TestPrecision:
+    @pytest.mark.parametrize(
+        ("text", "precision"),
+        [
+            ("Friday at 15:30", Precision.MINUTE),
+            ("Friday at 3 pm", Precision.HOUR),
+            ("yesterday", Precision.DAY),
+            ("two weeks ago", Precision.WEEK),
+            ("in March", Precision.MONTH),
+            ("last spring", Precision.SEASON),
+            ("Q3 2022", Precision.QUARTER),
+            ("in 2023", Precision.YEAR),
+            ("the 90s", Precision.DECADE),
+            ("the 19th century", Precision.CENTURY),
+            ("from 2004 to 2005", Precision.RANGE),
+        ],
+    )
+    def test_a_time_keeps_the_precision_of_its_words(self, text: str, precision: Precision) -> None:
+        assert only(text).precision is precision
+
+    @pytest.mark.parametrize("text", ["at 3 pm", "the bus at 15:30", "um 15 Uhr", "à 15h30"])
+    def test_a_clock_time_without_a_day_is_no_time(self, text: str) -> None:
+        assert find_times(text, THURSDAY) == ()
+
+
+class TestWhichOneIsMeant:
+    @pytest.mark.parametrize(
+        ("text", "day"),
+        [
+            ("We met on Monday", "2023-05-15"),
+            ("We will meet on Monday", "2023-05-22"),
+            ("Let's meet on Monday", "2023-05-22"),
+            ("Last Thursday we met", "2023-05-11"),
+            ("Next Thursday is a holiday", "2023-05-25"),
+            ("This Thursday is a holiday", "2023-05-18"),
+            ("Wir haben uns am Montag getroffen", "2023-05-15"),
+            ("Wir werden uns am Montag treffen", "2023-05-22"),
+            ("El lunes vamos a hablar", "2023-05-22"),
+            ("Nous allons parler lundi", "2023-05-22"),
+        ],
+    )
+    def test_the_tense_of_the_sentence_decides(self, text: str, day: str) -> None:
+        assert only(text).start == datetime.fromisoformat(day).replace(tzinfo=UTC)
+
+    def test_without_a_tense_the_caller_decides(self) -> None:
+        assert only("on Monday", prefer="past").start.day == 15
+        assert only("on Monday", prefer="future").start.day == 22
+        assert only("in March").start.year == 2023
+        assert only("in March", prefer="future").start.year == 2024
+
+    def test_next_thursday_is_not_tomorrow(self) -> None:
+        wednesday = datetime(2023, 5, 17, 9, tzinfo=UTC)
+        assert only("Lunch next Thursday", wednesday).start.day == 25
+        assert only("Lunch next Sunday", wednesday).start.day == 21
+
+    def test_an_undecided_day_is_a_span_of_both(self) -> None:
+        assert only("Pizza with Ben on Monday") == span("2023-05-15", "2023-05-23", Precision.RANGE)
+        assert only("Oslo on the 3rd") == span("2023-05-03", "2023-06-04", Precision.RANGE)
+        both = span("2023-05-15", "2023-05-26", Precision.RANGE)
+        assert only("Blue folder from Monday to Thursday") == both
+
+    @pytest.mark.parametrize(
+        ("text", "day"),
+        [
+            ("Deadline: Monday", 22),
+            ("Outage on Monday", 15),
+            ("- [ ] the blue folder, Monday", 22),
+            ("- [x] the blue folder, Monday", 15),
+            ("# To do\n- blue folder, Monday", 22),
+            ("# Done\n- blue folder, Monday", 15),
+            ("Ana Monday 7:40", 22),
+            ("Lovely dinner on Monday", 15),
+            ("Photos from the wedding on Monday", 15),
+            ("Abgabe am Montag", 22),
+            ("Reunión con Ana el lunes", 22),
+        ],
+    )
+    def test_without_a_verb_the_kind_of_note_decides(self, text: str, day: int) -> None:
+        assert only(text).start.day == day
+
+    def test_the_title_and_the_question_answered_decide_last(self) -> None:
+        for title, day in (("To-do list", 22), ("Training log", 15)):
+            (found,) = find_times("Blue folder, Monday", THURSDAY, setting=[title])
+            assert found.span.start.day == day
+        for question, day in (("When will you come?", 22), ("When did you come?", 15)):
+            (found,) = find_times("On Monday", THURSDAY, setting=[question])
+            assert found.span.start.day == day
+
+    def test_a_yearly_date_just_over_is_not_moved_to_the_next_year_by_a_noun(self) -> None:
+        assert only("Conference: 2 May").start.year == 2023
+        assert only("Conference: 2 February").start.year == 2024
+        assert only("The conference will be on 2 May").start.year == 2024
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "We play every other Monday",
+            "We play every Monday and Thursday",
+            "She usually swims on Monday",
+            "He wore his Sunday best",
+            "Office hours: Monday to Friday",
+        ],
+    )
+    def test_habits_and_attributes_are_no_times(self, text: str) -> None:
+        assert find_times(text, THURSDAY) == ()
+
+    def test_in_a_month_includes_the_month_of_the_reference(self) -> None:
+        may = span("2023-05-01", "2023-06-01", Precision.MONTH)
+        assert only("in May") == only("in May", prefer="future") == may
+
+    def test_the_southern_spring_begins_in_september(self) -> None:
+        southern = only("last spring", hemisphere="south")
+        assert southern == span("2022-09-01", "2022-12-01", Precision.SEASON)
+        (window,) = parse_query("what grew last spring?", THURSDAY, hemisphere="south").windows
+        assert window.span == southern
+
+    def test_last_winter_in_january_is_not_the_one_that_goes_on(self) -> None:
+        january = datetime(2024, 1, 3, tzinfo=UTC)
+        assert only("last winter", january).start == datetime(2022, 12, 1, tzinfo=UTC)
+        assert only("this winter", january).start == datetime(2023, 12, 1, tzinfo=UTC)
+
+    def test_29_february_is_the_last_one_there_was(self) -> None:
+        assert only("We met on 29 February").start == datetime(2020, 2, 29, tzinfo=UTC)
+        assert find_times("on 30 February", THURSDAY) == ()
+
+    @pytest.mark.parametrize(
+        ("text", "day"),
+        [
+            ("Maintenance: 12 December", "2024-12-12"),
+            ("Maintenance: 12 November", "2024-11-12"),
+            ("We closed on 12 December", "2023-12-12"),
+            ("We will close on 12 November", "2025-11-12"),
+            ("Kiosk launch: Tuesday 14 January", "2025-01-14"),
+            ("Kiosk launch: Sunday 14 January", "2024-01-14"),
+        ],
+    )
+    def test_a_date_without_its_year_is_near_and_on_its_weekday(self, text: str, day: str) -> None:
+        december = datetime(2024, 12, 3, tzinfo=UTC)
+        assert only(text, december).start == datetime.fromisoformat(day).replace(tzinfo=UTC)
+
+    def test_a_range_takes_its_open_year_from_the_other_end(self) -> None:
+        assert only("from November 2021 to March") == only("from November 2021 to March 2022")
+        assert only("between May and July 2021").start == datetime(2021, 5, 1, tzinfo=UTC)
+
+    def test_the_same_word_is_a_month_or_none_by_its_company(self) -> None:
+        (found,) = find_times("it may rain in may", THURSDAY)
+        assert (found.text, found.start_char) == ("may", len("it may rain in "))
+        assert find_times("Since June left, nobody waters the plants", THURSDAY) == ()
+
+    def test_german_here_is_not_french_yesterday(self) -> None:
+        assert find_times("Was ist hier los?", THURSDAY) == ()
+        assert only("Qu'est-ce qu'il a dit hier ?").start.day == 17
+
+
+class TestZones:
+    tokyo = timezone(timedelta(hours=9))
+
+    def test_a_day_is_the_day_of_the_speaker(self) -> None:
+        late = datetime(2023, 5, 18, 1, 0, tzinfo=self.tokyo)  # 17 May, 16:00 UTC
+        assert only("yesterday", late) == TimeSpan(
+            datetime(2023, 5, 17, tzinfo=self.tokyo),
+            datetime(2023, 5, 18, tzinfo=self.tokyo),
+            Precision.DAY,
+        )
+
+    def test_a_naive_reference_is_utc(self) -> None:
+        text = "yesterday, last spring and since March"
+        assert find_times(text, THURSDAY.replace(tzinfo=None)) == find_times(text, THURSDAY)
+
+    def test_a_timestamp_with_its_own_offset_keeps_its_instant(self) -> None:
+        found = only("2023-05-07T03:15:00+02:00", THURSDAY.astimezone(self.tokyo))
+        assert found.start == datetime(2023, 5, 7, 1, 15, tzinfo=UTC)
+
+
+WORDS = sorted({word for label in LABELS for word in label["text"].split()})
+PHRASES = st.lists(
+    st.sampled_from([*WORDS, "29", "31", "1", "0", "(", ")", "–", "-", ",", ".", "9999", "'99"]),
+    max_size=15,
+).map(" ".join)
+ANY_TEXT = st.text(st.characters(), max_size=200)  # lone surrogates included
+MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-11)), None]))
+RELATIVE = st.sampled_from(
+    [
+        *("yesterday", "tonight", "last Friday", "next Wednesday", "on Monday", "this weekend"),
+        *("next month", "in March", "since March", "early last year", "7 May", "Friday at 3 pm"),
+        *("last spring", "last winter", "two weeks ago", "a few days ago", "the past two weeks"),
+        *("the first week of May", "two days before last Monday", "vor zwei Wochen"),
+        *("letzten Herbst", "hace un mes", "la semana pasada", "lundi dernier", "l'été dernier"),
+    ]
+)
+
+
+class TestAlways:
+    @given(PHRASES | ANY_TEXT, MOMENTS)
+    @settings(max_examples=400, deadline=None)
+    def test_expressions_are_where_they_say_in_order_and_apart(
+        self, text: str, reference: datetime
+    ) -> None:
+        last = 0
+        for found in find_times(text, reference):
+            assert found.text == text[found.start_char : found.end_char] != ""
+            assert found.start_char >= last
+            assert found.span.end > found.span.start
+            last = found.end_char
+
+    @given(PHRASES | ANY_TEXT, MOMENTS)
+    @settings(max_examples=400, deadline=None)
+    def test_a_question_is_read_alike_twice(self, question: str, reference: datetime) -> None:
+        asked = parse_query(question, reference)
+        assert asked == parse_query(question, reference)
+        assert all(anchor.event in anchor.text in question for anchor in asked.anchors)
+        assert all(window.text in question for window in asked.windows)
+
+    @given(RELATIVE, st.datetimes(datetime(1600, 1, 1), datetime(2400, 1, 1)))
+    @settings(max_examples=300, deadline=None)
+    def test_what_is_relative_moves_with_the_reference(self, text: str, then: datetime) -> None:
+        """The calendar repeats after 400 years, weekdays included: 146,097 days."""
+        cycle = timedelta(days=146_097)
+        early, late = only(text, then), only(text, then + cycle)
+        assert ends([late]) == [(early.start + cycle, early.end + cycle)]
+
+    @given(st.sampled_from(["in 1979", "7 May 2023", "Q3 2022", "im März 2021"]), MOMENTS)
+    def test_what_is_absolute_does_not(self, text: str, reference: datetime) -> None:
+        written = only(text, reference.replace(tzinfo=UTC))
+        assert written == only(text, THURSDAY)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("year", [1, 9999])
+    def test_the_ends_of_the_calendar_raise_nothing(self, year: int) -> None:
+        for month, day in ((1, 1), (12, 31)):
+            for zone in (UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))):
+                reference = datetime(year, month, day, tzinfo=zone)
+                for label in LABELS:
+                    for found in find_times(label["text"], reference):
+                        assert EARLIEST <= found.span.start < found.span.end <= LATEST
+                    parse_query(label["text"], reference)
+
+    def test_today_exists_on_the_first_and_the_last_day(self) -> None:
+        assert only("today", datetime(1, 1, 1)).start == EARLIEST
+        assert find_times("yesterday", datetime(1, 1, 1)) == ()
+        assert find_times("tomorrow", datetime(9999, 12, 31)) == ()
+
+    def test_decomposed_letters_are_read_like_composed_ones(self) -> None:
+        assert only("im Ma\u0308rz 2021") == only("im März 2021")
+
+    def test_a_span_ends_after_it_starts(self) -> None:
+        with pytest.raises(InvalidInputError, match="ends after it starts"):
+            TimeSpan(THURSDAY, THURSDAY)
+
+
+@pytest.mark.slow
+class TestSize:
+    @pytest.mark.parametrize(
+        "unit",
+        [
+            "the quick brown fox jumps over the lazy dog and goes home. ",
+            "On 7 May 2023 we met at 3 pm. " + "Nothing else of note happened there. " * 20,
+            "7",
+            "1.2.",
+            "1-1-",
+            "a.",
+            "a://",
+            "(",
+            "'",
+            "\n ",
+            "\u0301",
+            "2000" + " " * 400,
+        ],
+    )
+    def test_a_megabyte_of_anything_is_read(self, unit: str) -> None:
+        text = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+        found = find_times(text, THURSDAY)
+        assert all(text[each.start_char : each.end_char] == each.text for each in found)
+        assert isinstance(parse_query(text, THURSDAY), QueryTimes)
+
+
+def test_the_public_names_are_listed_in_order() -> None:
+    assert sorted(time_module.__all__) == time_module.__all__
+    assert all(hasattr(time_module, name) for name in time_module.__all__)
+
+
+class TestQueries:
+    def test_windows_and_anchors_come_side_by_side(self) -> None:
+        asked = parse_query("What did Alice say on Monday before the meeting?", THURSDAY)
+        monday = span("2023-05-15", "2023-05-16", Precision.DAY)
+        assert asked.windows == (TimeWindow(monday, "on Monday"),)
+        assert asked.anchors == (EventAnchor("before", "the meeting", None, "before the meeting"),)
+
+    def test_a_time_inside_an_event_is_no_window(self) -> None:
+        asked = parse_query("Where did Alice live before she moved in 2019?", THURSDAY)
+        assert asked.windows == ()
+        assert [anchor.event for anchor in asked.anchors] == ["she moved in 2019"]
+
+    @pytest.mark.parametrize(
+        ("words", "offset", "within"),
+        [
+            ("after the launch", None, False),
+            ("two weeks after the launch", timedelta(weeks=2), False),
+            ("a month after the launch", timedelta(days=30), False),
+            ("the week after the launch", timedelta(weeks=1), True),
+            ("a few days after the launch", timedelta(days=5), True),
+        ],
+    )
+    def test_the_distance_to_an_event(
+        self, words: str, offset: timedelta | None, within: bool
+    ) -> None:
+        (anchor,) = parse_query(f"What changed {words}?", THURSDAY).anchors
+        assert anchor == EventAnchor("after", "the launch", offset, words, within)
+
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "What did I do after that?",
+            "Who came after me?",
+            "What did I say before about Paris?",
+            "What did I do after two weeks?",
+            "Did anything happen after 5 pm?",
+            "Since I like jazz, where should we go?",
+            "Who looked after the dog?",
+            "Where is the pendant from?",
+        ],
+    )
+    def test_a_preposition_alone_makes_no_event(self, question: str) -> None:
+        assert parse_query(question, THURSDAY) == QueryTimes()
+
+    def test_open_ends_reach_the_ends_of_the_calendar(self) -> None:
+        (before,) = parse_query("before 2020", THURSDAY).windows
+        (after,) = parse_query("after May 2021", THURSDAY).windows
+        assert (before.span.start, before.span.end.year) == (EARLIEST, 2020)
+        assert (after.span.start.month, after.span.end) == (6, LATEST)
+
+    def test_a_statement_with_an_open_end_is_located_nowhere(self) -> None:
+        assert find_times("She left before 2020 and came back after May 2021.", THURSDAY) == ()
+
+
+class TestAnchorWindow:
+    event = span("2023-03-10", "2023-03-11", Precision.DAY)
+
+    @pytest.mark.parametrize(
+        ("words", "start", "end"),
+        [
+            ("before X", "0001-01-01", "2023-03-10"),
+            ("since X", "2023-03-10", "2023-05-18T14:30"),
+            ("during X", "2023-03-10", "2023-03-11"),
+            ("until X", "0001-01-01", "2023-03-11"),
+            ("around the time of X", "2023-03-03", "2023-03-18"),
+            ("two weeks before X", "2023-02-24", "2023-02-25"),
+            ("two weeks after X", "2023-03-24", "2023-03-25"),
+            ("the week before X", "2023-03-03", "2023-03-10"),
+            ("the week after X", "2023-03-11", "2023-03-18"),
+        ],
+    )
+    def test_each_relation(self, words: str, start: str, end: str) -> None:
+        (anchor,) = parse_query(
+            f"what happened {words.replace('X', 'Alice joined')}", THURSDAY
+        ).anchors
+        window = anchor_window(anchor, self.event, THURSDAY)
+        assert (window.start, window.end) == (
+            datetime.fromisoformat(start).replace(tzinfo=UTC),
+            datetime.fromisoformat(end).replace(tzinfo=UTC),
+        )
+
+    def test_after_has_no_end(self) -> None:
+        anchor = EventAnchor("after", "it", None, "after it")
+        assert anchor_window(anchor, self.event, THURSDAY).end == LATEST
+
+    def test_since_an_event_to_come_has_no_end(self) -> None:
+        anchor = EventAnchor("since", "it", None, "since it")
+        assert anchor_window(anchor, self.event, self.event.start).end == LATEST
+
+    @pytest.mark.parametrize("relation", ["before", "after", "since", "until", "during", "around"])
+    @pytest.mark.parametrize("offset", [None, timedelta(weeks=2)])
+    @pytest.mark.parametrize("within", [True, False])
+    def test_events_at_the_ends_of_the_calendar_have_windows(
+        self, relation: str, offset: timedelta | None, within: bool
+    ) -> None:
+        anchor = EventAnchor(relation, "it", offset, "it", within)  # type: ignore[arg-type]
+        for event in (
+            TimeSpan(EARLIEST, EARLIEST + timedelta(days=1)),
+            TimeSpan(LATEST - timedelta(days=1), LATEST),
+        ):
+            window = anchor_window(anchor, event, THURSDAY.replace(tzinfo=None))
+            assert EARLIEST <= window.start < window.end <= LATEST

@@ -1,0 +1,186 @@
+"""Packing and notes, in tokens that one can count: a word is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from hindsight_integrations.models import Chunk, Entity, Memory, Source
+from hindsight_integrations.recall.entity_notes import describe, entity_notes
+from hindsight_integrations.recall.packing import (
+    Packed,
+    fill,
+    pack,
+    source_chunks,
+)
+from hindsight_integrations.results import Recalled
+from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY, MENTIONS
+
+pytestmark = pytest.mark.ranking
+
+START = datetime(2025, 1, 1, 9, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def count(text: str) -> int:
+    return len(text.split())
+
+
+def memory(words: int, *, day: int = 0) -> Memory:
+    return Memory("m", "bank", " ".join(["w"] * words), mentioned_at=START + day * DAY)
+
+
+def packed(memories: Sequence[Memory], max_tokens: int) -> Packed:
+    return pack(memories, max_tokens, count, lambda text, most: " ".join(text.split()[:most]))
+
+
+def test_a_memory_costs_its_line_and_its_header_with_a_break_each() -> None:
+    # "[01 Jan 2025, 09:00]" is four words: 5 + 1 and 4 + 1; then 2 + 1 under the same header.
+    result = packed([memory(5), memory(2), memory(3, day=1)], 100)
+    assert result.taken == ((0, 11), (1, 3), (2, 9))
+    # Breaks are not counted as words of the text.
+    assert result.tokens == 4 + 5 + 2 + 4 + 3
+
+
+def test_what_does_not_fit_is_skipped_for_what_does() -> None:
+    memories = [memory(5), memory(9), memory(2), memory(1)]
+    # 11, then 10 do not fit in 6, then 3 do, then 2 do.
+    result = packed(memories, 17)
+    assert result.taken == ((0, 11), (2, 3), (3, 2))
+    assert result.left_out == (1,)
+    # To the token: 11 and 3 are 14.
+    assert packed(memories, 14).taken == ((0, 11), (2, 3))
+    assert packed(memories, 13).taken == ((0, 11), (3, 2))
+
+
+def test_a_line_of_more_than_twelve_characters_a_token_is_not_counted() -> None:
+    counted: list[str] = []
+
+    def counting(text: str) -> int:
+        counted.append(text)
+        return 1
+
+    def line(length: int) -> Memory:
+        return Memory("m", "bank", "x" * length, mentioned_at=START)
+
+    result = pack([line(120)], 10, counting, lambda text, most: text)
+    assert result.taken == ((0, 4),)
+    assert not result.truncated
+    assert counted[0] == "x" * 120
+    counted.clear()
+    result = pack([line(121), line(1)], 10, counting, lambda text, most: text)
+    assert result.taken == ((1, 4),)
+    assert counted[0] == "x"
+
+
+def test_twenty_misses_in_a_row_end_the_reading() -> None:
+    long = [memory(99)] * 20
+    result = packed([memory(1), *long[:19], memory(1), *long, memory(1)], 20)
+    assert [place for place, _ in result.taken] == [0, 20]
+    # They count from what was taken last.
+    result = packed([memory(1), *long[:19], memory(1), *long[:15], memory(1)], 20)
+    assert [place for place, _ in result.taken] == [0, 20, 36]
+
+
+def test_twenty_left_out_are_reported() -> None:
+    result = packed([memory(99)] * 15 + [memory(1)] + [memory(99)] * 15, 20)
+    assert result.left_out == (*range(15), *range(16, 21))
+    # If the best is cut to fit, it is not among those left out.
+    result = packed([memory(99)] * 40, 20)
+    assert result.truncated
+    assert result.taken == ((0, 20),)
+    assert result.left_out == tuple(range(1, 21))
+
+
+def test_the_text_itself_must_fit() -> None:
+    # A counter of bytes, to which a break is one: joined lines cost less than they were taken for,
+    # or, if it counts a whole text double, more: then the last goes first.
+    def doubling(text: str) -> int:
+        return count(text) * (2 if "\n" in text else 1)
+
+    memories = [memory(3), memory(1), memory(4)]
+    result = pack(memories, 16, doubling, lambda text, most: text)
+    assert [place for place, _ in result.taken] == [0, 1]
+    assert result.left_out == (2,)
+    assert result.tokens == 16
+
+
+def chunk(id: str, words: int) -> Chunk:
+    return Chunk(id, "document", 0, " ".join(["w"] * words), "fingerprint")
+
+
+def test_chunks_fill_a_budget_in_order_each_once() -> None:
+    chunks = [chunk("0", 3), chunk("1", 9), chunk("0", 3), chunk("2", 2)]
+    # 3 + 1 and 2 + 1, each with its break.
+    assert [taken.id for taken in fill(chunks, 7, count)] == ["0", "2"]
+    assert [taken.id for taken in fill(chunks, 6, count)] == ["0"]
+    assert [taken.id for taken in fill(chunks, 17, count)] == ["0", "1", "2"]
+
+
+# Notes
+
+TOKENIZER = SimpleNamespace(count=count)
+
+
+def recalled(id: str, bank: str = "bank", chunk_ids: Sequence[str] = ()) -> Recalled:
+    sources = tuple(Source(chunk_id=chunk_id) for chunk_id in chunk_ids)
+    return Recalled(Memory(id, bank, "text", sources=sources), 1, 1.0, 1.0, 1.0, "text", 1)
+
+
+def test_the_first_source_of_each_memory_gives_its_chunk() -> None:
+    graph = SimpleNamespace(
+        read=lambda bank, kind, ids: {id: chunk(id, 2) for id in ids if id != "gone"}
+    )
+    memories = [recalled("0", chunk_ids="ab"), recalled("1", chunk_ids=["gone"]), recalled("2")]
+    memories += [recalled("3", chunk_ids="c"), recalled("4", chunk_ids="d")]
+    found = source_chunks(graph, memories, 9, TOKENIZER)  # type: ignore[arg-type]
+    assert [chunk.id for chunk in found] == ["a", "c", "d"]
+    found = source_chunks(graph, memories, 8, TOKENIZER)  # type: ignore[arg-type]
+    assert [chunk.id for chunk in found] == ["a", "c"]
+    assert source_chunks(graph, memories, 0, TOKENIZER) == ()  # type: ignore[arg-type]
+
+
+def noted(
+    mentioned: Mapping[str, str], beside: Mapping[str, Mapping[str, int]], max_tokens: int
+) -> list[str]:
+    values = {
+        MENTIONS: lambda bank, ids: {id: tuple(mentioned[id]) for id in ids},
+        ENTITY: lambda bank, ids: {id: Entity(id, bank, id, "person") for id in ids},
+        COOCCURRENCES: lambda bank, ids: beside,
+    }
+    graph = SimpleNamespace(read=lambda bank, kind, ids: values[kind](bank, ids))
+    notes = entity_notes(graph, [recalled(id) for id in mentioned], max_tokens, TOKENIZER)  # type: ignore[arg-type]
+    return [note.text for note in notes]
+
+
+def test_the_most_mentioned_are_noted_first_with_their_three_closest() -> None:
+    beside = {"B": {"V": 1, "W": 5, "X": 2, "Y": 5, "Z": 9}}
+    notes = noted({"0": "AB", "1": "B", "2": "C"}, beside, 99)
+    assert notes == [
+        "B (person): mentioned 0 times; often with Z, W, Y",
+        "A (person): mentioned 0 times",
+        "C (person): mentioned 0 times",
+    ]
+
+
+def test_notes_fill_their_own_budget() -> None:
+    # Five words and a break each.
+    mentioned = {"0": "ABC"}
+    assert len(noted(mentioned, {}, 18)) == 3
+    assert len(noted(mentioned, {}, 17)) == 2
+    assert noted(mentioned, {}, 0) == []
+    # A long one is passed over for a shorter one after it.
+    notes = noted({"0": "AB"}, {"A": {"B": 1}}, 6)
+    assert [note[0] for note in notes] == ["B"]
+
+
+def test_an_entity_is_described_in_a_line() -> None:
+    entity = Entity("1", "bank", "Ana", "person", ("Annie", "A."), 1, START, START + DAY / 4)
+    expected = "Ana (person, also Annie, A.): mentioned once on 01 Jan 2025"
+    assert describe(entity, []) == expected
+    entity = Entity("1", "bank", "Ana", "person", (), 3, START, START + DAY)
+    expected = "Ana (person): mentioned 3 times from 01 Jan 2025 to 02 Jan 2025; often with Tom"
+    assert describe(entity, ["Tom"]) == expected

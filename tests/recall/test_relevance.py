@@ -1,0 +1,81 @@
+"""Relevance, with numbers worked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.recall.relevance import (
+    BUNDLED,
+    Calibration,
+    features,
+    relevance_by_rank,
+)
+
+pytestmark = pytest.mark.ranking
+
+ODDS = Calibration(share=1.0, likeness=2.0, size=-0.5, intercept=0.25, alone=0.1, among_many=0.3)
+
+
+def logistic(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
+
+
+def test_the_share_of_the_pool_the_best_likeness_and_the_size_of_the_bank_add_up() -> None:
+    # Totals 1.5 * ln 3 apart: shares of 3/4 and 1/4.
+    total = np.array([1.5 * math.log(3), 0.0])
+    rest = 2.0 * 0.4 - 0.5 * math.log(100) + 0.25
+    expected = [logistic(math.log(3 / 4) + rest), logistic(math.log(1 / 4) + rest)]
+    assert ODDS.relevance(total, 0.4, 100) == pytest.approx(expected)
+
+
+def test_the_same_added_to_all_totals_changes_nothing() -> None:
+    total = np.array([2.0, 5.0, -1.0])
+    once = ODDS.relevance(total, 0.5, 3)
+    assert ODDS.relevance(total + 900.0, 0.5, 3) == pytest.approx(once)
+    assert np.argsort(-once).tolist() == np.argsort(-total).tolist()
+
+
+def test_a_single_memory_has_the_whole_share() -> None:
+    assert ODDS.relevance(np.array([-7.0]), 0.5, 1) == pytest.approx([logistic(1.0 + 0.25)])
+    assert ODDS.relevance(np.zeros(0), 0.5, 0).tolist() == []
+
+
+def test_the_calibration_of_the_bundled_model() -> None:
+    # A memory alone in the pool has all of it, whose logarithm is 0.
+    (found,) = BUNDLED.relevance(np.array([3.0]), 0.4, 7)
+    assert found == pytest.approx(logistic(6.57 * 0.4 - 0.297 * math.log(7) - 1.51))
+    # Half of the pool: 0.916 times the logarithm of that.
+    half = BUNDLED.relevance(np.array([3.0, 3.0]), 0.4, 7)[0]
+    assert half == pytest.approx(logistic(math.log(found / (1 - found)) - 0.916 * math.log(2)))
+    assert (BUNDLED.alone, BUNDLED.among_many) == (0.18, 0.28)
+
+
+def test_totals_of_any_size_and_an_empty_bank_have_shares() -> None:
+    assert features(np.array([5000.0, 5000.0]), 0.5, 0).tolist() == [
+        [pytest.approx(-math.log(2)), 0.5, 0.0],
+        [pytest.approx(-math.log(2)), 0.5, 0.0],
+    ]
+
+
+def test_a_memory_far_behind_has_next_to_no_relevance() -> None:
+    best, last = BUNDLED.relevance(np.array([0.0, -2000.0]), 0.6, 50)
+    assert best > 0.4
+    assert 0.0 <= last < 1e-9
+
+
+def test_by_rank_the_first_is_right_three_times_in_ten() -> None:
+    first, second, third = relevance_by_rank(3)
+    assert first == pytest.approx(logistic(-0.83))
+    assert second == pytest.approx(logistic(-0.83 - 1.37 * math.log(2)))
+    assert third == pytest.approx(logistic(-0.83 - 1.37 * math.log(3)))
+
+
+@pytest.mark.parametrize(
+    ("documents", "least"), [(0, 0.1), (1, 0.1), (10, 0.2), (100, 0.3), (100_000, 0.3)]
+)
+def test_the_likeness_that_knowing_takes_grows_with_the_bank(documents: int, least: float) -> None:
+    assert ODDS.knows(least + 1e-9, documents)
+    assert not ODDS.knows(least - 1e-9, documents)

@@ -1,0 +1,224 @@
+"""Names are found where a reader sees them, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hindsight_integrations.models import Entity
+from hindsight_integrations.nlp.spacy_pipeline import Annotation
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.retain.mentions import candidate_names, find_names
+from tests.bundled import PIPELINE
+
+KNOWN = {
+    entity_norm(name): Entity(f"e-{name}", "b", name, kind)
+    for name, kind in [
+        ("Bob", "person"),
+        ("Will", "person"),
+        ("May", "person"),
+        ("Priya Sharma", "person"),
+        ("New York", "place"),
+        ("PostgreSQL", "product"),
+        ("Slack", "product"),
+        ("王伟", "person"),
+    ]
+}
+
+
+def found(text: str, known: dict[str, Entity] | None = None) -> list[str]:
+    (annotation,) = PIPELINE.annotate([text])
+    return [span.name for span in find_names(annotation, known or {})]
+
+
+def kinds(text: str) -> dict[str, str]:
+    (annotation,) = PIPELINE.annotate([text])
+    return {span.name: span.kind for span in find_names(annotation, {})}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Thanks, Priya! See you soon.", ["Priya"]),
+        ("Hey Mel! Good to see you!", ["Mel"]),
+        ("Melanie, how are the kids?", ["Melanie"]),
+        ("So excited! I'm off to Paris.", ["Paris"]),
+        ("I met Dr. Chen and Frau Müller there.", ["Dr. Chen", "Frau Müller"]),
+        ("Dr. Wei Chen called.", ["Wei Chen"]),
+        ("Bob's Toyota broke down near the lake.", ["Bob", "Toyota"]),
+        ("She studies at the University of Michigan.", ["University of Michigan"]),
+        ("We watched The Lord of the Rings.", ["The Lord of the Rings"]),
+        ("They read J. K. Rowling aloud.", ["J. K. Rowling"]),
+        ("Major League Baseball pays General Motors.", ["Major League Baseball", "General Motors"]),
+        ("PostgreSQL is faster than it was.", ["PostgreSQL"]),
+        ("Did you read https://foo.com/Bar_Baz by Anna?", ["Anna"]),
+        ("Bob and Alice came along.", ["Bob", "Alice"]),
+        ("The US and the UK signed it.", ["US", "UK"]),
+        ("Jean-Luc O'Brien was late.", ["Jean-Luc O'Brien"]),
+    ],
+)  # fmt: skip
+def test_names_are_found(text: str, names: list[str]) -> None:
+    assert found(text) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hey! Wow, that's great. Congrats!",
+        "On Monday, 3 May 2023 at 5pm, or in the Summer.",
+        "Thanks so much. Absolutely! Sounds good. Yeah, Totally.",
+        "I THINK THIS IS VERY LOUD INDEED",
+        "It took 3 hours, cost $20 and grew by 5% in 2x the time.",
+        "I'm sure I'll go, and I've said so. You're right.",
+        "Awww, woohoo! LOL",
+        "AAAA finally. Nooo, Uuuh!",
+        "",
+        "   \n",
+        "😀 👍🏽",
+    ],
+)
+def test_greetings_times_and_exclamations_are_no_names(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Pay invoice INV-20417 today.", ["INV-20417"]),
+        ("Meet me in Room 101, not room 102.", ["Room 101", "room 102"]),
+        ("We run v2.5 of it on PostgreSQL 16.", ["v2.5", "PostgreSQL 16"]),
+        ("Mail bob@example.org or ask @priya_k.", ["bob@example.org", "@priya_k"]),
+        ("Go #LakersNation, see #4521.", ["LakersNation", "#4521"]),
+        ("Flight LH454 leaves from gate B12.", ["Flight LH454", "gate B12"]),
+        ("Meet at 10:30am on 2023-05-01, a 3-year-old 2nd try, 5km.", []),
+    ],
+)
+def test_identifiers_are_found_whole(text: str, names: list[str]) -> None:
+    assert found(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("did bob call?", ["Bob"]),
+        ("ask BOB'S sister", ["Bob"]),
+        ("priya said so, and sharma too", ["Priya", "Sharma"]),
+        ("we use postgresql in new york", ["PostgreSQL", "New York"]),
+        ("Will you come? I will.", []),
+        ("I think Will will come.", ["Will"]),
+        ("We meet in May, on May 3.", []),
+        ("They asked May about it.", ["May"]),
+        ("there is some slack in the plan", []),
+        ("post it in Slack, please", ["Slack"]),
+        ("我们在北京见了王伟。", ["王伟"]),
+        ("bobsled and newyork", []),
+    ],
+)
+def test_known_names_are_found_in_any_case_unless_ordinary_words(
+    text: str, names: list[str]
+) -> None:
+    assert [n for n in found(text, KNOWN) if entity_norm(n) != "beijing"] == names
+
+
+def test_a_part_that_two_known_persons_share_is_neither() -> None:
+    known = {
+        name: Entity(name, "b", name.title(), "person") for name in ("maria lopez", "maria kim")
+    }
+    assert found("i saw maria and lopez", known) == ["Lopez"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("Thanks, Priya! It works.", "Priya", "person"),
+        ("I saw Mrs. Novak there.", "Mrs. Novak", "person"),
+        ("She left Acme GmbH.", "Acme GmbH", "organization"),
+        ("He swam in Crystal Lake.", "Crystal Lake", "place"),
+        ("Meet in Room 101.", "Room 101", "concept"),
+    ],
+)
+def test_kinds_follow_the_words_around(text: str, name: str, kind: str) -> None:
+    assert kinds(text)[name] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Иван Петров живёт в Москве.", ["Иван Петров", "Москве"]),
+        ("田中さんは『坊っちゃん』を読んだ。", ["田中", "坊っちゃん"]),
+        ("アルベルト・アインシュタインは物理学者だ。", ["アルベルト・アインシュタイン"]),
+        ("Herr Müller ging nach Berlin und kaufte dort ein Haus.", ["Herr Müller", "Berlin"]),
+    ],
+)  # fmt: skip
+def test_other_languages_are_read_by_rule(text: str, names: list[str]) -> None:
+    assert found(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Zofia leads the Heron project.", ["Zofia", "Heron"]),
+        ("Ferrybell won the contract.", ["Ferrybell"]),
+        ("Kubernetes crashed again.", ["Kubernetes"]),
+        ("Pottery is my hobby.", []),
+        ("Gardening helps me relax.", []),
+        ("Chocolate makes me happy.", []),
+        ("Hmm was it good?", []),
+    ],
+)
+def test_what_opens_a_sentence_is_a_name_if_no_dictionary_has_it(
+    text: str, names: list[str]
+) -> None:
+    assert found(text) == names
+
+
+def test_without_a_model_capitals_inside_a_sentence_still_tell() -> None:
+    def bare(text: str) -> list[str]:
+        return [span.name for span in find_names(Annotation(text), {})]
+
+    assert bare("Yesterday we saw Priya Sharma in Lagos.") == ["Priya Sharma", "Lagos"]
+    assert bare("Robert called. Dinner was late. It was good.") == ["Robert"]
+
+
+@settings(max_examples=200)
+@given(st.text(st.one_of(st.characters(), st.sampled_from("ABab .,'#@-12\n。")), max_size=120))
+def test_spans_are_ordered_inside_the_text_and_do_not_overlap(text: str) -> None:
+    spans = find_names(Annotation(text), KNOWN)
+    places = [place for span in spans for place in (span.start, span.end)]
+    assert places == sorted(places)
+    assert all(0 <= span.start < span.end <= len(text) and span.name for span in spans)
+
+
+def test_candidate_names_hold_every_known_name_that_is_found() -> None:
+    for text in ("did bob's boss see priya sharma?", "O’Brien in NEW YORK", "我们在北京见了王伟。"):
+        hits = {entity_norm(name) for name in found(text, KNOWN)} & KNOWN.keys()
+        assert hits <= candidate_names(text)
+    assert {"bob", "c++", "o brien", "jean luc picard", "cafe mobius"} <= candidate_names(
+        "Bob, C++, O'Brien; Jean-Luc Picard: Café Möbius"
+    )
+    assert "bob alice" not in candidate_names("Bob, Alice! Bob? Alice")
+
+
+@pytest.mark.slow
+def test_candidate_names_stay_linear_on_long_text() -> None:
+    assert len(candidate_names("word " * 50_000)) == 4
+    assert len(candidate_names("我们在北京" * 20_000)) < 100
+
+
+def test_most_mentions_of_the_labelled_conversations_are_found() -> None:
+    lines = (Path(__file__).parent / "entity_mentions.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in lines.splitlines()]
+    labelled = missed = invented = 0
+    for row, annotation in zip(rows, PIPELINE.annotate([r["text"] for r in rows]), strict=True):
+        expected = {entity_norm(m["name"]) for m in row["mentions"][1:]}
+        names = {entity_norm(span.name) for span in find_names(annotation, {})}
+        labelled += len(expected)
+        missed += len(expected - names)
+        invented += len(names - expected)
+    assert labelled >= 120
+    assert missed / labelled <= 0.15
+    assert invented / labelled <= 0.15

@@ -1,0 +1,937 @@
+"""A graph store in plain dictionaries that passes the contract.
+
+It shows what a store has to do, and no more. Each bank holds frozen values by id. A write copies
+the dictionaries it may change and puts the copy in place of the original when all went well, so a
+change set is stored whole or not at all, and a reader keeps the state it began with. Nothing that
+can be counted is stored: every count is made when it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import secrets
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import chain
+from math import fsum
+from typing import Any, TypeVar
+
+from hindsight_integrations.errors import (
+    BankExistsError,
+    BankNotFoundError,
+    ClosedError,
+    StoreError,
+)
+from hindsight_integrations.models import (
+    Bank,
+    BankStats,
+    Change,
+    Chunk,
+    Document,
+    Entity,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryType,
+    MentalModel,
+    Page,
+    Source,
+    TimeSpan,
+)
+from hindsight_integrations.nlp.bm25 import idf
+from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.stores import base, common
+from hindsight_integrations.stores.base import (
+    ChangeSet,
+    EmbedderStamp,
+    Kind,
+    MemoryFilter,
+    MemoryRecord,
+    PendingVector,
+    StagedVector,
+    StoredBank,
+    VectorOperation,
+)
+
+T = TypeVar("T")
+
+
+# What is stored
+
+
+@dataclass
+class BankData:
+    """A bank with all it holds; `memories` stay in storing order, as dictionaries do.
+
+    The `entity_ids` of a record are those of stored entities, each once. The names and counts of
+    entities, and the id of the bank, are filled in when a value is read.
+    """
+
+    bank: StoredBank
+    last_number: int = 0
+    numbers: dict[str, int] = field(default_factory=dict)
+    memories: dict[str, MemoryRecord] = field(default_factory=dict)
+    entities: dict[str, Entity] = field(default_factory=dict)
+    edited: set[str] = field(default_factory=set)
+    documents: dict[str, Document] = field(default_factory=dict)
+    chunks: dict[str, Chunk] = field(default_factory=dict)
+    links: dict[tuple[str, LinkKind, str], Link] = field(default_factory=dict)
+    history: list[Change] = field(default_factory=list)
+    models: dict[str, MentalModel] = field(default_factory=dict)
+    checkpoints: dict[str, int] = field(default_factory=dict)
+    staged: dict[str, StagedVector] = field(default_factory=dict)
+    pending: set[str] = field(default_factory=set)
+
+    @property
+    def id(self) -> str:
+        return self.bank.bank.id
+
+    def owners(self) -> dict[str, str]:
+        """Return normalised name to the id of the entity that has it."""
+        return {norm: id for id, each in self.entities.items() for norm in names_of(each)}
+
+    def mentions(self) -> Mapping[str, list[str]]:
+        """Return entity id to the memories that mention it, in storing order."""
+        return grouped((e, id) for id, each in self.memories.items() for e in each.entity_ids)
+
+    def passing(self, filter: MemoryFilter) -> dict[str, MemoryRecord]:
+        """Return the memories that pass the filter, in storing order."""
+        return {id: each for id, each in self.memories.items() if passes(each, filter)}
+
+    def citing(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return each memory that exists to the conclusions that cite it, in storing order."""
+        cited = {
+            id: {source.memory_id for source in each.memory.sources}
+            for id, each in self.memories.items()
+        }
+        return {
+            id: tuple(other for other in cited if id in cited[other])
+            for id in ids
+            if id in self.memories
+        }
+
+
+@dataclass
+class State:
+    """All banks, and the outbox: (bank key, memory id) to ticket and operation, oldest first."""
+
+    banks: dict[str, BankData] = field(default_factory=dict)
+    outbox: dict[tuple[str, str], tuple[int, VectorOperation]] = field(default_factory=dict)
+    last_ticket: int = 0
+    last_key: int = 0
+
+    def bank(self, bank_id: str) -> BankData:
+        if bank_id not in self.banks:
+            raise BankNotFoundError(f"no bank {bank_id!r} exists; create it first")
+        return self.banks[bank_id]
+
+    def draft(self, bank_id: str) -> BankData:
+        """Put a copy of a bank in its place, to be changed, and return it."""
+        data = self.bank(bank_id)
+        self.banks[bank_id] = BankData(*(copy(getattr(data, f.name)) for f in fields(data)))
+        return self.banks[bank_id]
+
+    def check_free(self, bank_id: str) -> None:
+        if bank_id in self.banks:
+            raise BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
+
+    def new_key(self) -> str:
+        self.last_key += 1
+        return str(self.last_key)
+
+    def queue(self, key: str, operation: VectorOperation, memory_ids: Iterable[str]) -> None:
+        """Queue work for the vector index, in place of older work on the same memories."""
+        for id in memory_ids:
+            self.last_ticket += 1
+            self.outbox.pop((key, id), None)
+            self.outbox[key, id] = (self.last_ticket, operation)
+
+    def drop(self, key: str) -> None:
+        """Queue the dropping of a collection, in place of all else queued for it."""
+        self.outbox = {name: work for name, work in self.outbox.items() if name[0] != key}
+        self.queue(key, VectorOperation.DROP, [""])
+
+
+def check_storable(value: Bank | ChangeSet) -> None:
+    """Raise `InvalidInputError` for a text that no file can hold: what is stored is exported."""
+    with common.storable():
+        json.dumps(asdict(value), ensure_ascii=False, default=str).encode()
+
+
+def names_of(named: Entity | base.EntityNames) -> dict[str, str]:
+    """Return normalised name to spelling, the canonical one first."""
+    return common.spellings((named.name, *named.aliases))
+
+
+def grouped(pairs: Iterable[tuple[str, T]]) -> defaultdict[str, list[T]]:
+    groups: defaultdict[str, list[T]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return groups
+
+
+# The filter
+
+_TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+
+
+def passes(record: MemoryRecord, filter: MemoryFilter) -> bool:
+    """Return True if a memory passes the filter; see `MemoryFilter`."""
+    memory = record.memory
+    tags = [tag in memory.tags for tag in filter.tags]
+    return (
+        (filter.now is None or memory.expires_at is None or memory.expires_at > filter.now)
+        and is_known(memory, filter)
+        and (filter.types is None or memory.type in filter.types)
+        and (not tags or (any(tags) if filter.tags_match == "any" else all(tags)))
+        and all(meets(memory, condition) for condition in filter.where)
+        and filter.scope in (None, memory.scope)
+        and filter.derived in (None, memory.derived)
+        and filter.document_id in (None, *(source.document_id for source in memory.sources))
+        and (not filter.entity_ids or not {*filter.entity_ids}.isdisjoint(record.entity_ids))
+        and (filter.window is None or bool(times_in(memory, filter.window, of_filter=True)))
+    )
+
+
+def is_known(memory: Memory, filter: MemoryFilter) -> bool:
+    """Return True if the memory is valid, or was at the time asked for, or need not be."""
+    gone = memory.invalidated_at
+    if filter.as_of is None:
+        return filter.include_invalid or gone is None
+    said = memory.mentioned_at <= filter.as_of
+    if filter.include_invalid:
+        return said or gone is not None
+    return said and (gone is None or gone > filter.as_of)
+
+
+def meets(memory: Memory, condition: base.Condition) -> bool:
+    negated = condition.operator in ("$ne", "$nin")
+    if condition.field not in memory.metadata:
+        return negated
+    value = memory.metadata[condition.field]
+    given = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+    alike = [other for other in given if kind_of(other) is kind_of(value)]
+    if condition.operator in _TESTS:
+        test = _TESTS[condition.operator]
+        return not isinstance(value, bool) and any(test(value, other) for other in alike)
+    return (value in alike) != negated
+
+
+def kind_of(value: object) -> type:
+    return type(value) if isinstance(value, (bool, str)) else float
+
+
+def times_in(memory: Memory, window: TimeSpan, *, of_filter: bool) -> list[common.TimeRow]:
+    """Return the memory's times that overlap a window.
+
+    A filter asks for the time of mention only if the text names no time.
+    """
+    start, end = common.micros(window.start), common.micros(window.end)
+    return [
+        row
+        for row in common.time_rows(memory)
+        if row.start < end and row.end > start
+        if row.ordinal or not of_filter or not memory.occurred
+    ]
+
+
+# Reading by key. A reader may return more than was asked for.
+
+
+def memory_of(data: BankData, record: MemoryRecord) -> Memory:
+    names = tuple(data.entities[id].name for id in record.entity_ids)
+    return replace(record.memory, bank_id=data.id, entities=names)
+
+
+def record_of(data: BankData, record: MemoryRecord) -> MemoryRecord:
+    return replace(record, memory=memory_of(data, record))
+
+
+def candidate_of(data: BankData, record: MemoryRecord) -> base.Candidate:
+    memory = record.memory
+    proofs = sum(source.supports for source in memory.sources)
+    return base.Candidate(
+        *(memory.id, data.id, memory.text, memory.speaker, memory.document_id),
+        *(memory.mentioned_at, memory.occurred, max(1, proofs), record.fingerprint),
+        *(record.lexemes, record.vector, record.interaction or b""),
+        *(tuple((id, data.entities[id].name) for id in record.entity_ids), memory.type),
+        memory.kind,
+    )
+
+
+def of_memory(value: Callable[[BankData, MemoryRecord], T]) -> Callable[..., dict[str, T]]:
+    """Return the reader of a kind that is computed from one memory."""
+
+    def read(data: BankData, ids: Sequence[str]) -> dict[str, T]:
+        return {id: value(data, data.memories[id]) for id in ids if id in data.memories}
+
+    return read
+
+
+def of_group(pairs: Callable[[BankData], Iterable[tuple[str, T]]]) -> Callable[..., Any]:
+    """Return the reader of a kind whose values are tuples, from pairs of key and element."""
+    return lambda data, _: {key: tuple(group) for key, group in grouped(pairs(data)).items()}
+
+
+def documents_of(data: BankData) -> dict[str, Document]:
+    counts = Counter(chunk.document_id for chunk in data.chunks.values())
+    return {
+        id: replace(document, bank_id=data.id, chunk_count=counts[id])
+        for id, document in sorted(data.documents.items())
+    }
+
+
+def chunks_by_position(data: BankData) -> list[tuple[str, Chunk]]:
+    chunks = sorted(data.chunks.values(), key=lambda chunk: (chunk.position, chunk.id))
+    return [(chunk.document_id, chunk) for chunk in chunks]
+
+
+def entities_of(data: BankData) -> dict[str, Entity]:
+    """Return all entities with what is counted of their mentions."""
+    mentions, found = data.mentions(), {}
+    for id, entity in sorted(data.entities.items()):
+        said = [data.memories[memory].memory.mentioned_at for memory in mentions.get(id, ())]
+        seen = {"first_seen": min(said, default=None), "last_seen": max(said, default=None)}
+        found[id] = replace(entity, bank_id=data.id, mention_count=len(said), **seen)
+    return found
+
+
+def entities_named(data: BankData, norms: Sequence[str]) -> dict[str, Entity]:
+    entities = entities_of(data)
+    return {norm: entities[id] for norm, id in common.in_order(norms, data.owners()).items()}
+
+
+def cooccurrences_of(data: BankData, ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
+    mentions, found = data.mentions(), {}
+    for id in common.in_order(ids, data.entities):
+        beside = chain.from_iterable(data.memories[m].entity_ids for m in mentions.get(id, ()))
+        counts = Counter(other for other in beside if other != id)
+        found[id] = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+    return found
+
+
+_READERS: Mapping[Kind[Any], Callable[[BankData, Sequence[str]], Mapping[str, Any]]] = {
+    base.MEMORY: of_memory(memory_of),
+    base.RECORD: of_memory(record_of),
+    base.CANDIDATE: of_memory(candidate_of),
+    base.VECTOR: of_memory(lambda _, record: record.vector),
+    base.MENTIONS: of_memory(lambda _, record: record.entity_ids),
+    base.CONCLUSIONS_CITING: BankData.citing,
+    base.DUPLICATES: of_group(
+        lambda data: (
+            (record.fingerprint, id)
+            for id, record in data.memories.items()
+            if record.memory.invalidated_at is None
+        )
+    ),
+    base.HISTORY: of_group(lambda data: ((c.memory_id, c) for c in data.history if not c.of_model)),
+    base.MODEL_HISTORY: of_group(
+        lambda data: ((c.memory_id, c) for c in data.history if c.of_model)
+    ),
+    base.DOCUMENT: lambda data, _: documents_of(data),
+    base.CHUNK: lambda data, _: data.chunks,
+    base.DOCUMENT_CHUNKS: of_group(chunks_by_position),
+    base.ENTITY: lambda data, _: entities_of(data),
+    base.ENTITY_NAMED: entities_named,
+    base.COOCCURRENCES: cooccurrences_of,
+    base.CHECKPOINT: lambda data, _: data.checkpoints,
+}
+
+_SCANNERS: Mapping[Kind[Any], Callable[[BankData], Iterable[Any]]] = {
+    base.MEMORY_ID: lambda data: data.memories,
+    base.DOCUMENT: lambda data: documents_of(data).values(),
+    base.CHUNK: lambda data: [data.chunks[id] for id in sorted(data.chunks)],
+    base.EDITED_NAMES: lambda data: [
+        base.EntityNames(id, data.entities[id].name, data.entities[id].aliases)
+        for id in sorted(data.edited & data.entities.keys())
+    ],
+    base.CHANGE: lambda data: sorted(data.history, key=lambda change: change.memory_id),
+    base.MENTAL_MODEL: lambda data: [
+        replace(data.models[id], bank_id=data.id) for id in sorted(data.models)
+    ],
+}
+
+
+# Writing
+
+
+class Writing:
+    """One change set in progress, on a draft of its bank."""
+
+    def __init__(self, state: State, changes: ChangeSet) -> None:
+        self.state = state
+        self.changes = changes
+        self.data = state.draft(changes.bank_id)
+        self.affected: set[str] = set()
+        """Entities that lost mentions, and are dropped in the end if none is left."""
+
+    def apply(self) -> tuple[str, ...]:
+        """Apply the parts in the order of the fields; return the ids of the memories removed."""
+        changes, data = self.changes, self.data
+        fingerprints = {id: document.fingerprint for id, document in data.documents.items()}
+        common.check_unchanged(changes, fingerprints, data.bank.version)
+        gone = self._remove_named()
+        given = {document.id: document for document in changes.documents}
+        common.check_records(
+            data.id,
+            {id: document.is_record for id, document in given.items()},
+            {id: document.is_record for id, document in data.documents.items()},
+        )
+        data.documents |= given
+        data.chunks |= {chunk.id: chunk for chunk in changes.chunks}
+        entity_ids = self._resolve_entities()
+        for named in changes.names:
+            self._set_names(entity_ids[named.entity_id], names_of(named))
+        for edit in changes.entity_edits:
+            self._edit(edit)
+        self._add(entity_ids)
+        self._replace(entity_ids)
+        common.check_exists(data.id, [id for id, _ in changes.sources], data.memories)
+        for id, source in changes.sources:
+            self._add_sources(id, [source])
+        for link in changes.links:
+            if link.source_id in data.memories and link.target_id in data.memories:
+                data.links[link.source_id, link.kind, link.target_id] = link
+        data.history += changes.history
+        data.models |= {model.id: model for model in changes.mental_models}
+        if changes.checkpoint is not None:
+            data.checkpoints[changes.checkpoint.queue] = changes.checkpoint.number
+        data.pending -= set(changes.mark_consolidated)
+        self._mark(changes.mark_pending)
+        for staged in changes.staged:
+            common.vector_bytes(staged.vector, staged.embedder.dimension)
+            if staged.memory_id in data.memories:
+                data.staged[staged.memory_id] = staged
+        requeued = [id for id in data.memories if id in set(changes.requeue)]
+        self.state.queue(data.bank.key, VectorOperation.UPSERT, requeued)
+        absent = [id for id in changes.requeue if id not in data.memories]
+        self.state.queue(data.bank.key, VectorOperation.DELETE, absent)
+        self._drop_unmentioned(self.affected)
+        if changes.raises_version:
+            data.bank = replace(data.bank, version=data.bank.version + 1)
+        return gone
+
+    # Memories
+
+    def _add(self, entity_ids: Mapping[str, str]) -> None:
+        records, data = self.changes.memories, self.data
+        ids = [record.memory.id for record in records]
+        common.check_new(data.id, ids, data.memories.keys() & set(ids))
+        for id in ids:
+            data.last_number += 1
+            data.numbers[id] = data.last_number
+        self._put(records, entity_ids)
+        self._mark(r.memory.id for r in records if not common.is_conclusion(r.memory))
+
+    def _replace(self, entity_ids: Mapping[str, str]) -> None:
+        records, data = self.changes.replaced, self.data
+        ids = [record.memory.id for record in records]
+        common.check_exists(data.id, ids, data.memories)
+        for id in ids:
+            self.affected.update(data.memories[id].entity_ids)
+            data.staged.pop(id, None)
+        self._put(records, entity_ids)
+        data.pending -= set(ids)
+        self._mark(chain(ids, *data.citing(ids).values()))
+
+    def _put(self, records: Sequence[MemoryRecord], entity_ids: Mapping[str, str]) -> None:
+        """Store memories, and queue the vectors that are new or others."""
+        data = self.data
+        for record in records:
+            memory = record.memory
+            vector = common.vector_bytes(record.vector, data.bank.embedder.dimension)
+            old = data.memories.get(memory.id)
+            if old is None or old.vector.tobytes() != vector:
+                self.state.queue(data.bank.key, VectorOperation.UPSERT, [memory.id])
+            metadata = json.loads(common.metadata_text(memory.metadata))
+            mentioned = tuple(common.mentioned_keys(record, entity_ids))
+            bare = replace(memory, metadata=metadata, sources=())
+            data.memories[memory.id] = replace(record, memory=bare, entity_ids=mentioned)
+        for record in records:  # their sources may be each other
+            stored = self._add_sources(record.memory.id, record.memory.sources)
+            supported = any(source.supports for source in stored)
+            if common.is_conclusion(record.memory) and not supported:
+                raise common.unsupported(data.id, record.memory.id)
+
+    def _mark(self, ids: Iterable[str]) -> None:
+        memories = self.data.memories
+        existing = [id for id in ids if id in memories]
+        self.data.pending.update(
+            id for id in existing if memories[id].memory.invalidated_at is None
+        )
+
+    # Sources
+
+    def _add_sources(self, id: str, given: Iterable[Source]) -> tuple[Source, ...]:
+        """Append the sources that a memory lacks and that exist; return all it has then."""
+        known = (None, *self.data.memories)
+        live = [source for source in given if source.memory_id in known]
+        sources = tuple(dict.fromkeys((*self.data.memories[id].memory.sources, *live)))
+        self._set_sources(id, sources)
+        return sources
+
+    def _remove_sources(self, column: str, lost: Collection[str]) -> list[str]:
+        """Remove sources that name what is lost; return the memories that nothing supports then.
+
+        A conclusion that is still supported is pending consolidation.
+        """
+        unsupported = []
+        for id, record in list(self.data.memories.items()):
+            had = record.memory.sources
+            left = tuple(source for source in had if getattr(source, column) not in lost)
+            if len(left) < len(had):
+                self._set_sources(id, left)
+                if not any(source.supports for source in left):
+                    unsupported.append(id)
+                elif common.is_conclusion(record.memory):
+                    self._mark([id])
+        return unsupported
+
+    def _set_sources(self, id: str, sources: tuple[Source, ...]) -> None:
+        record = self.data.memories[id]
+        self.data.memories[id] = replace(record, memory=replace(record.memory, sources=sources))
+
+    # Removal
+
+    def _remove_named(self) -> tuple[str, ...]:
+        changes, data = self.changes, self.data
+        documents, chunks = set(changes.remove_documents), set(changes.remove_chunks)
+        unsourced = [
+            *self._remove_sources("document_id", documents),
+            *self._remove_sources("chunk_id", chunks),
+        ]
+        data.chunks = {
+            id: chunk
+            for id, chunk in data.chunks.items()
+            if id not in chunks and chunk.document_id not in documents
+        }
+        data.documents = {id: d for id, d in data.documents.items() if id not in documents}
+        named = [id for id in changes.remove_memories if id in data.memories]
+        gone = self._remove(list(dict.fromkeys((*named, *unsourced))))
+        for id in changes.remove_mental_models:
+            data.models.pop(id, None)
+        return gone
+
+    def _remove(self, leaving: list[str]) -> tuple[str, ...]:
+        """Remove memories, and the conclusions that nothing supports then; return all removed."""
+        data = self.data
+        gone: list[str] = []
+        cut: set[str | None] = set()
+        while leaving:
+            self._forget_history(leaving)
+            cut |= {s.chunk_id for id in leaving for s in data.memories[id].memory.sources}
+            for id in leaving:
+                self.affected.update(data.memories.pop(id).entity_ids)
+                data.staged.pop(id, None)
+            gone += leaving
+            lost = set(leaving)
+            data.pending -= lost
+            data.links = {
+                ends: link
+                for ends, link in data.links.items()
+                if lost.isdisjoint((link.source_id, link.target_id))
+            }
+            self.state.queue(data.bank.key, VectorOperation.DELETE, leaving)
+            leaving = self._remove_sources("memory_id", lost)
+        for chunk in [chunk for chunk in data.chunks.values() if chunk.id in cut]:
+            texts = (
+                record.memory.text
+                for record in data.memories.values()
+                if any(source.chunk_id == chunk.id for source in record.memory.sources)
+            )
+            data.chunks[chunk.id] = replace(chunk, text=common.text_left(texts))
+        return tuple(gone)
+
+    def _forget_history(self, leaving: Sequence[str]) -> None:
+        data = self.data
+
+        def cited_once(ids: Sequence[str], name: str) -> list[str]:
+            own = (c for c in data.history if not c.of_model and c.memory_id in ids)
+            return [c.old for c in own if c.field == name and c.old is not None]
+
+        given = [id for id in leaving if not data.memories[id].memory.derived]
+        memories, models = common.histories_to_forget(
+            leaving, given, data.models.values(), data.citing, cited_once
+        )
+        data.history = [
+            change
+            for change in data.history
+            if change.memory_id not in (models if change.of_model else memories)
+        ]
+
+    # Entities
+
+    def _resolve_entities(self) -> dict[str, str]:
+        """Store the new entities and names; return given id to stored id."""
+        entities = self.data.entities
+        known = {id: id for id in entities}
+        plan = common.plan_entities(self.changes, known, self.data.owners(), lambda each: each.id)
+        for id, entity in plan.new:
+            entities[id] = replace(entity, aliases=tuple(plan.names.pop(id).values())[1:])
+        for id, names in plan.names.items():
+            entities[id] = replace(entities[id], aliases=(*entities[id].aliases, *names.values()))
+        return plan.keys
+
+    def _set_names(self, id: str, names: Mapping[str, str]) -> None:
+        owners = self.data.owners()
+        common.check_names_free(names, [norm for norm in names if owners.get(norm, id) != id])
+        name, *aliases = names.values()
+        self.data.entities[id] = replace(self.data.entities[id], name=name, aliases=tuple(aliases))
+
+    def _edit(self, edit: base.EntityEdit) -> None:
+        entities = self.data.entities
+        match edit:
+            case base.EntityMerge(source_id, target_id):
+                edited = {target_id}
+                self._check_entities(source_id, target_id)
+                common.check_mergeable(source_id, target_id)
+                names = names_of(entities[target_id]) | names_of(entities.pop(source_id))
+                self._set_names(target_id, names)
+                self._move_mentions(source_id, target_id, self.data.memories)
+            case base.EntitySplit(old_id, entity):
+                edited = {old_id, entity.id}
+                self._check_entities(old_id)
+                common.check_entity_id_free(entity.id, entities)
+                left, taken = common.split_names(names_of(entities[old_id]), edit)
+                self._set_names(old_id, left)
+                entities[entity.id] = replace(entity, name="", aliases=())
+                self._set_names(entity.id, taken)
+            case base.EntityNames(entity_id):
+                edited = {entity_id}
+                self._check_entities(entity_id)
+                self._set_names(entity_id, names_of(edit))
+        self.data.edited -= edited
+        self.data.edited |= {id for id in edited if entities[id].aliases}
+        if isinstance(edit, base.EntitySplit) and self._move_mentions(
+            edit.entity_id, edit.entity.id, edit.memory_ids
+        ):
+            self._drop_unmentioned([edit.entity_id])
+
+    def _check_entities(self, *ids: str) -> None:
+        for id in ids:
+            if id not in self.data.entities:
+                raise common.no_entity(self.data.id, id)
+
+    def _move_mentions(self, old: str, new: str, memory_ids: Iterable[str]) -> bool:
+        """Put one entity in the place of another in these memories; return whether any had it."""
+        memories = self.data.memories
+        existing = [id for id in memory_ids if id in memories]
+        moved = {id: memories[id].entity_ids for id in existing if old in memories[id].entity_ids}
+        for id, group in common.replace_mention(moved, old, new).items():
+            memories[id] = replace(memories[id], entity_ids=tuple(group))
+        return bool(moved)
+
+    def _drop_unmentioned(self, ids: Iterable[str]) -> None:
+        kept = self.data.mentions().keys() | self.data.edited
+        for id in self.data.entities.keys() & set(ids) - kept:
+            del self.data.entities[id]
+
+
+# The store
+
+
+class InMemoryGraph:
+    """A `GraphStore` that keeps everything in memory and forgets it when it is closed."""
+
+    def __init__(self) -> None:
+        self._identity = secrets.token_hex(8)
+        self._lock = threading.Lock()
+        self._committed: State | None = State()
+
+    def _now(self) -> State:
+        """Return the last committed state, which nobody changes, unless the store is closed."""
+        if self._committed is None:
+            raise ClosedError("the store is closed; open another")
+        return self._committed
+
+    def _bank(self, bank_id: str) -> BankData:
+        return self._now().bank(bank_id)
+
+    @contextmanager
+    def _writing(self) -> Iterator[State]:
+        """Yield a copy of the state, which takes its place unless an exception is raised."""
+        with self._lock:
+            state = self._now()
+            draft = replace(state, banks=dict(state.banks), outbox=dict(state.outbox))
+            yield draft
+            self._committed = draft
+
+    # Banks
+
+    def create_bank(
+        self, bank: Bank, embedder: EmbedderStamp, *, importing: str | None = None
+    ) -> StoredBank:
+        check_storable(bank)
+        with self._writing() as state:
+            state.check_free(bank.id)
+            stored = StoredBank(bank, state.new_key(), embedder, importing=importing)
+            state.banks[bank.id] = BankData(stored)
+            return stored
+
+    def get_bank(self, bank_id: str) -> StoredBank | None:
+        data = self._now().banks.get(bank_id)
+        return None if data is None or data.bank.importing is not None else data.bank
+
+    def list_banks(
+        self, *, pending_consolidation: bool = False, importing: bool = False
+    ) -> list[StoredBank]:
+        return [
+            data.bank
+            for _, data in sorted(self._now().banks.items())
+            if (data.bank.importing is not None) == importing
+            if data.pending or not pending_consolidation
+        ]
+
+    def update_bank(
+        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+    ) -> StoredBank:
+        if bank is not None:
+            check_storable(bank)
+        with self._writing() as state:
+            data = state.draft(bank_id)
+            if bank is not None:
+                if bank.id != bank_id:
+                    state.check_free(bank.id)
+                    state.banks[bank.id] = state.banks.pop(bank_id)
+                    data.bank = replace(data.bank, importing=None)
+                data.bank = replace(data.bank, bank=bank)
+            if embedder is not None:
+                adopt(state, data, embedder)
+            return data.bank
+
+    def delete_bank(self, bank_id: str) -> None:
+        with self._writing() as state:
+            state.drop(state.bank(bank_id).bank.key)
+            del state.banks[bank_id]
+
+    def purge_deleted(self, limit: int = 5000) -> int:
+        """Return 0: a deleted bank leaves nothing behind."""
+        self._now()
+        return 0
+
+    def bank_stats(self, bank_id: str) -> BankStats:
+        state = self._now()
+        data = state.bank(bank_id)
+        memories = [record.memory for record in data.memories.values()]
+        types = Counter(memory.type for memory in memories)
+        kinds = Counter(kind for _, kind, _ in data.links)
+        said = [memory.mentioned_at for memory in memories]
+        return BankStats(
+            bank_id=bank_id,
+            memories=len(memories),
+            by_type={kind: types[kind] for kind in MemoryType},
+            invalidated=sum(memory.invalidated_at is not None for memory in memories),
+            entities=len(data.entities),
+            documents=len(data.documents),
+            chunks=len(data.chunks),
+            links={kind: kinds[kind] for kind in LinkKind},
+            pending_vectors=sum(key == data.bank.key for key, _ in state.outbox),
+            first_mentioned_at=min(said, default=None),
+            last_mentioned_at=max(said, default=None),
+        )
+
+    # Writing and reading
+
+    def apply(self, changes: ChangeSet) -> tuple[str, ...]:
+        check_storable(changes)
+        with self._writing() as state:
+            return Writing(state, changes).apply()
+
+    def read(self, bank_id: str, kind: Kind[T], keys: Sequence[str]) -> dict[str, T]:
+        reader = common.reader_of(_READERS, kind)
+        data = self._bank(bank_id)
+        wanted = list(common.spellings(keys) if kind == base.ENTITY_NAMED else dict.fromkeys(keys))
+        return common.in_order(wanted, reader(data, wanted))
+
+    def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
+        return iter(common.reader_of(_SCANNERS, kind)(self._bank(bank_id)))
+
+    def list_memories(
+        self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
+    ) -> Page[Memory]:
+        data, after = self._bank(bank_id), common.after_memory(cursor)
+        passing = data.passing(filter)
+        rest = [id for id in passing if data.numbers[id] > after]
+        shown = rest[: max(limit, 0)]
+        last = data.numbers[shown[-1]] if len(rest) > len(shown) > 0 else None
+        items = [memory_of(data, passing[id]) for id in shown]
+        return Page(items, len(passing), None if last is None else common.memory_cursor(last))
+
+    def filter_ids(self, bank_id: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
+        return self._bank(bank_id).passing(filter).keys() & set(ids)
+
+    def find_ids(self, bank_id: str, filter: MemoryFilter, limit: int) -> list[str] | None:
+        found = list(self._bank(bank_id).passing(filter))
+        return None if len(found) > limit else found
+
+    def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
+        data = self._bank(bank_id)
+        return [id for id in data.memories if id in data.pending][: max(limit, 0)]
+
+    # Entities
+
+    def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
+        data, (count, last_id) = self._bank(bank_id), common.after_entity(cursor)
+        entities = sorted(entities_of(data).values(), key=lambda each: -each.mention_count)
+        rest = [
+            each
+            for each in entities
+            if count is None or (-each.mention_count, each.id) > (-count, last_id)
+        ]
+        shown = rest[: max(limit, 0)]
+        last = shown[-1] if len(rest) > len(shown) > 0 else None
+        more = None if last is None else common.entity_cursor(last.mention_count, last.id)
+        return Page(shown, len(entities), more)
+
+    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+        data, norm = self._bank(bank_id), entity_norm(name)
+        sharing: dict[str, list[tuple[str, str]]] = {gram: [] for gram in common.grams_of(norm)}
+        for other, id in data.owners().items():
+            for gram in sharing.keys() & set(common.grams_of(other)):
+                sharing[gram].append((id, other))
+        ids = common.most_similar(norm, common.names_sharing(norm, sharing), limit)
+        return list(common.in_order(ids, entities_of(data)).values())
+
+    # Searching
+
+    def text_search(
+        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+    ) -> list[base.TextHit]:
+        data = self._bank(bank_id)
+        stats = lexeme_stats_of(data, lexemes)
+        weights = {x: idf(count, stats.documents) for x, count in stats.frequency.items()}
+        ranked = []
+        for id, record in data.passing(filter).items():
+            held = weights.keys() & set(record.lexemes)
+            if held:
+                ranked.append((-fsum(weights[x] for x in held), -data.numbers[id], id))
+        best = [id for _, _, id in sorted(ranked)[: max(limit, 0)]]
+        return [base.TextHit(id, data.memories[id].lexemes) for id in best]
+
+    def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> base.LexemeStats:
+        return lexeme_stats_of(self._bank(bank_id), lexemes)
+
+    def time_search(
+        self, bank_id: str, window: TimeSpan, filter: MemoryFilter, limit: int
+    ) -> list[base.TimeHit]:
+        middle = common.micros(window.start) + common.micros(window.end)
+        nearest = []
+        for id, record in self._bank(bank_id).passing(filter).items():
+            rows = times_in(record.memory, window, of_filter=False)
+            if rows:
+                row = min(rows, key=lambda row: (abs(row.middle - middle), row.ordinal))
+                nearest.append((abs(row.middle - middle), id, row))
+        hits = []
+        for _, id, row in sorted(nearest)[: max(limit, 0)]:
+            start, end = common.timestamp(row.start), common.timestamp(row.end)
+            kind = base.TimeKind.OCCURRED if row.ordinal else base.TimeKind.MENTIONED
+            hits.append(base.TimeHit(id, TimeSpan(start, end, row.precision), kind))
+        return hits
+
+    def postings(
+        self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
+    ) -> list[base.Posting]:
+        data, found = self._bank(bank_id), []
+        mentions, passing = data.mentions(), data.passing(filter)
+        for id in dict.fromkeys(entity_ids):
+            mentioning = mentions.get(id, [])
+            latest = [memory for memory in reversed(mentioning) if memory in passing]
+            found += [
+                base.Posting(id, memory, len(mentioning)) for memory in latest[: max(per_entity, 0)]
+            ]
+        return found
+
+    def links(
+        self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
+    ) -> list[Link]:
+        data = self._bank(bank_id)
+        passing = data.passing(filter)
+        sides: defaultdict[str, list[tuple[float, str, LinkKind, bool, Link]]] = defaultdict(list)
+        for link in data.links.values():
+            source, target, order = link.source_id, link.target_id, -link.weight
+            if source in passing and target in passing:
+                sides[source].append((order, target, link.kind, True, link))
+                sides[target].append((order, source, link.kind, False, link))
+        found: dict[Link, None] = {}
+        for id in dict.fromkeys(memory_ids):
+            heaviest = sorted(sides.get(id, ()), key=lambda side: side[:4])[: max(per_memory, 0)]
+            found |= dict.fromkeys(link for *_, link in heaviest)
+        return list(found)
+
+    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[base.Neighbour]:
+        data, size = self._bank(bank_id), max(distance, 0)
+        places = sorted(
+            (record.memory.sources[0].position, data.numbers[id], id, record.memory.document_id)
+            for id, record in data.memories.items()
+            if record.memory.invalidated_at is None and record.memory.document_id is not None
+        )
+        ordered = grouped((str(document_id), id) for _, _, id, document_id in places)
+        index = {id: (group, n) for group in ordered.values() for n, id in enumerate(group)}
+        found = []
+        for id in dict.fromkeys(ids):
+            if id in index:
+                group, n = index[id]
+                before = group[max(n - size, 0) : n][::-1]
+                found += common.neighbours_around(id, before, group[n + 1 : n + 1 + size])
+        return found
+
+    # The outbox, and the store itself
+
+    def pending_vectors(self, limit: int) -> list[PendingVector]:
+        state = self._now()
+        banks = {data.bank.key: data for data in state.banks.values()}
+        return [
+            PendingVector(
+                *(ticket, key, operation, id),
+                banks[key].memories[id].vector if operation is VectorOperation.UPSERT else None,
+            )
+            for (key, id), (ticket, operation) in list(state.outbox.items())[: max(limit, 0)]
+        ]
+
+    def acknowledge(self, tickets: Iterable[int]) -> None:
+        done = set(tickets)
+        with self._writing() as state:
+            state.outbox = {k: work for k, work in state.outbox.items() if work[0] not in done}
+
+    def identity(self) -> str:
+        return self._identity
+
+    def check(self, *, repair: bool) -> list[base.StoreFault]:
+        """Return no faults: nothing that follows from other values is stored."""
+        self._now()
+        return []
+
+    def close(self) -> None:
+        with self._lock:
+            self._committed = None
+
+
+def lexeme_stats_of(data: BankData, lexemes: Iterable[str]) -> base.LexemeStats:
+    memories = data.memories.values()
+    valid = [each.lexemes for each in memories if each.memory.invalidated_at is None]
+    counts = common.in_order(lexemes, common.lexeme_counts(valid))
+    return common.lexeme_statistics(len(valid), sum(map(len, valid)), lexemes, counts)
+
+
+def adopt(state: State, data: BankData, embedder: EmbedderStamp) -> None:
+    """Replace the vectors of a bank by those staged with `embedder`, under a new key."""
+    staged = {id: each for id, each in data.staged.items() if each.embedder == embedder}
+    if lacking := len(data.memories.keys() - staged.keys()):
+        raise StoreError(common.no_staged_vector(data.id, lacking, embedder.id))
+    state.drop(data.bank.key)
+    data.bank = replace(data.bank, key=state.new_key(), embedder=embedder)
+    data.staged = {}
+    for id, record in data.memories.items():
+        new = staged[id]
+        data.memories[id] = replace(record, vector=new.vector, interaction=new.interaction)
+    state.queue(data.bank.key, VectorOperation.UPSERT, data.memories)

@@ -1,0 +1,534 @@
+"""Chroma as a vector index: in memory, in a folder, at a server."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import chromadb
+import chromadb.errors
+import numpy as np
+import pytest
+
+from hindsight_integrations.errors import (
+    InvalidInputError,
+    StoreCorruptError,
+    StoreError,
+    StoreUnavailableError,
+)
+from hindsight_integrations.stores.chroma import index as chroma_vectors
+from hindsight_integrations.stores.chroma.client import CHROMA_ERRORS, store_error
+from hindsight_integrations.stores.chroma.index import (
+    CROWDED,
+    OWN_FROM,
+    OWN_FROM_IN_CROWD,
+    SHARED_UP_TO,
+    ChromaVectors,
+)
+from hindsight_integrations.stores.testing.vector_index import (
+    VectorIndexContract,
+    names,
+    unit_vectors,
+)
+
+from .chroma_server import free_port, serve
+from .guarded import certificate, guarded
+
+
+def collections(folder: Path) -> dict[str, int]:
+    """Name to vectors, as another reader of Chroma's files sees them."""
+    code = (
+        "import chromadb, json, sys\n"
+        "client = chromadb.PersistentClient(sys.argv[1])\n"
+        "print(json.dumps({c.name: c.count() for c in client.list_collections()}))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True
+    )
+    return dict(eval(run.stdout))
+
+
+class TestInMemory(VectorIndexContract):
+    @pytest.fixture
+    def index(self) -> Iterator[ChromaVectors]:
+        vectors = ChromaVectors.in_memory()
+        yield vectors
+        vectors.close()
+
+    def test_two_in_memory_share_nothing(self, index: ChromaVectors) -> None:
+        other = ChromaVectors.in_memory()
+        foreign = chromadb.EphemeralClient()
+        index.upsert("a", ["x"], unit_vectors(1))
+        assert other.keys() == set()
+        assert list(foreign.list_collections()) == []
+        other.close()
+        foreign.close()
+        assert index.ids("a") == {"x"}
+
+
+class TestInFolder(VectorIndexContract):
+    @pytest.fixture
+    def index(self, tmp_path: Path) -> Iterator[ChromaVectors]:
+        vectors = ChromaVectors.in_folder(tmp_path / "dossiers é" / "chroma")
+        yield vectors
+        vectors.close()
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    port = free_port()
+    server = serve(tmp_path_factory.mktemp("server"), port)
+    yield f"http://127.0.0.1:{port}"
+    server.terminate()
+    server.wait()
+
+
+@pytest.mark.slow
+class TestAtServer(VectorIndexContract):
+    @pytest.fixture
+    def index(self, url: str) -> Iterator[ChromaVectors]:
+        vectors = ChromaVectors.at_server(url, namespace=f"test{time.monotonic_ns()}")
+        yield vectors
+        vectors.close()
+
+    def test_two_clients_see_what_the_other_wrote_and_dropped(self, url: str) -> None:
+        one, other = (ChromaVectors.at_server(url, namespace="both") for _ in range(2))
+        vectors = unit_vectors(3)
+        one.upsert("a", names(3), vectors)
+        assert other.query("a", vectors[1], 1)[0][0] == "m1"
+        one.drop("a")
+        assert other.query("a", vectors[1], 1) == []
+        other.upsert("a", ["new"], vectors[:1])
+        assert one.ids("a") == {"new"}
+        one.close()
+        other.close()
+
+    def test_an_embedded_folder_can_be_served(self, tmp_path: Path) -> None:
+        vectors = unit_vectors(50)
+        embedded = ChromaVectors.in_folder(tmp_path)
+        embedded.upsert("a", names(50), vectors)
+        embedded.upsert("b", names(10), vectors[:10])
+        embedded.close()
+        port = free_port()
+        server = serve(tmp_path, port)
+        try:
+            one, other = (ChromaVectors.at_server(f"http://127.0.0.1:{port}") for _ in range(2))
+            for index in (one, other):
+                assert index.keys() == {"a", "b"}
+                assert index.query("a", vectors[20], 1)[0][0] == "m20"
+            one.close()
+            other.close()
+        finally:
+            server.terminate()
+            server.wait()
+
+
+# A server on an open network
+
+
+TOKEN = "correct-horse-7"
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return certificate(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def secured(url: str, authority: tuple[Path, Path]) -> Iterator[str]:
+    with guarded(int(url.rpartition(":")[2]), TOKEN, authority) as address:
+        yield address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["file", "environment", "unchecked"])
+def test_a_server_behind_tls_and_a_token_is_used_like_any_other(
+    secured: str,
+    authority: tuple[Path, Path],
+    how: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    if how == "environment":
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority[0]))
+    verify: dict[str, bool | str] = {"file": str(authority[0]), "unchecked": False}
+    index = ChromaVectors.at_server(
+        secured, token=TOKEN, verify=verify.get(how, True), namespace=f"tls-{how}"
+    )
+    index.upsert("a", names(3), unit_vectors(3))
+    assert index.query("a", unit_vectors(3)[1], 1)[0][0] == "m1"
+    index.delete("a", ["m1"])
+    assert index.ids("a") == {"m0", "m2"}
+    index.drop("a")
+    assert index.keys() == set()
+    index.close()
+    assert secured in repr(index)
+    assert TOKEN not in repr(index) + repr(vars(index)) + caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("token", ["wrong-donkey-9", None])
+def test_a_wrong_token_is_named_but_not_shown(
+    secured: str,
+    authority: tuple[Path, Path],
+    token: str | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(StoreUnavailableError, match=r"HTTP 401.*CHROMA_TOKEN") as caught:
+        ChromaVectors.at_server(secured, token=token, verify=str(authority[0]))
+    assert "wrong-donkey" not in str(caught.value) + repr(caught.value.__cause__) + caplog.text
+
+
+@pytest.mark.slow
+def test_a_certificate_of_nobody_known_is_refused_with_what_to_do(secured: str) -> None:
+    with pytest.raises(StoreUnavailableError, match=r"CERTIFICATE_VERIFY_FAILED.*SSL_CERT_FILE"):
+        ChromaVectors.at_server(secured, token=TOKEN)
+
+
+@pytest.mark.parametrize("written", [None, "no certificate"])
+def test_a_file_of_authorities_that_cannot_be_used_is_refused(
+    tmp_path: Path, written: str | None
+) -> None:
+    file = tmp_path / "authorities.pem"
+    if written is not None:
+        file.write_text(written)
+    with pytest.raises(InvalidInputError, match=r"authorities\.pem.*PEM"):
+        ChromaVectors.at_server("https://localhost", verify=str(file))
+
+
+@pytest.mark.parametrize("token", ["s3cret\n", "s3crét"])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(token: str) -> None:
+    with pytest.raises(InvalidInputError, match="one line") as caught:
+        ChromaVectors.at_server("http://localhost:8000", token=token)
+    assert "s3cr" not in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["index.html", "api/v2/heartbeat"])
+def test_a_server_of_something_else_is_told_from_chroma(tmp_path: Path, page: str) -> None:
+    """With no such path (an old release), or with some page under it."""
+    (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / page).write_text("<p>Welcome!" + " " * 9_999)
+    files = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), files) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        with pytest.raises(StoreUnavailableError, match="no Chroma server of release 1") as caught:
+            ChromaVectors.at_server(f"http://127.0.0.1:{other.server_port}")
+        other.shutdown()
+    assert len(str(caught.value)) < 999
+
+
+def test_collections_are_cosine_with_the_settings_asked_for(tmp_path: Path) -> None:
+    index = ChromaVectors.in_folder(tmp_path)
+    index.upsert("small", names(5), unit_vectors(5))
+    index.upsert("big", names(OWN_FROM), unit_vectors(OWN_FROM))
+    index.close()
+    client = chromadb.PersistentClient(tmp_path)
+    for collection in client.list_collections():
+        hnsw = collection.configuration["hnsw"]
+        assert hnsw is not None
+        assert hnsw["space"] == "cosine"
+        assert (hnsw["max_neighbors"], hnsw["ef_construction"], hnsw["ef_search"]) == (32, 200, 200)
+    client.close()
+
+
+@pytest.mark.slow
+def test_small_spaces_share_a_collection_and_move_out_as_they_grow(tmp_path: Path) -> None:
+    vectors = unit_vectors(OWN_FROM + 100)
+    index = ChromaVectors.in_folder(tmp_path)
+    for key in "abc":
+        index.upsert(key, names(100), vectors[:100])
+    index.upsert("a", names(OWN_FROM - 110, start=100), vectors[100 : OWN_FROM - 10])
+    assert len(index.ids("a")) == OWN_FROM - 10
+    index.close()
+    assert sorted(collections(tmp_path).values()) == [OWN_FROM + 190]
+
+    index = ChromaVectors.in_folder(tmp_path)
+    index.upsert("a", names(60, start=OWN_FROM - 10), vectors[OWN_FROM - 10 : OWN_FROM + 50])
+    assert index.ids("a") == set(names(OWN_FROM + 50))
+    assert index.query("a", vectors[3], 1)[0][0] == "m3"
+    assert index.keys() == {"a", "b", "c"}
+    index.close()
+    assert sorted(collections(tmp_path).values()) == [200, OWN_FROM + 50]
+
+
+@pytest.mark.slow
+def test_among_many_only_the_big_have_a_collection_of_their_own(tmp_path: Path) -> None:
+    vectors = unit_vectors(OWN_FROM_IN_CROWD, dimension=4)
+    index = ChromaVectors.in_folder(tmp_path)
+    for bank in range(CROWDED + 3):
+        index.upsert(f"b{bank}", names(OWN_FROM), vectors[:OWN_FROM])
+    last = f"b{CROWDED + 2}"
+    index.upsert(last, names(OWN_FROM_IN_CROWD), vectors)
+    assert index.query(last, vectors[3], 1)[0][0] == "m3"
+    assert index.ids(f"b{CROWDED}") == set(names(OWN_FROM))
+    index.close()
+    sizes = sorted(collections(tmp_path).values())
+    assert sizes == [OWN_FROM] * CROWDED + [2 * OWN_FROM, OWN_FROM_IN_CROWD]
+
+
+@pytest.mark.slow
+def test_no_shared_collection_grows_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chroma_vectors, "CROWDED", 0)
+    vectors = unit_vectors(900, dimension=4)
+    index = ChromaVectors.in_folder(tmp_path)
+    for start in range(0, 900, 300):
+        for bank in range(7):
+            index.upsert(f"b{bank}", names(300, start=start), vectors[start : start + 300])
+    assert all(index.ids(f"b{bank}") == set(names(900)) for bank in range(7))
+    index.close()
+    sizes = collections(tmp_path)
+    assert len(sizes) < 7
+    assert max(sizes.values()) <= SHARED_UP_TO
+    assert sum(sizes.values()) == 7 * 900
+
+
+KILLED_WHILE_MOVING = """
+import os, sys
+from hindsight_integrations.stores.chroma.bank_collection import BankCollection
+from hindsight_integrations.stores.chroma.index import ChromaVectors
+from hindsight_integrations.stores.testing.vector_index import names, unit_vectors
+
+folder, stop = sys.argv[1], sys.argv[2]
+done = getattr(BankCollection, stop)
+
+def killed(self, *args):
+    own = not self.is_shared
+    if stop == "upsert" and own:
+        done(self, args[0][:100], args[1][:100])
+        os._exit(9)
+    if stop == "delete":
+        done(self, args[0][:100])
+        os._exit(9)
+    return done(self, *args)
+
+setattr(BankCollection, stop, killed)
+index = ChromaVectors.in_folder(folder)
+index.upsert("other", names(10), unit_vectors(10))
+for start in range(0, 400, 200):
+    index.upsert("a", names(200, start=start), unit_vectors(400)[start : start + 200])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", ["upsert", "delete"])
+def test_a_move_cut_short_is_ended_at_the_next_start(tmp_path: Path, stop: str) -> None:
+    folder = tmp_path / "chroma"
+    run = subprocess.run([sys.executable, "-c", KILLED_WHILE_MOVING, str(folder), stop])
+    assert run.returncode == 9
+    index = ChromaVectors.in_folder(folder)
+    assert index.keys() == {"a", "other"}
+    assert index.ids("a") == set(names(400))
+    assert [n for n, _ in index.query("a", unit_vectors(400)[300], 1)] == ["m300"]
+    assert index.ids("other") == set(names(10))
+    index.close()
+    assert sorted(collections(folder).values()) == [10, 400]
+
+
+@pytest.mark.slow
+def test_a_space_can_be_searched_while_it_moves() -> None:
+    vectors = unit_vectors(600)
+    index = ChromaVectors.in_memory()
+    index.upsert("a", names(200), vectors[:200])
+    short: list[int] = []
+    stop = threading.Event()
+
+    def search() -> None:
+        while not stop.is_set():
+            found = index.query("a", vectors[7], 150)
+            if len(found) != 150 or found[0][0] != "m7":
+                short.append(len(found))
+
+    searcher = threading.Thread(target=search)
+    searcher.start()
+    for start in range(200, 600, 20):  # it moves on the way
+        index.upsert("a", names(20, start=start), vectors[start : start + 20])
+    stop.set()
+    searcher.join()
+    index.close()
+    assert short == []
+
+
+def test_everything_is_there_again_after_closing(tmp_path: Path) -> None:
+    vectors = unit_vectors(OWN_FROM + 30)
+    index = ChromaVectors.in_folder(tmp_path)
+    index.upsert("big", names(OWN_FROM), vectors[:OWN_FROM])
+    index.upsert("big", names(30, start=OWN_FROM), vectors[OWN_FROM:])
+    index.upsert("small", names(30), vectors[:30])
+    index.close()
+    index = ChromaVectors.in_folder(tmp_path)
+    assert index.keys() == {"big", "small"}
+    assert index.query("big", vectors[OWN_FROM + 20], 1)[0][0] == f"m{OWN_FROM + 20}"
+    assert index.query("small", vectors[20], 1)[0][0] == "m20"
+    index.close()
+
+
+def test_a_dropped_space_leaves_no_files(tmp_path: Path) -> None:
+    index = ChromaVectors.in_folder(tmp_path)
+    index.upsert("kept", names(OWN_FROM), unit_vectors(OWN_FROM))
+    index.close()
+    before = {path.name for path in tmp_path.iterdir()}
+    index = ChromaVectors.in_folder(tmp_path)
+    index.upsert("gone", names(OWN_FROM), unit_vectors(OWN_FROM))
+    index.drop("gone")
+    index.close()
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.slow
+def test_no_vector_is_lost_where_there_are_many_spaces_and_few_open_files() -> None:
+    """Chroma unloads indexes beyond a fifth of the limit, with what is not on the disk yet."""
+    code = """
+import resource, sys, tempfile
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+from hindsight_integrations.stores.chroma.index import ChromaVectors
+from hindsight_integrations.stores.testing.vector_index import names, unit_vectors
+vectors = unit_vectors(1200, dimension=4)
+with tempfile.TemporaryDirectory() as folder:
+    index = ChromaVectors.in_folder(folder)
+    for bank in range(60):
+        index.upsert(f"big{bank}", names(1000), vectors[:1000])
+        index.upsert(f"big{bank}", names(200, start=1000), vectors[1000:])
+    for bank in range(40):
+        index.upsert(f"small{bank}", names(3), vectors[:3])
+    for _ in range(2):
+        for bank in range(60):
+            assert len(index.query(f"big{bank}", vectors[1150], 1200)) == 1200, bank
+        for bank in range(40):
+            assert len(index.query(f"small{bank}", vectors[0], 9)) == 3, bank
+    index.close()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_error_of_chroma_is_mapped() -> None:
+    public = {
+        name
+        for name, value in vars(chromadb.errors).items()
+        if inspect.isclass(value) and issubclass(value, chromadb.errors.ChromaError)
+    }
+    assert set(CHROMA_ERRORS) == public | {"PanicException"}
+    for name in public:
+        error = getattr(chromadb.errors, name)("said so")
+        mapped = store_error(error, "here")
+        assert type(mapped) is CHROMA_ERRORS[name]
+        assert "here" in str(mapped)
+        assert "said so" in str(mapped)
+
+
+def test_a_panic_of_chroma_is_a_store_error_and_an_interrupt_is_not() -> None:
+    panic = type("PanicException", (BaseException,), {})
+    assert isinstance(store_error(panic("index out of bounds"), "here"), StoreCorruptError)
+    for error in (KeyboardInterrupt(), SystemExit(), MemoryError(), AssertionError()):
+        assert store_error(error, "here") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("error returned from database: (code: 11) database disk image is malformed", "corrupt"),
+        ("Error loading hnsw index", "corrupt"),
+        ("Error opening pickle file: Too many open files (os error 24)", "unavailable"),
+        ("error returned from database: (code: 13) database or disk is full", "unavailable"),
+        ("attempt to write a readonly database", "unavailable"),
+    ],
+)
+def test_an_internal_error_is_corruption_unless_the_machine_is_at_fault(
+    said: str, kind: str
+) -> None:
+    wanted = StoreCorruptError if kind == "corrupt" else StoreUnavailableError
+    assert type(store_error(chromadb.errors.InternalError(said), "here")) is wanted
+
+
+def test_vectors_of_another_dimension_are_refused() -> None:
+    index = ChromaVectors.in_memory()
+    index.upsert("a", ["x"], unit_vectors(1))
+    with pytest.raises(StoreError, match="dimension"):
+        index.upsert("a", ["y"], unit_vectors(1, dimension=7))
+    with pytest.raises(StoreError, match="dimension"):
+        index.query("a", unit_vectors(1, dimension=7)[0], 1)
+    assert index.ids("a") == {"x"}
+    index.close()
+
+
+def test_a_folder_that_cannot_be_used_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreUnavailableError, match="file"):
+        ChromaVectors.in_folder(tmp_path / "file" / "chroma")
+
+
+def test_damaged_tables_are_told_and_the_path_stays_usable(tmp_path: Path) -> None:
+    folder = tmp_path / "chroma"
+    folder.mkdir()
+    (folder / "chroma.sqlite3").write_bytes(os.urandom(8_192))
+    with pytest.raises(StoreCorruptError, match="rebuilt"):
+        ChromaVectors.in_folder(folder)
+    shutil.rmtree(folder)
+    index = ChromaVectors.in_folder(folder)
+    index.upsert("a", ["x"], unit_vectors(1))
+    assert index.ids("a") == {"x"}
+    index.close()
+
+
+def test_a_server_that_is_not_there_is_unavailable() -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    with pytest.raises(StoreUnavailableError, match=url) as caught:
+        ChromaVectors.at_server(url, token="s3cret")
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8000", "ftp://host", "http://", "http://host:99999", "http://host:x"]
+)
+def test_a_url_that_names_no_server_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInputError, match="http://localhost:8000"):
+        ChromaVectors.at_server(url)
+
+
+def test_credentials_in_a_url_are_refused_and_not_repeated() -> None:
+    with pytest.raises(InvalidInputError, match="token=") as caught:
+        ChromaVectors.at_server("http://me:s3cret@host:8000")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_chroma_is_not_imported_before_it_is_used() -> None:
+    code = "import sys, hindsight_integrations.stores.sync;sys.exit('chromadb' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_limit_of_open_files_is_left_alone_without_need() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    index = ChromaVectors.in_memory()
+    index.upsert("a", ["x"], unit_vectors(1))
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
+    index.close()
+
+
+def test_no_vector_is_far_from_itself_in_an_index_of_many() -> None:
+    """Settings too weak show as vectors that do not find themselves."""
+    vectors = unit_vectors(3_000)
+    index = ChromaVectors.in_memory()
+    index.upsert("a", names(3_000), vectors)
+    sample = np.arange(0, 3_000, 37)
+    hits = index.query_many("a", vectors[sample], 1)
+    assert [row[0][0] for row in hits] == [f"m{n}" for n in sample]
+    index.close()
+
+
+def test_constants_leave_room_to_grow_in_a_shared_collection() -> None:
+    assert chroma_vectors.OWN_FROM_IN_CROWD * 2 <= chroma_vectors.SHARED_UP_TO // 2

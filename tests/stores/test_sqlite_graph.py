@@ -1,0 +1,27 @@
+"""SQLite as the graph store: the contract, in a file and in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hindsight_integrations.stores.sqlite import SqliteGraph
+from hindsight_integrations.stores.testing import GraphStoreContract
+
+
+class TestInAFile(GraphStoreContract):
+    @pytest.fixture
+    def graph(self, tmp_path: Path) -> Iterator[SqliteGraph]:
+        graph = SqliteGraph(tmp_path / "graph.db")
+        yield graph
+        graph.close()
+
+
+class TestInMemory(GraphStoreContract):
+    @pytest.fixture
+    def graph(self) -> Iterator[SqliteGraph]:
+        graph = SqliteGraph(None)
+        yield graph
+        graph.close()

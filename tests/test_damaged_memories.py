@@ -1,0 +1,191 @@
+"""One damaged value costs one memory, until the doctor or `forget`, and not the bank."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hindsight_integrations import Hindsight, StoreCorruptError, StoreError
+from hindsight_integrations.stores.base import MEMORY, RECORD
+
+from .engines import QUIET, empty_neo4j, engine, neo4j_address
+from .stores.neo4j_server import Address
+
+__all__ = ["empty_neo4j", "engine", "neo4j_address"]
+
+NAN = np.full(384, np.nan, dtype="<f4").tobytes()
+CUT = b"\x01" * 77
+
+DAMAGES: dict[str, tuple[str, str, object]] = {
+    "metadata that is no JSON": ("contents", "metadata", "{half"),
+    "metadata of another shape": ("contents", "metadata", "[1, 2]"),
+    "tags that are no JSON": ("contents", "tags", "[,"),
+    "times that are no JSON": ("memories", "occurred", "[[1]]"),
+    "a cut vector": ("vectors", "vector", CUT),
+    "a vector that is no blob": ("vectors", "vector", "words"),
+    "a vector that is not finite": ("vectors", "vector", NAN),
+    "cut token vectors": ("vectors", "interaction", CUT),
+    "an unknown type": ("memories", "type", "dream"),
+    "a date that is no number": ("memories", "mentioned_at", "yesterday"),
+    "a date beyond all years": ("contents", "created_at", 1 << 62),
+    "a confidence beyond 1": ("contents", "confidence", 7.0),
+    "a speaker that is no text": ("contents", "speaker", b"\xff"),
+    "a fingerprint that is no text": ("memories", "fingerprint", b"\xff"),
+    "lexemes that are no text": ("lexemes", "terms", 12),
+    "a source without a date": ("sources", "mentioned_at", "soon"),
+    "an expiry that is no number": ("memories", "expires_at", "never"),
+}
+
+TEXT = "Mira's kettle is red since 3 May 2024."
+
+
+def filled(folder: Path) -> str:
+    """A bank of some memories; return the id of the one to damage."""
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.retain("b", "The harbour of Lisbon is busy.")
+        memory.retain("b", "Anna keeps bees near the church.")
+        (id,) = memory.retain("b", TEXT, tags=["home"], metadata={"shelf": 3, "new": True}).ids
+    return id
+
+
+def damaged(folder: Path, id: str, table: str, column: str, value: object) -> None:
+    with sqlite3.connect(folder / "memory.sqlite3") as database:
+        if table == "lexemes":
+            database.execute("DROP TRIGGER lexemes_removed")
+        name = "key" if table == "memories" else "unit"
+        changed = database.execute(
+            f"UPDATE {table} SET {column} = ? "
+            f"WHERE {name} = (SELECT key FROM memories WHERE id = ?)",
+            (value, id),
+        )
+        assert changed.rowcount > 0
+    database.close()
+
+
+def works(memory: Hindsight) -> None:
+    """Check that the other memories answer, whatever is asked."""
+    found = memory.recall("b", "Where does Anna keep bees, and what of Mira's kettle?")
+    assert "Anna keeps bees near the church." in [each.memory.text for each in found]
+    assert memory.memories.list("b").total >= 2
+    memory.retain("b", "The lighthouse is white.")
+    assert memory.maintenance.health().parts
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_the_doctor_repairs_a_damaged_value_and_until_then_the_bank_works(
+    folder: Path, damage: tuple[str, str, object], tmp_path: Path
+) -> None:
+    id = filled(folder)
+    damaged(folder, id, *damage)
+    with Hindsight(folder, settings=QUIET) as memory:
+        works(memory)
+        looked = memory.maintenance.doctor(repair=False)
+        assert looked.findings
+        assert not any(finding.repaired for finding in looked.findings)
+        memory.maintenance.doctor()
+        assert memory.maintenance.doctor().findings == ()
+        found = memory.recall("b", "What colour is the kettle of Mira?")
+        assert TEXT in [each.memory.text for each in found]
+        assert found.failures == ()
+        restored = memory.memories.get("b", id)
+        assert (restored.text, restored.tags) == (TEXT, ("home",))
+        assert restored.metadata == {"shelf": 3, "new": True}
+        assert memory.banks.export("b", tmp_path / "b.jsonl").counts["memory"] == 4
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [damage for name, damage in DAMAGES.items() if "vector" in name or "type" in name],
+)
+def test_a_damaged_memory_is_named_by_recall_and_can_be_forgotten(
+    folder: Path, damage: tuple[str, str, object], tmp_path: Path
+) -> None:
+    id = filled(folder)
+    damaged(folder, id, *damage)
+    with Hindsight(folder, settings=QUIET) as memory:
+        found = memory.recall("b", "What colour is the kettle of Mira?")
+        assert [failure.part for failure in found.failures] == [f"memory {id}"]
+        assert isinstance(found.failures[0].error, StoreCorruptError)
+        with pytest.raises(StoreCorruptError, match="run the doctor"):
+            memory.memories.update("b", id, text="It is blue.")
+        with pytest.raises(StoreError, match="run the doctor"):
+            memory.banks.export("b", tmp_path / "b.jsonl")
+        assert memory.forget("b", id) == (id,)
+        assert memory.recall("b", "What colour is the kettle of Mira?").failures == ()
+        assert memory.maintenance.doctor().findings == ()
+
+
+def test_a_lost_text_is_reported_and_can_be_forgotten(folder: Path) -> None:
+    id = filled(folder)
+    damaged(folder, id, "contents", "text", b"\xff\x00")
+    with Hindsight(folder, settings=QUIET) as memory:
+        works(memory)
+        diagnosis = memory.maintenance.doctor()
+        assert not diagnosis.healthy
+        assert any(id in finding.problem for finding in diagnosis.findings)
+        with pytest.raises(StoreCorruptError, match=id):
+            memory.maintenance.reindex("b")
+        memory.forget("b", id)
+        assert memory.maintenance.doctor().findings == ()
+        assert memory.maintenance.reindex("b") == 3
+
+
+def test_reindexing_makes_damaged_vectors_again(folder: Path) -> None:
+    id = filled(folder)
+    damaged(folder, id, "vectors", "vector", NAN)
+    with Hindsight(folder, settings=QUIET) as memory:
+        assert memory.maintenance.reindex("b") == 3
+        assert memory.maintenance.doctor().findings == ()
+
+
+def test_an_invalidated_memory_stays_so_though_the_date_is_lost(folder: Path) -> None:
+    id = filled(folder)
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.memories.invalidate("b", id, reason="retracted")
+    damaged(folder, id, "memories", "invalidated_at", "then")
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.maintenance.doctor()
+        assert memory.memories.get("b", id).invalidated_at is not None
+        assert TEXT not in [each.memory.text for each in memory.recall("b", "Mira's kettle")]
+
+
+NODES: dict[str, tuple[str, str, object]] = {
+    "metadata": ("Memory", "metadata", "{half"),
+    "type": ("Memory", "type", "dream"),
+    "times": ("Memory", "occurred", ["soon"]),
+    "a cut vector": ("Vector", "vector", CUT),
+    "a vector that is not finite": ("Vector", "vector", NAN),
+    "cut token vectors": ("Vector", "interaction", CUT),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["neo4j"], indirect=True)
+@pytest.mark.parametrize("damage", NODES.values(), ids=NODES)
+def test_a_damaged_node_costs_one_memory_and_not_the_bank(
+    engine: Hindsight, empty_neo4j: Address, damage: tuple[str, str, object]
+) -> None:
+    engine.retain("b", "Anna keeps bees near the church.")
+    (id,) = engine.retain("b", TEXT).ids
+    label, name, value = damage
+    empty_neo4j.run(
+        f"MATCH (n:{label}) WHERE n.key ENDS WITH $id SET n.{name} = $value",
+        id=f"|{id}",
+        value=value,
+    )
+    found = engine.recall("b", "What colour is the kettle of Mira, and who keeps bees?")
+    assert "Anna keeps bees near the church." in [each.memory.text for each in found]
+    assert [failure.part for failure in found.failures] == [f"memory {id}"]
+    engine.maintenance.doctor()
+    graph = engine.runtime.graph
+    if label == "Vector":
+        assert engine.maintenance.doctor().findings == ()
+        assert graph.read("b", RECORD, [id])[id].memory.text == TEXT
+    else:
+        assert not engine.maintenance.doctor().healthy
+        assert graph.read("b", MEMORY, [id]) == {}
+        engine.forget("b", id)
+        assert engine.maintenance.doctor().findings == ()

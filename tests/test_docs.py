@@ -1,0 +1,341 @@
+"""Every page's code runs as printed, and what a page lists is what the project has.
+
+Python blocks of a page run in order, in one namespace and an empty working directory; shell blocks
+run in one bash. What a reader has and a test has not is replaced, and all of it is listed here: the
+replies of a language model, the addresses of servers, files of the reader's own, and the commands
+that would install or start something.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hindsight_integrations.nlp.model_registry import MODELS as REGISTRY
+
+from .examples import blocks, run_python
+from .llamaindex.upstream import WARNINGS
+from .published_formats import INSTANCE, SAMPLE
+from .stores.chroma_server import free_port, serve
+from .stores.guarded import certificate, guarded
+from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
+
+__all__ = ["empty_neo4j", "neo4j_address"]
+
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+}
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+SLOW = pytest.mark.slow
+FAST = {
+    *(
+        "docs/models.md",
+        "docs/moving.md",
+        "docs/observations.md",
+        "docs/reflect.md",
+        "docs/retain.md",
+    ),
+    "docs/stores.md",
+}
+"""Pages that need neither a framework nor a server."""
+
+REPLIES = {
+    "README.md": ("How nice! How do you like Bergen?", "At Northwind."),
+    "docs/conversations.md": ("Alice prefers trains to planes.",) * 2,
+}
+"""What the models that a page names answer, in turn."""
+
+SERVERS = {
+    "neo4j://localhost:7687": "neo4j_url",
+    "neo4j://graph-{n}:7687": "neo4j_url",
+    "neo4j+s://graph.example.org": "neo4j_url",
+    "http://localhost:8000": "chroma_url",
+    "http://vectors-{n}:8000": "chroma_url",
+    "https://vectors.example.org": "chroma_url_over_tls",
+}
+"""Addresses on the pages, and the fixture whose server takes each one's place."""
+
+
+OWN_FILES = {
+    "README.md": {
+        "notes/hives.md": "The hives stand on the roof.",
+        "my-questions.json": "{dataset}",
+    },
+    "docs/benchmarks.md": {
+        "mine.json": "{dataset}",
+        "locomo10.json": json.dumps([SAMPLE]),
+        "longmemeval_s.json": json.dumps([INSTANCE]),
+    },
+}
+"""Files of a reader's own; `{dataset}` is the example of the format in docs/benchmarks.md."""
+
+MODELS = {"e5-small-v2": "all-MiniLM-L6-v2"}
+"""Models on the pages that a reader has installed, and the one that takes the place of each."""
+
+NOT_RUN = ("curl", "docker", "make", "pip", "python")
+"""Commands that a shell block only calls by name: what they are given is checked instead."""
+
+
+def _pages_with(language: str) -> list[str]:
+    return [
+        page
+        for page, text in PAGES.items()
+        if any(block.language == language for block in blocks(text))
+    ]
+
+
+def _marks(page: str) -> list[pytest.MarkDecorator]:
+    return [SLOW, WARNINGS] if page == "docs/llamaindex.md" else [] if page in FAST else [SLOW]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_block_of_a_page_is_passed_over(page: str) -> None:
+    found = blocks(PAGES[page])
+    assert len(re.findall(r"^ *```", PAGES[page], re.MULTILINE)) == 2 * len(found)
+    assert {block.language for block in found} <= {"", "bash", "json", "mermaid", "python", "text"}
+    unnamed = [block.text for block in found if not block.language]  # trees of files
+    assert not re.search(r"^(hindsight-memory|import|make|pip|python) ", "".join(unnamed), re.M)
+
+
+# Python
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Path:
+    """The empty folder in which a reader tries a page."""
+    folder = tmp_path / "reader"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def neo4j_url(empty_neo4j: Address, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("NEO4J_USERNAME", empty_neo4j.user or "neo4j")
+    monkeypatch.setenv("NEO4J_PASSWORD", empty_neo4j.password or "not asked for")
+    monkeypatch.setenv("NEO4J_DATABASE", empty_neo4j.database)
+    return "neo4j://" + empty_neo4j.uri.partition("://")[2]
+
+
+@pytest.fixture
+def chroma_url(tmp_path: Path) -> Iterator[str]:
+    port = free_port()
+    server = serve(tmp_path / "chroma-server", port)
+    yield f"http://127.0.0.1:{port}"
+    server.kill()
+    server.wait()
+
+
+@pytest.fixture
+def chroma_url_over_tls(
+    chroma_url: str, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    monkeypatch.setenv("CHROMA_TOKEN", "a-token")
+    secured = certificate(tmp_path)
+    shutil.copy(secured[0], reader / "authority.pem")
+    with guarded(int(chroma_url.rpartition(":")[2]), "a-token", secured) as url:
+        yield url
+
+
+@pytest.fixture
+def event_loop() -> Iterator[None]:
+    """Give the page an event loop that is closed at the end: LlamaIndex would leave one open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+@pytest.mark.usefixtures("event_loop")
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=_marks(page)) for page in _pages_with("python")]
+)
+def test_the_python_of_a_page_runs_as_printed(
+    page: str, reader: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def adapted(code: str) -> str:
+        for address, fixture in SERVERS.items():
+            if address in code:
+                code = code.replace(address, request.getfixturevalue(fixture))
+        for model, bundled in MODELS.items():
+            code = code.replace(f'embedder="{model}"', f'embedder="{bundled}"')
+        return code
+
+    replies_left: Collection[str] = ()
+    if page in REPLIES:
+        from . import openai_models  # late: it loads both frameworks
+
+        replies_left = openai_models.install(monkeypatch, REPLIES[page])
+    run_python(PAGES[page], reader, page=page, adapt=adapted)
+    assert not replies_left
+
+
+# Shell
+
+
+def _executable(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+def _dataset() -> str:
+    (dataset,) = (b.text for b in blocks(PAGES["docs/benchmarks.md"]) if b.language == "json")
+    return dataset
+
+
+@SLOW
+@pytest.mark.parametrize("page", _pages_with("bash"))
+def test_the_shell_commands_of_a_page_run_as_printed(
+    page: str, reader: Path, tmp_path: Path
+) -> None:
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    module, _, function = PROJECT["project"]["scripts"]["hindsight-memory"].partition(":")
+    start = f"import sys; from {module} import {function}; sys.exit({function}())"
+    called = tmp_path / "called"
+    adding = f'case "$1 $2" in "models add") echo hindsight-memory "$@" >> {called}; exit;; esac'
+    _executable(
+        commands / "hindsight-memory", f"{adding}\nexec {sys.executable} -c '{start}' \"$@\""
+    )
+    _executable(commands / "ssh", 'shift\nHINDSIGHT_PATH=at-the-host exec "$@"')
+    for name in NOT_RUN:
+        _executable(commands / name, f'echo {name} "$@" >> {called}')
+    for name, text in OWN_FILES.get(page, {}).items():
+        (reader / name).parent.mkdir(exist_ok=True)
+        (reader / name).write_text(text.replace("{dataset}", _dataset()), encoding="utf-8")
+
+    script = "\n".join(block.text for block in blocks(PAGES[page]) if block.language == "bash")
+    environ = {name: v for name, v in os.environ.items() if not name.startswith("HINDSIGHT_")}
+    environ |= {"PATH": f"{commands}:{environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=reader,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    for line in called.read_text(encoding="utf-8").splitlines() if called.exists() else ():
+        _check(shlex.split(line))
+
+
+def _check(command: list[str]) -> None:
+    """Assert that a command which was not run names what exists: targets, extras, options."""
+    match command:
+        case ["make", *targets]:
+            makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+            assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+        case ["pip", "install", *requirements]:
+            extras = PROJECT["project"]["optional-dependencies"].keys()
+            for requirement in requirements:
+                name, _, named = requirement.removesuffix("]").partition("[")
+                assert name == PROJECT["project"]["name"]
+                assert {*filter(None, named.split(","))} <= extras
+        case ["python", "-m", module, *arguments]:
+            shown = subprocess.run(
+                [sys.executable, "-m", module, "--help"],
+                capture_output=True, text=True, check=True, cwd=ROOT,
+            ).stdout  # fmt: skip
+            assert [a for a in arguments if a.startswith("--") and a not in shown] == []
+        case ["curl", "-O", address]:
+            assert address in {model.source for model in REGISTRY.values()}
+        case ["hindsight-memory", "models", "add", file]:
+            assert file in {model.source.rpartition("/")[2] for model in REGISTRY.values()}
+        case ["docker", *arguments]:
+            assert arguments == ["compose", "up", "--wait"]  # compose.yaml has tests of its own
+        case _:
+            raise AssertionError(f"a page calls {command}, which no test knows")
+
+
+# Lists
+
+
+def _required_names() -> set[str]:
+    """Return every distribution that pyproject.toml asks for, extras and build included."""
+    project = PROJECT["project"]
+    requirements = [
+        *PROJECT["build-system"]["requires"],
+        *project["dependencies"],
+        *(each for extra in project["optional-dependencies"].values() for each in extra),
+    ]
+    names = {re.match(r"[\w.-]+", requirement)[0] for requirement in requirements}  # type: ignore[index]
+    return names - {project["name"]}
+
+
+def test_every_dependency_has_a_row_that_says_why_and_every_row_is_a_dependency() -> None:
+    section = PAGES["docs/decisions.md"].partition("## Dependencies\n")[2].partition("\n## ")[0]
+    # One table: a blank line would split it in two, of which the second is plain text.
+    (table,) = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    named: list[str] = []
+    for row in table.splitlines()[2:]:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert len(cells) == 3, row
+        assert all(cells), row
+        named += re.findall(r"`([\w.-]+)`", cells[1])
+    assert sorted(named) == sorted(_required_names())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_a_page_lead_to_files_and_headings(page: str) -> None:
+    broken = []
+    for target in re.findall(r"\]\(([^)]+)\)", re.sub(r"`[^`\n]*`", "", PAGES[page])):
+        if re.match(r"https?://|mailto:", target):
+            continue
+        path, _, heading = target.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        if not file.exists() or (heading and heading not in _headings(file)):
+            broken.append(target)
+    assert broken == []
+
+
+def _headings(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_files_that_a_page_names_exist(page: str) -> None:
+    """A path in backticks is one of the repository, of the package or beside the page; a bare
+    file name that of a module or a test."""
+    package = ROOT / PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"][0]
+    names = {path.name for folder in (package, ROOT / "tests") for path in folder.rglob("*.py")}
+    paths = re.findall(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.py)`", PAGES[page])
+    assert [
+        path
+        for path in paths
+        if path not in names
+        and not any((root / path).exists() for root in (ROOT, package, (ROOT / page).parent))
+    ] == []
+
+
+# Workflow
+
+
+def test_continuous_integration_runs_on_every_python_that_the_package_names() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    prefix = "Programming Language :: Python :: 3."
+    named = [
+        classifier.rpartition(" ")[2]
+        for classifier in PROJECT["project"]["classifiers"]
+        if classifier.startswith(prefix)
+    ]
+    assert job["strategy"]["matrix"]["python"] == named
+    assert job["steps"][-1]["run"] == ".ci/run"

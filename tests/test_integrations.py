@@ -1,0 +1,91 @@
+"""What the adapters share: a missing bank is an empty one, and what memory says is fenced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypedDict
+
+import pytest
+
+from hindsight_integrations import Hindsight, InvalidInputError, MemoryNotFoundError, Settings
+from hindsight_integrations.integrations import common
+from hindsight_integrations.integrations.common import section, shortened
+from hindsight_integrations.nlp import tokens
+from hindsight_integrations.results import NOTHING_FOUND
+from hindsight_integrations.retain.fence import FENCE_START, fence, strip_fenced
+from hindsight_integrations.validation import MAX_QUERY
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Hindsight]:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
+        engine.retain("b", "Ruth keeps bees.")
+        yield engine
+
+
+def test_a_bank_that_does_not_exist_is_an_empty_one_to_every_verb(engine: Hindsight) -> None:
+    assert not common.recall(engine, "nobody", "bees?")
+    assert not common.recall(engine, ["nobody", "no one"], "bees?")
+    reflection = common.reflect(engine, "nobody", "bees?")
+    assert (reflection.text, reflection.sources) == (NOTHING_FOUND, ())
+    with pytest.raises(MemoryNotFoundError):
+        common.forget(engine, "nobody", ["m-1"])
+    common.forget_document(engine, "nobody", "d")
+    common.forget_document(engine, "b", "no such document")
+    assert [bank.id for bank in engine.banks.list()] == ["b"]
+
+
+def test_of_several_banks_those_that_exist_answer(engine: Hindsight) -> None:
+    found = common.recall(engine, ["nobody", "b"], "Who keeps bees?")
+    assert [each.text for each in found] == ["Ruth keeps bees."]
+
+
+class Options(TypedDict):
+    types: list[str]
+    tags: list[str]
+
+
+def verb(bank_id: str, *, types: list[str], tags: list[str]) -> None:
+    """Takes the same options by keyword."""
+
+
+@pytest.mark.parametrize("takes", [Options, verb])
+def test_an_unknown_option_is_refused_with_those_that_there_are(takes: Any) -> None:
+    common.check_options(["tags"], takes)
+    for unknown in ("tag", "bank_id"):
+        with pytest.raises(InvalidInputError, match=f"'{unknown}'; there are tags, types"):
+            common.check_options([unknown], takes)
+
+
+def test_a_message_is_asked_without_what_we_put_into_it_and_no_longer_than_recall_reads() -> None:
+    assert common.as_question(f"Where? {fence('Ruth keeps bees.')}") == "Where?"
+    assert common.as_question(fence("Ruth keeps bees.")) == common.as_question(" \u200b\n") == ""
+    assert len(common.as_question("Where? " * MAX_QUERY)) == MAX_QUERY
+
+
+def test_nothing_of_a_section_or_of_a_tools_answer_could_be_retained(engine: Hindsight) -> None:
+    found = common.recall(engine, "b", "Who keeps bees?")
+    for told in (
+        section(found.text),
+        common.answer_recall(engine, "b", "Who keeps bees?")[0],
+        common.answer_reflect(engine, "b", "Who keeps bees?")[0],
+    ):
+        assert told.startswith(FENCE_START)
+        assert "Ruth keeps bees." in told
+        assert strip_fenced(told) == ""
+    assert section("") == ""
+
+
+def test_shortened_it_keeps_whole_lines_of_the_most_relevant_under_their_date() -> None:
+    counter = tokens.as_tokenizer()
+    recalled = section(
+        "[02 Apr 2021, 09:30]\nTomas: Ruth keeps bees.\nTomas: She sells honey in Porto.\n"
+        "[07 May 2023, 12:00]\nTomas: It rained."
+    )
+    kept = shortened(recalled, 5, counter)
+    assert kept == section(
+        "[02 Apr 2021, 09:30]\nTomas: Ruth keeps bees.\nTomas: She sells honey in Porto."
+    )
+    less = shortened(recalled, counter.count(recalled) - counter.count(kept) + 1, counter)
+    assert less == section("[02 Apr 2021, 09:30]\nTomas: Ruth keeps bees.")
+    assert shortened(recalled, counter.count(recalled) - 5, counter) is None

@@ -1,0 +1,73 @@
+"""Answers without a language model on labelled banks: right, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.understanding import answers
+from hindsight_integrations import Hindsight, Message
+
+
+@pytest.mark.parametrize(("half", "recall"), [("dev", 0.9), ("held_out", 0.7)])
+def test_answers_are_right_or_not_given(half: str, recall: float) -> None:
+    answered, unanswered = answers.measure(half)
+    assert answered.precision >= 0.95, answered.wrong
+    assert answered.recall >= recall, answered.missed
+    assert not unanswered.wrong, unanswered.wrong
+
+
+def test_why_is_answered_by_the_sentence_before(memory: Hindsight) -> None:
+    memory.retain(
+        "b",
+        "Alice was bored for months. That's why Alice left Acme in June.\n\n"
+        "The trains were cancelled because of the storm.",
+    )
+    found = memory.reflect("b", "Why did Alice leave?")
+    assert "bored" in found.text
+    assert "storm" not in found.text
+
+
+@pytest.mark.parametrize("cause", ["Alice was bored at Acme.", "Perhaps Alice was bored at Acme."])
+def test_why_follows_a_causal_link_if_the_cause_is_stated(memory: Hindsight, cause: str) -> None:
+    memory.retain_messages(
+        "b", [Message("Tom", cause), Message("Tom", "So she left in June.")], session="s"
+    )
+    found = memory.reflect("b", "Why did Alice leave?")
+    assert bool(found) is cause.startswith("Alice")
+    if found:
+        assert "bored" in found.text
+        assert len(found.sources) == 2
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("Lena and Ines argued. So she left early.", "Why did Ines leave early?"),
+        ("Alice was bored. That's why Bob left Acme.", "Why did Alice leave Acme?"),
+        ("Alice left, but not because she was bored.", "Why did Alice leave?"),
+        ("The outage led to three refunds.", "Why was there an outage?"),
+        ("The release blocks Ana.", "What blocks the release?"),
+        ("Version 3.2 came out on 4 May 2025.", "When did version 3.1 come out?"),
+        ("Ana is 31.", "How tall is Ana?"),
+        ("Ana is 1.72 m tall.", "How old is Ana?"),
+        ("Paul works for fun.", "Where does Paul work?"),
+    ],
+)
+def test_what_was_not_told_is_not_answered(memory: Hindsight, told: str, question: str) -> None:
+    memory.retain("b", told)
+    assert not memory.reflect("b", question)
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "expected"),
+    [
+        ("Paul works for the city council.", "Where does Paul work?", "city council"),
+        ("Nadia's flight leaves on 3 May 2025.", "When does Nadia's flight leave?", "3 May 2025"),
+        ("Nadia's flight is on 3 May 2025.", "When does Nadia's flight leave?", "3 May 2025"),
+    ],
+)
+def test_an_answer_in_other_words(
+    memory: Hindsight, told: str, question: str, expected: str
+) -> None:
+    memory.retain("b", told)
+    assert expected in memory.reflect("b", question).text

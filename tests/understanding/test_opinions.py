@@ -1,0 +1,14 @@
+"""Opinions on labelled text: none that the words do not carry."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.understanding import opinions
+
+
+@pytest.mark.parametrize(("half", "recall"), [("dev", 0.9), ("held_out", 0.75)])
+def test_opinions_are_formed_of_plain_judgements_only(half: str, recall: float) -> None:
+    [score] = opinions.measure(half)
+    assert score.precision >= 0.97, score.wrong
+    assert score.recall >= recall, score.missed
