@@ -45,6 +45,15 @@ def test_two_processes_share_a_memory_through_its_folder(tmp_path: Path) -> None
     assert (tmp_path / "hindsight-memory").is_dir()
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Have Ctrl-C interrupt here and in child processes, although a background job ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_that_a_library_swallows_still_ends_the_command() -> None:
     before = signal.getsignal(signal.SIGINT)
     with Screen(False).progress("Retaining") as report:
@@ -57,6 +66,7 @@ def test_ctrl_c_that_a_library_swallows_still_ends_the_command() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_cleanly_and_leaves_a_sound_store(tmp_path: Path) -> None:
     lines = (json.dumps({"content": f"Parcel {n} went to pier {n % 7}."}) for n in range(20_000))
     source = tmp_path / "parcels.jsonl"
