@@ -45,10 +45,10 @@ def test_memories_on_one_server_leave_each_other_alone(tmp_path: Path, chroma: s
         one.retain("b", TEXTS[0])
         two.retain("b", TEXTS[1])
         one.maintenance.doctor(repair=True)
-        assert [item.memory.text for item in two.recall("b", "radios")] == [TEXTS[1]]
-        assert [item.memory.text for item in one.recall("b", "radios")] == [TEXTS[0]]
+        assert [item.memory.text for item in two.recall("b", "radios", fill=True)] == [TEXTS[1]]
+        assert [item.memory.text for item in one.recall("b", "radios", fill=True)] == [TEXTS[0]]
         two.banks.delete("b")
-        assert [item.memory.text for item in one.recall("b", "bees")] == [TEXTS[0]]
+        assert [item.memory.text for item in one.recall("b", "bees", fill=True)] == [TEXTS[0]]
 
 
 @pytest.mark.slow

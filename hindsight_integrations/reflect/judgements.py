@@ -299,7 +299,8 @@ def _all_signed(sentence: Sentence, verb: int, complements: Sequence[int]) -> _R
         every += sentence.children(index, "conj")
     words = sentence.words
     if words[every[0]].text.casefold() == "anything":
-        every = every[:1]
+        sign = _sign_of_complement(sentence, every[0], denied=bool(sentence.children(verb, "neg")))
+        return _Read(sign, frozenset(range(every[0], every[0] + 3)))  # "anything but reliable"
     every = [
         i
         for i in every
