@@ -72,7 +72,6 @@ LEFT_OUT = {
 
 EQUIVALENT: dict[tuple[str, str], str] = {
     ("personalised_pagerank", "1.0  →  -1.0"): "shares of the sources are divided by their sum",
-    ("_rows_to_one", "return shares  →  -shares"): "two of them are multiplied",
     ("shared_entity_boost", "1  →  0"): "a hit is not drawn to itself, nor to one below it, anyway",
     ("session", "2  →  -2"): "one session alone is standardised to zero",
     ("session", "2  →  0"): "one session alone is standardised to zero",

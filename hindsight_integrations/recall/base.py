@@ -52,8 +52,8 @@ class Depth:
 
 DEPTHS: dict[Budget, Depth] = {
     "low": Depth(hits=60, nodes=100, pool=120, whole=120, head=40),
-    "mid": Depth(hits=150, nodes=300, pool=350, whole=800, head=200),
-    "high": Depth(hits=250, nodes=600, pool=600, whole=1200, head=300),
+    "mid": Depth(hits=150, nodes=300, pool=350, whole=2000, head=200),
+    "high": Depth(hits=250, nodes=600, pool=600, whole=3000, head=300),
 }
 """Depth of each budget, chosen by the figures in docs/benchmarks.md."""
 

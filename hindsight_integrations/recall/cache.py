@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindsight_integrations.models import MemoryType, states_nothing
+from hindsight_integrations.models import MemoryType, proves, states_nothing
 from hindsight_integrations.nlp.bm25 import HeldTerms
 from hindsight_integrations.nlp.late_interaction import HeldTokens, held_tokens
 from hindsight_integrations.normalization import entity_norm
@@ -26,11 +26,27 @@ SUBSTANCE = (0.6, 0.25, 0.45, -0.25)
 """Weights of word rarity, names, a date and length in the substance of a turn, a standard deviation
 of each. Fitted on the development conversations of the bench, and rounded."""
 
-KEPT = 5000
-"""Memories kept of all banks together: some 40 MB, most of it vectors."""
+KEPT = 8000
+"""Memories kept of all banks together: some 70 MB, most of it vectors."""
 
 KEPT_TOGETHER = 8
-"""Small banks kept whole, a megabyte each beside their memories."""
+"""Small banks kept whole, up to two megabytes each beside their memories."""
+
+
+class Mentions(NamedTuple):
+    """Entities that some memories mention, speakers left out.
+
+    Attributes:
+        memories: position of the memory of each mention, ascending.
+        entities: number of the entity of each mention; each pair stands once.
+        numbers: of the entities, by id.
+        names: of the entities, by number.
+    """
+
+    memories: NDArray[np.intp]
+    entities: NDArray[np.intp]
+    numbers: Mapping[str, int]
+    names: tuple[str, ...]
 
 
 class Candidates(tuple[Candidate, ...]):
@@ -58,6 +74,35 @@ class Candidates(tuple[Candidate, ...]):
     def speakers(self) -> tuple[str, ...]:
         """Normal form of each speaker's name; empty where there is none."""
         return tuple(entity_norm(memory.speaker or "") for memory in self)
+
+    @cached_property
+    def mentions(self) -> Mentions:
+        """Entities that each mentions, without those who speak here: they connect everything."""
+        speakers = set(self.speakers)
+        names = {id: name for memory in self for id, name in memory.entities}
+        linking = sorted(id for id, name in names.items() if entity_norm(name) not in speakers)
+        numbers = {id: number for number, id in enumerate(linking)}
+        pairs = [
+            (position, numbers[id])
+            for position, memory in enumerate(self)
+            for id in dict.fromkeys(id for id, _ in memory.entities)
+            if id in numbers
+        ]
+        table = np.array(pairs, dtype=np.intp).reshape(len(pairs), 2)
+        return Mentions(table[:, 0], table[:, 1], numbers, tuple(names[id] for id in linking))
+
+    @cached_property
+    def mentioned(self) -> Scores:
+        """Seconds since 1970 when each was said or written."""
+        return np.array([memory.mentioned_at.timestamp() for memory in self])
+
+    @cached_property
+    def proofs(self) -> Scores:
+        """Number of sources that prove each; 1 if saying it again proves nothing."""
+        return np.array(
+            [m.proof_count if proves(m.type, m.speaker, m.kind) else 1 for m in self],
+            dtype=np.float64,
+        )
 
     @cached_property
     def speaking(self) -> NDArray[np.bool_]:

@@ -14,18 +14,23 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hindsight_integrations.models import Memory, proves
+from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import bm25, idf
 from hindsight_integrations.nlp.late_interaction import token_coverage, token_shares
 from hindsight_integrations.recall import signals
 from hindsight_integrations.recall.arms.temporal import date_match
 from hindsight_integrations.recall.base import Question, Reranker
+from hindsight_integrations.recall.entity_graph import (
+    SOURCES,
+    entity_graph,
+    personalised_pagerank,
+    shared_entity_boost,
+)
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.recall.relevance import Calibration, relevance_by_rank
 from hindsight_integrations.recall.rerankers import checked_scores
 from hindsight_integrations.recall.scaling import Scores, over_max, standardise
 from hindsight_integrations.results import Failure, Signals
-from hindsight_integrations.stores.base import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,23 +372,22 @@ def _add_bridges(
     importance: NDArray[np.float64] | None,
 ) -> None:
     linking = 1.0 - pool.memories.own_share
-    graph = signals.entity_graph(pool)
-    if not graph.incidence.size or not linking:
+    graph = entity_graph(pool)
+    if not graph.names or not linking:
         return
     so_far = table.total
-    gain, due = signals.shared_entity_boost(graph, so_far)
-    names = dict(pair for memory in pool.memories for pair in memory.entities)
-    table.shared_names = {p: names[graph.ids[due[p]]] for p in np.flatnonzero(gain).tolist()}
+    gain, due = shared_entity_boost(graph, so_far)
+    table.shared_names = {p: graph.names[due[p]] for p in np.flatnonzero(gain).tolist()}
     table.add("shared name", gain, linking * weights.shared_name * gain)
     strength = linking * graph.strength
     if not strength:
         return
-    flow = signals.personalised_pagerank(graph, so_far)
+    flow = personalised_pagerank(graph, so_far)
     spread = standardise(np.log(over_max(flow) + FLOW_FLOOR))
     table.add("pagerank", flow, strength * weights.pagerank * spread)
     if first is None or coverage is None or importance is None:
         return
-    best = np.argsort(-so_far[first], kind="stable")[: signals.SOURCES]
+    best = np.argsort(-so_far[first], kind="stable")[:SOURCES]
     missing = importance * np.clip(1.0 - coverage[best].max(axis=0), 0.0, None)
     residual = np.zeros(len(pool))
     if missing.sum() > 0:
@@ -401,20 +405,13 @@ def _add_events(table: _SignalTable, pool: Pool, question: Question) -> None:
 
 
 def _add_boosts(table: _SignalTable, pool: Pool, question: Question, fit: Scores) -> None:
-    recency = np.array(
-        [signals.recency_boost(m.mentioned_at, question.asked_at) for m in pool.memories]
-    )
+    recency = signals.recency_boost(question.asked_at.timestamp() - pool.memories.mentioned)
     table.add("recency boost", recency, np.log(recency))
-    proof = np.array([signals.proof_boost(_proof(m)) for m in pool.memories])
+    proof = signals.proof_boost(pool.memories.proofs)
     table.add("proof boost", proof, np.log(proof))
     if question.windows:
-        temporal = np.array([signals.temporal_boost(f) for f in fit])
+        temporal = signals.temporal_boost(fit)
         table.add("temporal boost", temporal, np.log(temporal))
-
-
-def _proof(memory: Candidate) -> int:
-    """Return the number of sources that prove a memory; 1 if saying it again proves nothing."""
-    return memory.proof_count if proves(memory.type, memory.speaker, memory.kind) else 1
 
 
 def _with_context_last(table: _SignalTable, pool: Pool) -> Ranking:

@@ -1,19 +1,15 @@
 """Ranking signals as pure functions over the arrays of a pool; results are aligned with it.
 
-Three groups: boosts, conversation signals (zero where no memory has a speaker), and signals of
-entities that memories share. `ranking` weighs and adds them.
+Two groups: boosts, and conversation signals (zero where no memory has a speaker). `ranking` weighs
+and adds them, with the signals of `entity_graph`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from hindsight_integrations.nlp.bm25 import bm25
 from hindsight_integrations.nlp.name_matching import sounds_same
@@ -40,24 +36,27 @@ PROOF_FULL = 10
 """Sources from which a memory counts as fully proven."""
 
 
-def recency_boost(mentioned_at: datetime, asked_at: datetime) -> float:
-    """Return 1.1 for what was said just now, falling in a straight line to 0.9 after a year."""
-    days = abs((asked_at - mentioned_at).total_seconds()) / 86_400
-    return 1.0 + RECENCY * (1.0 - 2.0 * min(1.0, days / RECENCY_DAYS))
+def recency_boost(age: Scores) -> Scores:
+    """Return 1.1 for what was said just now, falling in a straight line to 0.9 after a year.
+
+    Args:
+        age: seconds between what was said and the question, either first.
+    """
+    return 1.0 + RECENCY * (1.0 - 2.0 * np.minimum(1.0, np.abs(age) / 86_400 / RECENCY_DAYS))
 
 
-def temporal_boost(fit: float) -> float:
+def temporal_boost(fit: Scores) -> Scores:
     """Return 0.9 for a memory of another time than the one asked for, up to 1.1 for one inside it.
 
     Args:
-        fit: result of `date_match`, 0 to 1.
+        fit: results of `date_match`, 0 to 1.
     """
     return 1.0 + TEMPORAL * (2.0 * fit - 1.0)
 
 
-def proof_boost(proof_count: int) -> float:
+def proof_boost(proof_count: Scores) -> Scores:
     """Return 1 for one source, up to 1.05 for ten and more."""
-    return 1.0 + PROOF * (min(proof_count, PROOF_FULL) - 1) / (PROOF_FULL - 1)
+    return 1.0 + PROOF * (np.minimum(proof_count, PROOF_FULL) - 1) / (PROOF_FULL - 1)
 
 
 # Conversation
@@ -206,135 +205,3 @@ def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
     scores = np.zeros(len(pool))
     scores[replies] = likeness[before[replies]] ** 2
     return scores
-
-
-# Shared entities
-
-COMMON_SHARE = 0.15
-"""Share of the pool above which an entity connects nothing, unless it is on few memories."""
-
-FEW = 10
-"""Memories of the pool up to which an entity always connects."""
-
-SOURCES = 3
-"""Best hits from which rank flows, and to which others are drawn."""
-
-DAMPING = 0.5
-"""Share of rank that flows on in each iteration of the personalised PageRank."""
-
-ITERATIONS = 4
-"""Iterations of the personalised PageRank: rank stays within two memories of its sources."""
-
-PULL = 0.7
-"""Share of the way to a hit that a memory is drawn which alone shares a name with it."""
-
-SPARSE, DENSE = 0.7, 1.5
-"""Linking entities a memory below which the signals are off, and from which they are fully on."""
-
-
-@dataclass(frozen=True, slots=True)
-class EntityGraph:
-    """Incidence of linking entities and memories of the pool.
-
-    Attributes:
-        incidence: 1 where a memory mentions an entity; shape (memories, entities).
-        frequency: number of memories of the pool that mention each entity.
-        ids: of the entities.
-    """
-
-    incidence: NDArray[np.float64]
-    frequency: NDArray[np.float64]
-    ids: tuple[str, ...] = ()
-
-    @property
-    def strength(self) -> float:
-        """Degree to which entities link the pool at all, 0 to 1."""
-        if not len(self.incidence):
-            return 0.0
-        linking = float(self.incidence.sum()) / len(self.incidence)
-        return float(np.clip((linking - SPARSE) / (DENSE - SPARSE), 0.0, 1.0))
-
-    @property
-    def rarity(self) -> NDArray[np.float64]:
-        """Inverse document frequency of each entity within the pool."""
-        return np.log(len(self.incidence) / self.frequency) + 0.1
-
-
-def entity_graph(pool: Pool) -> EntityGraph:
-    """Return the entities that link at least two memories of the pool, and are not on too many.
-
-    The question's own entities are left out: they led to the hits already, and counting them again
-    only strengthens what is known. Speakers are left out too, since they connect everything.
-    """
-    speakers = {entity_norm(name) for name in {m.speaker for m in pool.memories} if name}
-    mentioned = [
-        {
-            entity_id
-            for entity_id, name in memory.entities
-            if entity_id not in pool.named and entity_norm(name) not in speakers
-        }
-        for memory in pool.memories
-    ]
-    counts = Counter(entity_id for ids in mentioned for entity_id in ids)
-    most = max(FEW, COMMON_SHARE * len(pool))
-    linking = {e: n for n, e in enumerate(sorted(e for e, c in counts.items() if 2 <= c <= most))}
-    incidence = np.zeros((len(pool), len(linking)))
-    for row, ids in enumerate(mentioned):
-        for entity_id in ids:
-            if entity_id in linking:
-                incidence[row, linking[entity_id]] = 1.0
-    return EntityGraph(incidence, incidence.sum(axis=0), tuple(linking))
-
-
-def personalised_pagerank(graph: EntityGraph, scores: Scores) -> Scores:
-    """Return the rank that flows from the best hits over shared entities.
-
-    r = (1 - d) s + d M r, repeated `ITERATIONS` times with d = `DAMPING`.
-
-    The personalised PageRank of Haveliwala, "Topic-sensitive PageRank", WWW 2002. An edge
-    weighs idf / sqrt(frequency), so that a name on many memories carries little.
-    """
-    if not graph.incidence.size:
-        return np.zeros(len(scores))
-    weights = graph.incidence * (graph.rarity / np.sqrt(graph.frequency))
-    leaving = _rows_to_one(weights)
-    arriving = _rows_to_one(weights.T)
-    source = np.zeros(len(scores))
-    best = np.argsort(-scores, kind="stable")[:SOURCES]
-    source[best] = 1.0 / np.arange(1, len(best) + 1)
-    source /= source.sum()
-    rank = source
-    for _ in range(ITERATIONS):
-        rank = (1 - DAMPING) * source + DAMPING * ((rank @ leaving) @ arriving)
-    return np.asarray(rank)
-
-
-def shared_entity_boost(graph: EntityGraph, scores: Scores) -> tuple[Scores, NDArray[np.intp]]:
-    """Return the gain in score of a memory by a rare name that it shares with one of the best hits.
-
-    It is drawn `PULL` of the way up to that hit, times 2 / the number of memories that mention the
-    name: one on just two memories ties them together, one on twenty hardly does. So the way from
-    "Alice works on Heron" to "Ruth runs Heron" is found even in small talk, where few memories
-    share any name, and a memory never passes the hit it is drawn to.
-
-    Returns:
-        The gains, and the column of the entity to which each is due.
-    """
-    gain = np.zeros(len(scores))
-    due = np.zeros(len(scores), dtype=np.intp)
-    if not graph.incidence.size:
-        return gain, due
-    best = np.argsort(-scores, kind="stable")[:SOURCES]
-    for rank, hit in enumerate(best, start=1):
-        ties = graph.incidence * graph.incidence[hit] * (2 / graph.frequency)
-        towards = PULL * ties.max(axis=1) * np.clip(scores[hit] - scores, 0.0, None)
-        towards[best[:rank]] = 0.0
-        due = np.where(towards > gain, ties.argmax(axis=1), due)
-        gain = np.maximum(gain, towards)
-    return gain, due
-
-
-def _rows_to_one(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    sums = matrix.sum(axis=1, keepdims=True)
-    shares: NDArray[np.float64] = np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0)
-    return shares

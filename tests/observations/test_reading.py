@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from hindsight_integrations import Hindsight
@@ -156,7 +157,7 @@ def test_observations_get_the_proof_boost(memory: Hindsight) -> None:
     sources = memory.recall("b", "What is the checkout built in?")
     found = [*sources, *memory.recall("b", "What is the checkout built in?", types=["observation"])]
     signals = {item.id: {s.name: s.value for s in item.signals} for item in found}
-    assert signals[observation.id]["proof boost"] == pytest.approx(proof_boost(2))
+    assert signals[observation.id]["proof boost"] == pytest.approx(proof_boost(np.array(2)))
     assert {signals[source]["proof boost"] for source in observation.sources} == {1.0}
 
 

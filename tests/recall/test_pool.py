@@ -199,4 +199,4 @@ def test_a_larger_budget_looks_further() -> None:
 def test_a_bank_that_is_scored_whole_needs_few_hits_to_explain_it() -> None:
     traced = DEPTHS["high"].tracing()
     assert (traced.hits, traced.nodes) == (DEPTHS["low"].hits, DEPTHS["low"].nodes)
-    assert (traced.pool, traced.whole, traced.head) == (600, 1200, 300)
+    assert (traced.pool, traced.whole, traced.head) == (600, 3000, 300)
