@@ -267,6 +267,8 @@ __all__ = [
 ]
 
 
+import_module(f"{__name__}.rendering").show_controls_in_logs(__name__)
+
 _RENAMED = {"Remark": "MemoryEntry"}
 """Deprecated names of public classes."""
 

@@ -1,17 +1,41 @@
-"""Asynchronous variants of methods, and context managers for `with` and `async with`."""
+"""Asynchronous variants of methods, work with a deadline, and context managers of both kinds."""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from threading import Thread
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 S = TypeVar("S")
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """Run the work in a thread, and return its result or raise its error.
+
+    A thread cannot be stopped: late work runs on to its end, and its result is dropped.
+
+    Raises:
+        TimeoutError: it took longer.
+    """
+    outcome: Future[T] = Future()
+    here = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            outcome.set_result(here.run(work))
+        except BaseException as error:  # noqa: BLE001 - raised where the outcome is waited for
+            outcome.set_exception(error)
+
+    Thread(target=run, name="hindsight-within", daemon=True).start()
+    return outcome.result(timeout=max(0.0, seconds))
 
 
 def async_variant(

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hindsight_integrations.models import Arm
+from hindsight_integrations.rendering import Visible
 from hindsight_integrations.timespan import TimeSpan, day_text
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Explanation:
 
     def __rich__(self) -> RenderableType:
         """The layout for rich."""
-        return Group(*_sections(self.result, self.detailed))
+        return Visible(Group(*_sections(self.result, self.detailed)))
 
     def __str__(self) -> str:
         console = _console(width=PLAIN_WIDTH)

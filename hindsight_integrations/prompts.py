@@ -5,10 +5,11 @@ A changed prompt gets a new version, so that results of the old one can be disti
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Template
+
+from hindsight_integrations.rendering import without_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +46,13 @@ def as_data(tag: str, text: str) -> str:
     """
     if not text.strip():
         return ""
-    return f"<{tag}>\n{_DATA_TAG.sub('‹', text)}\n</{tag}>\n"
+    return f"<{tag}>\n{without_tags(text, DATA_TAGS)}\n</{tag}>\n"
 
 
 DATA_TAGS = (
     "setting", "before", "passage", "memories", "conclusions", "question", "searches", "answer",
 )  # fmt: skip
 """Tags whose content in a prompt is data to read, never an instruction."""
-
-_DATA_TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(DATA_TAGS)})\b)", re.IGNORECASE)
 
 
 def as_rules(directives: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import cast
 
@@ -60,6 +60,14 @@ UNCHANGED: object = object()
 """Default of an argument whose None has a meaning: leave the part as it is."""
 
 
+@dataclass(slots=True)
+class _BankLock:
+    """The write lock of a bank, and how often it was taken."""
+
+    held: threading.RLock = field(default_factory=threading.RLock)
+    taken: int = 0
+
+
 class Runtime:
     """The stores, models, locks and background work of one client."""
 
@@ -86,7 +94,7 @@ class Runtime:
         self._configuring = threading.Lock()
         self._release = release
         self._executor = ThreadPoolExecutor(ARMS_AT_ONCE, thread_name_prefix="hindsight-arm")
-        self._locks: dict[str, threading.RLock] = {}
+        self._locks: dict[str, _BankLock] = {}
         self._locks_guard = threading.Lock()
         self._flushing = threading.Lock()
         self._closed = False
@@ -128,12 +136,13 @@ class Runtime:
             raise ClosedError("this Hindsight is closed; open a new one on the same folder or URLs")
 
     @contextmanager
-    def lock(self, bank_key: str) -> Iterator[None]:
-        """Hold the write lock of a bank; reentrant, one thread at a time."""
+    def lock(self, bank_key: str) -> Iterator[int]:
+        """Hold the write lock of a bank, reentrant; yield how often it was taken before."""
         with self._locks_guard:
-            lock = self._locks.setdefault(bank_key, threading.RLock())
-        with lock:
-            yield
+            lock = self._locks.setdefault(bank_key, _BankLock())
+        with lock.held:
+            taken, lock.taken = lock.taken, lock.taken + 1
+            yield taken
 
     def stored_bank(self, bank_id: str) -> StoredBank:
         """Return the bank, whichever embedder its vectors come from.

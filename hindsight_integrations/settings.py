@@ -65,6 +65,9 @@ class Settings:
     arm_timeout: float = 10.0
     """Go on without an arm that has not answered after so many seconds, and report it in
     `failures` [C]."""
+    recall_timeout: float = 60.0
+    """Answer a recall after so many seconds with what was found: the embedder, event, arm, bank or
+    reranker that is not done by then is left out, and reported in `failures` [C]."""
 
     # Reflecting
     consolidate: bool = True
@@ -135,6 +138,7 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("rrf_k", 1, 10_000),
     ("rerank_candidates", 0, 5000),
     ("arm_timeout", 0.01, 3600),
+    ("recall_timeout", 0.01, 3600),
     ("consolidation_batch", 1, 5000),
     ("consolidation_delay", 0.0, 3600),
     ("consolidation_tokens", 0, 1_000_000_000),

@@ -18,7 +18,7 @@ PAGE = ROOT.parent / "docs" / "architecture.md"
 BEGIN, END = "<!-- drawing: python -m tests.architecture -->", "<!-- end of drawing -->"
 
 LEVELS = [
-    {"_version", "errors"},
+    {"_version", "errors", "rendering"},
     {"timespan"},
     {"models", "settings", "normalization", "prompts"},
     {"validation", "explain"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import typer
 from rich.console import Console, RenderableType
+
+from hindsight_integrations.rendering import Visible, as_json, visible
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -69,11 +70,11 @@ class Screen:
             typer.Exit: the output has an exit code other than 0.
         """
         if self.as_json:
-            typer.echo(json.dumps(jsonable(output.data), ensure_ascii=False, indent=2))
+            typer.echo(as_json(jsonable(output.data), indent=2))
         elif output.drawing is not None:
             self.draw(output.drawing)
         for warning in output.warnings:
-            self._err.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+            self._complain(f"warning: {warning}", "yellow")
         if output.code:
             raise typer.Exit(output.code)
 
@@ -82,16 +83,19 @@ class Screen:
         if self.as_json:
             return
         if isinstance(drawing, str):
-            typer.echo(drawing)  # names that users gave are not read as markup
+            typer.echo(visible(drawing))  # names that users gave are not read as markup
         else:
-            self._out.print(drawing)
+            self._out.print(Visible(drawing))
 
     def fail(self, error: BaseException, message: str) -> None:
         """Report that the command failed."""
         if self.as_json:
             content = {"type": type(error).__name__, "message": message}
-            typer.echo(json.dumps({"error": content}, ensure_ascii=False))
-        self._err.print(f"error: {message}", style="red", markup=False, soft_wrap=True)
+            typer.echo(as_json({"error": content}))
+        self._complain(f"error: {message}", "red")
+
+    def _complain(self, line: str, style: str) -> None:
+        self._err.print(visible(line), style=style, markup=False, soft_wrap=True)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Report]:
@@ -120,7 +124,7 @@ class Screen:
 
             def report(done: int, total: int | None, label: str | None = None) -> None:
                 check()
-                bar.update(task, completed=done, total=total, description=label)
+                bar.update(task, completed=done, total=total, description=label and visible(label))
 
             yield report
 

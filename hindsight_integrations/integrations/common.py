@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, signature
 from typing import Any, is_typeddict
@@ -24,6 +25,7 @@ from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.prompts import REMEMBERED
 from hindsight_integrations.recall.packing import date_header
+from hindsight_integrations.rendering import FURTHER
 from hindsight_integrations.results import (
     NOTHING_FOUND,
     Context,
@@ -159,8 +161,13 @@ def answer_forget(
     return f"Forgotten: {', '.join(forgotten)}", forgotten
 
 
+_ID_NOTE = re.compile(r"\((?=\s*id\b)", re.IGNORECASE)
+"""What only the tools may write: the id by which a memory is forgotten."""
+
+
 def _line(recalled: Recalled) -> str:
-    return f"{date_header(recalled.memory)} {recalled.line} (id {recalled.id})"
+    text = _ID_NOTE.sub("‹", recalled.line)
+    return f"{date_header(recalled.memory)} {text} (id {recalled.id})"
 
 
 # Prompts
@@ -186,7 +193,8 @@ def shortened(recalled: str, saving: int, tokenizer: Tokenizer) -> str | None:
     room = tokenizer.count(recalled) - saving
     lines = recalled.splitlines()[2:-1]  # without the fence and the introduction
     while lines:
-        lines.pop()
+        while lines.pop().startswith(FURTHER[1:]):  # further lines of the same memory
+            continue
         while lines and lines[-1].startswith("["):  # the date of lines that were removed
             lines.pop()
         text = section("\n".join(lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from hindsight_integrations.asynchronous import within
+from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.models import Memory, TurnKind
 from hindsight_integrations.nlp.chatter import turn_kind
 from hindsight_integrations.nlp.spacy_pipeline import Annotation
@@ -67,9 +70,51 @@ class RecallDependencies:
 
 @dataclass(slots=True)
 class Clock:
-    """Seconds spent by stage; a stage that runs once a bank adds up."""
+    """Seconds spent by stage, and those left of a recall; a stage that runs once a bank adds up.
+
+    Attributes:
+        limit: seconds for the whole recall.
+        started: when the recall began, by `time.perf_counter`.
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
+    limit: float = math.inf
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the recall began."""
+        return time.perf_counter() - self.started
+
+    @property
+    def left(self) -> float:
+        """Seconds left, 0 or more."""
+        return max(0.0, self.limit - self.elapsed)
+
+    @property
+    def share(self) -> float:
+        """Seconds that one part may take: half of those left, so that the next ones have some."""
+        return self.left / 2
+
+    def within(self, work: Callable[[], T]) -> T:
+        """Return the result of foreign work, such as an embedder's.
+
+        Raises:
+            StoreUnavailableError: it took longer than `share`.
+        """
+        if self.limit == math.inf:
+            return work()
+        try:
+            return within(self.share, work)
+        except TimeoutError as error:
+            raise self.late() from error
+
+    def late(self) -> StoreUnavailableError:
+        """Return the error of a part that is left out for lack of time."""
+        return StoreUnavailableError(
+            f"not done within settings.recall_timeout, {self.limit:g} s; allow more, or look at "
+            "`timings` for what takes long"
+        )
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:

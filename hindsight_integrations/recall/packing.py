@@ -12,6 +12,7 @@ from itertools import groupby
 from hindsight_integrations.models import Chunk, Memory, MemoryType
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.pool import Pool
+from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import Recalled
 from hindsight_integrations.stores.base import (
     CHUNK,
@@ -62,9 +63,9 @@ def _stamp(timestamp: datetime) -> str:
 
 
 def memory_line(memory: Memory) -> str:
-    """Return the text after its speaker, or after the context it stands in."""
+    """Return the text as an item, after its speaker or the context it stands in."""
     lead = memory.speaker or memory.context
-    return f"{lead}: {memory.text}" if lead else memory.text
+    return as_item(f"{as_line(lead)}: {memory.text}" if lead else memory.text)
 
 
 def render(memories: Iterable[Memory]) -> str:

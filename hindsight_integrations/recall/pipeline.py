@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass, field, replace
@@ -15,17 +14,18 @@ from hindsight_integrations.errors import EmbeddingError, InvalidInputError, Sto
 from hindsight_integrations.explain import deciding
 from hindsight_integrations.models import Arm, Entity, Memory
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.time import QueryTimes, parse_query
+from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
-from hindsight_integrations.recall.base import DEPTHS, ArmHit, BankSearch, Question
+from hindsight_integrations.recall.base import DEPTHS, ArmHit, BankSearch, Question, Reranker
 from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
 from hindsight_integrations.recall.entity_notes import AskedEntity, entity_notes, with_observations
 from hindsight_integrations.recall.pool import Pool, existing, gather, join
 from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
 from hindsight_integrations.recall.request import RecallRequest
+from hindsight_integrations.recall.scaling import Scores
 from hindsight_integrations.results import EntityNote, Failure, Recalled, RecallResult, Window
-from hindsight_integrations.stores.base import MEMORY, StoredBank
+from hindsight_integrations.stores.base import MEMORY, StoredBank, Vector
 from hindsight_integrations.stores.soundness import (
     unreadable,
 )
@@ -59,6 +59,10 @@ LEAST_RELEVANCE = 0.0015
 """Relevance at which packing stops. On the development sets of the bench 97 to 99 % of the evidence
 that fits 4,096 tokens stands above it (docs/benchmarks.md)."""
 
+MOST_TIMES = 16
+"""Most times of a question, and most events ("before Alice moved"), that are looked up: each is a
+small recall of its own, and nobody asks for so many at once."""
+
 READ_AHEAD = 64
 """Memories read from the graph at a time while the budget is filled."""
 
@@ -72,12 +76,11 @@ def recall(
         EmbeddingError: the question could not be embedded, and no arm asked for does without.
         StoreUnavailableError: every arm failed.
     """
-    clock = Clock()
-    started = time.perf_counter()
+    clock = Clock(limit=parts.settings.recall_timeout)
     gathered = gather_pool(parts, banks, request, clock)
     pool, question = gathered.pool, gathered.question
     with clock.timing("rank"):
-        ranking = _rank(parts, banks, pool, question, request)
+        ranking = _rank(parts, banks, pool, question, request, clock)
         if _is_beside_the_point(parts, request, ranking):
             ranking = replace(ranking, relevance=np.zeros(len(pool)))
     with clock.timing("pack"):
@@ -112,7 +115,7 @@ def recall(
         left_out=left_out,
         considered=len(pool),
         failures=(*gathered.failures, *ranking.failures, *_unreadable(parts, pool, reader)),
-        timings={**clock.seconds, "total": time.perf_counter() - started},
+        timings={**clock.seconds, "total": clock.elapsed},
         query_time=request.asked_at,
     )
 
@@ -160,13 +163,21 @@ def gather_pool(
     """Read the question, run the arms on each bank, and join what they found into one pool."""
     with clock.timing("read"):
         times = parse_query(request.query, request.asked_at, hemisphere=parts.settings.hemisphere)
-        windows = tuple(Window(window.text, window.span) for window in times.windows)
+        named = {window.span: Window(window.text, window.span) for window in times.windows}
+        windows = tuple(named.values())[:MOST_TIMES]
         failures: list[Failure] = []
-        question = _asked(parts, request.query, request, failures)
+        if len(named) > MOST_TIMES:
+            failures.append(_too_many("times", len(named)))
+        question = _asked(parts, request.query, request, failures, clock)
         question = replace(question, windows=windows)
         if failures and not _wanted_arms(request, question):
-            raise failures[0].error
-    gathered = [_gather_bank(parts, bank, request, question, times, clock) for bank in banks]
+            raise failures[-1].error
+    gathered: list[Gathered] = []
+    for bank in banks:
+        if gathered and not clock.left:
+            failures.append(Failure(f"bank {bank.bank.id}", clock.late()))
+        else:
+            gathered.append(_gather_bank(parts, bank, request, question, times, clock))
     return Gathered(
         pool=join([bank.pool for bank in gathered]),
         question=_together([bank.question for bank in gathered]),
@@ -175,39 +186,39 @@ def gather_pool(
     )
 
 
-def _read(parts: RecallDependencies, text: str, request: RecallRequest) -> Question:
-    """Embed a text and take its terms."""
-    vector, tokens = parts.encoder.question(text)
-    return Question(text, request.asked_at, vector, tokens, tuple(lexemes(text)))
-
-
 def _asked(
-    parts: RecallDependencies, text: str, request: RecallRequest, failures: list[Failure]
+    parts: RecallDependencies,
+    text: str,
+    request: RecallRequest,
+    failures: list[Failure],
+    clock: Clock,
 ) -> Question:
     """Read a text as the question, with the vector that the caller gave, if any.
 
-    If the embedder fails, the question has no vector, and `failures` gets the reason: the arms
-    that search without one still answer.
+    If the embedder fails or is late, the question has no vector, and `failures` gets the reason:
+    the arms that search without one still answer.
 
     Raises:
         InvalidInputError: that vector has another dimension than the embedder's.
     """
-    if request.vector is None:
+    given, dimension = request.vector, parts.encoder.embedder.dimension
+    if given is not None and given.shape != (dimension,):
+        raise InvalidInputError(
+            f"query_vector has {given.size} numbers, and the embedder "
+            f"{parts.encoder.embedder.id!r} makes {dimension}; give a vector of that embedder"
+        )
+    vector: Vector = np.zeros(dimension, np.float32)
+    tokens = None
+    if text:
         try:
-            return _read(parts, text, request)
+            vector, tokens = clock.within(lambda: parts.encoder.question(text))
+        except StoreUnavailableError as error:
+            failures.append(Failure("embedder", error))
         except EmbeddingError as error:
             failures.append(Failure("embedder", error))
             vector, tokens = parts.encoder.without_embedder(text)
-            return Question(text, request.asked_at, vector, tokens, tuple(lexemes(text)))
-    dimension = parts.encoder.embedder.dimension
-    if request.vector.shape != (dimension,):
-        raise InvalidInputError(
-            f"query_vector has {request.vector.size} numbers, and the embedder "
-            f"{parts.encoder.embedder.id!r} makes {dimension}; give a vector of that embedder"
-        )
-    if not text:
-        return Question(text, request.asked_at, request.vector, None, ())
-    return replace(_read(parts, text, request), vector=request.vector)
+    chosen = vector if given is None else given
+    return Question(text, request.asked_at, chosen, tokens, tuple(lexemes(text)))
 
 
 def _gather_bank(
@@ -234,7 +245,7 @@ def _gather_bank(
     named = list({one.id: one for one in (*spoken, *given.values())}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):
-            search = search.asking(_anchored(parts, search, request, times, failures))
+            search = search.asking(_anchored(parts, search, request, times, failures, clock))
     with clock.timing("arms"):
         rankings = _run_arms(parts, search, request, named, failures, clock)
     with clock.timing("pool"):
@@ -250,19 +261,36 @@ def _anchored(
     request: RecallRequest,
     times: QueryTimes,
     failures: list[Failure],
+    clock: Clock,
 ) -> Question:
-    """Return the question with the windows of its events in this bank; see `temporal.without`."""
+    """Return the question with the windows of its events in this bank; see `temporal.without`.
+
+    Of more than `MOST_TIMES` the first are looked up, as long as there is time.
+    """
 
     def read(text: str) -> Question:
-        return _read(parts, text, request)
+        vector, tokens = clock.within(lambda: parts.encoder.question(text))
+        return Question(text, request.asked_at, vector, tokens, tuple(lexemes(text)))
 
-    resolved = [(anchor, temporal.resolve(search, anchor, read)) for anchor in times.anchors]
-    events = {anchor: event for anchor, event in resolved if event is not None}
+    anchors = list(dict.fromkeys(times.anchors))
+    until = clock.left - clock.share
+    events: dict[EventAnchor, temporal.ResolvedEvent] = {}
+    try:
+        for anchor in anchors[:MOST_TIMES]:
+            if clock.left < until:
+                raise clock.late()
+            if (event := temporal.resolve(search, anchor, read)) is not None:
+                events[anchor] = event
+    except (EmbeddingError, StoreUnavailableError) as error:
+        failures.append(Failure("events", error))
+    if len(anchors) > MOST_TIMES:
+        failures.append(_too_many("events", len(anchors)))
     if not events:
         return search.question
     rest = temporal.without(request.query, events)
+    same = rest == request.query
     return replace(
-        search.question if rest == request.query else _asked(parts, rest, request, failures),
+        search.question if same else _asked(parts, rest, request, failures, clock),
         windows=(*search.question.windows, *(event.window for event in events.values())),
         events=frozenset(event.memory_id for event in events.values()),
     )
@@ -306,7 +334,7 @@ def _run_arms(
                 running[arm] = parts.started(partial(run, arm, similar))
 
     def collect(arm: Arm) -> None:
-        outcome = _outcome(arm, running.pop(arm), parts.settings.arm_timeout)
+        outcome = _outcome(arm, running.pop(arm), min(parts.settings.arm_timeout, clock.share))
         if isinstance(outcome, Failure):
             failures.append(outcome)
         else:
@@ -334,6 +362,7 @@ def _outcome(arm: Arm, future: Future[list[ArmHit]], timeout: float) -> list[Arm
     try:
         return future.result(timeout=timeout)
     except TimeoutError:
+        future.cancel()  # it may still wait for a thread
         return Failure(f"arm {arm}", StoreUnavailableError(f"no answer in {timeout:g} s"))
     except Exception as error:  # noqa: BLE001 - reported in the result; the others answer
         return Failure(f"arm {arm}", error)
@@ -348,6 +377,14 @@ def _wanted_arms(request: RecallRequest, question: Question) -> dict[Arm, ArmEnt
         and (question.windows or not entry.needs_window)
         and (question.embedded or not entry.needs_vector)
     }
+
+
+def _too_many(what: str, number: int) -> Failure:
+    error = InvalidInputError(
+        f"the question names {number:,} {what}, and only the first {MOST_TIMES} were looked up; "
+        "ask in parts"
+    )
+    return Failure(what, error)
 
 
 def _every_arm_failed(bank_id: str, failures: Sequence[Failure]) -> StoreUnavailableError:
@@ -365,6 +402,7 @@ def _rank(
     pool: Pool,
     question: Question,
     request: RecallRequest,
+    clock: Clock,
 ) -> Ranking:
     if not len(pool):
         return Ranking.empty()
@@ -375,8 +413,23 @@ def _rank(
     if parts.reranker is not None and question.text:
         stating = ranking.order[~pool.memories.context[ranking.order]]
         memories = _memories(parts, banks, pool, stating[:head].tolist())
-        ranking = rerank(ranking, memories, question, parts.reranker)
+        ranking = rerank(ranking, memories, question, _TimedReranker(parts.reranker, clock))
     return ranking
+
+
+@dataclass(frozen=True, slots=True)
+class _TimedReranker:
+    """A reranker that is given up when the recall's time is."""
+
+    reranker: Reranker
+    clock: Clock
+
+    @property
+    def id(self) -> str:
+        return self.reranker.id
+
+    def score(self, query: str, memories: Sequence[Memory]) -> Scores:
+        return self.clock.within(lambda: self.reranker.score(query, memories))
 
 
 def _is_beside_the_point(

@@ -7,12 +7,9 @@ to answer from what was found. Each prompt opens and ends with the bank's direct
 
 from __future__ import annotations
 
-import contextvars
 import re
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from threading import Thread
 from time import monotonic
 from typing import Any, Literal, Self, TypeVar
 
@@ -22,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 from referencing import Registry
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import within
 from hindsight_integrations.errors import InvalidInputError, ModelError
 from hindsight_integrations.models import Bank, MemoryType
 from hindsight_integrations.nlp.llm import ModelUsage, StructuredModel
@@ -46,30 +44,6 @@ from hindsight_integrations.reflect.context import (
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models, types_of
 from hindsight_integrations.results import Bound, Context, Failure, Lookup, Reflection, Tool
 from hindsight_integrations.stores.base import StoredBank
-
-R = TypeVar("R")
-
-
-def within(seconds: float, work: Callable[[], R]) -> R:
-    """Run the work in a thread, and return its result or raise its error.
-
-    A thread cannot be stopped: late work runs on to its end, and its result is dropped.
-
-    Raises:
-        TimeoutError: it took longer.
-    """
-    outcome: Future[R] = Future()
-    here = contextvars.copy_context()
-
-    def run() -> None:
-        try:
-            outcome.set_result(here.run(work))
-        except BaseException as error:  # noqa: BLE001 - raised where the outcome is waited for
-            outcome.set_exception(error)
-
-    Thread(target=run, name="hindsight-ask", daemon=True).start()
-    return outcome.result(timeout=max(0.0, seconds))
-
 
 _LABEL = re.compile(rf"(?<![\w-])[a-z]{{1,3}}-[0-9a-f]{{{LABEL_DIGITS},}}(?![\w-])")
 _CITATION = re.compile(rf"[ \t]*(?:\[[^\[\]\n]*\]|\([^()\n]*\)|{_LABEL.pattern})")

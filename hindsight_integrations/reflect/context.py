@@ -26,6 +26,7 @@ from hindsight_integrations.reflect.search import (
     find_models,
     with_news,
 )
+from hindsight_integrations.rendering import FURTHER, as_item, as_line
 from hindsight_integrations.results import (
     NOTHING_FOUND,
     Context,
@@ -53,9 +54,6 @@ HIGH, LOW = 4, 2
 
 WAITS = "stale: the memories have changed since"
 CONTRADICTED = "stale: a newer memory says otherwise"
-
-_FURTHER = "\n  "
-"""Start of each further line of an item."""
 
 _HASHED = "x-"
 _OWN_ID = re.compile(rf"(?!{_HASHED})[a-z]{{1,3}}-[0-9a-f]{{{ID_DIGITS}}}")
@@ -97,18 +95,20 @@ def memory_line(
         stale: note that says why it may be out of date, if it may.
         trend: of a conclusion.
     """
-    lead = memory.speaker or memory.context
+    lead = as_line(memory.speaker or memory.context or "")
     head = f"{_seen(memory)}, {lead}" if lead else _seen(memory)
     notes = "; ".join(_notes(memory, disposition, stale, trend))
     note = f" ({notes})" if notes else ""
-    return f"- {head}: {_indented(memory.text)}{note} [{label}]"
+    return f"- {head}: {as_item(memory.text)}{note} [{label}]"
 
 
 def model_line(model: MentalModel, label: str, *, stale: str = "") -> str:
     """Render a mental model: name, date of its text, text and label."""
     notes = f"as of {day_text(model.refreshed_at)}" + (f"; {stale}" if stale else "")
-    text = _indented(model.text)
-    return f"- {model.name} ({notes}):{_FURTHER if _FURTHER in text else ' '}{text} [{label}]"
+    text = as_item(model.text)
+    return (
+        f"- {as_line(model.name)} ({notes}):{FURTHER if FURTHER in text else ' '}{text} [{label}]"
+    )
 
 
 def traits(disposition: Disposition) -> str:
@@ -168,7 +168,9 @@ def _notes(
     yield from (when(t) for t in memory.occurred[:TIMES] if str(t.start.year) not in memory.text)
     yield from _doubts(memory, disposition)
     if disposition.literalism >= HIGH:
-        yield from (f"“{piece.quote}”" for piece in quotations(memory)[-QUOTES:] if piece.quote)
+        yield from (
+            f"“{as_line(piece.quote)}”" for piece in quotations(memory)[-QUOTES:] if piece.quote
+        )
 
 
 def _proof(memory: Memory) -> str:
@@ -189,11 +191,6 @@ def _doubts(memory: Memory, disposition: Disposition) -> Iterable[str]:
         yield "uncertain"
     elif sceptic and memory.proof_count == 1:
         yield "said once"
-
-
-def _indented(text: str) -> str:
-    """Indent further lines of a text, so that none can pass for an item or a heading."""
-    return _FURTHER.join(line for line in text.strip().splitlines() if line.strip())
 
 
 LINE_BREAK = 1

@@ -25,6 +25,7 @@ from hindsight_integrations.reflect.questions import Asked, Query, read_question
 from hindsight_integrations.reflect.reasons import reasons
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
 from hindsight_integrations.reflect.stated import Statement, statements
+from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import NOTHING_KNOWN, Context, ContextItem, Reflection
 from hindsight_integrations.stores.base import StoredBank
 
@@ -87,7 +88,7 @@ def _of_other_language(
     return Reflection(
         bank.bank.id,
         request.query,
-        "\n".join(f"“{words}” [{item.label}]" for words, item in cited) or NOTHING_KNOWN,
+        "\n".join(f"“{as_item(words)}” [{item.label}]" for words, item in cited) or NOTHING_KNOWN,
         tuple(dict.fromkeys(item.id for _, item in cited)),
         context,
         ModelUsage(),
@@ -213,9 +214,10 @@ def _text(query: Query, found: Sequence[_Found]) -> str:
 
 
 def _quoted(one: _Found) -> str:
-    speaker = one.statement.memory.speaker
+    speaker = as_line(one.statement.memory.speaker or "")
     note = " (stale)" if one.item.stale else ""
-    return f"{f'{speaker}: ' if speaker else ''}“{one.statement.text}”{note} [{one.item.label}]"
+    words = as_item(one.statement.text)
+    return f"{f'{speaker}: ' if speaker else ''}“{words}”{note} [{one.item.label}]"
 
 
 def _lead(query: Query, found: Sequence[_Found]) -> str:

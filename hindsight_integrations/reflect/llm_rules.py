@@ -31,6 +31,7 @@ from hindsight_integrations.reflect.dependencies import (
     Proposals,
     Removal,
 )
+from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.timespan import day_text
 
 PROMPT_TOKENS = 8_000
@@ -251,8 +252,8 @@ def _says_the_same(draft: Draft, stored: Mapping[str, Memory]) -> bool:
 
 
 def _line(memory: Memory) -> str:
-    said = filter(None, [day_text(memory.mentioned_at), memory.speaker])
-    return f"{', '.join(said)}: {memory.text}"
+    said = filter(None, [day_text(memory.mentioned_at), as_line(memory.speaker or "")])
+    return as_item(f"{', '.join(said)}: {memory.text}")
 
 
 def _conclusion_line(conclusion: Memory, label_of: Mapping[str, str]) -> str:
@@ -261,4 +262,4 @@ def _conclusion_line(conclusion: Memory, label_of: Mapping[str, str]) -> str:
         f"{'' if source.supports else ' (against it)'} “{source.quote}”"
         for source in conclusion.sources
     )
-    return f"{conclusion.text} It rests on {'; '.join(evidence)}."
+    return as_item(f"{conclusion.text} It rests on {'; '.join(evidence)}.")

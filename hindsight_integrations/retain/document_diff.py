@@ -124,8 +124,8 @@ def _kept(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> dict[int, Chu
 class RetainDependencies:
     """Stores, models and settings that a retain works with.
 
-    `lock` gives the writer's lock of a bank; `flush` brings the vector index up to date with the
-    graph.
+    `lock` gives the writer's lock of a bank, and how often it was taken before; `flush` brings the
+    vector index up to date with the graph.
     """
 
     graph: GraphStore
@@ -134,7 +134,7 @@ class RetainDependencies:
     extractor: Extractor
     tokenizer: Tokenizer
     settings: Settings
-    lock: Callable[[str], AbstractContextManager[object]]
+    lock: Callable[[str], AbstractContextManager[int]]
     flush: Callable[[], None]
 
     def extract(

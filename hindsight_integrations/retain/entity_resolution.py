@@ -119,6 +119,10 @@ def _in_word(character: str) -> bool:
 _MOST_SIMILAR = 20
 """Entities requested of the store for an unknown name."""
 
+_MOST_NEW = 20
+"""New entities of the call that a name is compared with, those that share its rarest parts first:
+with all of them, a parts list of thousands of names would take minutes."""
+
 
 class EntityLookup(Protocol):
     """Reads that resolution needs of the graph store; see `GraphStore`."""
@@ -172,9 +176,19 @@ class Candidates:
         for form in _exact_forms(parsed):
             if form in self._owners:
                 entity_ids[self._owners[form]] = None
-        for key in _keys(parsed):
-            entity_ids |= self._by_key[key]
+        entity_ids |= dict.fromkeys(self._sharing(parsed))
         return [self._entities[entity_id] for entity_id in entity_ids]
+
+    def _sharing(self, name: Name) -> Iterable[str]:
+        """Return new entities that share a key with the name, those of the rarest key first."""
+        buckets = [self._by_key[key] for key in _keys(name) if key in self._by_key]
+        sharing: dict[str, None] = {}
+        for bucket in sorted(buckets, key=len):
+            for entity_id in reversed(bucket):
+                if len(sharing) == _MOST_NEW:
+                    return sharing
+                sharing[entity_id] = None
+        return sharing
 
     def share_mentioned_with(self, entity_id: str, others: Collection[str]) -> float:
         """Return the share of the other entities that were mentioned with this one before."""
@@ -231,12 +245,11 @@ def _formal_spellings(name: Name) -> list[str]:
 
 
 def _keys(name: Name) -> list[str]:
-    """Return the keys that find a new entity of the batch: word beginnings and initials."""
+    """Return the keys that find a new entity of the batch: words, their beginnings, initials."""
     words = (*name.words, *sorted(formal_names(name.words[0])))
     forms = (name.norm, acronym(name.norm))
-    return list(
-        dict.fromkeys([word[:2] for word in words] + [f"={form}" for form in forms if form])
-    )
+    keys = [part for word in words for part in (word[:2], word[:4], f"{word} ")]
+    return list(dict.fromkeys(keys + [f"={form}" for form in forms if form]))
 
 
 NAME_WEIGHT = 0.5

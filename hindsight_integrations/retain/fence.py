@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 
-FENCE_START = "<hindsight-memory>"
-FENCE_END = "</hindsight-memory>"
+from hindsight_integrations.rendering import FENCE_TAG, without_tags
+
+FENCE_START = f"<{FENCE_TAG}>"
+FENCE_END = f"</{FENCE_TAG}>"
 
 _MARKER = re.compile(f"{FENCE_START}|{FENCE_END}", re.IGNORECASE)
 
 
 def fence(text: str) -> str:
-    """Return the text between the markers; markers within it are escaped."""
-    inner = _MARKER.sub(lambda marker: marker[0].replace("<", "‹"), text)
-    return f"{FENCE_START}\n{inner}\n{FENCE_END}"
+    """Return the text between the markers; whatever looks like a marker within it is escaped."""
+    return f"{FENCE_START}\n{without_tags(text, (FENCE_TAG,))}\n{FENCE_END}"
 
 
 def strip_fenced(text: str) -> str:

@@ -100,15 +100,20 @@ def retain(
     conflict: HindsightError | None = None
     for attempt in attempts():
         facts |= extract_facts(deps, bank_id, diffs, pending_chunks(diffs, facts))
-        with deps.lock(bank.key):
+        with deps.lock(bank.key) as before:
             if attempt > 1:
                 diffs = [refresh(deps, bank_id, diff) for diff in diffs]
-            try:
-                if not pending_chunks(diffs, facts):
-                    result = _store(deps, bank, diffs, facts, mark)
-                    break
-            except (ConflictError, NotFoundError) as error:
-                conflict = error
+        if pending_chunks(diffs, facts):
+            continue
+        try:
+            plan = _planned(deps, bank, diffs, facts, mark)
+            with deps.lock(bank.key) as now:
+                if now != before + 1:  # what the plan builds on may have changed meanwhile
+                    plan = _planned(deps, bank, diffs, facts, mark)
+                result = _stored(deps.graph, plan)
+                break
+        except (ConflictError, NotFoundError) as error:
+            conflict = error
     else:
         raise StoreError(
             f"another writer kept changing what this one builds on ({conflict}); retain it again, "
@@ -118,14 +123,26 @@ def retain(
     return result
 
 
-def _store(
+class _Plan(NamedTuple):
+    """What a retain writes, and its result but for the memories that go."""
+
+    changes: ChangeSet
+    result: RetainResult
+
+
+def _stored(graph: GraphStore, plan: _Plan) -> RetainResult:
+    """Write a plan in one transaction; the bank must be as it was planned for."""
+    return replace(plan.result, removed=graph.apply(plan.changes))
+
+
+def _planned(
     deps: RetainDependencies,
     bank: StoredBank,
     diffs: Sequence[DocumentDiff],
     facts: FactsByChunk,
     mark: QueueCheckpoint | None,
-) -> RetainResult:
-    """Resolve entities, fold repetitions, link and commit; under the bank's lock."""
+) -> _Plan:
+    """Resolve entities, fold repetitions and link, as the bank is now; write nothing."""
     bank_id = bank.bank.id
     now = utc_now()
     current = deps.graph.get_bank(bank_id)
@@ -153,33 +170,31 @@ def _store(
     links += _causal_links(diffs, statements, folded)
     written = (*folded.records, *placed.replaced)
     mentioned = {entity_id for record in written for entity_id in record.entity_ids}
-    gone = deps.graph.apply(
-        ChangeSet(
-            bank_id=bank_id,
-            expected=tuple(diff.expected for diff in diffs),
-            # A memory that gains a source may have been corrected meanwhile.
-            version=current.version if current and (folded.sources or placed.replaced) else None,
-            remove_chunks=tuple(removed),
-            documents=tuple(_document(bank_id, diff, now) for diff in diffs),
-            chunks=tuple(c for diff in diffs for c in new_chunks(diff)),
-            entities=tuple(e for e in resolution.created if e.id in mentioned),
-            names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.renamed),
-            memories=folded.records,
-            replaced=placed.replaced,
-            history=placed.history,
-            sources=folded.sources,
-            links=tuple(links),
-            checkpoint=mark,
-        )
+    changes = ChangeSet(
+        bank_id=bank_id,
+        expected=tuple(diff.expected for diff in diffs),
+        # A memory that gains a source may have been corrected meanwhile.
+        version=current.version if current and (folded.sources or placed.replaced) else None,
+        remove_chunks=tuple(removed),
+        documents=tuple(_document(bank_id, diff, now) for diff in diffs),
+        chunks=tuple(c for diff in diffs for c in new_chunks(diff)),
+        entities=tuple(e for e in resolution.created if e.id in mentioned),
+        names=tuple(EntityNames(e.id, e.name, e.aliases) for e in resolution.renamed),
+        memories=folded.records,
+        replaced=placed.replaced,
+        history=placed.history,
+        sources=folded.sources,
+        links=tuple(links),
+        checkpoint=mark,
     )
-    return RetainResult(
+    result = RetainResult(
         bank_id=bank_id,
         stored=tuple(record.memory for record in written),
         skipped=tuple(_skips(diffs, statements, facts, placed)),
         replaced=tuple(record.memory.id for record in placed.replaced),
-        removed=gone,
         document_ids=tuple(diff.submission.document_id for diff in diffs),
     )
+    return _Plan(changes, result)
 
 
 def _record(

@@ -22,6 +22,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.llm import ModelUsage, as_model
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.prompts import DRAW_INSIGHTS, LEARNT, Prompt, Rendered, as_data
+from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.fence import fence
 from hindsight_integrations.sessions.conversation import Conversation
 from hindsight_integrations.sessions.exchanges import (
@@ -296,7 +297,7 @@ class ReflectionMemory(Conversation):
     @property
     def learnt(self) -> str:
         """The insights as text for a prompt, fenced, with their importance; "" without any."""
-        lines = [f"- [{one.importance:.2f}] {one.text}" for one in self.insights]
+        lines = [f"- [{one.importance:.2f}] {as_item(one.text)}" for one in self.insights]
         return fence("\n".join([LEARNT, *lines])) if lines else ""
 
     def __repr__(self) -> str:
@@ -378,7 +379,8 @@ class ReflectionMemory(Conversation):
         return self._prompt.render(
             most=self._most_insights,
             before=as_data(
-                "before", "\n".join(f"{n}. {one.text}" for n, one in enumerate(known, start=1))
+                "before",
+                "\n".join(f"{n}. {as_item(one.text)}" for n, one in enumerate(known, start=1)),
             ),
             passage=as_data(
                 "passage",
@@ -523,7 +525,9 @@ def _numbered(numbers: Iterable[int], items: Sequence[Item]) -> list[Item]:
 
 def _spoken(exchange: Exchange, most: int) -> str:
     """Return what was said, a speaker a line, each text at most `most` characters."""
-    return "\n".join(f"{entry.speaker}: {entry.text[:most]}" for entry in exchange.entries)
+    return "\n".join(
+        as_item(f"{as_line(entry.speaker)}: {entry.text[:most]}") for entry in exchange.entries
+    )
 
 
 def _message(role: str, content: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Memory, MemoryType
 from hindsight_integrations.recall.request import SearchOptions, Where
+from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import Recalled
 
 
@@ -121,11 +122,12 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
         "reasons": list(reasons),
     }
     metadata = {**memory.metadata, **{k: v for k, v in fields.items() if v not in (None, [])}}
+    shown = {key: as_line(str(metadata[key])) for key in SHOWN if key in metadata}
     source = memory.document_id
     return TextNode(
         id_=memory.id,
-        text=memory.text,
-        metadata=metadata,
+        text=as_item(memory.text),
+        metadata=metadata | shown,
         excluded_llm_metadata_keys=[key for key in metadata if key not in SHOWN],
         excluded_embed_metadata_keys=list(metadata),
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=source)} if source else {},

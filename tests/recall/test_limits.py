@@ -1,0 +1,124 @@
+"""A recall ends in time, whatever it is asked, and says what it left out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hindsight_integrations import Hindsight, InvalidInputError, Settings, StoreUnavailableError
+from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.recall.pipeline import MOST_TIMES
+
+
+class Stuck:
+    """A model that answers as the bundled one does, until it no longer answers at all."""
+
+    id = "test/stuck"
+    dimension = 384
+
+    def __init__(self) -> None:
+        self.stuck = False
+        self.calls = 0
+        self.released = threading.Event()
+
+    def _wait(self) -> None:
+        self.calls += 1
+        if self.stuck:
+            self.released.wait()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self._wait()
+        return bundled().embed(texts)
+
+    def score(self, query: str, memories: Sequence[Any]) -> NDArray[np.float64]:
+        self._wait()
+        return np.arange(len(memories), dtype=np.float64)
+
+
+@pytest.fixture
+def model() -> Iterator[Stuck]:
+    model = Stuck()
+    yield model
+    model.released.set()
+
+
+def remembering(**options: Any) -> Hindsight:
+    memory = Hindsight.in_memory(**options)
+    memory.retain("b", "Alice keeps bees behind the mill.", timestamp=datetime(2024, 5, 3))
+    memory.retain("b", "Bruno sails to Madeira every June.", timestamp=datetime(2024, 6, 9))
+    return memory
+
+
+def parts(result: Any) -> list[tuple[str, type[Exception]]]:
+    return [(failure.part, type(failure.error)) for failure in result.failures]
+
+
+def test_an_embedder_that_does_not_answer_is_left_out(model: Stuck) -> None:
+    settings = Settings(recall_timeout=1.0, consolidate=False)
+    with remembering(embedder=model, settings=settings) as memory:
+        model.stuck = True
+        result = memory.recall("b", "Who keeps bees?")
+        assert result[0].text == "Alice keeps bees behind the mill."
+        assert parts(result) == [("embedder", StoreUnavailableError)]
+        assert "settings.recall_timeout, 1 s" in str(result.failures[0])
+        with pytest.raises(StoreUnavailableError, match="recall_timeout"):
+            memory.recall("b", "Who keeps bees?", arms=["semantic"])
+
+
+def test_a_reranker_that_does_not_answer_is_left_out(model: Stuck) -> None:
+    settings = Settings(recall_timeout=1.0, consolidate=False)
+    with remembering(reranker=model, settings=settings) as memory:
+        model.stuck = True
+        result = memory.recall("b", "Who keeps bees?")
+        assert result[0].text == "Alice keeps bees behind the mill."
+        assert parts(result) == [("reranker", StoreUnavailableError)]
+
+
+def test_events_are_looked_up_until_the_time_is_spent(model: Stuck) -> None:
+    settings = Settings(recall_timeout=2.0, consolidate=False)
+    with remembering(embedder=model, settings=settings) as memory:
+        vector = bundled().embed(["bees"])[0]
+        model.stuck = True
+        question = "Who kept bees before Bruno sailed to Madeira?"
+        result = memory.recall("b", question, query_vector=vector, arms=["semantic", "temporal"])
+        assert {part for part, _ in parts(result)} == {"embedder", "events"}
+        assert result[0].text == "Alice keeps bees behind the mill."
+
+
+@pytest.mark.parametrize(
+    ("clause", "what"),
+    [("the day before Bruno met guest {},", "events"), ("{} May 20{},", "times")],
+)
+def test_only_the_first_of_hundreds_of_times_are_looked_up(
+    model: Stuck, clause: str, what: str
+) -> None:
+    settings = Settings(consolidate=False)
+    with remembering(embedder=model, settings=settings) as memory:
+        clauses = [clause.format(n % 28 + 1, n // 28 + 10) for n in range(28 * 12)]
+        if what == "events":
+            clauses = [f"the day before Bruno met guest {n}," for n in range(300)]
+        model.calls = 0
+        result = memory.recall("b", f"Who kept bees {' '.join(clauses)} and why?")
+        assert dict(parts(result))[what] is InvalidInputError
+        assert f"only the first {MOST_TIMES} were looked up" in str(result.failures[0])
+        assert len(result.windows) <= 2 * MOST_TIMES
+        assert model.calls <= MOST_TIMES + 2
+        few = memory.recall("b", f"Who kept bees {clauses[0]} and why?")
+        assert not few.failures
+
+
+def test_a_recall_that_has_time_names_no_failure() -> None:
+    with remembering(settings=Settings(recall_timeout=30.0)) as memory:
+        assert not memory.recall("b", "Who keeps bees?").failures
+
+
+@pytest.mark.parametrize("value", [0, -1.0, 1e9, "60", True])
+def test_the_deadline_is_a_number_of_seconds(value: Any) -> None:
+    with pytest.raises(InvalidInputError, match="recall_timeout"):
+        Settings(recall_timeout=value)
