@@ -59,7 +59,7 @@ REPLIES = {
     "README.md": ("How nice! How do you like Bergen?", "At Northwind."),
     "docs/conversations.md": ("Alice prefers trains to planes.",) * 2,
 }
-"""What the models that a page names answer, in turn."""
+"""Replies of the models that a page names, in turn."""
 
 SERVERS = {
     "neo4j://localhost:7687": "neo4j_url",

@@ -83,7 +83,7 @@ def everything(memory: Hindsight, bank: str) -> dict[str, tuple[str, bool]]:
 
 
 def given(memory: Hindsight, bank: str) -> dict[str, str]:
-    """What a bank was given, by id: all but what the engine concluded from it."""
+    """Return the texts that a bank was given, by id, without the engine's conclusions."""
     return {id: text for id, (text, derived) in everything(memory, bank).items() if not derived}
 
 

@@ -18,7 +18,7 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 
 Side = Literal["passage", "query"]
-"""Whether a text is stored or asked: some models read the two differently."""
+"""Role of a text: stored, or asked. Some models encode the two differently."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What stands before a Chroma server on an open network: TLS, and a token. Chroma has neither."""
+"""Proxy that gives a Chroma server TLS and a token, neither of which Chroma has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neo4j as the graph store, when the server refuses, dies or has no room left."""
+"""Neo4j as the graph store, when the server refuses, dies or has no disk space left."""
 
 from __future__ import annotations
 
