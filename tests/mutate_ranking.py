@@ -84,7 +84,7 @@ SCORES = {"Scores", "float", "NDArray[np.float64]", "NDArray[np.float32]"}
 """Types of which the result is negated, and set to zero."""
 
 CPU_SECONDS = 30
-"""CPU time for a mutant's tests, which take less than 1 s: a mutant that needs more loops forever and
+"""CPU time for a mutant's tests, which take less than 1 s: one that needs more loops forever, and
 counts as killed. CPU time, not wall time, so that a busy machine hides no survivor."""
 
 PASSED, FAILED, INTERRUPTED = 0, 1, 2
