@@ -17,14 +17,20 @@ __all__ = ["empty_neo4j", "engine", "neo4j_address"]
 QUIET = Settings(consolidate=False)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("neo4j", marks=pytest.mark.slow)])
+GRAPHS = ("sqlite", pytest.param("neo4j", marks=pytest.mark.slow))
+
+
+@pytest.fixture(params=GRAPHS)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hindsight]:
     """An engine that makes no observations by itself, on each of the graph stores."""
+    with on_graph(request, tmp_path, QUIET) as memory:
+        yield memory
+
+
+def on_graph(request: pytest.FixtureRequest, folder: Path, settings: Settings) -> Hindsight:
+    """Open an engine on the graph store that a fixture was given of `GRAPHS`."""
     if request.param == "sqlite":
-        with Hindsight(tmp_path / "memories", settings=QUIET) as memory:
-            yield memory
-        return
+        return Hindsight(folder / "memories", settings=settings)
     address: Address = request.getfixturevalue("empty_neo4j")
     graph = address.graph()
-    with Hindsight(graph=graph, vectors=ChromaVectors.in_memory(), settings=QUIET) as memory:
-        yield memory
+    return Hindsight(graph=graph, vectors=ChromaVectors.in_memory(), settings=settings)

@@ -83,8 +83,8 @@ SCORES = {"Scores", "float", "NDArray[np.float64]", "NDArray[np.float32]"}
 """Types of which the result is negated, and set to zero."""
 
 CPU_SECONDS = 30
-"""Of a mutant's tests, which take less than one: one that takes these made something endless, and
-counts as killed. Not the clock's, so that a busy machine hides no survivor."""
+"""CPU time for a mutant's tests, which take less than 1 s: one that needs more loops forever, and
+counts as killed. CPU time, not wall time, so that a busy machine hides no survivor."""
 
 PASSED, FAILED, INTERRUPTED = 0, 1, 2
 """Exit statuses of pytest; any other says that the run itself was at fault."""
@@ -375,7 +375,7 @@ def load(tests: Sequence[Path]) -> Dependents:
 
 
 class Dependents:
-    """Which of our modules, of those that are loaded, import which."""
+    """Imports between the loaded modules of the package and its tests."""
 
     def __init__(self) -> None:
         self.files = {
@@ -439,7 +439,7 @@ def run_unbroken(tests: Sequence[Path]) -> None:
 
 
 def forget(name: str) -> None:
-    """Have the module imported again, also by `from package import module`."""
+    """Import the module again on the next import, also by `from package import module`."""
     sys.modules.pop(name, None)
     package, _, module = name.rpartition(".")
     if package in sys.modules:

@@ -1,4 +1,4 @@
-"""Every public method has an asynchronous twin that does the same."""
+"""Every public method has an asynchronous variant that does the same."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from benchmarks.speed.timing import timed
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 
-from .stores.chroma_server import free_port, serve
+from .stores.chroma_server import served
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
 __all__ = ["empty_neo4j", "neo4j_address"]
@@ -92,12 +92,10 @@ def servers(
     empty_neo4j: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     (tmp_path / "chroma").mkdir()
-    process = serve(tmp_path / "chroma", port := free_port())
     monkeypatch.setenv("HINDSIGHT_GRAPH", empty_neo4j.uri)
-    monkeypatch.setenv("HINDSIGHT_VECTORS", f"http://127.0.0.1:{port}")
-    yield
-    process.terminate()
-    process.wait()
+    with served(tmp_path / "chroma") as url:
+        monkeypatch.setenv("HINDSIGHT_VECTORS", url)
+        yield
 
 
 @pytest.mark.slow

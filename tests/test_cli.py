@@ -26,7 +26,7 @@ SEEDS = (
 
 
 class Ran:
-    """What a command wrote, and its exit code."""
+    """Output of a command, and its exit code."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err

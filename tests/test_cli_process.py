@@ -47,7 +47,7 @@ def test_two_processes_share_a_memory_through_its_folder(tmp_path: Path) -> None
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Have Ctrl-C interrupt here and in child processes, although a background job ignores it."""
+    """Restore the interrupt by Ctrl-C, here and in child processes: a background job ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -29,7 +29,7 @@ from hindsight_integrations.nlp.model_registry import MODELS as REGISTRY
 from .examples import blocks, run_python
 from .llamaindex.upstream import WARNINGS
 from .published_formats import INSTANCE, SAMPLE
-from .stores.chroma_server import free_port, serve
+from .stores.chroma_server import served
 from .stores.guarded import certificate, guarded
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
@@ -59,7 +59,7 @@ REPLIES = {
     "README.md": ("How nice! How do you like Bergen?", "At Northwind."),
     "docs/conversations.md": ("Alice prefers trains to planes.",) * 2,
 }
-"""What the models that a page names answer, in turn."""
+"""Replies of the models that a page names, in turn."""
 
 SERVERS = {
     "neo4j://localhost:7687": "neo4j_url",
@@ -134,11 +134,8 @@ def neo4j_url(empty_neo4j: Address, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def chroma_url(tmp_path: Path) -> Iterator[str]:
-    port = free_port()
-    server = serve(tmp_path / "chroma-server", port)
-    yield f"http://127.0.0.1:{port}"
-    server.kill()
-    server.wait()
+    with served(tmp_path / "chroma-server") as url:
+        yield url
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is forgotten leaves no word in any file, and nothing that its words still find."""
+"""Forgetting leaves no word in any file, and nothing that its words still find."""
 
 from __future__ import annotations
 

@@ -29,12 +29,12 @@ from hindsight_integrations.reflect.answer import read_citations
 from hindsight_integrations.reflect.context import labels
 from hindsight_integrations.sessions import ReflectionMemory, Session
 from hindsight_integrations.stores.base import CHANGE, MemoryFilter
-from hindsight_integrations.stores.chroma.index import ChromaVectors
 
+from .engines import GRAPHS, on_graph
 from .observations.statements import START
 from .sessions.learning import TRAINS, as_json
 from .sessions.scripted import Script
-from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
+from .stores.neo4j_server import empty_neo4j, neo4j_address
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -63,16 +63,10 @@ SUBJECTS = ("the ferry", "the kiosk", "the seat map", "the window", "the checkou
 EAGER = Settings(consolidation_delay=0.0)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("neo4j", marks=pytest.mark.slow)])
+@pytest.fixture(params=GRAPHS)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hindsight]:
     """An engine that reflects in the background at once, on each of the graph stores."""
-    if request.param == "sqlite":
-        with Hindsight(tmp_path / "memories", settings=EAGER) as memory:
-            yield memory
-        return
-    address: Address = request.getfixturevalue("empty_neo4j")
-    graph = address.graph()
-    with Hindsight(graph=graph, vectors=ChromaVectors.in_memory(), settings=EAGER) as memory:
+    with on_graph(request, tmp_path, EAGER) as memory:
         yield memory
 
 
@@ -83,7 +77,7 @@ def everything(memory: Hindsight, bank: str) -> dict[str, tuple[str, bool]]:
 
 
 def given(memory: Hindsight, bank: str) -> dict[str, str]:
-    """What a bank was given, by id: all but what the engine concluded from it."""
+    """Return the texts that a bank was given, by id, without the engine's conclusions."""
     return {id: text for id, (text, derived) in everything(memory, bank).items() if not derived}
 
 

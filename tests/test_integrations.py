@@ -1,4 +1,4 @@
-"""What the adapters share: a missing bank is an empty one, and what memory says is fenced."""
+"""Behaviour that adapters share: a missing bank is an empty one, and recalled text is fenced."""
 
 from __future__ import annotations
 

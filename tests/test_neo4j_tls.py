@@ -51,7 +51,7 @@ def trusted(authority: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def refusal(folder: Path, uri: str) -> str:
-    """What is said when no memory can be opened; the password is not."""
+    """Return the error message on opening; check that it does not contain the password."""
     with pytest.raises(StoreUnavailableError) as caught:
         Hindsight(folder, graph=uri)
     said = str(caught.value)

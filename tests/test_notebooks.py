@@ -17,7 +17,7 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 def kinds(cell: nbformat.NotebookNode) -> set[str]:
-    """What sorts of output a cell has; how often a stream is flushed is the machine's affair."""
+    """Return the types of a cell's outputs, not their number: flushing varies between runs."""
     return {output.output_type for output in cell.outputs}
 
 

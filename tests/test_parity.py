@@ -102,7 +102,7 @@ class Exact:
 
 
 def answers(graph: GraphStore | None, talk: Talk) -> dict[tuple[str, str], object]:
-    """What is stored, and what each question finds by each arm: ids in order, and the text."""
+    """Return what is stored, and what each arm finds for each question: ids in order, and text."""
     with Hindsight.in_memory(
         graph=graph, vectors=Exact(), settings=Settings(consolidate=False)
     ) as memory:
@@ -119,7 +119,7 @@ def answers(graph: GraphStore | None, talk: Talk) -> dict[tuple[str, str], objec
 
 @pytest.fixture
 def same_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Starts a sequence of ids anew: among equals the order is that of ids, which are random."""
+    """Restart the sequence of ids: equal scores are ordered by ids, which are random otherwise."""
 
     def restart() -> None:
         random = Random(11)

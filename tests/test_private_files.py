@@ -20,7 +20,7 @@ from hindsight_integrations.models import Bank
 
 QUIET = Settings(consolidate=False)
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="rights as POSIX has them")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX file permissions")
 
 
 @pytest.fixture(autouse=True)

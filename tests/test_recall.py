@@ -407,7 +407,7 @@ def test_recall_is_deterministic(bank: Hindsight) -> None:
 
 
 def test_what_changes_between_two_recalls_is_seen(changing: Hindsight) -> None:
-    """What recall read for the first question is kept, but never longer than it is true."""
+    """Recall caches what it read for the first question, but not past a change."""
     query = "Who works on Project Heron?"
 
     def found() -> dict[str, Memory]:

@@ -21,7 +21,7 @@ from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING
 
 SECONDS = 60
-"""How long the threads run; as much longer as one likes."""
+"""Duration of the threads' work; a longer run tests more."""
 
 THREADS = 8
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)

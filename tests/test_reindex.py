@@ -1,4 +1,4 @@
-"""What is indexed again is indexed as it was retained: the same vectors, tokens and terms."""
+"""Reindexing gives the same vectors, tokens and terms as retaining."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def assert_same(found: dict[str, MemoryRecord], before: dict[str, MemoryRecord])
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the bank is, and a file of it."""
+    """Return a folder that holds the bank, and a file of it."""
     folder = tmp_path_factory.mktemp("reindex")
     with Hindsight(folder / "memory", settings=SETTINGS) as memory:
         lived_in(memory)

@@ -333,7 +333,7 @@ def test_a_prepared_memory_is_stored_as_given(memory: Hindsight) -> None:
 
 
 def test_a_prepared_memory_of_an_id_the_bank_has_replaces_it(memory: Hindsight) -> None:
-    """It was refused before: a caller with ids of its own had to know which of them are new."""
+    """Callers with ids of their own need not know which of them are new."""
     first = memory.retain_memory("b", Memory("m", "b", "One.", tags=("t",))).stored[0]
     again = memory.retain_memory("b", Memory("m", "b", "Two.", metadata={"n": 2}))
     assert again.replaced == ("m",)

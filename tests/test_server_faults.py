@@ -92,7 +92,7 @@ class Stream:
 
     def __init__(self, durable: DurableRetain) -> None:
         self.acknowledged: list[bool] = []
-        """Of each retain whether it was stored at once, and not queued."""
+        """True for each retain that was stored at once, False for one that was queued."""
         self._durable = durable
         self._let = Semaphore(0)
         self._thread = Thread(target=self._run, daemon=True)

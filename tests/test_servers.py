@@ -10,18 +10,15 @@ import pytest
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import InvalidInputError, StoreUnavailableError
 
-from .stores.chroma_server import free_port, serve
+from .stores.chroma_server import free_port, served
 
 TEXTS = ["Alice keeps bees in Porto.", "Bruno repairs radios.", "The ferry leaves at nine."]
 
 
 @pytest.fixture(scope="module")
 def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    port = free_port()
-    server = serve(tmp_path_factory.mktemp("server"), port)
-    yield f"http://127.0.0.1:{port}"
-    server.terminate()
-    server.wait()
+    with served(tmp_path_factory.mktemp("server")) as url:
+        yield url
 
 
 @pytest.mark.slow

@@ -30,15 +30,24 @@ def study_parser(study: str, description: str, section: str) -> argparse.Argumen
 
 def run_study(given: argparse.Namespace, study: Callable[[Mapping[Path, Hindsight]], str]) -> int:
     """Run a study on a memory for each file and print it; return the exit code, 2 for bad input."""
-    try:
+
+    def on_memories() -> str:
         with ExitStack() as stack:
             keep = given.keep or Path(stack.enter_context(TemporaryDirectory(prefix="study-")))
-            found = study(
+            return study(
                 {
                     file: stack.enter_context(Hindsight(keep / f"{file.stem}_store"))
                     for file in given.files
                 }
             )
+
+    return show_table(given, on_memories)
+
+
+def show_table(given: argparse.Namespace, make: Callable[[], str]) -> int:
+    """Make a table, print it and write it into the page; return the exit code, 2 for bad input."""
+    try:
+        found = make()
         if given.markdown:
             write_section(given.markdown, given.section, found)
     except HindsightError as error:

@@ -13,10 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
-
-from benchmarks.page import write_section
-from hindsight_integrations.errors import HindsightError
+from benchmarks.quality.command import show_table
 from hindsight_integrations.evaluate.dataset import Dataset, parse_dataset
 from hindsight_integrations.evaluate.report import Evaluation, markdown_table
 from hindsight_integrations.evaluate.run import evaluate, evaluate_baseline
@@ -83,15 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--section", default="languages", metavar="NAME", help="section of the page"
     )
     given = parser.parse_args(arguments)
-    try:
-        found = table(given.embedder)
-        if given.markdown:
-            write_section(given.markdown, given.section, found)
-    except HindsightError as error:
-        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
-        return 2
-    Console().print(found, markup=False, soft_wrap=True)
-    return 0
+    return show_table(given, lambda: table(given.embedder))
 
 
 if __name__ == "__main__":

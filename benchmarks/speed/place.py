@@ -1,4 +1,4 @@
-"""Where the banks are that are measured: in a folder, or on the servers the environment names."""
+"""Location of the measured banks: a folder, or the servers that the environment names."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Maintenance:
         findings = sync.examine(
             runtime.graph, runtime.index, repair=repair, catch_up=runtime.catch_up
         )
-        if left and repair:  # by now, their other values may have been repaired
+        if left and repair:  # the first pass may have repaired the values they depend on
             more, left = self._rebuilt(repair=True)
             rebuilt += more
             runtime.catch_up()

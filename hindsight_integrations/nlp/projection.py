@@ -1,4 +1,4 @@
-"""What each model's vectors are turned by before they are compared: axes, and centres.
+"""Axes and centres that transform a model's vectors before they are compared.
 
 A file `projection*.npz` belongs to a model and is part of the storage format: vectors that one
 made cannot be compared with those of another. It holds

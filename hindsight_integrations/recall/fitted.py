@@ -13,7 +13,7 @@ from hindsight_integrations.recall.relevance import BUNDLED, Calibration
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What was fitted for an embedder.
+    """Ranking parameters fitted for an embedder.
 
     Attributes:
         weights: of the signals; the default ones, if none were fitted.

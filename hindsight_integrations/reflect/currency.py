@@ -1,4 +1,4 @@
-"""Which memories newer ones contradict: the rules of change, applied to what was retrieved."""
+"""Find retrieved memories that newer ones contradict, by the rules of change."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from hindsight_integrations.nlp.sentences import Sentence, parse
 WORDS = word_sets("questions")
 CATEGORIES = {name: set(words.split()) for name, words in table("questions")["categories"].items()}
 SELF = frozenset("i me my mine we us our ours myself ourselves".split())
-"""Words of a speaker for herself, himself or a group."""
+"""First-person pronouns, singular and plural."""
 
 _TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
 _AFTER_SUBJECT = ("DT", "JJ", "PRP$", "RB", "VBN", "CD")

@@ -21,7 +21,7 @@ from hindsight_integrations.nlp.time import find_times
 
 
 class DateSource(StrEnum):
-    """Where the date of a file was found."""
+    """Places in which the date of a file is found."""
 
     NAME = "name"
     FRONT_MATTER = "front matter"

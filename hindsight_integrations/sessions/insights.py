@@ -90,7 +90,7 @@ class InsightDraft(BaseModel):
 
 
 class InsightsReply(BaseModel):
-    """All that can be learnt from a conversation."""
+    """Reply schema: the insights of one conversation."""
 
     insights: list[InsightDraft]
 

@@ -1,1 +1,1 @@
-"""Where memories are kept: a graph store, which is the source of truth, and a vector index."""
+"""Storage of memories: a graph store, which is the source of truth, and a vector index."""

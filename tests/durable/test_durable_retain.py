@@ -146,7 +146,7 @@ async def test_twins_do_the_same_inside_a_running_loop(memory: Hindsight, queue:
         assert {part.part for part in (await durable.ahealth()).parts} >= {"graph", "queue"}
 
 
-# What was stored and not struck off the queue is not stored twice
+# Submissions stored but not acknowledged are not stored twice
 
 REPLAYED: dict[str, Callable[[DurableRetain], object]] = {
     "a text": lambda d: d.retain("b", "Boat 0 is red.\n\nBoat 1 is red."),
@@ -177,15 +177,15 @@ def test_what_was_stored_and_not_struck_is_not_stored_twice(
     assert died.claim()
     with DurableRetain(memory, queue) as durable:
         call(durable)
-        store_unstruck(memory, died)
+        store_unacknowledged(memory, died)
         stored = everything(memory)
         died.close()
         assert durable.drain()
     assert everything(memory) == stored
 
 
-def store_unstruck(memory: Hindsight, died: ReplayQueue) -> None:
-    """Store what is queued, as a sender does that is killed before it can strike it."""
+def store_unacknowledged(memory: Hindsight, died: ReplayQueue) -> None:
+    """Store what is queued, like a sender that is killed before it acknowledges."""
     runtime = memory.runtime
     for each in died.head(100):
         mark = QueueCheckpoint(died.identity, each.number)
@@ -210,7 +210,7 @@ def test_what_others_did_to_a_stored_retain_before_it_was_struck_stands(
     assert died.claim()
     with DurableRetain(memory, queue) as durable:
         durable.retain("b", "Boat 0 is red.", document_id="d", update_mode=mode)
-        store_unstruck(memory, died)
+        store_unacknowledged(memory, died)
         change(memory)
         stored = everything(memory)
         died.close()

@@ -1,4 +1,4 @@
-"""The queue on disk: what is in it is kept, and what was struck leaves nothing behind."""
+"""The queue on disk: entries are kept until acknowledged, and then leave nothing behind."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ QUESTIONS = (
 )
 
 RESTING = Settings(consolidate=False)
-"""What waits in an imported bank goes on waiting, so that it can be compared."""
+"""Leaves pending memories of an imported bank pending, so that banks can be compared."""
 
 
 def export(memory: Hindsight, bank: str, path: Path, **options: Any) -> ExportResult:

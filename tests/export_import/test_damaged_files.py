@@ -30,7 +30,7 @@ from .banks import import_
 def refused(
     memory: Hindsight, data: bytes, folder: Path, error: type[StoreError] = StoreCorruptError
 ) -> str:
-    """What is said when a file of this content is to be imported; nothing may come of it."""
+    """Return the error message on importing a file of this content; check that nothing changed."""
     path = folder / "refused"
     path.write_bytes(data)
     before = memory.banks.list(), memory.runtime.index.keys()

@@ -1,4 +1,4 @@
-"""What LangChain has deprecated, for those who still have it."""
+"""Classes that LangChain has deprecated, for those who still use them."""
 
 from __future__ import annotations
 

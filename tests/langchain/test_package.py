@@ -1,4 +1,4 @@
-"""What importing the subpackage costs, and what it says where LangChain is not installed."""
+"""Cost of importing the subpackage, and its error where LangChain is not installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hindsight_integrations import integrations, langchain
 
 
 def python(code: str) -> str:
-    """What a fresh interpreter prints."""
+    """Return the output of a fresh interpreter that runs the code."""
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return run.stdout.strip()
 

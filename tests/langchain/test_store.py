@@ -87,7 +87,7 @@ OPERATIONS = st.one_of(
 
 
 def plain(result: Any) -> Any:
-    """A result without its moments, which the oracle sets anew at each write."""
+    """Return a result without its timestamps, which the oracle sets at each write."""
     if isinstance(result, list):
         return [plain(each) for each in result]
     return (result.namespace, result.key, result.value) if hasattr(result, "key") else result

@@ -131,7 +131,7 @@ async def test_an_error_of_the_engine_is_an_answer_the_model_can_act_on(
 
 
 def shown(tool: BaseTool) -> set[str]:
-    """What a model is told it may give."""
+    """Return the parameters that a model is shown."""
     return set(convert_to_openai_tool(tool)["function"]["parameters"]["properties"])
 
 

@@ -52,7 +52,7 @@ assert threads() == {2}, threads()
 """
 
 
-@pytest.mark.skipif(not BLAS, reason="numpy's library here has no threads to limit")
+@pytest.mark.skipif(not BLAS, reason="numpy's BLAS on this machine has no threads to limit")
 @pytest.mark.parametrize("code", [ALONE, TOGETHER], ids=["alone", "together"])
 def test_a_block_holds_it_to_one_core_and_lets_go(code: str) -> None:
     before = f"""

@@ -1,4 +1,4 @@
-"""What people say in these tests, and the observations that are drawn from it."""
+"""Statements of people in these tests, and the observations that are drawn from them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_a_correction_by_the_user_stands_until_there_is_new_evidence(memory: Hin
 
 
 def told_anywhere(memory: Hindsight, word: str, folder: Path) -> list[str]:
-    """Which parts of all that the bank holds have the word in them, beside document's own texts."""
+    """Return the kinds of exported entries that contain the word, except document texts."""
     memory.banks.export("b", folder / "b.jsonl")
     lines = (folder / "b.jsonl").read_text().splitlines()
     parts = [next(iter(json.loads(line))) for line in lines if word.casefold() in line.casefold()]

@@ -1,4 +1,4 @@
-"""Which observations are drawn, and from what."""
+"""Observations that are drawn, and their sources."""
 
 from __future__ import annotations
 

@@ -156,6 +156,8 @@ def test_a_speaker_is_named_by_a_spelling_that_sounds_the_same() -> None:
     pool = talk("Muhhamed", "Mona")
     assert signals.speaker_named(pool, "Where is Muhammad's car?").tolist() == [1.0, 0.0]
     assert signals.speaker_named(pool, "Was muhammad there, or was it moan?").tolist() == [0.0, 0.0]
+    both = talk("Muhhamed", "Muhammad")
+    assert signals.speaker_named(both, "Where is Muhammad's car?").tolist() == [0.0, 1.0]
     pool = talk("Sara", "Sarah")
     assert signals.speaker_named(pool, "Where is Sara?").tolist() == [1.0, 0.0]
 

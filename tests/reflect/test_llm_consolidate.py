@@ -298,7 +298,7 @@ SAID = ("Ana builds her pages with React.", "Ana moved her pages from React to V
 
 
 def concluding(system: str, user: str) -> dict[str, Any]:
-    """What a well-behaved model makes of the two; nothing where it was concluded before."""
+    """Reply as a well-behaved model does; with nothing where the conclusion exists already."""
     if "Ana built with" in user:
         return {"conclusions": []}
     change = {**CHANGE, "text": "Ana built with React, and since with Vue.", "rewrites": None}

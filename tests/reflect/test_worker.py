@@ -1,4 +1,4 @@
-"""The background thread: in order, at rest when it should be, and never in anybody's way."""
+"""The background thread: works in order, idles when told to, and blocks no caller."""
 
 from __future__ import annotations
 

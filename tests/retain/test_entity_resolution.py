@@ -1,4 +1,4 @@
-"""Who is who: merges are right, refusals are explained, and the order is all that counts."""
+"""Entity resolution: merges are right, refusals explained, and only the order counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models say of remarks, and what a reflection memory has learnt of them."""
+"""Scripted replies about remarks, and the insights that a reflection memory learns from them."""
 
 from __future__ import annotations
 

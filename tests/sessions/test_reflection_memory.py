@@ -267,7 +267,7 @@ def test_whatever_is_said_the_last_remarks_that_weigh_enough_are_shown(
     assert len(script.asked) == (len(weights) // every if every else 0)
 
 
-# The face of a reflection memory: context for a model, what it refuses, asynchronous twins
+# Public interface of a reflection memory: context for a model, refusals, asynchronous variants
 
 # Context
 
@@ -317,7 +317,7 @@ def test_insights_in_a_prompt_are_never_retained_as_if_they_had_been_said(
     assert all(TRAINS not in each.text for each in memory.memories.list("b").items)
 
 
-# At the door
+# Validation of arguments
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def test_a_repr_shows_no_secret() -> None:
     assert repr(ReflectionMemory(model)) == "ReflectionMemory(GenericFakeChatModel, failures=0)"
 
 
-# Asynchronous twins
+# Asynchronous variants
 
 
 async def test_twins_do_the_same_inside_a_running_loop(memory: Hindsight) -> None:

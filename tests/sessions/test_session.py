@@ -87,7 +87,7 @@ def texts(session: Session) -> list[str]:
 
 
 def retained(memory: Hindsight) -> list[Memory]:
-    """What was said, without what was concluded from it."""
+    """Return the memories of what was said, without conclusions."""
     return list(memory.memories.list("b", types=["world", "experience"], limit=1000).items)
 
 
@@ -473,7 +473,7 @@ def test_what_the_agent_says_is_its_experience(memory: Hindsight) -> None:
     assert types == {"user": MemoryType.WORLD, "assistant": MemoryType.EXPERIENCE}
 
 
-# At the door
+# Validation of arguments
 
 
 @pytest.mark.parametrize(
@@ -525,7 +525,7 @@ def test_a_bad_message_is_refused_and_nothing_is_stored(
         assert session.messages == ()
 
 
-# Asynchronous twins
+# Asynchronous variants
 
 
 async def test_twins_do_the_same_inside_a_running_loop(memory: Hindsight) -> None:

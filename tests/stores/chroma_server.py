@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -31,3 +33,15 @@ def serve(folder: Path, port: int) -> subprocess.Popen[bytes]:
             return server
     server.kill()
     raise AssertionError("chroma run did not come up")
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Run a server on a folder and yield its URL."""
+    port = free_port()
+    server = serve(folder, port)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait()

@@ -1,4 +1,4 @@
-"""What stands before a Chroma server on an open network: TLS, and a token. Chroma has neither."""
+"""Proxy that gives a Chroma server TLS and a token, neither of which Chroma has."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     """A new certificate for 127.0.0.1, which is its own authority, and its key."""
     if shutil.which("openssl") is None:
         if os.environ.get("HINDSIGHT_REQUIRE_NEO4J") == "1":  # a server without TLS is half a test
-            pytest.fail("no openssl to make a certificate with; install it")
-        pytest.skip("no openssl to make a certificate with")
+            pytest.fail("needs the command openssl to make a certificate; install it")
+        pytest.skip("needs the command openssl to make a certificate")
     made, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         [

@@ -209,7 +209,7 @@ def _dependency(jar: str) -> str:
 
 @contextmanager
 def or_skip() -> Iterator[None]:
-    """Where no server can start, skip; fail if there has to be one."""
+    """Skip the test if no server can start; fail it if the environment requires one."""
     try:
         yield
     except CannotStartError as error:

@@ -42,7 +42,7 @@ from hindsight_integrations.stores.testing.vector_index import (
     unit_vectors,
 )
 
-from .chroma_server import free_port, serve
+from .chroma_server import free_port, served
 from .guarded import certificate, guarded
 
 
@@ -87,11 +87,8 @@ class TestInFolder(VectorIndexContract):
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    port = free_port()
-    server = serve(tmp_path_factory.mktemp("server"), port)
-    yield f"http://127.0.0.1:{port}"
-    server.terminate()
-    server.wait()
+    with served(tmp_path_factory.mktemp("server")) as url:
+        yield url
 
 
 @pytest.mark.slow
@@ -120,18 +117,13 @@ class TestAtServer(VectorIndexContract):
         embedded.upsert("a", names(50), vectors)
         embedded.upsert("b", names(10), vectors[:10])
         embedded.close()
-        port = free_port()
-        server = serve(tmp_path, port)
-        try:
-            one, other = (ChromaVectors.at_server(f"http://127.0.0.1:{port}") for _ in range(2))
+        with served(tmp_path) as url:
+            one, other = (ChromaVectors.at_server(url) for _ in range(2))
             for index in (one, other):
                 assert index.keys() == {"a", "b"}
                 assert index.query("a", vectors[20], 1)[0][0] == "m20"
             one.close()
             other.close()
-        finally:
-            server.terminate()
-            server.wait()
 
 
 # A server on an open network

@@ -127,7 +127,7 @@ def test_a_missing_parent_is_refused_and_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "tpyo").exists()
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a place closed even to root")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc, closed even to root")
 def test_a_folder_that_cannot_be_written_is_unavailable() -> None:
     with pytest.raises(StoreUnavailableError, match="local disk"):
         Folder.open("/proc/memories")

@@ -1,4 +1,4 @@
-"""Neo4j as the graph store, when the server refuses, dies or has no room left."""
+"""Neo4j as the graph store, when the server refuses, dies or has no disk space left."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ def test_a_killed_server_loses_nothing_it_acknowledged(server: Server, graph: Ne
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own, which only root may mount."""
     if os.name != "posix" or os.geteuid() != 0:
-        pytest.skip("only root can mount a small disk")
+        pytest.skip("needs root, to mount a small disk")
     disk = tmp_path / "disk"
     disk.mkdir()
     mounting = ["mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", str(disk)]
     if subprocess.run(mounting, capture_output=True, check=False).returncode:
-        pytest.skip("this machine does not let a small disk be mounted")
+        pytest.skip("needs a machine that lets a small disk be mounted")
     yield disk
     subprocess.run(["umount", str(disk)], check=True)
 

@@ -1,4 +1,4 @@
-"""What a folder is refused for, and what counts as damage of its vector index."""
+"""Reasons to refuse a folder, and damage of its vector index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""SQLite as the graph store: the contract, in a file and in memory."""
+"""Run the graph store contract on SQLite, in a file and in memory.
+
+Every test is inherited from `GraphStoreContract`; this module only gives it the stores. Tests of
+what is SQLite's own are in the other `test_sqlite_*.py`.
+"""
 
 from __future__ import annotations
 

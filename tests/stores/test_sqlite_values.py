@@ -1,4 +1,4 @@
-"""How the SQLite store writes values down, and how it scores, in numbers worked by hand."""
+"""Stored values and scores of the SQLite store, with numbers worked by hand."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -55,20 +55,6 @@ def fill(graph: GraphStore, bank: str, count: int) -> str:
     key = graph.create_bank(Bank(bank), STAMP).key
     graph.apply(ChangeSet(bank, memories=records(bank, count)))
     return key
-
-
-@pytest.fixture
-def graph() -> Iterator[SqliteGraph]:
-    store = SqliteGraph(None)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def index() -> Iterator[ChromaVectors]:
-    vectors = ChromaVectors.in_memory()
-    yield vectors
-    vectors.close()
 
 
 # Flushing

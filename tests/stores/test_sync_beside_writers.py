@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -71,20 +71,6 @@ class BusyIndex:
 
     def close(self) -> None:
         self._index.close()
-
-
-@pytest.fixture
-def graph() -> Iterator[SqliteGraph]:
-    store = SqliteGraph(None)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def index() -> Iterator[ChromaVectors]:
-    vectors = ChromaVectors.in_memory()
-    yield vectors
-    vectors.close()
 
 
 class Writer:

@@ -16,27 +16,8 @@ from hindsight_integrations.models import (
     MentalModel,
     Page,
 )
+from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
-    CANDIDATE,
-    CHANGE,
-    CHECKPOINT,
-    CHUNK,
-    CONCLUSIONS_CITING,
-    COOCCURRENCES,
-    DOCUMENT,
-    DOCUMENT_CHUNKS,
-    DUPLICATES,
-    EDITED_NAMES,
-    ENTITY,
-    ENTITY_NAMED,
-    HISTORY,
-    MEMORY,
-    MEMORY_ID,
-    MENTAL_MODEL,
-    MENTIONS,
-    MODEL_HISTORY,
-    RECORD,
-    VECTOR,
     Candidate,
     EntityNames,
     Kind,
@@ -111,7 +92,7 @@ class Reading:
         reader = reader_of(_READERS, kind)
         # A checkpoint as a write: a member of a cluster that lags behind would let a retain be
         # sent twice.
-        work = self._write if kind is CHECKPOINT else self._read
+        work = self._write if kind is base.CHECKPOINT else self._read
         with decoding(bank_id):
             return work(bank_id, lambda tx: reader.read(tx, keys))
 
@@ -336,71 +317,71 @@ _HISTORY = (
 )
 
 _READERS: Mapping[Kind[Any], _Reader] = {
-    MEMORY: _Reader(
+    base.MEMORY: _Reader(
         f"{_MEMORY} RETURN collect([m.id, properties(m), {_MENTIONED}])", _memory, of_memory=True
     ),
-    RECORD: _Reader(
+    base.RECORD: _Reader(
         f"{_WITH_VECTOR} "
         f"RETURN collect([m.id, properties(m), {_MENTIONED}, v.vector, v.interaction])",
         _record,
         of_memory=True,
     ),
-    CANDIDATE: _Reader(
+    base.CANDIDATE: _Reader(
         f"{_WITH_VECTOR} RETURN collect([m.id, m.id, m.text, m.speaker, m.document_id, "
         "m.mentioned_at, m.occurred, m.proofs, m.fingerprint, m.lexemes, v.vector, "
         f"v.interaction, m.type, m.kind, {_MENTIONED}])",
         _candidate,
         of_memory=True,
     ),
-    VECTOR: _Reader(
+    base.VECTOR: _Reader(
         "MATCH (v:Vector {key: key}) RETURN collect([substring(key, size($prefix)), v.vector])",
         lambda tx, vector: sound_vector(vector, tx.dimension),
         of_memory=True,
     ),
-    MENTIONS: _Reader(f"{_MEMORY} RETURN collect([m.id, {_MENTIONED}])", _entity_ids),
-    CONCLUSIONS_CITING: _Reader(
+    base.MENTIONS: _Reader(f"{_MEMORY} RETURN collect([m.id, {_MENTIONED}])", _entity_ids),
+    base.CONCLUSIONS_CITING: _Reader(
         f"{_MEMORY} RETURN collect([m.id, COLLECT {{ "
         "MATCH (m)<-[:EVIDENCE]-(c:Memory) WITH DISTINCT c RETURN [c.seq, c.id] }])",
         _last_columns,
     ),
-    DUPLICATES: _Reader(
+    base.DUPLICATES: _Reader(
         "WITH key, COLLECT { MATCH (m:Memory) WHERE m.bank = $bank AND m.fingerprint = key "
         "AND m.invalidated_at IS NULL RETURN [m.seq, m.id] } AS found "
         "WHERE found <> [] RETURN collect([key, found])",
         _last_columns,
         by_node=False,
     ),
-    HISTORY: _Reader(_HISTORY, _changes, by_node=False, params={"of_model": False}),
-    MODEL_HISTORY: _Reader(_HISTORY, _changes, by_node=False, params={"of_model": True}),
-    DOCUMENT: _Reader(
+    base.HISTORY: _Reader(_HISTORY, _changes, by_node=False, params={"of_model": False}),
+    base.MODEL_HISTORY: _Reader(_HISTORY, _changes, by_node=False, params={"of_model": True}),
+    base.DOCUMENT: _Reader(
         f"MATCH (n:Document {{key: key}}) RETURN collect([n.id, {_DOCUMENT_COLUMNS}])", _document
     ),
-    CHUNK: _Reader(
+    base.CHUNK: _Reader(
         f"MATCH (n:Chunk {{key: key}}) RETURN collect([n.id, {_CHUNK_COLUMNS}])",
         lambda _, *columns: Chunk(*columns),
     ),
-    DOCUMENT_CHUNKS: _Reader(
+    base.DOCUMENT_CHUNKS: _Reader(
         "WITH key, COLLECT { MATCH (n:Chunk) WHERE n.bank = $bank AND n.document_id = key "
         f"RETURN [{_CHUNK_COLUMNS}] }} AS chunks WHERE chunks <> [] RETURN collect([key, chunks])",
         _chunks,
         by_node=False,
     ),
-    ENTITY: _Reader(
+    base.ENTITY: _Reader(
         f"MATCH (e:Entity {{key: key}}) RETURN collect([e.id, {ENTITY_COLUMNS}])", entity_of
     ),
-    ENTITY_NAMED: _NameReader(
+    base.ENTITY_NAMED: _NameReader(
         "MATCH (n:Name {key: key})-[:NAMES]->(e:Entity) "
         f"RETURN collect([n.norm, {ENTITY_COLUMNS}])",
         entity_of,
     ),
-    COOCCURRENCES: _Reader(
+    base.COOCCURRENCES: _Reader(
         "MATCH (e:Entity {key: key}) WITH e, COLLECT { "
         "MATCH (e)<-[:MENTIONS]-(:Memory)-[:MENTIONS]->(other:Entity) "
         "WITH other.id AS id, count(*) AS memories RETURN [id, memories] } AS counts "
         "RETURN collect([e.id, counts])",
         _cooccurrences,
     ),
-    CHECKPOINT: _Reader(
+    base.CHECKPOINT: _Reader(
         "MATCH (n:Mark {key: key}) RETURN collect([n.queue, n.number])", lambda _, number: number
     ),
 }
@@ -458,12 +439,12 @@ def _model(tx: BankTransaction, node: Mapping[str, Any]) -> MentalModel:
 
 
 _SCANNERS: Mapping[Kind[Any], tuple[_Scanner, Any]] = {
-    MEMORY_ID: (_scan_memory_ids, 0),
-    DOCUMENT: (_by_id("Document", _DOCUMENT_COLUMNS, _document), ""),
-    CHUNK: (_by_id("Chunk", _CHUNK_COLUMNS, lambda _, *columns: Chunk(*columns)), ""),
-    EDITED_NAMES: (_by_id("Entity", "n.id, n.name, n.aliases", _edited, "AND n.edited"), ""),
-    CHANGE: (_scan_changes, ("", 0)),
-    MENTAL_MODEL: (_by_id("MentalModel", "properties(n)", _model), ""),
+    base.MEMORY_ID: (_scan_memory_ids, 0),
+    base.DOCUMENT: (_by_id("Document", _DOCUMENT_COLUMNS, _document), ""),
+    base.CHUNK: (_by_id("Chunk", _CHUNK_COLUMNS, lambda _, *columns: Chunk(*columns)), ""),
+    base.EDITED_NAMES: (_by_id("Entity", "n.id, n.name, n.aliases", _edited, "AND n.edited"), ""),
+    base.CHANGE: (_scan_changes, ("", 0)),
+    base.MENTAL_MODEL: (_by_id("MentalModel", "properties(n)", _model), ""),
 }
 """Kind to the function that reads a page, and the position before the first."""
 

@@ -210,4 +210,4 @@ _RESTORED: Mapping[str, _Restore] = {
     "confidence": _none,
     **dict.fromkeys(_NOTES, _none),
 }
-"""What a column gets whose value cannot be read."""
+"""Replacements for values that cannot be read, by column."""

@@ -20,20 +20,8 @@ from hindsight_integrations.models import (
     TimeSpan,
     TurnKind,
 )
+from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
-    CANDIDATE,
-    CHANGE,
-    CHECKPOINT,
-    CITED,
-    CITED_MODEL,
-    CONCLUSIONS_CITING,
-    ENTITY_NAMED,
-    HISTORY,
-    MEMORY,
-    MEMORY_ID,
-    MENTAL_MODEL,
-    MODEL_HISTORY,
-    RECORD,
     ChangeSet,
     GraphStore,
     MemoryRecord,
@@ -71,7 +59,7 @@ def model(id: str, **fields: Any) -> MentalModel:
 
 
 def memory(graph: GraphStore, id: str) -> Memory:
-    return graph.read("b", MEMORY, [id])[id]
+    return graph.read("b", base.MEMORY, [id])[id]
 
 
 def reflect(graph: GraphStore) -> None:
@@ -97,7 +85,7 @@ class ConclusionContract:
         )
         keep(graph, given)
         assert memory(graph, "o") == given.memory
-        assert graph.read("b", RECORD, ["o"])["o"].memory == given.memory
+        assert graph.read("b", base.RECORD, ["o"])["o"].memory == given.memory
         assert graph.list_memories("b", VALID, limit=9).items[-1] == given.memory
         assert memory(graph, "a").kind is None
 
@@ -106,14 +94,14 @@ class ConclusionContract:
         keep(graph, conclusion("o", on("a"), on("b", supports=False)))
         proofs = {
             each.id: each.proof_count
-            for each in graph.read("b", CANDIDATE, ["a", "b", "o"]).values()
+            for each in graph.read("b", base.CANDIDATE, ["a", "b", "o"]).values()
         }
         assert proofs == {"a": 2, "b": 1, "o": 1}
 
     def test_ranking_reads_the_type_and_kind_of_a_memory(self, graph: GraphStore) -> None:
         asked = record("q", "Where is Bo?", kind=TurnKind.QUESTION.value)
         keep(graph, asked, record("a", type=MemoryType.EXPERIENCE))
-        read = graph.read("b", CANDIDATE, ["q", "a"])
+        read = graph.read("b", base.CANDIDATE, ["q", "a"])
         assert [(one.type, one.kind) for one in read.values()] == [
             (MemoryType.WORLD, "question"),
             (MemoryType.EXPERIENCE, None),
@@ -121,7 +109,7 @@ class ConclusionContract:
 
     def test_evidence_can_be_stored_together_with_what_rests_on_it(self, graph: GraphStore) -> None:
         keep(graph, conclusion("o", on("a")), conclusion("top", on("o")), record("a"))
-        assert graph.read("b", CONCLUSIONS_CITING, ["a", "o", "top", "absent"]) == {
+        assert graph.read("b", base.CONCLUSIONS_CITING, ["a", "o", "top", "absent"]) == {
             "a": ("o",),
             "o": ("top",),
             "top": (),
@@ -138,12 +126,12 @@ class ConclusionContract:
         keep(graph, record("a"), record("b"))
         keep(graph, conclusion("z", on("a"), on("a", "again"), on("b")))
         keep(graph, conclusion("c", on("a", supports=False), on("z")), record("plain"))
-        assert graph.read("b", CONCLUSIONS_CITING, ["b", "a", "plain"]) == {
+        assert graph.read("b", base.CONCLUSIONS_CITING, ["b", "a", "plain"]) == {
             "b": ("z",),
             "a": ("z", "c"),
             "plain": (),
         }
-        assert graph.read("b", CONCLUSIONS_CITING, []) == {}
+        assert graph.read("b", base.CONCLUSIONS_CITING, []) == {}
 
     def test_lost_evidence_is_passed_over(self, graph: GraphStore) -> None:
         keep(graph, record("a"))
@@ -164,14 +152,14 @@ class ConclusionContract:
             keep(graph, record("beside"), conclusion("o", *sources))
         with pytest.raises(ConflictError, match="'old'"):
             keep(graph, replaced=(conclusion("old", *sources),))
-        assert list(graph.read("b", MEMORY, ["beside", "o"])) == []
+        assert list(graph.read("b", base.MEMORY, ["beside", "o"])) == []
         assert memory(graph, "old").sources == (on("a"),)
 
     def test_evidence_removed_by_the_same_change_set_is_lost(self, graph: GraphStore) -> None:
         keep(graph, record("a"))
         with pytest.raises(ConflictError):
             keep(graph, conclusion("o", on("a")), remove_memories=("a",))
-        assert list(graph.read("b", MEMORY, ["a", "o"])) == ["a"]
+        assert list(graph.read("b", base.MEMORY, ["a", "o"])) == ["a"]
 
     # Removal
 
@@ -185,13 +173,13 @@ class ConclusionContract:
         )
         keep(graph, conclusion("on-conclusion", on("on-a")), conclusion("on-c", on("c")))
         assert keep(graph, remove_memories=("a",)) == ("a", "on-a", "against", "on-conclusion")
-        assert list(graph.scan("b", MEMORY_ID)) == ["b", "c", "on-both", "on-c"]
+        assert list(graph.scan("b", base.MEMORY_ID)) == ["b", "c", "on-both", "on-c"]
         assert memory(graph, "on-both").sources == (on("b"), on("c", "r"))
-        assert graph.read("b", CONCLUSIONS_CITING, ["b", "c"]) == {
+        assert graph.read("b", base.CONCLUSIONS_CITING, ["b", "c"]) == {
             "b": ("on-both",),
             "c": ("on-both", "on-c"),
         }
-        assert graph.read("b", ENTITY_NAMED, ["Ann"]) == {}
+        assert graph.read("b", base.ENTITY_NAMED, ["Ann"]) == {}
         assert graph.check(repair=False) == []
 
     def test_conclusions_go_with_the_document_they_came_from_in_the_end(
@@ -221,7 +209,7 @@ class ConclusionContract:
         keep(graph, record("a"))
         keep(graph, conclusion("o", on("a")))
         assert keep(graph, remove_memories=("o",)) == ("o",)
-        assert graph.read("b", CONCLUSIONS_CITING, ["a"]) == {"a": ()}
+        assert graph.read("b", base.CONCLUSIONS_CITING, ["a"]) == {"a": ()}
         assert keep(graph, remove_memories=("a",)) == ("a",)
 
     # History
@@ -234,11 +222,11 @@ class ConclusionContract:
         ids = ("a", "b", "o", "p", "q", "rested", "x", "y", "z")
         changes = {id: Change(id, "edit", "text", f"old {id}", id, NOW) for id in ids}
         changes |= {id: replace(changes[id], of_model=True) for id in "xyz"}
-        left = Change("a", "rewrite", CITED, "rested", None, NOW)
-        further = Change("rested", "delete", CITED_MODEL, "z", None, NOW)
+        left = Change("a", "rewrite", base.CITED, "rested", None, NOW)
+        further = Change("rested", "delete", base.CITED_MODEL, "z", None, NOW)
         keep(graph, history=(*changes.values(), left, further))
         keep(graph, remove_memories=("a",))
-        assert list(graph.scan("b", CHANGE)) == [changes["b"], changes["q"], changes["y"]]
+        assert list(graph.scan("b", base.CHANGE)) == [changes["b"], changes["q"], changes["y"]]
 
     def test_a_memory_and_a_mental_model_of_one_id_have_histories_of_their_own(
         self, graph: GraphStore
@@ -246,12 +234,12 @@ class ConclusionContract:
         keep(graph, record("a"), record("b"), mental_models=(model("a"), model("b")))
         of_memory = {id: Change(id, "edit", "text", "old", "new", NOW) for id in "ab"}
         of_model = {id: replace(change, of_model=True) for id, change in of_memory.items()}
-        left = Change("a", "refresh", CITED_MODEL, "b", None, NOW)
+        left = Change("a", "refresh", base.CITED_MODEL, "b", None, NOW)
         keep(graph, history=(*of_memory.values(), *of_model.values(), left))
-        assert graph.read("b", HISTORY, ["a"]) == {"a": (of_memory["a"], left)}
-        assert graph.read("b", MODEL_HISTORY, ["a"]) == {"a": (of_model["a"],)}
+        assert graph.read("b", base.HISTORY, ["a"]) == {"a": (of_memory["a"], left)}
+        assert graph.read("b", base.MODEL_HISTORY, ["a"]) == {"a": (of_model["a"],)}
         keep(graph, remove_memories=("a",))
-        assert list(graph.scan("b", CHANGE)) == [of_model["a"], of_memory["b"]]
+        assert list(graph.scan("b", base.CHANGE)) == [of_model["a"], of_memory["b"]]
 
     def test_a_conclusion_that_goes_takes_no_history_but_its_own(self, graph: GraphStore) -> None:
         drawn = "o"
@@ -260,12 +248,12 @@ class ConclusionContract:
         keep(graph, mental_models=(model("x", sources=(drawn,)),))
         changes = {id: Change(id, "edit", "text", "old", "new", NOW) for id in ("a", drawn, "x")}
         changes["x"] = replace(changes["x"], of_model=True)
-        left = Change("a", "consolidate", CITED, drawn, None, NOW)
+        left = Change("a", "consolidate", base.CITED, drawn, None, NOW)
         keep(graph, history=tuple(changes.values()))
         keep(graph, remove_memories=(drawn,), history=(left,))
-        assert list(graph.scan("b", CHANGE)) == [changes["a"], left, changes["x"]]
+        assert list(graph.scan("b", base.CHANGE)) == [changes["a"], left, changes["x"]]
         keep(graph, remove_memories=("a",))
-        assert list(graph.scan("b", CHANGE)) == []
+        assert list(graph.scan("b", base.CHANGE)) == []
 
     def test_no_history_quotes_a_chunk_that_is_gone(self, graph: GraphStore) -> None:
         keep(
@@ -280,7 +268,7 @@ class ConclusionContract:
         keep(graph, history=tuple(changes.values()))
         after = Change("o", "rewrite", "text", None, "again", NOW)
         keep(graph, remove_chunks=("c1",), history=(after,))
-        assert list(graph.scan("b", CHANGE)) == [changes["b"], after]
+        assert list(graph.scan("b", base.CHANGE)) == [changes["b"], after]
 
     def test_a_given_memory_that_goes_takes_the_history_on_it_whatever_its_id(
         self, graph: GraphStore
@@ -289,7 +277,7 @@ class ConclusionContract:
         keep(graph, conclusion("o", on("c-1"), on("b"), derived=True))
         keep(graph, history=(Change("o", "rewrite", "text", "old", "new", NOW),))
         keep(graph, remove_memories=("c-1",))
-        assert list(graph.scan("b", CHANGE)) == []
+        assert list(graph.scan("b", base.CHANGE)) == []
 
     def test_what_the_engine_drew_is_told_from_what_was_given(self, graph: GraphStore) -> None:
         keep(graph, record("c-1"), record("b"))
@@ -383,23 +371,23 @@ class ConclusionContract:
             auto_refresh=True,
         )
         keep(graph, mental_models=(full, model("a")))
-        assert list(graph.scan("b", MENTAL_MODEL)) == [model("a"), full]
+        assert list(graph.scan("b", base.MENTAL_MODEL)) == [model("a"), full]
         again = replace(full, text="new", tags=(), auto_refresh=False)
         change = Change("z", "refresh", "text", full.text, "new", NOW, of_model=True)
         keep(graph, mental_models=(again,), history=(change,), remove_mental_models=("a", "x"))
-        assert list(graph.scan("b", MENTAL_MODEL)) == [again]
-        assert graph.read("b", MODEL_HISTORY, ["z"]) == {"z": (change,)}
+        assert list(graph.scan("b", base.MENTAL_MODEL)) == [again]
+        assert graph.read("b", base.MODEL_HISTORY, ["z"]) == {"z": (change,)}
 
     # Marks
 
     def test_a_mark_is_kept_for_each_queue(self, graph: GraphStore) -> None:
-        assert graph.read("b", CHECKPOINT, ["q"]).get("q", 0) == 0
+        assert graph.read("b", base.CHECKPOINT, ["q"]).get("q", 0) == 0
         keep(graph, checkpoint=QueueCheckpoint("q", 7))
         keep(graph, record("a"), checkpoint=QueueCheckpoint("other", 3))
         keep(graph, checkpoint=QueueCheckpoint("q", 8))
         assert (
-            graph.read("b", CHECKPOINT, ["q"]).get("q", 0),
-            graph.read("b", CHECKPOINT, ["other"]).get("other", 0),
+            graph.read("b", base.CHECKPOINT, ["q"]).get("q", 0),
+            graph.read("b", base.CHECKPOINT, ["other"]).get("other", 0),
         ) == (8, 3)
 
     def test_a_mark_is_stored_with_what_was_applied_or_not_at_all(self, graph: GraphStore) -> None:
@@ -408,8 +396,8 @@ class ConclusionContract:
             keep(
                 graph, record("a"), checkpoint=QueueCheckpoint("q", 1), mental_models=(model("z"),)
             )
-        assert graph.read("b", CHECKPOINT, ["q"]).get("q", 0) == 0
-        assert list(graph.scan("b", MENTAL_MODEL)) == []
+        assert graph.read("b", base.CHECKPOINT, ["q"]).get("q", 0) == 0
+        assert list(graph.scan("b", base.MENTAL_MODEL)) == []
 
     # The bank around them
 
@@ -431,15 +419,15 @@ class ConclusionContract:
         keep(graph, record("a"), mental_models=(model("z"),), checkpoint=QueueCheckpoint("q", 1))
         keep(graph, conclusion("o", on("a")))
         keep(graph, record("a", bank_id="other"))
-        assert graph.read("other", CONCLUSIONS_CITING, ["a", "o"]) == {"a": ()}
+        assert graph.read("other", base.CONCLUSIONS_CITING, ["a", "o"]) == {"a": ()}
         assert graph.pending_consolidation("other", 9) == ["a"]
-        assert list(graph.scan("other", MENTAL_MODEL)) == []
-        assert graph.read("other", CHECKPOINT, ["q"]).get("q", 0) == 0
+        assert list(graph.scan("other", base.MENTAL_MODEL)) == []
+        assert graph.read("other", base.CHECKPOINT, ["q"]).get("q", 0) == 0
         for call in (
             lambda: graph.pending_consolidation("x", 1),
-            lambda: graph.read("x", CONCLUSIONS_CITING, []),
-            lambda: graph.scan("x", MENTAL_MODEL),
-            lambda: graph.read("x", CHECKPOINT, ["q"]).get("q", 0),
+            lambda: graph.read("x", base.CONCLUSIONS_CITING, []),
+            lambda: graph.scan("x", base.MENTAL_MODEL),
+            lambda: graph.read("x", base.CHECKPOINT, ["q"]).get("q", 0),
         ):
             with pytest.raises(BankNotFoundError):
                 call()
@@ -450,8 +438,8 @@ class ConclusionContract:
         graph.delete_bank("b")
         graph.create_bank(Bank("b"), STAMP)
         assert graph.pending_consolidation("b", 9) == []
-        assert list(graph.scan("b", MENTAL_MODEL)) == []
-        assert graph.read("b", CHECKPOINT, ["q"]).get("q", 0) == 0
+        assert list(graph.scan("b", base.MENTAL_MODEL)) == []
+        assert graph.read("b", base.CHECKPOINT, ["q"]).get("q", 0) == 0
         while graph.purge_deleted(2):
             assert graph.check(repair=False) == []
 
@@ -462,7 +450,7 @@ class ConclusionContract:
         keep(graph, given, mental_models=models, checkpoint=QueueCheckpoint("q", 5))
         keep(graph, conclusion("o", on("a"), bank_id="hidden"))
         graph.update_bank("hidden", Bank("new"))
-        assert graph.read("new", CONCLUSIONS_CITING, ["a"]) == {"a": ("o",)}
+        assert graph.read("new", base.CONCLUSIONS_CITING, ["a"]) == {"a": ("o",)}
         assert graph.pending_consolidation("new", 9) == ["a"]
-        assert list(graph.scan("new", MENTAL_MODEL)) == [model("z", bank_id="new")]
-        assert graph.read("new", CHECKPOINT, ["q"]) == {"q": 5}
+        assert list(graph.scan("new", base.MENTAL_MODEL)) == [model("z", bank_id="new")]
+        assert graph.read("new", base.CHECKPOINT, ["q"]) == {"q": 5}

@@ -19,14 +19,8 @@ from hindsight_integrations.errors import (
     StoreError,
 )
 from hindsight_integrations.models import Bank, Disposition, LinkKind, MemoryType
+from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
-    DOCUMENT,
-    ENTITY_NAMED,
-    HISTORY,
-    MEMORY,
-    MEMORY_ID,
-    RECORD,
-    VECTOR,
     ChangeSet,
     EmbedderStamp,
     GraphStore,
@@ -116,12 +110,12 @@ class GraphStoreContract(
             lambda: graph.update_bank("x", Bank("x")),
             lambda: graph.delete_bank("x"),
             lambda: graph.bank_stats("x"),
-            lambda: graph.read("x", MEMORY, []),
+            lambda: graph.read("x", base.MEMORY, []),
             lambda: graph.list_memories("x", VALID, limit=1),
             lambda: graph.text_search("x", ["a"], VALID, 1),
-            lambda: graph.read("x", HISTORY, ["m"]).get("m", ()),
-            lambda: graph.scan("x", MEMORY_ID),
-            lambda: graph.scan("x", MEMORY_ID),
+            lambda: graph.read("x", base.HISTORY, ["m"]).get("m", ()),
+            lambda: graph.scan("x", base.MEMORY_ID),
+            lambda: graph.scan("x", base.MEMORY_ID),
             lambda: graph.update_bank("x", embedder=STAMP),
             lambda: graph.apply(ChangeSet("x", requeue=("m",))),
         ):
@@ -146,7 +140,7 @@ class GraphStoreContract(
         purged = [removed for _ in range(200) if (removed := graph.purge_deleted(20))]
         assert all(removed <= 20 for removed in purged)
         assert graph.purge_deleted() == 0
-        assert graph.read("b", MEMORY, ["m0"])["m0"].text == "word"
+        assert graph.read("b", base.MEMORY, ["m0"])["m0"].text == "word"
         assert [hit.memory_id for hit in graph.text_search(other_bank, ["word"], VALID, 9)] == [
             "m0"
         ]
@@ -170,9 +164,9 @@ class GraphStoreContract(
         assert graph.list_banks(importing=True) == []
         assert graph.get_bank(name) == after
         assert graph.list_banks(pending_consolidation=True) == [after]
-        memory = graph.read(name, MEMORY, ["m1"])["m1"]
+        memory = graph.read(name, base.MEMORY, ["m1"])["m1"]
         assert (memory.bank_id, memory.entities) == (name, ("Ann",))
-        assert [each.bank_id for each in graph.scan(name, DOCUMENT)] == [name]
+        assert [each.bank_id for each in graph.scan(name, base.DOCUMENT)] == [name]
 
     def test_an_import_does_not_take_the_place_of_a_bank(
         self, graph: GraphStore, other_bank: str
@@ -195,7 +189,7 @@ class GraphStoreContract(
     def test_banks_do_not_see_each_other(self, graph: GraphStore, other_bank: str) -> None:
         keep(graph, record("m", "word", tags=("t",)), record("only", "word"))
         keep(graph, record("m", "word here", bank_id=other_bank))
-        assert graph.read(other_bank, MEMORY, ["m", "only"])["m"].text == "word here"
+        assert graph.read(other_bank, base.MEMORY, ["m", "only"])["m"].text == "word here"
         assert {hit.memory_id for hit in graph.text_search("b", ["word"], VALID, 9)} == {
             "m",
             "only",
@@ -278,7 +272,7 @@ class GraphStoreContract(
         assert pending(graph) == [(bank, "upsert", "a")]
         keep(graph, requeue=("b", "a"))
         assert {id for _, _, id in pending(graph)} == {"a", "b"}
-        keep(graph, requeue=tuple(graph.scan("b", MEMORY_ID)))
+        keep(graph, requeue=tuple(graph.scan("b", base.MEMORY_ID)))
         assert pending(graph) == [(bank, "upsert", id) for id in "cab"]
 
     def test_what_is_queued_again_for_no_memory_is_removed(
@@ -297,7 +291,7 @@ class GraphStoreContract(
     def test_all_memory_ids_come_in_the_order_of_storing(self, graph: GraphStore) -> None:
         ids = [f"m{n}" for n in range(1203)]
         keep(graph, *map(record, ids))
-        assert list(graph.scan("b", MEMORY_ID)) == ids
+        assert list(graph.scan("b", base.MEMORY_ID)) == ids
 
     def test_staged_vectors_are_adopted_all_at_once(self, graph: GraphStore, bank: str) -> None:
         keep(graph, record("a"), record("b"))
@@ -308,7 +302,7 @@ class GraphStoreContract(
         keep(graph, staged=staged[:2])
         with pytest.raises(StoreError):
             graph.update_bank("b", embedder=WIDER)
-        assert np.array_equal(graph.read("b", VECTOR, ["a"])["a"], vector(0))
+        assert np.array_equal(graph.read("b", base.VECTOR, ["a"])["a"], vector(0))
         keep(graph, staged=staged[2:])
         with pytest.raises(StoreError):
             graph.update_bank("b", embedder=EmbedderStamp("another", 12))
@@ -316,7 +310,7 @@ class GraphStoreContract(
         assert adopted.embedder == WIDER
         assert adopted.key != bank
         assert graph.get_bank("b") == adopted
-        records = graph.read("b", RECORD, ["a", "b"])
+        records = graph.read("b", base.RECORD, ["a", "b"])
         assert np.array_equal(records["b"].vector, vector(2, 12))
         assert records["b"].interaction == token_vectors(2)
         assert pending(graph) == [
@@ -343,7 +337,7 @@ class GraphStoreContract(
             for n in range(12):
                 id = f"{thread}-{n}"
                 keep(graph, record(id, "shared word", entities=("Ann", f"P{thread}")))
-                assert graph.read("b", MEMORY, [id])[id].entities == ("Ann", f"P{thread}")
+                assert graph.read("b", base.MEMORY, [id])[id].entities == ("Ann", f"P{thread}")
                 assert graph.text_search("b", ["shared"], VALID, 5)
                 if n % 3 == 2:
                     keep(graph, remove_memories=(id,))
@@ -353,7 +347,7 @@ class GraphStoreContract(
             assert list(pool.map(work, range(8))) == list(range(8))
         assert graph.bank_stats("b").memories == 64
         assert graph.lexeme_stats("b", ["shared"]).frequency == {"shared": 64}
-        assert graph.read("b", ENTITY_NAMED, ["Ann"])["ann"].mention_count == 64
+        assert graph.read("b", base.ENTITY_NAMED, ["Ann"])["ann"].mention_count == 64
         assert graph.check(repair=False) == []
 
     def test_threads_that_name_one_person_make_one_entity(self, graph: GraphStore) -> None:
@@ -375,6 +369,6 @@ class GraphStoreContract(
         graph.close()
         graph.close()
         with pytest.raises(ClosedError):
-            graph.read("b", MEMORY, ["m"])
+            graph.read("b", base.MEMORY, ["m"])
         with pytest.raises(ClosedError):
             graph.apply(ChangeSet("b"))

@@ -10,27 +10,8 @@ import pytest
 
 from hindsight_integrations.errors import BankNotFoundError, InvalidInputError
 from hindsight_integrations.models import Change
+from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
-    CANDIDATE,
-    CHANGE,
-    CHECKPOINT,
-    CHUNK,
-    CONCLUSIONS_CITING,
-    COOCCURRENCES,
-    DOCUMENT,
-    DOCUMENT_CHUNKS,
-    DUPLICATES,
-    EDITED_NAMES,
-    ENTITY,
-    ENTITY_NAMED,
-    HISTORY,
-    MEMORY,
-    MEMORY_ID,
-    MENTAL_MODEL,
-    MENTIONS,
-    MODEL_HISTORY,
-    RECORD,
-    VECTOR,
     ChangeSet,
     EntityNames,
     GraphStore,
@@ -47,21 +28,38 @@ from hindsight_integrations.stores.testing.samples import (
 )
 
 READ: dict[Kind[Any], str] = {
-    **dict.fromkeys((MEMORY, RECORD, CANDIDATE, VECTOR, MENTIONS, CONCLUSIONS_CITING), "m"),
-    DUPLICATES: "f",
-    HISTORY: "m",
-    MODEL_HISTORY: "mm",
-    DOCUMENT: "d",
-    CHUNK: "c",
-    DOCUMENT_CHUNKS: "d",
-    ENTITY: "e:ann",
-    ENTITY_NAMED: "ann",
-    COOCCURRENCES: "e:ann",
-    CHECKPOINT: "q",
+    **dict.fromkeys(
+        (
+            base.MEMORY,
+            base.RECORD,
+            base.CANDIDATE,
+            base.VECTOR,
+            base.MENTIONS,
+            base.CONCLUSIONS_CITING,
+        ),
+        "m",
+    ),
+    base.DUPLICATES: "f",
+    base.HISTORY: "m",
+    base.MODEL_HISTORY: "mm",
+    base.DOCUMENT: "d",
+    base.CHUNK: "c",
+    base.DOCUMENT_CHUNKS: "d",
+    base.ENTITY: "e:ann",
+    base.ENTITY_NAMED: "ann",
+    base.COOCCURRENCES: "e:ann",
+    base.CHECKPOINT: "q",
 }
 """Every kind that is read, with a key that has a value in the bank of `fill`."""
 
-SCANNED: tuple[Kind[Any], ...] = (MEMORY_ID, DOCUMENT, CHUNK, EDITED_NAMES, CHANGE, MENTAL_MODEL)
+SCANNED: tuple[Kind[Any], ...] = (
+    base.MEMORY_ID,
+    base.DOCUMENT,
+    base.CHUNK,
+    base.EDITED_NAMES,
+    base.CHANGE,
+    base.MENTAL_MODEL,
+)
 
 
 def fill(graph: GraphStore) -> None:
@@ -101,8 +99,8 @@ class ReadingContract:
 
     def test_a_kind_that_a_method_does_not_take_is_refused(self, graph: GraphStore) -> None:
         calls: tuple[Callable[[], object], ...] = (
-            lambda: graph.read("b", MEMORY_ID, ["m"]),
-            lambda: list(graph.scan("b", VECTOR)),
+            lambda: graph.read("b", base.MEMORY_ID, ["m"]),
+            lambda: list(graph.scan("b", base.VECTOR)),
         )
         for call in calls:
             with pytest.raises(InvalidInputError):
@@ -120,13 +118,16 @@ class ReadingContract:
             )
         )
         graph.apply(ChangeSet(other_bank, documents=(document("x", bank=other_bank),)))
-        documents = list(graph.scan("b", DOCUMENT))
+        documents = list(graph.scan("b", base.DOCUMENT))
         assert [each.id for each in documents] == names
         assert [each.chunk_count for each in documents[6:9]] == [0, 2500, 0]
-        assert documents[7] == graph.read("b", DOCUMENT, ["0007"]).get("0007")
-        assert tuple(graph.scan("b", CHUNK)) == graph.read("b", DOCUMENT_CHUNKS, ["0007"])["0007"]
-        assert [each.bank_id for each in graph.scan(other_bank, DOCUMENT)] == [other_bank]
-        assert list(graph.scan(other_bank, CHUNK)) == []
+        assert documents[7] == graph.read("b", base.DOCUMENT, ["0007"]).get("0007")
+        assert (
+            tuple(graph.scan("b", base.CHUNK))
+            == graph.read("b", base.DOCUMENT_CHUNKS, ["0007"])["0007"]
+        )
+        assert [each.bank_id for each in graph.scan(other_bank, base.DOCUMENT)] == [other_bank]
+        assert list(graph.scan(other_bank, base.CHUNK)) == []
 
     def test_the_history_comes_by_memory_oldest_first_also_of_those_gone(
         self, graph: GraphStore, other_bank: str
@@ -134,14 +135,16 @@ class ReadingContract:
         keep(graph, record("m1"), record("m2"))
         changes = [Change(f"m{n % 3}", "update", f"{n:04}", str(n), None, NOW) for n in range(2500)]
         graph.apply(ChangeSet("b", history=tuple(changes), remove_memories=("m2",)))
-        assert list(graph.scan("b", CHANGE)) == sorted(changes, key=lambda each: each.memory_id)
-        assert list(graph.scan(other_bank, CHANGE)) == []
+        assert list(graph.scan("b", base.CHANGE)) == sorted(
+            changes, key=lambda each: each.memory_id
+        )
+        assert list(graph.scan(other_bank, base.CHANGE)) == []
 
     def test_edited_entities_are_those_that_outlive_their_mentions(
         self, graph: GraphStore, other_bank: str
     ) -> None:
         keep(graph, record("m1", entities=("Zoë", "Bob", "Ann")))
-        assert list(graph.scan("b", EDITED_NAMES)) == []
+        assert list(graph.scan("b", base.EDITED_NAMES)) == []
         for name in ("Zoë", "Ann"):
             graph.apply(
                 ChangeSet(
@@ -150,8 +153,8 @@ class ReadingContract:
                 )
             )
         graph.apply(ChangeSet("b", remove_memories=("m1",)))
-        assert list(graph.scan("b", EDITED_NAMES)) == [
+        assert list(graph.scan("b", base.EDITED_NAMES)) == [
             EntityNames("e:ann", "Ann", ("Ann Lee", "AAnn")),
             EntityNames("e:zoe", "Zoë", ("Zoë Lee", "AZoë")),
         ]
-        assert list(graph.scan(other_bank, EDITED_NAMES)) == []
+        assert list(graph.scan(other_bank, base.EDITED_NAMES)) == []

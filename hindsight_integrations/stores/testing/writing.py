@@ -26,21 +26,8 @@ from hindsight_integrations.models import (
     Source,
     TimeSpan,
 )
+from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
-    CANDIDATE,
-    CHANGE,
-    CHUNK,
-    COOCCURRENCES,
-    DOCUMENT,
-    DOCUMENT_CHUNKS,
-    DUPLICATES,
-    ENTITY,
-    ENTITY_NAMED,
-    HISTORY,
-    MEMORY,
-    MEMORY_ID,
-    RECORD,
-    VECTOR,
     ChangeSet,
     EntityMerge,
     EntityNames,
@@ -102,8 +89,8 @@ class WritingContract:
         )
         given = replace(given, interaction=token_vectors(1))
         keep(graph, given)
-        assert graph.read("b", MEMORY, ["m"]) == {"m": given.memory}
-        back = graph.read("b", RECORD, ["m"])["m"]
+        assert graph.read("b", base.MEMORY, ["m"]) == {"m": given.memory}
+        back = graph.read("b", base.RECORD, ["m"])["m"]
         assert np.array_equal(back.vector, given.vector)
         assert replace(back, vector=given.vector) == given
         assert isinstance(back.memory.metadata["yes"], bool)
@@ -132,41 +119,43 @@ class WritingContract:
                 history=(Change(text, "edit", text, text, text, NOW, text),),
             )
         )
-        back = graph.read("b", RECORD, [text])[text]
+        back = graph.read("b", base.RECORD, [text])[text]
         assert back.memory == given.memory
         assert back.lexemes == given.lexemes
-        assert graph.read("b", DUPLICATES, [text]) == {text: (text,)}
+        assert graph.read("b", base.DUPLICATES, [text]) == {text: (text,)}
         assert [hit.memory_id for hit in graph.text_search("b", [text], VALID, 5)] == [text]
-        assert graph.read("b", ENTITY, [text])[text].name == text
-        assert graph.read("b", CHUNK, [text])[text].text == text
-        assert [change.new for change in graph.read("b", HISTORY, [text]).get(text, ())] == [text]
+        assert graph.read("b", base.ENTITY, [text])[text].name == text
+        assert graph.read("b", base.CHUNK, [text])[text].text == text
+        assert [change.new for change in graph.read("b", base.HISTORY, [text]).get(text, ())] == [
+            text
+        ]
 
     def test_a_document_and_a_record_of_a_conversation_never_take_each_others_place(
         self, graph: GraphStore
     ) -> None:
         kept = replace(document("kept"), is_record=True)
         keep(graph, documents=(document("said"), kept))
-        assert [each.is_record for each in graph.scan("b", DOCUMENT)] == [True, False]
+        assert [each.is_record for each in graph.scan("b", base.DOCUMENT)] == [True, False]
         for other in (document("kept"), replace(document("said"), is_record=True)):
             with pytest.raises(ConflictError, match=repr(other.id)):
                 keep(graph, record(f"in {other.id}"), documents=(other,))
-        stored = graph.read("b", DOCUMENT, ["kept", "said"])
+        stored = graph.read("b", base.DOCUMENT, ["kept", "said"])
         assert stored == {"kept": kept, "said": document("said")}
-        assert list(graph.scan("b", MEMORY_ID)) == []
+        assert list(graph.scan("b", base.MEMORY_ID)) == []
         keep(graph, documents=(document("kept"),), remove_documents=("kept",))
-        assert graph.read("b", DOCUMENT, ["kept"])["kept"] == document("kept")
+        assert graph.read("b", base.DOCUMENT, ["kept"])["kept"] == document("kept")
 
     def test_half_a_character_is_refused_and_nothing_is_stored(self, graph: GraphStore) -> None:
         with pytest.raises(InvalidInputError):
             keep(graph, record("good"), record("m", "half \ud83d of it"))
-        assert graph.read("b", MEMORY, ["good", "m"]) == {}
+        assert graph.read("b", base.MEMORY, ["good", "m"]) == {}
 
     @pytest.mark.parametrize("said", [datetime.min, datetime.max, datetime(1969, 12, 31, 23)])
     def test_the_whole_calendar_can_be_stored(self, graph: GraphStore, said: datetime) -> None:
         said = said.replace(tzinfo=UTC)
         given = record("m", mentioned_at=said, occurred=(TimeSpan(datetime.min, datetime.max),))
         keep(graph, given)
-        assert graph.read("b", MEMORY, ["m"]) == {"m": given.memory}
+        assert graph.read("b", base.MEMORY, ["m"]) == {"m": given.memory}
         window = TimeSpan(datetime.min, datetime.max)
         assert [hit.memory_id for hit in graph.time_search("b", window, VALID, 5)] == ["m"]
 
@@ -174,10 +163,10 @@ class WritingContract:
         self, graph: GraphStore
     ) -> None:
         keep(graph, *(record(id) for id in "abc"))
-        assert list(graph.read("b", MEMORY, ["c", "x", "a", "c"])) == ["c", "a"]
-        assert list(graph.read("b", RECORD, ["b", "x"])) == ["b"]
-        assert list(graph.read("b", VECTOR, ["c", "x", "b"])) == ["c", "b"]
-        assert graph.read("b", MEMORY, []) == {}
+        assert list(graph.read("b", base.MEMORY, ["c", "x", "a", "c"])) == ["c", "a"]
+        assert list(graph.read("b", base.RECORD, ["b", "x"])) == ["b"]
+        assert list(graph.read("b", base.VECTOR, ["c", "x", "b"])) == ["c", "b"]
+        assert graph.read("b", base.MEMORY, []) == {}
 
     def test_a_change_set_is_stored_whole_or_not_at_all(self, graph: GraphStore) -> None:
         keep(graph, record("old", entities=("Alice",)), record("spare"))
@@ -207,8 +196,8 @@ class WritingContract:
                         **wrong,
                     )
                 )
-            assert list(graph.read("b", MEMORY, ["old", "spare", "new"])) == ["old", "spare"]
-            assert graph.read("b", DOCUMENT, ["d"]).get("d") is None
+            assert list(graph.read("b", base.MEMORY, ["old", "spare", "new"])) == ["old", "spare"]
+            assert graph.read("b", base.DOCUMENT, ["d"]).get("d") is None
             assert graph.lexeme_stats("b", ["old", "new"]).frequency == {"old": 1, "new": 0}
         assert [p.memory_id for p in graph.pending_vectors(9)] == ["old", "spare"]
 
@@ -223,7 +212,7 @@ class WritingContract:
             old, text="blue boat", tags=("y",), entities=("Bob",), occurred=(day(2021, 1, 1),)
         )
         keep(graph, replaced=(new,), entities=(entity("Bob"),))
-        assert graph.read("b", MEMORY, ["m"]) == {"m": new.memory}
+        assert graph.read("b", base.MEMORY, ["m"]) == {"m": new.memory}
         assert graph.text_search("b", ["red"], VALID, 5) == []
         assert [hit.memory_id for hit in graph.text_search("b", ["boat"], VALID, 5)] == ["m"]
         assert graph.find_ids("b", replace(VALID, tags=("x",)), 5) == []
@@ -231,7 +220,7 @@ class WritingContract:
         assert graph.find_ids("b", replace(VALID, window=day(2020, 1, 1)), 5) == []
         assert graph.find_ids("b", replace(VALID, window=day(2021, 1, 1)), 5) == ["m"]
         assert graph.lexeme_stats("b", ["red", "blue"]).frequency == {"red": 0, "blue": 1}
-        assert list(graph.read("b", ENTITY_NAMED, ["Alice", "Bob"])) == ["bob"]
+        assert list(graph.read("b", base.ENTITY_NAMED, ["Alice", "Bob"])) == ["bob"]
         listed = graph.list_memories("b", VALID, limit=9).items
         assert [memory.id for memory in listed] == ["first", "m", "last"]
 
@@ -241,14 +230,14 @@ class WritingContract:
         keep(graph, gone, record("other", "word", entities=("Bob",)), documents=(document("d"),))
         keep(graph, links=(link("m", "other"), link("other", "m")), history=tuple(changes))
         assert keep(graph, remove_memories=("m", "x")) == ("m",)
-        assert graph.read("b", RECORD, ["m"]) == {}
-        assert graph.read("b", VECTOR, ["m"]) == {}
+        assert graph.read("b", base.RECORD, ["m"]) == {}
+        assert graph.read("b", base.VECTOR, ["m"]) == {}
         assert [hit.memory_id for hit in graph.text_search("b", ["word"], ALL, 5)] == ["other"]
         assert graph.links("b", ["other"], 5, ALL) == []
-        assert list(graph.read("b", ENTITY_NAMED, ["Alice", "Bob"])) == ["bob"]
-        assert graph.read("b", COOCCURRENCES, ["e:bob"]) == {"e:bob": {}}
-        assert list(graph.scan("b", CHANGE)) == changes[1:]
-        assert graph.read("b", DOCUMENT, ["d"]).get("d") is not None
+        assert list(graph.read("b", base.ENTITY_NAMED, ["Alice", "Bob"])) == ["bob"]
+        assert graph.read("b", base.COOCCURRENCES, ["e:bob"]) == {"e:bob": {}}
+        assert list(graph.scan("b", base.CHANGE)) == changes[1:]
+        assert graph.read("b", base.DOCUMENT, ["d"]).get("d") is not None
         stats = graph.bank_stats("b")
         assert (stats.memories, sum(stats.links.values())) == (1, 0)
 
@@ -262,12 +251,12 @@ class WritingContract:
             chunks=(chunk("c1", "d"), chunk("c2", "d", 1)),
         )
         assert keep(graph, remove_documents=("d", "absent")) == ("only",)
-        assert graph.read("b", DOCUMENT, ["d"]).get("d") is None
-        assert graph.read("b", DOCUMENT_CHUNKS, ["d"]) == {}
-        both = graph.read("b", MEMORY, ["both", "unsourced"])["both"]
+        assert graph.read("b", base.DOCUMENT, ["d"]).get("d") is None
+        assert graph.read("b", base.DOCUMENT_CHUNKS, ["d"]) == {}
+        both = graph.read("b", base.MEMORY, ["both", "unsourced"])["both"]
         assert [each.document_id for each in both.sources] == ["e"]
         assert keep(graph, remove_documents=("e",)) == ("both",)
-        assert list(graph.read("b", MEMORY, ["both", "unsourced"])) == ["unsourced"]
+        assert list(graph.read("b", base.MEMORY, ["both", "unsourced"])) == ["unsourced"]
 
     def test_a_removed_chunk_takes_the_memories_that_stood_only_there(
         self, graph: GraphStore
@@ -280,8 +269,8 @@ class WritingContract:
             chunks=(chunk("c1", "d"), chunk("c2", "d", 1)),
         )
         assert keep(graph, remove_chunks=("c1",)) == ("b",)
-        assert list(graph.read("b", CHUNK, ["c1", "c2"])) == ["c2"]
-        found = graph.read("b", DOCUMENT, ["d"]).get("d")
+        assert list(graph.read("b", base.CHUNK, ["c1", "c2"])) == ["c2"]
+        found = graph.read("b", base.DOCUMENT, ["d"]).get("d")
         assert found is not None
         assert found.chunk_count == 1
 
@@ -296,7 +285,7 @@ class WritingContract:
         )
         assert gone == ("old",)
         assert graph.find_ids("b", replace(VALID, document_id="d"), 5) == ["new"]
-        found = graph.read("b", DOCUMENT, ["d"]).get("d")
+        found = graph.read("b", base.DOCUMENT, ["d"]).get("d")
         assert found is not None
         assert (found.fingerprint, found.chunk_count) == ("g", 1)
 
@@ -321,10 +310,10 @@ class WritingContract:
             ),
         )
         keep(graph, remove_memories=("a",))
-        (cut,) = graph.read("b", DOCUMENT_CHUNKS, ["d"])["d"]
+        (cut,) = graph.read("b", base.DOCUMENT_CHUNKS, ["d"])["d"]
         assert cut == replace(whole, text="Second.\nThird.")
         keep(graph, remove_memories=("c",), remove_documents=("d",))
-        held = graph.read("b", DOCUMENT_CHUNKS, ["d", "e"])
+        held = graph.read("b", base.DOCUMENT_CHUNKS, ["d", "e"])
         assert [(each.id, each.text) for each in held["e"]] == [
             ("c2", "Second again."),
             ("c3", "Fourth."),
@@ -332,7 +321,7 @@ class WritingContract:
         ]
         assert "d" not in held
         keep(graph, remove_memories=("b", "f"))
-        blank = graph.read("b", DOCUMENT_CHUNKS, ["e"])["e"]
+        blank = graph.read("b", base.DOCUMENT_CHUNKS, ["e"])["e"]
         assert [each.text for each in blank] == ["", "", "Untouched."]
         assert all(each.fingerprint for each in blank)
 
@@ -342,15 +331,23 @@ class WritingContract:
             documents=(document("d"), document("e")),
             chunks=(chunk("c", "d", 20), chunk("a", "d", 10), chunk("b", "d", 10)),
         )
-        assert [each.id for each in graph.read("b", DOCUMENT_CHUNKS, ["d"])["d"]] == ["a", "b", "c"]
+        assert [each.id for each in graph.read("b", base.DOCUMENT_CHUNKS, ["d"])["d"]] == [
+            "a",
+            "b",
+            "c",
+        ]
         keep(graph, chunks=(chunk("c", "d", 5, "new"),))
-        assert [each.id for each in graph.read("b", DOCUMENT_CHUNKS, ["d"])["d"]] == ["c", "a", "b"]
-        assert graph.read("b", CHUNK, ["c"])["c"].text == "new"
+        assert [each.id for each in graph.read("b", base.DOCUMENT_CHUNKS, ["d"])["d"]] == [
+            "c",
+            "a",
+            "b",
+        ]
+        assert graph.read("b", base.CHUNK, ["c"])["c"].text == "new"
 
     def test_a_source_is_added_at_the_end_and_once(self, graph: GraphStore) -> None:
         keep(graph, record("m", sources=(source("d", 1),)))
         keep(graph, sources=(("m", source("e", 2)), ("m", source("e", 2)), ("m", source("d", 1))))
-        memory = graph.read("b", MEMORY, ["m"])["m"]
+        memory = graph.read("b", base.MEMORY, ["m"])["m"]
         assert memory.sources == (source("d", 1), source("e", 2))
         assert graph.find_ids("b", replace(VALID, document_id="e"), 5) == ["m"]
 
@@ -371,7 +368,7 @@ class WritingContract:
     def test_history_comes_oldest_first(self, graph: GraphStore) -> None:
         changes = tuple(Change("m", "edit", "text", str(n), str(n + 1), ago(n)) for n in range(3))
         keep(graph, record("m"), history=changes)
-        assert graph.read("b", HISTORY, ["absent", "m"]) == {"m": changes}
+        assert graph.read("b", base.HISTORY, ["absent", "m"]) == {"m": changes}
 
     def test_neighbours_are_counted_in_the_order_of_the_document(self, graph: GraphStore) -> None:
         keep(
@@ -399,7 +396,7 @@ class WritingContract:
         same = [replace(record(id), fingerprint="f") for id in ("a", "b")]
         wrong = replace(record("c", invalidated_at=ago(1)), fingerprint="f")
         keep(graph, *same, wrong)
-        assert graph.read("b", DUPLICATES, ["f", "g"]) == {"f": ("a", "b")}
+        assert graph.read("b", base.DUPLICATES, ["f", "g"]) == {"f": ("a", "b")}
 
     def test_what_was_read_of_memories_stays_true_for_the_edition(self, graph: GraphStore) -> None:
         first = record("a", "Ann met Bob", entities=("Ann", "Bob"), sources=(source("d"),))
@@ -410,9 +407,10 @@ class WritingContract:
             stored = graph.get_bank("b")
             assert stored is not None
             weighed = [
-                each[:10] + each[11:] for each in graph.read("b", CANDIDATE, ["a", "b"]).values()
+                each[:10] + each[11:]
+                for each in graph.read("b", base.CANDIDATE, ["a", "b"]).values()
             ]
-            return stored.version, weighed, graph.read("b", MEMORY, ["a", "b"])
+            return stored.version, weighed, graph.read("b", base.MEMORY, ["a", "b"])
 
         elsewhere = Source(None, None, 0, NOW, reference="elsewhere")
         quote = replace(elsewhere, memory_id="b")
@@ -457,8 +455,8 @@ class WritingContract:
                     documents=(document("d", "three"),),
                     expected=tuple(expected),
                 )
-        assert graph.read("b", MEMORY, ["m"]) == {}
-        kept = graph.read("b", DOCUMENT, ["d"]).get("d")
+        assert graph.read("b", base.MEMORY, ["m"]) == {}
+        kept = graph.read("b", base.DOCUMENT, ["d"]).get("d")
         assert kept is not None
         assert kept.fingerprint == "one"
         keep(
@@ -483,6 +481,8 @@ class WritingContract:
         keep(graph, replaced=(record("m", "as it is"),), version=before)
         with pytest.raises(OvertakenError, match="changed meanwhile"):
             keep(graph, record("late"), remove_memories=("m",), version=before)
-        assert [m.text for m in graph.read("b", MEMORY, ["m", "late"]).values()] == ["as it is"]
+        assert [m.text for m in graph.read("b", base.MEMORY, ["m", "late"]).values()] == [
+            "as it is"
+        ]
         keep(graph, remove_memories=("m",), version=edition())
-        assert graph.read("b", MEMORY, ["m"]) == {}
+        assert graph.read("b", base.MEMORY, ["m"]) == {}

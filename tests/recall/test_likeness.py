@@ -1,0 +1,68 @@
+"""Likeness of the pool to the question, and whether the bank knows of it; worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from hindsight_integrations.recall.pool import Pool
+from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Ranking, rank
+from hindsight_integrations.recall.relevance import Calibration
+from hindsight_integrations.stores.base import LexemeStats
+from tests.recall.building import asked_tokens, candidate, pool_of, question, stored_tokens, unit
+
+pytestmark = pytest.mark.ranking
+
+KNOWS_FROM_A_HALF = Calibration(1.0, 1.0, 0.0, 0.0, alone=0.5, among_many=0.5)
+
+
+def ranked(pool: Pool, *lexemes: str) -> Ranking:
+    asked = question(tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), lexemes=lexemes)
+    return rank(pool, asked, 10, DEFAULT_WEIGHTS, KNOWS_FROM_A_HALF)
+
+
+def test_a_lift_is_the_distance_from_the_mean_of_the_pool() -> None:
+    # Twelve times the cosine: 9.6 and -2.4, whose mean is 3.6.
+    pool = pool_of([candidate("0", vector=unit(0.8)), candidate("1", vector=unit(-0.2))])
+    ranking = rank(pool, question(), 10, DEFAULT_WEIGHTS)
+    assert [ranking.lifts(n)["meaning"] for n in (0, 1)] == pytest.approx([6.0, -6.0])
+
+
+@pytest.mark.parametrize(("best", "known"), [(0.4, True), (0.1, False)])
+def test_likeness_is_the_mean_of_cosine_and_late_interaction(best: float, known: bool) -> None:
+    # Late interaction is 0.8 and 0.6; the second memory has the lower mean.
+    pool = pool_of(
+        [
+            candidate("0", vector=unit(best), interaction=stored_tokens((1, 1))),
+            candidate("1", vector=unit(best - 0.2), interaction=stored_tokens((2, 2))),
+        ]
+    )
+    ranking = ranked(pool, "absent")
+    assert ranking.likeness == pytest.approx((best + 0.8) / 2)
+    assert ranking.known is known
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [
+        ("cat", True),  # as long as the mean: the whole weight of the word
+        ("cat x", True),  # twice as long: 1.9 / (1 + 0.9 * 1.4), 84 % of it
+        ("cat x y", False),  # 1.9 / (1 + 0.9 * 1.8), 73 %; of 1.9 that is still more than 0.8
+        ("x", False),
+    ],
+)
+def test_a_memory_with_four_fifths_of_the_terms_is_known_however_unlike(
+    words: str, known: bool
+) -> None:
+    pool = pool_of(
+        [candidate("0", lexemes=words.split(), interaction=stored_tokens((3, 3)))],
+        stats=LexemeStats(9, 1.0, {"cat": 1}),
+    )
+    ranking = ranked(pool, "cat")
+    assert ranking.likeness == pytest.approx(0.0, abs=1e-6)
+    assert ranking.known is known
+
+
+def test_a_question_without_terms_of_its_own_counts_as_known() -> None:
+    pool = pool_of([candidate("0", interaction=stored_tokens((3, 3)))])
+    assert ranked(pool).known
+    assert not ranked(pool, "absent").known
