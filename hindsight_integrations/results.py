@@ -278,8 +278,9 @@ class Window:
     """A time that the question asks for, and the words that say so.
 
     Attributes:
-        firm: True if the question names the time or its distance from an event; a time before,
-            after or during an event is a hint, and counts less.
+        firm: True if the question asks for the time, or for its distance from an event. A time
+            before, after or during an event is a hint, and counts less; so does a time in a
+            statement beside the question.
     """
 
     text: str

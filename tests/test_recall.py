@@ -122,6 +122,12 @@ def test_what_is_told_together_with_an_event_is_found_by_it() -> None:
     assert [window.firm for window in result.windows] == [False]
 
 
+def test_a_time_in_a_statement_beside_the_question_is_a_hint(bank: Hindsight) -> None:
+    asked = "I am back since last week. Which room was the review in?"
+    result = bank.recall("b", asked, query_time=NOW)
+    assert [window.firm for window in result.windows] == [False]
+
+
 def test_a_distance_from_an_event_is_as_firm_as_a_date(bank: Hindsight) -> None:
     result = bank.recall("b", "What took place a month after Alice joined?", query_time=NOW)
     assert [window.firm for window in result.windows] == [True]

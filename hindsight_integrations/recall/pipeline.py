@@ -29,6 +29,7 @@ from hindsight_integrations.stores.base import MEMORY, StoredBank, Vector
 from hindsight_integrations.stores.soundness import (
     unreadable,
 )
+from hindsight_integrations.timespan import TimeSpan
 
 
 class ArmEntry(NamedTuple):
@@ -85,7 +86,8 @@ def recall(
             ranking = replace(ranking, relevance=np.zeros(len(pool)))
     with clock.timing("pack"):
         # A question that names a time may ask for all that happened then.
-        whole = request.fill or bool(question.windows)
+        asks_for_time = any(window.firm for window in question.windows)
+        whole = request.fill or asks_for_time or bool(question.events)
         least = max(request.min_score or 0.0, 0.0 if whole else LEAST_RELEVANCE)
         order = _in_order(pool, ranking, least)
         tokenizer = parts.tokenizer
@@ -163,7 +165,10 @@ def gather_pool(
     """Read the question, run the arms on each bank, and join what they found into one pool."""
     with clock.timing("read"):
         times = parse_query(request.query, request.asked_at, hemisphere=parts.settings.hemisphere)
-        named = {window.span: Window(window.text, window.span) for window in times.windows}
+        asked_first = sorted(times.windows, key=lambda window: not window.asked)
+        named: dict[TimeSpan, Window] = {}
+        for each in asked_first:
+            named.setdefault(each.span, Window(each.text, each.span, firm=each.asked))
         windows = tuple(named.values())[:MOST_TIMES]
         failures: list[Failure] = []
         if len(named) > MOST_TIMES:

@@ -394,6 +394,23 @@ class TestQueries:
         assert asked.windows == (TimeWindow(monday, "on Monday"),)
         assert asked.anchors == (EventAnchor("before", "the meeting", None, "before the meeting"),)
 
+    @pytest.mark.parametrize(
+        ("question", "asked"),
+        [
+            ("We fly to Rome next week. What should we see?", [False]),
+            ('Ana: "I won yesterday!"\nBo: "Which game?"', [False]),
+            ("¿Qué pasó ayer? Estoy en Roma mañana.", [True, False]),
+            ("I moved. What happened in June 2022?", [True]),
+            ("What did Kevin do on 02.01.2023?", [True]),
+            ("Notes from last week.", [True]),
+            ("We met last week. It rained.", [True]),
+        ],
+    )
+    def test_a_time_in_a_statement_beside_a_question_is_not_asked_for(
+        self, question: str, asked: list[bool]
+    ) -> None:
+        assert [window.asked for window in parse_query(question, THURSDAY).windows] == asked
+
     def test_a_time_inside_an_event_is_no_window(self) -> None:
         asked = parse_query("Where did Alice live before she moved in 2019?", THURSDAY)
         assert asked.windows == ()

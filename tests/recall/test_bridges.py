@@ -101,6 +101,12 @@ def test_rarity_is_the_logarithm_of_the_share_without_a_name() -> None:
     assert graph("XYZ", "YZ", "Z", "Z").rarity == pytest.approx(expected)
 
 
+def test_values_of_mentions_are_summed_by_memory_and_by_name() -> None:
+    mentions = np.array([1.0, 2.0, 4.0])  # of X and Y on the first memory, and of X on the second
+    assert graph("XY", "X").sum_by_memory(mentions).tolist() == [3.0, 4.0]
+    assert graph("XY", "X").sum_by_entity(mentions).tolist() == [5.0, 2.0]
+
+
 # PageRank
 
 

@@ -39,6 +39,8 @@ _EVERY = re.compile(
     r"\s*(?:[^\W\d_]+\s*(?:,|/|and|or|und|y|et)\s*(?:on\s+)?)*\Z",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"\S.*?(?:[.!?。！？…]+[\"'”’»)]*(?=\s|\Z)|(?=\n)|\Z)")
+_CLOSING = " \"'”’»)"
 _HABIT_REACH = 60
 """Characters before a weekday that are searched for "every"."""
 
@@ -55,10 +57,16 @@ class TimeExpression:
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """A time that a question names, with the words that name it."""
+    """A time that a question names, with the words that name it.
+
+    Attributes:
+        asked: False if it stands in a statement beside a question: "We fly to Rome next week. What
+            should we see?" names a time and asks for none.
+    """
 
     span: TimeSpan
     text: str
+    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +128,24 @@ def parse_query(
     in_event = bytearray(len(question))
     for start, anchor in by_start:
         in_event[start : start + len(anchor.text)] = b"\x01" * len(anchor.text)
+    incidental = _statements_beside_a_question(question)
     windows = [
-        TimeWindow(time.span, time.text)
+        TimeWindow(time.span, time.text, asked=not incidental[time.start_char])
         for time in _expressions(parsed)
         if not in_event[time.start_char]
     ]
     return QueryTimes(tuple(windows), tuple(anchor for _, anchor in by_start))
+
+
+def _statements_beside_a_question(text: str) -> bytearray:
+    """Return 1 for each character of a sentence that asks nothing, if another one asks."""
+    sentences = [match.span() for match in _SENTENCE.finditer(text)]
+    asking = [text[start:end].rstrip(_CLOSING).endswith(("?", "？")) for start, end in sentences]
+    marks = bytearray(len(text))
+    for (start, end), asks in zip(sentences, asking, strict=True):
+        if not asks and any(asking):
+            marks[start:end] = b"\x01" * (end - start)
+    return marks
 
 
 def _parsed(
