@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.quality import relevance
+from benchmarks.quality import held_out, relevance
 from benchmarks.quality.ablation import SIGNALS, main, without
 from benchmarks.quality.fitting import NEUTRAL, fit
 from benchmarks.quality.study import Study, best_first
@@ -100,11 +100,24 @@ def test_the_module_writes_a_table_with_a_row_a_part(
     files, page = [tmp_path / "harbour.json", tmp_path / "again.json"], tmp_path / "page.md"
     for file in files:
         file.write_text(json.dumps(DATA), encoding="utf-8")
-    assert main([*map(str, files), "--fit", "--markdown", str(page)]) == 0
+    assert main([*map(str, files), "--markdown", str(page)]) == 0
     shown = capsys.readouterr().out
-    for part in ("everything", *(f"without {name}" for name in SIGNALS), "fitted on all files"):
+    for part in ("everything", *(f"without {name}" for name in SIGNALS)):
         assert f"| {part} |" in shown
     assert "without the entity arm" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_weights_are_fitted_without_each_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / f"{name}.json" for name in ("harbour", "quay", "kitchen")]
+    for file, data in zip(files, (DATA, DATA, KITCHEN), strict=True):
+        file.write_text(json.dumps(data), encoding="utf-8")
+    assert held_out.main([*map(str, files), "--kind", "harbour,quay"]) == 0
+    shown = capsys.readouterr().out
+    assert "| fitted without its kind |" in shown
+    assert "| without harbour quay | without kitchen |" in shown
 
 
 KITCHEN = {
@@ -155,13 +168,21 @@ def test_calibration_is_fitted_to_the_odds_and_its_error_is_the_mean_gap() -> No
     assert relevance.calibration_error([judged], sure) == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        ([], "all files are of one kind"),
+        (["harbour,absent"], "names 'absent'"),
+        (["harbour", "harbour"], "in two kinds"),
+    ],
+)
 def test_weights_are_not_fitted_on_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kinds: list[str], said: str
 ) -> None:
     file = tmp_path / "harbour.json"
     file.write_text(json.dumps(DATA), encoding="utf-8")
-    assert main([str(file), "--fit"]) == 2
-    assert "two files" in capsys.readouterr().err
+    assert held_out.main([str(file), *(f"--kind={kind}" for kind in kinds)]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_file_that_is_not_there_is_told(

@@ -1,24 +1,21 @@
 """`python -m benchmarks.quality.ablation FILES`: the contribution of each part of recall.
 
-One part is left out at a time. With `--fit`, weights are also fitted on all files but one, and
-that one is measured with them: how far the weights in use depend on the data they were fitted on.
+One part is left out at a time.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from benchmarks.quality.command import run_study, study_parser
-from benchmarks.quality.fitting import fit
 from benchmarks.quality.study import Study
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.evaluate.formats import load_dataset
 from hindsight_integrations.evaluate.report import markdown_table
 from hindsight_integrations.models import Arm
@@ -40,7 +37,6 @@ SIGNALS: Mapping[str, tuple[str, ...]] = {
 """Parts of the ranking, and the weights that stand for them."""
 
 BUDGETS = (1024, 2048, 4096)
-SHOWN = ("R@5", "R@10", "All@1024t", "All@2048t", "All@4096t")
 BRIEF = ("R@10", "All@4096t")
 
 
@@ -49,9 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = study_parser(
         "ablation", "Measure what each part of recall gives on datasets of questions.", "parts"
     )
-    parser.add_argument("--fit", action="store_true", help="also fit weights on all files but one")
     given = parser.parse_args(arguments)
-    return run_study(given, partial(_report, every=given.every, fitted=given.fit))
+    return run_study(given, partial(_report, every=given.every))
 
 
 def without(names: Sequence[str]) -> Weights:
@@ -59,9 +54,7 @@ def without(names: Sequence[str]) -> Weights:
     return replace(DEFAULT_WEIGHTS, **dict.fromkeys(names, 0.0))
 
 
-def _report(memories: Mapping[Path, Hindsight], *, every: int, fitted: bool) -> str:
-    if fitted and len(memories) < 2:
-        raise InvalidInputError("--fit fits on all files but one; give at least two files")
+def _report(memories: Mapping[Path, Hindsight], *, every: int) -> str:
     console = Console(stderr=True)
 
     def gathered(arms: Sequence[Arm] | None = None) -> list[Study]:
@@ -71,57 +64,31 @@ def _report(memories: Mapping[Path, Hindsight], *, every: int, fitted: bool) -> 
         ]
 
     studies = gathered()
-    rows = [("everything", _figures(studies, [DEFAULT_WEIGHTS] * len(studies), BRIEF))]
+    rows = [("everything", cells(studies, [DEFAULT_WEIGHTS] * len(studies), BRIEF))]
     for part, names in SIGNALS.items():
         console.print(f"without {part} ...")
         weights = [without(names)] * len(studies)
-        rows.append((f"without {part}", _figures(studies, weights, BRIEF)))
+        rows.append((f"without {part}", cells(studies, weights, BRIEF)))
     for arm in Arm:
         console.print(f"without the {arm} arm ...")
         left = gathered([other for other in Arm if other is not arm])
         weights = [DEFAULT_WEIGHTS] * len(left)
-        rows.append((f"without the {arm} arm", _figures(left, weights, BRIEF)))
-    parts = [_table([study.name for study in studies], BRIEF, rows)]
-    if fitted:
-        parts += list(_fitted(studies, console))
-    return "\n\n".join(parts)
+        rows.append((f"without the {arm} arm", cells(left, weights, BRIEF)))
+    return figures_table([study.name for study in studies], BRIEF, rows)
 
 
-def _fitted(studies: Sequence[Study], console: Console) -> Iterator[str]:
-    """Yield figures with the weights in use, those fitted on the other files, and those on all."""
-    console.print("fitting on all but one ...")
-    others = [fit([s for s in studies if s is not study]) for study in studies]
-    together = fit(studies)
-    yield _table(
-        [study.name for study in studies],
-        SHOWN,
-        [
-            ("weights in use", _figures(studies, [DEFAULT_WEIGHTS] * len(studies), SHOWN)),
-            ("fitted on the other files", _figures(studies, others, SHOWN)),
-            ("fitted on all files", _figures(studies, [together] * len(studies), SHOWN)),
-        ],
-    )
-    names = [f"without {study.name}" for study in studies]
-    fitted = (DEFAULT_WEIGHTS, *others, together)
-    yield markdown_table(
-        ["weight", "in use", *names, "on all"],
-        [
-            [each.name.replace("_", " "), *(f"{getattr(w, each.name):g}" for w in fitted)]
-            for each in fields(Weights)
-        ],
-    )
-
-
-def _figures(
+def cells(
     studies: Sequence[Study], weights: Sequence[Weights], shown: Sequence[str]
 ) -> list[list[float]]:
+    """Return the figures shown, a list for each study, ranked with its weights."""
     found = [s.figures(w, BUDGETS) for s, w in zip(studies, weights, strict=True)]
     return [[figures[name] for name in shown] for figures in found]
 
 
-def _table(
+def figures_table(
     names: Sequence[str], shown: Sequence[str], rows: Sequence[tuple[str, list[list[float]]]]
 ) -> str:
+    """Return a table of labelled rows, a column for each dataset, in percent."""
     head = ["", *(f"{name} {' / '.join(shown)}" for name in names)]
     return markdown_table(
         head,
