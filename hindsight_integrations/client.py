@@ -234,8 +234,9 @@ class Hindsight(ContextManaged):
         started = time.perf_counter()
         validation.bank_id(bank_id)
         retaining.check_many(items)
+        shown = validation.progress(progress, or_flag=True)
         bank = self._runtime.bank_or_new(bank_id)
-        result = retaining.retain_many(self._runtime.retaining, bank, items, progress)
+        result = retaining.retain_many(self._runtime.retaining, bank, items, shown)
         self._runtime.reflect_later(bank_id)
         return replace(result, seconds=time.perf_counter() - started)
 
