@@ -234,9 +234,9 @@ class Hindsight(ContextManaged):
         started = time.perf_counter()
         validation.bank_id(bank_id)
         retaining.check_many(items)
-        shown = validation.progress(progress, or_flag=True)
+        validation.progress(progress, or_flag=True)
         bank = self._runtime.bank_or_new(bank_id)
-        result = retaining.retain_many(self._runtime.retaining, bank, items, shown)
+        result = retaining.retain_many(self._runtime.retaining, bank, items, progress)
         self._runtime.reflect_later(bank_id)
         return replace(result, seconds=time.perf_counter() - started)
 
