@@ -101,19 +101,23 @@ def put_to_the_test(promise: Promise, environment: dict[str, str]) -> Outcome:
     return Outcome(promise, passed, count["skipped"], failed, time.perf_counter() - started)
 
 
+def holders(promise: Promise) -> str:
+    """Return the files that hold a promise, as Markdown."""
+    files = dict.fromkeys(test.partition("::")[0] for test in promise.tests)
+    return ", ".join(f"`{file}`" for file in files)
+
+
 def table(outcomes: Sequence[Outcome]) -> str:
     """Return the outcomes as a table in Markdown."""
     rows = [
         "| promised | tested by | passed | skipped | failed | s |",
         "|---|---|---:|---:|---:|---:|",
     ]
-    for one in outcomes:
-        files = dict.fromkeys(test.partition("::")[0] for test in one.promise.tests)
-        named = ", ".join(f"`{file.removeprefix('tests/')}`" for file in files)
-        rows.append(
-            f"| {one.promise.promise} | {named} | {one.passed} | {one.skipped} | {one.failed} "
-            f"| {one.seconds:.0f} |"
-        )
+    rows += [
+        f"| {one.promise.promise} | {holders(one.promise)} | {one.passed} | {one.skipped} "
+        f"| {one.failed} | {one.seconds:.0f} |"
+        for one in outcomes
+    ]
     return "\n".join(rows)
 
 
