@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check coverage bench format clean
+.PHONY: help demo test check coverage bench torture format clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ coverage: $(READY) ## every test, and which lines and branches none of them runs
 
 bench: $(READY) ## measure speed and quality, and write docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.speed
+
+torture: $(READY) ## kill, damage, fuzz and forge; KILLS=1000 over night
+	@$(BIN)/python -m tests.torture --kills $(or $(KILLS),20) --calls $(or $(CALLS),3000)
 
 format: $(READY) ## fix what the linter can fix
 	@$(BIN)/ruff check --fix .

@@ -234,6 +234,7 @@ class Hindsight(ContextManaged):
         started = time.perf_counter()
         validation.bank_id(bank_id)
         retaining.check_many(items)
+        validation.progress(progress, or_flag=True)
         bank = self._runtime.bank_or_new(bank_id)
         result = retaining.retain_many(self._runtime.retaining, bank, items, progress)
         self._runtime.reflect_later(bank_id)

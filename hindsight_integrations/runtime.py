@@ -151,6 +151,9 @@ class Runtime:
             BankNotFoundError: there is none of this id.
         """
         self.check_open()
+        return self._existing(bank_id)
+
+    def _existing(self, bank_id: str) -> StoredBank:
         stored = self.graph.get_bank(bank_id)
         if stored is None:
             raise BankNotFoundError(
@@ -166,7 +169,11 @@ class Runtime:
             BankNotFoundError: there is none of this id.
             EmbedderMismatchError: its vectors come from another embedder.
         """
-        stored = self.stored_bank(bank_id)
+        self.check_open()
+        return self._own(self._existing(bank_id))
+
+    def _own(self, stored: StoredBank) -> StoredBank:
+        bank_id = stored.bank.id
         if stored.embedder != self.stamp:
             raise EmbedderMismatchError(
                 f"the vectors of bank {bank_id!r} come from {stored.embedder.id!r} "
@@ -205,6 +212,8 @@ class Runtime:
         """
         try:
             self.catch_up()
+        except ClosedError:
+            log.debug("closed meanwhile: the next opening brings the vector index up to date")
         except StoreError as error:
             log.warning("the vector index is behind the graph and will catch up: %s", error)
 
@@ -229,7 +238,7 @@ class Runtime:
 
         No new observation is stored that is less sure than `min_confidence`.
         """
-        bank = self.bank(bank_id)
+        bank = self._own(self._existing(bank_id))  # `close` waits for what has begun
         changed = False
         parts = only_confident(self.reflecting, min_confidence)
         for done in rounds(parts, bank):
@@ -301,14 +310,18 @@ class Runtime:
     def close(self, *, finish: bool = True) -> None:
         """Close stores and threads. Idempotent.
 
+        From now on all calls are refused; one that runs ends with `ClosedError`, unless it is done
+        before the stores close.
+
         Args:
             finish: complete pending consolidation first; otherwise it stays pending in the graph.
         """
+        with self._locks_guard:
+            first, self._closed = not self._closed, True
         self.worker.close(finish=finish)
-        if self._closed:
+        if not first:
             return
-        self._closed = True
-        self._executor.shutdown(wait=True)
+        self._executor.shutdown(wait=True, cancel_futures=True)
         try:
             self.index.close()
         finally:
@@ -449,7 +462,9 @@ def _encoder(embedder: object | None, settings: Settings) -> TextEncoder:
 
 def _reranker(reranker: object | None) -> Reranker | None:
     """Return the reranker to use in place of the built-in ranking, if there is one."""
-    return None if reranker is None or reranker == "local" else as_reranker(reranker)
+    if reranker is None or (isinstance(reranker, str) and reranker == "local"):
+        return None
+    return as_reranker(reranker)
 
 
 def _extractor(

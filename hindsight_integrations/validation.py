@@ -29,6 +29,7 @@ MAX_PAGE = 1000
 
 C = TypeVar("C", bound=str)
 T = TypeVar("T")
+P = TypeVar("P")
 D = TypeVar("D", datetime, datetime | None)
 
 
@@ -107,12 +108,34 @@ def label(what: str, value: object) -> str:
     return clean
 
 
+def flag(what: str, value: object) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{what} is {shown(value)}; give True or False")
+    return value
+
+
+def progress(value: P | None, *, or_flag: bool = False) -> P | None:
+    """Return a function that is told how far the work is, or None; with `or_flag`, or a flag."""
+    if value is None or callable(value) or (or_flag and isinstance(value, bool)):
+        return value
+    either = ", True for a progress bar," if or_flag else ""
+    raise InvalidInputError(
+        f"progress is {shown(value)}; give a function of (done, total){either} or None"
+    )
+
+
 def choice(what: str, value: object, allowed: Iterable[C]) -> C:
     """Return the allowed text that equals `value`."""
-    for text in allowed:
+    for text in allowed if isinstance(value, str) else ():
         if text == value:
             return text
     raise InvalidInputError(f"{what} is {shown(value)}; choose from {', '.join(allowed)}")
+
+
+def reason(value: object) -> str | None:
+    """Return the reason of a change, or None."""
+    return None if value is None else text(value, "reason", most=MAX_METADATA_TEXT)
 
 
 def bank_id(value: object) -> str:
@@ -211,9 +234,12 @@ def memory_type(value: object) -> MemoryType:
 
 def items(what: str, values: Iterable[T], wanted: str = "a list of texts") -> tuple[T, ...]:
     """Return the members of a list or another iterable; a text is none."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidInputError(f"{what} is {shown(values)}; give {wanted}")
-    return tuple(values)
+    if not isinstance(values, str | bytes) and isinstance(values, Iterable):
+        try:
+            return tuple(values)
+        except TypeError:  # an array of no dimension says that it can be iterated over
+            pass
+    raise InvalidInputError(f"{what} is {shown(values)}; give {wanted}")
 
 
 def items_or_one(what: str, values: Iterable[T], wanted: str) -> tuple[T, ...]:
@@ -226,7 +252,11 @@ def items_or_one(what: str, values: Iterable[T], wanted: str) -> tuple[T, ...]:
 def file_path(what: str, value: str | os.PathLike[str]) -> str:
     """Return a path as text."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    if not isinstance(path, str) or not path or "\0" in path:
+    try:
+        usable = isinstance(path, str) and b"\0" not in (os.fsencode(path) or b"\0")
+    except UnicodeEncodeError:
+        usable = False
+    if not isinstance(path, str) or not usable:
         raise InvalidInputError(f"{what} is {shown(value)}; give the path of a file")
     return path
 

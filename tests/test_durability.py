@@ -27,6 +27,9 @@ from hindsight_integrations import (
 from hindsight_integrations.stores.base import MEMORY_ID
 from tests.embedders import Letters
 
+KILLS = int(os.environ.get("HINDSIGHT_TORTURE_KILLS", "20"))
+"""Processes killed; `make torture` can ask for more."""
+
 WRITER = """
 import os, sys
 from datetime import datetime, UTC, timedelta
@@ -63,10 +66,10 @@ def write_and_kill(folder: Path, first: int, delay: float) -> list[int]:
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(folder: Path) -> None:
     chance = random.Random(7)
     acknowledged: list[int] = []
-    for _ in range(20):
+    for _ in range(KILLS):
         first = acknowledged[-1] + 2 if acknowledged else 0
         acknowledged += write_and_kill(folder, first, chance.uniform(0.05, 1.5))
-    assert len(acknowledged) >= 20
+    assert len(acknowledged) >= KILLS
     with Hindsight(folder) as memory:
         graph, index = memory.runtime.graph, memory.runtime.index
         for n in range(acknowledged[-1] + 2):

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hindsight_integrations import Hindsight, InvalidInputError, MemoryNotFoundError
+from hindsight_integrations import (
+    BankNotFoundError,
+    ClosedError,
+    Hindsight,
+    InvalidInputError,
+    MemoryNotFoundError,
+    Settings,
+)
+from hindsight_integrations.stores.base import ChangeSet
+from hindsight_integrations.stores.sqlite import SqliteGraph
 
 
 def together(*calls: Callable[[], object]) -> None:
@@ -98,3 +110,64 @@ def test_a_path_with_a_null_character_is_refused(memory: Hindsight) -> None:
         memory.banks.export("b", "\0")
     with pytest.raises(InvalidInputError, match="path of a file"):
         memory.banks.import_("\0")
+
+
+def test_a_closing_client_refuses_calls_and_ends_those_that_run(folder: Path) -> None:
+    settings = Settings(consolidate=True, consolidation_delay=60.0)
+    memory = Hindsight(folder, settings=settings)
+    memory.retain("b", "Anna lives in Porto.")
+    working, ends = threading.Event(), []
+
+    def work(call: Callable[[int], object]) -> None:
+        for n in itertools.count():
+            try:
+                call(n)
+                working.set()
+            except Exception as error:  # noqa: BLE001 - looked at below
+                ends.append(error)
+                return
+
+    calls: list[Callable[[int], object]] = [
+        lambda n: memory.retain("b", f"Anna saw ship {n} leave the harbour."),
+        lambda n: memory.recall("b", "Where does Anna live?"),
+        lambda n: memory.memories.list("b"),
+    ]
+    threads = [threading.Thread(target=work, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    working.wait(60)
+    memory.close()
+    for thread in threads:
+        thread.join(60)
+    assert [type(error) for error in ends] == [ClosedError] * len(calls)
+    with pytest.raises(ClosedError):
+        memory.consolidate("b")
+    with Hindsight(folder, settings=settings) as again:
+        assert again.maintenance.doctor(repair=False).healthy
+
+
+def test_a_retain_beside_the_deletion_of_its_bank_says_so(
+    memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.retain("b", "Anna lives in Porto.")
+    apply = SqliteGraph.apply
+
+    def deleting(graph: SqliteGraph, changes: ChangeSet) -> object:
+        monkeypatch.setattr(SqliteGraph, "apply", apply)
+        memory.banks.delete("b")
+        return apply(graph, changes)
+
+    monkeypatch.setattr(SqliteGraph, "apply", deleting)
+    with pytest.raises(BankNotFoundError, match="'b'"):
+        memory.retain("b", "Bruno sails to Madeira.")
+    assert memory.retain("b", "Bruno sails to Madeira.").stored
+    assert [m.text for m in memory.memories.list("b").items] == ["Bruno sails to Madeira."]
+    assert memory.maintenance.doctor(repair=False).healthy
+
+
+def test_the_temporal_arm_searches_a_window_that_is_given(memory: Hindsight) -> None:
+    for month in (3, 6):
+        memory.retain("b", f"Anna paid invoice {month}.", timestamp=datetime(2024, month, 5))
+    window = (datetime(2024, 6, 1), datetime(2024, 7, 1))
+    found = memory.recall("b", "What did Anna pay?", arms=["temporal"], window=window)
+    assert [item.text for item in found] == ["Anna paid invoice 6."]

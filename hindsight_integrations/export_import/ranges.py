@@ -6,13 +6,19 @@ import math
 
 import numpy as np
 
-from hindsight_integrations.models import Link, Memory
+from hindsight_integrations.models import Chunk, Link, Memory
 from hindsight_integrations.nlp.bm25 import LONGEST
 from hindsight_integrations.stores.base import MemoryRecord
 from hindsight_integrations.stores.soundness import sound_interaction
 
 MOST_INTERACTION = 1 << 20
 """Bytes of token vectors of a memory: 130 for each of some 8,000 tokens."""
+
+MOST_TEXT = 2_000_000
+"""Characters of a memory's or a chunk's text: those that one retain takes, by default."""
+
+MOST_NAMED = 100_000
+"""Names, tags, times or metadata of a memory: no text holds so many."""
 
 _AROUND = 4000
 """Terms of a memory that its speaker, title, date and question may add."""
@@ -29,6 +35,8 @@ def check_ranges(part: object) -> None:
     """
     if isinstance(part, MemoryRecord):
         _check_record(part)
+    elif isinstance(part, Chunk):
+        _check_text("chunk", part.text)
     elif isinstance(part, Link) and not 0 < part.weight <= 1 + _A_LITTLE:
         raise ValueError(f"the weight of a link is {part.weight}; it is above 0 and at most 1")
 
@@ -53,3 +61,12 @@ def _check_memory(memory: Memory) -> None:
         raise ValueError(f"a confidence is {memory.confidence}; it is from 0 to 1")
     if not memory.text.strip():
         raise ValueError("a memory has no text")
+    _check_text("memory", memory.text)
+    for what in ("entities", "tags", "occurred", "metadata"):
+        if (number := len(getattr(memory, what))) > MOST_NAMED:
+            raise ValueError(f"a memory has {number:,} {what}; it has at most {MOST_NAMED:,}")
+
+
+def _check_text(what: str, text: str) -> None:
+    if len(text) > MOST_TEXT:
+        raise ValueError(f"a {what} has {len(text):,} characters; it has at most {MOST_TEXT:,}")

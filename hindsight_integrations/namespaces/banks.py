@@ -60,7 +60,7 @@ class Banks:
             name=_profile("name", name),
             mission=_profile("mission", mission),
             background=_profile("background", background),
-            disposition=_disposition(disposition or Disposition()),
+            disposition=_disposition(Disposition() if disposition is None else disposition),
             directives=_directives(directives),
         )
         return self._runtime.graph.create_bank(bank, self._runtime.stamp).bank
@@ -146,7 +146,7 @@ class Banks:
             StoreError: not all could be read, or another process wrote meanwhile.
         """
         self.get(bank_id)
-        return export_bank(self._runtime, bank_id, path, progress)
+        return export_bank(self._runtime, bank_id, path, validation.progress(progress))
 
     def import_(
         self,
@@ -171,7 +171,13 @@ class Banks:
             SchemaVersionError: a newer release wrote it.
             EmbedderMismatchError: its vectors come from another embedder, and not `reembed`.
         """
-        return import_bank(self._runtime, path, bank_id, reembed=reembed, progress=progress)
+        return import_bank(
+            self._runtime,
+            path,
+            bank_id,
+            reembed=validation.flag("reembed", reembed),
+            progress=validation.progress(progress),
+        )
 
     def _existing(self) -> str:
         ids = [bank.id for bank in self.list()]

@@ -88,8 +88,9 @@ class Maintenance:
         Args:
             repair: False to look only.
         """
-        self._runtime.check_open()
         runtime = self._runtime
+        runtime.check_open()
+        validation.flag("repair", repair)
         # First, since the vector index cannot take vectors that are damaged.
         rebuilt, left = self._rebuilt(repair=repair)
         findings = sync.examine(
@@ -138,8 +139,9 @@ class Maintenance:
         """
         runtime = self._runtime
         stored = runtime.stored_bank(validation.bank_id(bank_id))
+        report = validation.progress(progress)
         with runtime.lock(stored.key):
-            return reindex(runtime.retaining, bank_id, runtime.stamp, progress)
+            return reindex(runtime.retaining, bank_id, runtime.stamp, report)
 
     def purge(self, bank_id: str) -> int:
         """Delete expired memories permanently; return their number."""

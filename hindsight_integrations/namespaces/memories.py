@@ -101,7 +101,7 @@ class Memories:
             document_id=None
             if document_id is None
             else validation.label("document_id", document_id),
-            include_invalid=include_invalid,
+            include_invalid=validation.flag("include_invalid", include_invalid),
         )
         return self._runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
 
@@ -146,7 +146,7 @@ class Memories:
 
         def withdrawn(old: Memory) -> Memory:
             since = old.invalidated_at or utc_now()
-            return replace(old, invalidated_at=since, invalidated_because=reason)
+            return replace(old, invalidated_at=since, invalidated_because=validation.reason(reason))
 
         return self._change(bank_id, memory_id, withdrawn, "invalidate", reason)
 
@@ -196,7 +196,7 @@ class Memories:
                 entities=changed.created,
                 names=tuple(EntityNames(e.id, e.name, e.aliases) for e in changed.renamed),
                 replaced=(changed.record,),
-                history=changes_between(old, new, action, now, reason),
+                history=changes_between(old, new, action, now, validation.reason(reason)),
                 # What the user made of a conclusion stands until there is new evidence.
                 mark_consolidated=(old.id,) if is_conclusion(old) else (),
             )
@@ -272,6 +272,8 @@ def forget(
 ) -> tuple[str, ...]:
     """Delete memories, by id or with a document; see `Hindsight.forget`."""
     runtime.bank(validation.bank_id(bank_id))
+    if document_id is not None:
+        validation.label("document_id", document_id)
     given = validation.items_or_one("ids", ids, "a memory id, or several")
     wanted = [validation.label("a memory id", memory_id) for memory_id in given]
     if not wanted and document_id is None:

@@ -84,11 +84,11 @@ class MentalModels:
                 id=new_id("mm-"),
                 bank_id=bank_id,
                 name=name,
-                text=text or "",
+                text="",
                 source_query=source_query,
                 max_tokens=max_tokens,
                 tags=tuple(validation.tags(tags)),
-                auto_refresh=auto_refresh,
+                auto_refresh=validation.flag("auto_refresh", auto_refresh),
                 created_at=now,
                 refreshed_at=now,
             )
@@ -137,12 +137,14 @@ class MentalModels:
                     source_query=old.source_query if source_query is None else source_query,
                     max_tokens=old.max_tokens if max_tokens is None else max_tokens,
                     tags=old.tags if tags is None else validation.tags(tags),
-                    auto_refresh=old.auto_refresh if auto_refresh is None else auto_refresh,
+                    auto_refresh=old.auto_refresh
+                    if auto_refresh is None
+                    else validation.flag("auto_refresh", auto_refresh),
                 )
             )
             if text is not None:
                 new = _own(replace(new, refreshed_at=utc_now()), text)
-            store(self._runtime.graph, old, new, "update", reason)
+            store(self._runtime.graph, old, new, "update", validation.reason(reason))
         return new
 
     def delete(self, bank_id: str, model_id: str) -> None:

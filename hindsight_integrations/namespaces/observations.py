@@ -82,7 +82,7 @@ class Observations:
         """
         self._runtime.bank(validation.bank_id(bank_id))
         wanted, least = _kinds(types), validation.confidence(min_confidence) or 0.0
-        limit = validation.page_limit(limit)
+        limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
         filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OBSERVATION}))
         shown: list[Observation] = []
         while True:
@@ -253,7 +253,7 @@ def _kinds(types: Iterable[ObservationKind | str] | None) -> frozenset[Observati
         return frozenset(ObservationKind)
     found = frozenset(
         validation.choice("type", each, ObservationKind)
-        for each in ([types] if isinstance(types, str) else types)
+        for each in validation.items_or_one("types", types, f"some of {', '.join(ObservationKind)}")
     )
     if not found:
         raise InvalidInputError(f"types is empty; choose from {', '.join(ObservationKind)}")
@@ -269,9 +269,13 @@ def _sureness(bank: StoredBank, given: _Given, n_sources: int) -> float:
 def _sources(
     runtime: Runtime, bank_id: str, given: Sequence[str | Quotation]
 ) -> Iterator[tuple[Source, Memory]]:
-    if isinstance(given, str):
-        raise InvalidInputError("sources is a single text; give a list of memory ids")
-    wanted = [Quotation(g, None, utc_now()) if isinstance(g, str) else g for g in given]
+    pieces = validation.items("sources", given, "a list of memory ids or Quotations")
+    wanted = [Quotation(g, None, utc_now()) if isinstance(g, str) else g for g in pieces]
+    for piece in wanted:
+        if not isinstance(piece, Quotation) or not isinstance(piece.quote, str | None):
+            raise InvalidInputError(
+                f"a source is {validation.shown(piece)}; give a memory's id or a Quotation"
+            )
     quotes = {validation.label("a source", piece.memory_id): piece.quote for piece in wanted}
     known = runtime.graph.read(bank_id, MEMORY, list(quotes))
     for memory_id, words in quotes.items():

@@ -25,7 +25,7 @@ class Opinions:
         """Return a page of opinions in the order they were first formed or retained."""
         runtime = self._runtime
         runtime.bank(validation.bank_id(bank_id))
-        limit = validation.page_limit(limit)
+        limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
         filter = MemoryFilter(now=utc_now(), types=frozenset({MemoryType.OPINION}))
         page = runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
         now = utc_now()

@@ -41,7 +41,8 @@ class Tags:
             include_invalid: count invalidated memories too. Expired ones are never counted.
         """
         self._runtime.bank(validation.bank_id(bank_id))
-        filter = MemoryFilter(now=utc_now(), include_invalid=include_invalid)
+        all_of_them = validation.flag("include_invalid", include_invalid)
+        filter = MemoryFilter(now=utc_now(), include_invalid=all_of_them)
         memories = every_memory(self._runtime.graph, bank_id, filter)
         counts = Counter(tag for memory in memories for tag in memory.tags)
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
@@ -85,6 +86,7 @@ class Tags:
     ) -> int:
         graph = self._runtime.graph
         validation.label("a tag", tag)
+        reason = validation.reason(reason)
 
         def make(bank: StoredBank) -> tuple[ChangeSet, int]:
             now = utc_now()

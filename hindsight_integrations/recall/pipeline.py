@@ -6,11 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from hindsight_integrations.errors import EmbeddingError, InvalidInputError, StoreUnavailableError
+from hindsight_integrations.errors import (
+    ClosedError,
+    EmbeddingError,
+    InvalidInputError,
+    StoreUnavailableError,
+)
 from hindsight_integrations.explain import deciding
 from hindsight_integrations.models import Arm, Entity, Memory
 from hindsight_integrations.nlp.bm25 import lexemes
@@ -169,6 +174,9 @@ def gather_pool(
         named: dict[TimeSpan, Window] = {}
         for each in asked_first:
             named.setdefault(each.span, Window(each.text, each.span, firm=each.asked))
+        if not named and request.filter.window and request.arms != frozenset(Arm):
+            # An arm that was asked for by name searches the time that was given.
+            named = {request.filter.window: Window("the window", request.filter.window)}
         windows = tuple(named.values())[:MOST_TIMES]
         failures: list[Failure] = []
         if len(named) > MOST_TIMES:
@@ -352,7 +360,7 @@ def _run_arms(
     for arm in list(running):
         collect(arm)
     if failures and not rankings:
-        raise _every_arm_failed(search.bank_id, failures) from failures[0].error
+        _raise_that_all_failed(search.bank_id, failures)
     return rankings
 
 
@@ -392,10 +400,13 @@ def _too_many(what: str, number: int) -> Failure:
     return Failure(what, error)
 
 
-def _every_arm_failed(bank_id: str, failures: Sequence[Failure]) -> StoreUnavailableError:
-    return StoreUnavailableError(
+def _raise_that_all_failed(bank_id: str, failures: Sequence[Failure]) -> NoReturn:
+    first = failures[0].error
+    if isinstance(first, ClosedError):
+        raise first
+    raise StoreUnavailableError(
         f"every arm of recall failed on bank {bank_id!r}: " + "; ".join(map(str, failures))
-    )
+    ) from first
 
 
 # Ranking

@@ -200,7 +200,7 @@ def recall_request(
         asked_at=as_datetime(validation.timestamp("query_time", given["query_time"])),
         min_score=_min_score(given["min_score"]),
         # Without a question, the filter or the vector says all that is wanted.
-        fill=bool(given["fill"]) or validation.is_blank(query),
+        fill=validation.flag("fill", given["fill"]) or validation.is_blank(query),
         chunk_tokens=validation.not_negative("chunk_tokens", given["chunk_tokens"]),
         entity_tokens=validation.not_negative("entity_tokens", given["entity_tokens"]),
         mental_model_tokens=validation.not_negative(
@@ -209,7 +209,7 @@ def recall_request(
         entities=entities,
         vector=vector,
         arm_limits=_arm_limits(given["arm_limits"]),
-        prefer_observations=bool(given["prefer_observations"]),
+        prefer_observations=validation.flag("prefer_observations", given["prefer_observations"]),
     )
 
 
@@ -223,7 +223,7 @@ def _filter(given: RecallOptions) -> MemoryFilter:
         types=None if types is None else validation.memory_types(types),
         tags=validation.tags(given["tags"]),
         tags_match=tags_match,
-        where=conditions(given["where"] or {}),
+        where=conditions({} if given["where"] is None else given["where"]),
         scope=None if scope is None else validation.label("scope", scope),
         window=validation.window(given["window"]),
         as_of=None if as_of is None else as_datetime(validation.timestamp("as_of", as_of)),

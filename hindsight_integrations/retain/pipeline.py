@@ -15,6 +15,7 @@ import numpy as np
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import (
+    BankNotFoundError,
     ConflictError,
     HindsightError,
     InvalidInputError,
@@ -112,6 +113,8 @@ def retain(
                     plan = _planned(deps, bank, diffs, facts, mark)
                 result = _stored(deps.graph, plan)
                 break
+        except BankNotFoundError:
+            raise  # it was deleted meanwhile, and what it held with it
         except (ConflictError, NotFoundError) as error:
             conflict = error
     else:

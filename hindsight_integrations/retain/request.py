@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast, get_args
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
@@ -242,11 +242,10 @@ def _document_id(given: str | None, what: str = "document_id") -> str:
 
 
 def _mode(mode: str) -> UpdateMode:
-    if mode == "replace":
-        return "replace"
-    if mode == "append":
-        return "append"
-    raise InvalidInputError(f"update_mode is {mode!r}; give 'replace' or 'append'")
+    for allowed in get_args(UpdateMode):
+        if isinstance(mode, str) and mode == allowed:
+            return cast(UpdateMode, allowed)
+    raise InvalidInputError(f"update_mode is {validation.shown(mode)}; give 'replace' or 'append'")
 
 
 def _stamp(item: Item) -> Stamp:

@@ -238,6 +238,19 @@ def test_values_out_of_range_are_refused_even_under_a_true_checksum(
     assert said in refused(home, poisoned(whole, kind, change), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("text", "long " * 400_001), ("tags", [f"t{n}" for n in range(100_001)])]
+)
+def test_a_memory_beyond_every_size_is_refused(
+    home: Hindsight, whole: Path, tmp_path: Path, field: str, value: object
+) -> None:
+    def change(content: dict[str, Any]) -> None:
+        assert field in content["memory"]
+        content["memory"][field] = value
+
+    assert "at most" in refused(home, poisoned(whole, "memory", change), tmp_path)
+
+
 def test_a_confidence_out_of_range_is_refused(home: Hindsight, whole: Path, tmp_path: Path) -> None:
     def change(content: dict[str, Any]) -> None:
         content["memory"]["confidence"] = 7.0
