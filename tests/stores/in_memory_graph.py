@@ -133,13 +133,13 @@ class State:
         self.banks[bank_id] = BankData(*(copy(getattr(data, f.name)) for f in fields(data)))
         return self.banks[bank_id]
 
-    def check_free(self, bank_id: str) -> None:
-        if bank_id in self.banks:
-            raise BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
-
     def new_key(self) -> str:
         self.last_key += 1
         return str(self.last_key)
+
+    def check_free(self, bank_id: str) -> None:
+        if bank_id in self.banks:
+            raise BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
 
     def queue(self, key: str, operation: VectorOperation, memory_ids: Iterable[str]) -> None:
         """Queue work for the vector index, in place of older work on the same memories."""
@@ -381,11 +381,8 @@ class Writing:
                 raise common.unsupported(data.id, record.memory.id)
 
     def _mark(self, ids: Iterable[str]) -> None:
-        memories = self.data.memories
-        existing = [id for id in ids if id in memories]
-        self.data.pending.update(
-            id for id in existing if memories[id].memory.invalidated_at is None
-        )
+        existing = common.in_order(ids, self.data.memories).items()
+        self.data.pending |= {id for id, each in existing if each.memory.invalidated_at is None}
 
     # Sources
 
@@ -427,12 +424,11 @@ class Writing:
             *self._remove_sources("document_id", documents),
             *self._remove_sources("chunk_id", chunks),
         ]
-        data.chunks = {
-            id: chunk
-            for id, chunk in data.chunks.items()
-            if id not in chunks and chunk.document_id not in documents
-        }
-        data.documents = {id: d for id, d in data.documents.items() if id not in documents}
+        for id, chunk in list(data.chunks.items()):
+            if id in chunks or chunk.document_id in documents:
+                del data.chunks[id]
+        for id in data.documents.keys() & documents:
+            del data.documents[id]
         named = [id for id in changes.remove_memories if id in data.memories]
         gone = self._remove(list(dict.fromkeys((*named, *unsourced))))
         for id in changes.remove_mental_models:
@@ -453,11 +449,9 @@ class Writing:
             gone += leaving
             lost = set(leaving)
             data.pending -= lost
-            data.links = {
-                ends: link
-                for ends, link in data.links.items()
-                if lost.isdisjoint((link.source_id, link.target_id))
-            }
+            for ends in list(data.links):
+                if not lost.isdisjoint((ends[0], ends[2])):
+                    del data.links[ends]
             self.state.queue(data.bank.key, VectorOperation.DELETE, leaving)
             leaving = self._remove_sources("memory_id", lost)
         for chunk in [chunk for chunk in data.chunks.values() if chunk.id in cut]:
@@ -476,12 +470,11 @@ class Writing:
             own = (c for c in data.history if not c.of_model and c.memory_id in ids)
             return [c.old for c in own if c.field == name and c.old is not None]
 
-        def citing(ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-            return common.in_order(ids, data.citing())
-
         given = [id for id in leaving if not data.memories[id].memory.derived]
         memories, models = common.histories_to_forget(
-            leaving, given, data.models.values(), citing, cited_once
+            *(leaving, given, data.models.values()),
+            citing=lambda ids: common.in_order(ids, data.citing()),
+            cited_once=cited_once,
         )
         data.history = [
             change
@@ -501,7 +494,7 @@ class InMemoryEntities(EntityWriter[str]):
         return {id: id for id in ids if id in self.data.entities}
 
     def new_keys(self, ids: Sequence[str]) -> Mapping[str, str]:
-        return {id: id for id in ids}
+        return dict(zip(ids, ids, strict=True))
 
     def insert(self, entities: Mapping[str, Entity]) -> None:
         for id, entity in entities.items():
@@ -535,7 +528,9 @@ class InMemoryEntities(EntityWriter[str]):
             self.data.memories[id] = replace(record, entity_ids=tuple(group))
 
     def remove_mentions(self, memories: Iterable[str]) -> set[str]:
-        return {entity for id in memories for entity in self.data.memories[id].entity_ids}
+        mentioned = {id: self.data.memories[id].entity_ids for id in memories}
+        self.add_mentions(dict.fromkeys(mentioned, ()))
+        return set(chain.from_iterable(mentioned.values()))
 
     def mark_edited(self, entities: Iterable[str]) -> None:
         self.data.edited -= set(entities)
