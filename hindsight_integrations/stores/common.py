@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import heapq
 import json
+import operator
 import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from rapidfuzz import fuzz
@@ -24,12 +24,10 @@ from rapidfuzz import fuzz
 from hindsight_integrations.errors import (
     ConflictError,
     EmbedderMismatchError,
-    EntityNotFoundError,
     InvalidInputError,
     MemoryNotFoundError,
 )
 from hindsight_integrations.models import (
-    Entity,
     Memory,
     MentalModel,
     Metadata,
@@ -41,7 +39,7 @@ from hindsight_integrations.stores.base import (
     CITED,
     CITED_MODEL,
     ChangeSet,
-    EntitySplit,
+    Condition,
     GraphStore,
     Kind,
     LexemeStats,
@@ -127,31 +125,6 @@ def check_exists(bank_id: str, ids: Sequence[str], existing: Collection[str]) ->
         raise MemoryNotFoundError(
             f"bank {bank_id!r} has no memory {missing[0]!r}; it was deleted, or never stored"
         )
-
-
-def check_names_free(names: Mapping[str, str], taken: Collection[str]) -> None:
-    """Raise `ConflictError` if a name, by its normalised form, is another entity's."""
-    for norm in taken:
-        raise ConflictError(
-            f"the name {names[norm]!r} is another entity's; choose another, or merge the two"
-        )
-
-
-def check_entity_id_free(entity_id: str, taken: Collection[str]) -> None:
-    """Raise `ConflictError` if an entity has this id."""
-    if entity_id in taken:
-        raise ConflictError(f"an entity {entity_id!r} exists already; choose another id")
-
-
-def check_mergeable(source_id: str, target_id: str) -> None:
-    """Raise `InvalidInputError` if an entity is to be merged with itself."""
-    if source_id == target_id:
-        raise InvalidInputError(f"entity {source_id!r} cannot be merged with itself")
-
-
-def no_entity(bank_id: str, entity_id: str) -> EntityNotFoundError:
-    """Return the error for a correction of an entity that does not exist."""
-    return EntityNotFoundError(f"bank {bank_id!r} has no entity {entity_id!r}; look it up again")
 
 
 def no_staged_vector(bank_id: str, lacking: int, embedder_id: str) -> str:
@@ -346,6 +319,74 @@ def merge_faults(faults: Iterable[StoreFault]) -> list[StoreFault]:
     ]
 
 
+# The filter, as a predicate: for stores without a query language, and to test the others by
+
+
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+
+
+def passes(record: MemoryRecord, filter: MemoryFilter) -> bool:
+    """Return True if a memory passes the filter; see `MemoryFilter`."""
+    memory = record.memory
+    tags = [tag in memory.tags for tag in filter.tags]
+    return (
+        (filter.now is None or memory.expires_at is None or memory.expires_at > filter.now)
+        and _is_known(memory, filter)
+        and (filter.types is None or memory.type in filter.types)
+        and (not tags or (any(tags) if filter.tags_match == "any" else all(tags)))
+        and all(_meets(memory, condition) for condition in filter.where)
+        and filter.scope in (None, memory.scope)
+        and filter.derived in (None, memory.derived)
+        and filter.document_id in (None, *(source.document_id for source in memory.sources))
+        and (not filter.entity_ids or not {*filter.entity_ids}.isdisjoint(record.entity_ids))
+        and (filter.window is None or _names_time_in(memory, filter.window))
+    )
+
+
+def times_in(memory: Memory, window: TimeSpan) -> list[TimeRow]:
+    """Return the times of a memory that overlap a window."""
+    start, end = micros(window.start), micros(window.end)
+    return [row for row in time_rows(memory) if row.start < end and row.end > start]
+
+
+def _names_time_in(memory: Memory, window: TimeSpan) -> bool:
+    """Return True for a time that the text names, or if it names none, for that of mention."""
+    return any(row.ordinal or not memory.occurred for row in times_in(memory, window))
+
+
+def _is_known(memory: Memory, filter: MemoryFilter) -> bool:
+    """Return True if the memory is valid, or was at the time asked for, or need not be."""
+    gone = memory.invalidated_at
+    if filter.as_of is None:
+        return filter.include_invalid or gone is None
+    said = memory.mentioned_at <= filter.as_of
+    if filter.include_invalid:
+        return said or gone is not None
+    return said and (gone is None or gone > filter.as_of)
+
+
+def _meets(memory: Memory, condition: Condition) -> bool:
+    negated = condition.operator in ("$ne", "$nin")
+    if condition.field not in memory.metadata:
+        return negated
+    value = memory.metadata[condition.field]
+    given = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+    alike = [other for other in given if _kind_of(other) is _kind_of(value)]
+    if condition.operator in _COMPARISONS:
+        test = _COMPARISONS[condition.operator]
+        return not isinstance(value, bool) and any(test(value, other) for other in alike)
+    return (value in alike) != negated
+
+
+def _kind_of(value: object) -> type:
+    return type(value) if isinstance(value, (bool, str)) else float
+
+
 # Cursors of pages name the last item shown: `m12` is the twelfth memory stored, `e3:e-9f` the
 # entity `e-9f`, which three memories mention.
 
@@ -472,68 +513,6 @@ def spellings(names: Iterable[str]) -> dict[str, str]:
 # Applying a change set
 
 
-@dataclass(frozen=True, slots=True)
-class EntityPlan(Generic[K]):
-    """Entities of a change set, resolved.
-
-    Attributes:
-        keys: entity id to the key of the stored entity, of all that the change set uses.
-        new: entities to store, with their keys.
-        names: key to the names that the entity gains, by normalised name.
-    """
-
-    keys: dict[str, K]
-    new: list[tuple[K, Entity]]
-    names: dict[K, dict[str, str]]
-
-
-def entities_used(changes: ChangeSet) -> set[str]:
-    """Return the ids of the entities that a change set mentions or renames."""
-    records = (*changes.memories, *changes.replaced)
-    return {id for record in records for id in record.entity_ids}.union(
-        named.entity_id for named in changes.names
-    )
-
-
-def plan_entities(
-    changes: ChangeSet,
-    known: Mapping[str, K],
-    owners: Mapping[str, K],
-    new_key: Callable[[Entity], K],
-) -> EntityPlan[K]:
-    """Resolve the entities of a change set.
-
-    An entity whose id, name or alias the bank has is that one, and gains the names it lacks; the
-    others are new.
-
-    Args:
-        changes: the change set.
-        known: id to key of those of its entities, and of `entities_used`, that the bank has.
-        owners: normalised name to the key of its owner, of the names that the bank has.
-        new_key: makes the key of a new entity.
-
-    Raises:
-        EntityNotFoundError: it uses an entity that is neither its own nor the bank's.
-    """
-    plan: EntityPlan[K] = EntityPlan(dict(known), [], {})
-    owned = dict(owners)
-    for entity in changes.entities:
-        names = spellings((entity.name, *entity.aliases))
-        if entity.id not in plan.keys:
-            owner = next((owned[norm] for norm in names if norm in owned), None)
-            plan.keys[entity.id] = new_key(entity) if owner is None else owner
-            plan.new.extend([(plan.keys[entity.id], entity)] if owner is None else [])
-        key = plan.keys[entity.id]
-        gained = {norm: name for norm, name in names.items() if norm not in owned}
-        plan.names.setdefault(key, {}).update(gained)
-        owned |= dict.fromkeys(gained, key)
-    if missing := entities_used(changes) - plan.keys.keys():
-        raise EntityNotFoundError(
-            f"bank {changes.bank_id!r} has no entity {min(missing)!r}; put it into the change set"
-        )
-    return plan
-
-
 def mentioned_keys(record: MemoryRecord, entity_keys: Mapping[str, K]) -> list[K]:
     """Return the keys of the entities that a memory mentions, each once, in order.
 
@@ -546,31 +525,6 @@ def mentioned_keys(record: MemoryRecord, entity_keys: Mapping[str, K]) -> list[K
             f"{len(record.entity_ids)} ids; give one id a name"
         )
     return list(dict.fromkeys(entity_keys[id] for id in record.entity_ids))
-
-
-def replace_mention(mentions: Mapping[T, Sequence[K]], old: K, new: K) -> dict[T, list[K]]:
-    """Return what memories mention with one entity in place of another, each once."""
-    return {
-        memory: list(dict.fromkeys(new if key == old else key for key in keys))
-        for memory, keys in mentions.items()
-    }
-
-
-def split_names(
-    names: Mapping[str, str], edit: EntitySplit
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the names that each of two entities has after a split, by normalised name.
-
-    Raises:
-        ConflictError: the old one would be left without a name.
-    """
-    taken = spellings((edit.entity.name, *edit.entity.aliases))
-    left = {norm: name for norm, name in names.items() if norm not in taken}
-    if not left:
-        raise ConflictError(
-            f"entity {edit.entity_id!r} would be left without a name; give it another first"
-        )
-    return left, taken
 
 
 def text_left(texts: Iterable[str]) -> str:

@@ -9,7 +9,6 @@ can be counted is stored: every count is made when it is asked for.
 from __future__ import annotations
 
 import json
-import operator
 import secrets
 import threading
 from collections import Counter, defaultdict
@@ -17,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields, replace
-from itertools import chain
+from itertools import chain, permutations
 from math import fsum
 from typing import Any, TypeVar
 
@@ -57,6 +56,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     VectorOperation,
 )
+from hindsight_integrations.stores.entities import EntityWriter, names_of
 
 T = TypeVar("T")
 
@@ -101,19 +101,16 @@ class BankData:
 
     def passing(self, filter: MemoryFilter) -> dict[str, MemoryRecord]:
         """Return the memories that pass the filter, in storing order."""
-        return {id: each for id, each in self.memories.items() if passes(each, filter)}
+        return {id: each for id, each in self.memories.items() if common.passes(each, filter)}
 
-    def citing(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return each memory that exists to the conclusions that cite it, in storing order."""
-        cited = {
-            id: {source.memory_id for source in each.memory.sources}
-            for id, each in self.memories.items()
-        }
-        return {
-            id: tuple(other for other in cited if id in cited[other])
-            for id in ids
-            if id in self.memories
-        }
+    def citing(self) -> dict[str, tuple[str, ...]]:
+        """Return each memory to the conclusions that cite it, in storing order."""
+        citing: dict[str, dict[str, None]] = {id: {} for id in self.memories}
+        for id, record in self.memories.items():
+            for source in record.memory.sources:
+                if source.memory_id is not None:
+                    citing[source.memory_id][id] = None
+        return {id: tuple(conclusions) for id, conclusions in citing.items()}
 
 
 @dataclass
@@ -136,13 +133,13 @@ class State:
         self.banks[bank_id] = BankData(*(copy(getattr(data, f.name)) for f in fields(data)))
         return self.banks[bank_id]
 
-    def check_free(self, bank_id: str) -> None:
-        if bank_id in self.banks:
-            raise BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
-
     def new_key(self) -> str:
         self.last_key += 1
         return str(self.last_key)
+
+    def check_free(self, bank_id: str) -> None:
+        if bank_id in self.banks:
+            raise BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
 
     def queue(self, key: str, operation: VectorOperation, memory_ids: Iterable[str]) -> None:
         """Queue work for the vector index, in place of older work on the same memories."""
@@ -163,11 +160,6 @@ def check_storable(value: Bank | ChangeSet) -> None:
         json.dumps(asdict(value), ensure_ascii=False, default=str).encode()
 
 
-def names_of(named: Entity | base.EntityNames) -> dict[str, str]:
-    """Return normalised name to spelling, the canonical one first."""
-    return common.spellings((named.name, *named.aliases))
-
-
 def grouped(pairs: Iterable[tuple[str, T]]) -> defaultdict[str, list[T]]:
     groups: defaultdict[str, list[T]] = defaultdict(list)
     for key, value in pairs:
@@ -175,86 +167,12 @@ def grouped(pairs: Iterable[tuple[str, T]]) -> defaultdict[str, list[T]]:
     return groups
 
 
-# The filter
-
-_TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-    "$lt": operator.lt,
-    "$lte": operator.le,
-}
-
-
-def passes(record: MemoryRecord, filter: MemoryFilter) -> bool:
-    """Return True if a memory passes the filter; see `MemoryFilter`."""
-    memory = record.memory
-    tags = [tag in memory.tags for tag in filter.tags]
-    return (
-        (filter.now is None or memory.expires_at is None or memory.expires_at > filter.now)
-        and is_known(memory, filter)
-        and (filter.types is None or memory.type in filter.types)
-        and (not tags or (any(tags) if filter.tags_match == "any" else all(tags)))
-        and all(meets(memory, condition) for condition in filter.where)
-        and filter.scope in (None, memory.scope)
-        and filter.derived in (None, memory.derived)
-        and filter.document_id in (None, *(source.document_id for source in memory.sources))
-        and (not filter.entity_ids or not {*filter.entity_ids}.isdisjoint(record.entity_ids))
-        and (filter.window is None or bool(times_in(memory, filter.window, of_filter=True)))
-    )
-
-
-def is_known(memory: Memory, filter: MemoryFilter) -> bool:
-    """Return True if the memory is valid, or was at the time asked for, or need not be."""
-    gone = memory.invalidated_at
-    if filter.as_of is None:
-        return filter.include_invalid or gone is None
-    said = memory.mentioned_at <= filter.as_of
-    if filter.include_invalid:
-        return said or gone is not None
-    return said and (gone is None or gone > filter.as_of)
-
-
-def meets(memory: Memory, condition: base.Condition) -> bool:
-    negated = condition.operator in ("$ne", "$nin")
-    if condition.field not in memory.metadata:
-        return negated
-    value = memory.metadata[condition.field]
-    given = condition.value if isinstance(condition.value, tuple) else (condition.value,)
-    alike = [other for other in given if kind_of(other) is kind_of(value)]
-    if condition.operator in _TESTS:
-        test = _TESTS[condition.operator]
-        return not isinstance(value, bool) and any(test(value, other) for other in alike)
-    return (value in alike) != negated
-
-
-def kind_of(value: object) -> type:
-    return type(value) if isinstance(value, (bool, str)) else float
-
-
-def times_in(memory: Memory, window: TimeSpan, *, of_filter: bool) -> list[common.TimeRow]:
-    """Return the memory's times that overlap a window.
-
-    A filter asks for the time of mention only if the text names no time.
-    """
-    start, end = common.micros(window.start), common.micros(window.end)
-    return [
-        row
-        for row in common.time_rows(memory)
-        if row.start < end and row.end > start
-        if row.ordinal or not of_filter or not memory.occurred
-    ]
-
-
-# Reading by key. A reader may return more than was asked for.
+# Reading by key. A reader returns the values of all keys.
 
 
 def memory_of(data: BankData, record: MemoryRecord) -> Memory:
     names = tuple(data.entities[id].name for id in record.entity_ids)
     return replace(record.memory, bank_id=data.id, entities=names)
-
-
-def record_of(data: BankData, record: MemoryRecord) -> MemoryRecord:
-    return replace(record, memory=memory_of(data, record))
 
 
 def candidate_of(data: BankData, record: MemoryRecord) -> base.Candidate:
@@ -269,18 +187,14 @@ def candidate_of(data: BankData, record: MemoryRecord) -> base.Candidate:
     )
 
 
-def of_memory(value: Callable[[BankData, MemoryRecord], T]) -> Callable[..., dict[str, T]]:
+def of_memory(value: Callable[[BankData, MemoryRecord], T]) -> Callable[[BankData], dict[str, T]]:
     """Return the reader of a kind that is computed from one memory."""
-
-    def read(data: BankData, ids: Sequence[str]) -> dict[str, T]:
-        return {id: value(data, data.memories[id]) for id in ids if id in data.memories}
-
-    return read
+    return lambda data: {id: value(data, record) for id, record in data.memories.items()}
 
 
-def of_group(pairs: Callable[[BankData], Iterable[tuple[str, T]]]) -> Callable[..., Any]:
+def of_group(pairs: Callable[[BankData], Iterable[tuple[str, T]]]) -> Callable[[BankData], Any]:
     """Return the reader of a kind whose values are tuples, from pairs of key and element."""
-    return lambda data, _: {key: tuple(group) for key, group in grouped(pairs(data)).items()}
+    return lambda data: {key: tuple(group) for key, group in grouped(pairs(data)).items()}
 
 
 def documents_of(data: BankData) -> dict[str, Document]:
@@ -306,23 +220,25 @@ def entities_of(data: BankData) -> dict[str, Entity]:
     return found
 
 
-def entities_named(data: BankData, norms: Sequence[str]) -> dict[str, Entity]:
+def entities_named(data: BankData) -> dict[str, Entity]:
     entities = entities_of(data)
-    return {norm: entities[id] for norm, id in common.in_order(norms, data.owners()).items()}
+    return {norm: entities[id] for norm, id in data.owners().items()}
 
 
-def cooccurrences_of(data: BankData, ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
-    mentions, found = data.mentions(), {}
-    for id in common.in_order(ids, data.entities):
-        beside = chain.from_iterable(data.memories[m].entity_ids for m in mentions.get(id, ()))
-        counts = Counter(other for other in beside if other != id)
-        found[id] = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-    return found
+def cooccurrences_of(data: BankData) -> dict[str, Mapping[str, int]]:
+    found: dict[str, Counter[str]] = {id: Counter() for id in data.entities}
+    for record in data.memories.values():
+        for one, other in permutations(record.entity_ids, 2):
+            found[one][other] += 1
+    return {
+        id: dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+        for id, counts in found.items()
+    }
 
 
-_READERS: Mapping[Kind[Any], Callable[[BankData, Sequence[str]], Mapping[str, Any]]] = {
+_READERS: Mapping[Kind[Any], Callable[[BankData], Mapping[str, Any]]] = {
     base.MEMORY: of_memory(memory_of),
-    base.RECORD: of_memory(record_of),
+    base.RECORD: of_memory(lambda data, record: replace(record, memory=memory_of(data, record))),
     base.CANDIDATE: of_memory(candidate_of),
     base.VECTOR: of_memory(lambda _, record: record.vector),
     base.MENTIONS: of_memory(lambda _, record: record.entity_ids),
@@ -338,26 +254,26 @@ _READERS: Mapping[Kind[Any], Callable[[BankData, Sequence[str]], Mapping[str, An
     base.MODEL_HISTORY: of_group(
         lambda data: ((c.memory_id, c) for c in data.history if c.of_model)
     ),
-    base.DOCUMENT: lambda data, _: documents_of(data),
-    base.CHUNK: lambda data, _: data.chunks,
+    base.DOCUMENT: documents_of,
+    base.CHUNK: lambda data: data.chunks,
     base.DOCUMENT_CHUNKS: of_group(chunks_by_position),
-    base.ENTITY: lambda data, _: entities_of(data),
+    base.ENTITY: entities_of,
     base.ENTITY_NAMED: entities_named,
     base.COOCCURRENCES: cooccurrences_of,
-    base.CHECKPOINT: lambda data, _: data.checkpoints,
+    base.CHECKPOINT: lambda data: data.checkpoints,
 }
 
 _SCANNERS: Mapping[Kind[Any], Callable[[BankData], Iterable[Any]]] = {
     base.MEMORY_ID: lambda data: data.memories,
     base.DOCUMENT: lambda data: documents_of(data).values(),
-    base.CHUNK: lambda data: [data.chunks[id] for id in sorted(data.chunks)],
+    base.CHUNK: lambda data: dict(sorted(data.chunks.items())).values(),
     base.EDITED_NAMES: lambda data: [
         base.EntityNames(id, data.entities[id].name, data.entities[id].aliases)
         for id in sorted(data.edited & data.entities.keys())
     ],
     base.CHANGE: lambda data: sorted(data.history, key=lambda change: change.memory_id),
     base.MENTAL_MODEL: lambda data: [
-        replace(data.models[id], bank_id=data.id) for id in sorted(data.models)
+        replace(model, bank_id=data.id) for _, model in sorted(data.models.items())
     ],
 }
 
@@ -389,11 +305,12 @@ class Writing:
         )
         data.documents |= given
         data.chunks |= {chunk.id: chunk for chunk in changes.chunks}
-        entity_ids = self._resolve_entities()
+        entities = InMemoryEntities(data)
+        entity_ids = entities.resolve(changes)
         for named in changes.names:
-            self._set_names(entity_ids[named.entity_id], names_of(named))
+            entities.set_names(entity_ids[named.entity_id], names_of(named))
         for edit in changes.entity_edits:
-            self._edit(edit)
+            entities.edit(edit)
         self._add(entity_ids)
         self._replace(entity_ids)
         common.check_exists(data.id, [id for id, _ in changes.sources], data.memories)
@@ -416,7 +333,7 @@ class Writing:
         self.state.queue(data.bank.key, VectorOperation.UPSERT, requeued)
         absent = [id for id in changes.requeue if id not in data.memories]
         self.state.queue(data.bank.key, VectorOperation.DELETE, absent)
-        self._drop_unmentioned(self.affected)
+        entities.recount(self.affected)
         if changes.raises_version:
             data.bank = replace(data.bank, version=data.bank.version + 1)
         return gone
@@ -442,7 +359,7 @@ class Writing:
             data.staged.pop(id, None)
         self._put(records, entity_ids)
         data.pending -= set(ids)
-        self._mark(chain(ids, *data.citing(ids).values()))
+        self._mark(chain(ids, *common.in_order(ids, data.citing()).values()))
 
     def _put(self, records: Sequence[MemoryRecord], entity_ids: Mapping[str, str]) -> None:
         """Store memories, and queue the vectors that are new or others."""
@@ -464,11 +381,8 @@ class Writing:
                 raise common.unsupported(data.id, record.memory.id)
 
     def _mark(self, ids: Iterable[str]) -> None:
-        memories = self.data.memories
-        existing = [id for id in ids if id in memories]
-        self.data.pending.update(
-            id for id in existing if memories[id].memory.invalidated_at is None
-        )
+        existing = common.in_order(ids, self.data.memories).items()
+        self.data.pending |= {id for id, each in existing if each.memory.invalidated_at is None}
 
     # Sources
 
@@ -510,12 +424,11 @@ class Writing:
             *self._remove_sources("document_id", documents),
             *self._remove_sources("chunk_id", chunks),
         ]
-        data.chunks = {
-            id: chunk
-            for id, chunk in data.chunks.items()
-            if id not in chunks and chunk.document_id not in documents
-        }
-        data.documents = {id: d for id, d in data.documents.items() if id not in documents}
+        for id, chunk in list(data.chunks.items()):
+            if id in chunks or chunk.document_id in documents:
+                del data.chunks[id]
+        for id in data.documents.keys() & documents:
+            del data.documents[id]
         named = [id for id in changes.remove_memories if id in data.memories]
         gone = self._remove(list(dict.fromkeys((*named, *unsourced))))
         for id in changes.remove_mental_models:
@@ -536,11 +449,9 @@ class Writing:
             gone += leaving
             lost = set(leaving)
             data.pending -= lost
-            data.links = {
-                ends: link
-                for ends, link in data.links.items()
-                if lost.isdisjoint((link.source_id, link.target_id))
-            }
+            for ends in list(data.links):
+                if not lost.isdisjoint((ends[0], ends[2])):
+                    del data.links[ends]
             self.state.queue(data.bank.key, VectorOperation.DELETE, leaving)
             leaving = self._remove_sources("memory_id", lost)
         for chunk in [chunk for chunk in data.chunks.values() if chunk.id in cut]:
@@ -561,7 +472,9 @@ class Writing:
 
         given = [id for id in leaving if not data.memories[id].memory.derived]
         memories, models = common.histories_to_forget(
-            leaving, given, data.models.values(), data.citing, cited_once
+            *(leaving, given, data.models.values()),
+            citing=lambda ids: common.in_order(ids, data.citing()),
+            cited_once=cited_once,
         )
         data.history = [
             change
@@ -569,71 +482,63 @@ class Writing:
             if change.memory_id not in (models if change.of_model else memories)
         ]
 
-    # Entities
 
-    def _resolve_entities(self) -> dict[str, str]:
-        """Store the new entities and names; return given id to stored id."""
-        entities = self.data.entities
-        known = {id: id for id in entities}
-        plan = common.plan_entities(self.changes, known, self.data.owners(), lambda each: each.id)
-        for id, entity in plan.new:
-            entities[id] = replace(entity, aliases=tuple(plan.names.pop(id).values())[1:])
-        for id, names in plan.names.items():
-            entities[id] = replace(entities[id], aliases=(*entities[id].aliases, *names.values()))
-        return plan.keys
+class InMemoryEntities(EntityWriter[str]):
+    """The entities of the draft of a bank; keys are ids."""
 
-    def _set_names(self, id: str, names: Mapping[str, str]) -> None:
-        owners = self.data.owners()
-        common.check_names_free(names, [norm for norm in names if owners.get(norm, id) != id])
-        name, *aliases = names.values()
-        self.data.entities[id] = replace(self.data.entities[id], name=name, aliases=tuple(aliases))
+    def __init__(self, data: BankData) -> None:
+        super().__init__(data.id)
+        self.data = data
 
-    def _edit(self, edit: base.EntityEdit) -> None:
-        entities = self.data.entities
-        match edit:
-            case base.EntityMerge(source_id, target_id):
-                edited = {target_id}
-                self._check_entities(source_id, target_id)
-                common.check_mergeable(source_id, target_id)
-                names = names_of(entities[target_id]) | names_of(entities.pop(source_id))
-                self._set_names(target_id, names)
-                self._move_mentions(source_id, target_id, self.data.memories)
-            case base.EntitySplit(old_id, entity):
-                edited = {old_id, entity.id}
-                self._check_entities(old_id)
-                common.check_entity_id_free(entity.id, entities)
-                left, taken = common.split_names(names_of(entities[old_id]), edit)
-                self._set_names(old_id, left)
-                entities[entity.id] = replace(entity, name="", aliases=())
-                self._set_names(entity.id, taken)
-            case base.EntityNames(entity_id):
-                edited = {entity_id}
-                self._check_entities(entity_id)
-                self._set_names(entity_id, names_of(edit))
-        self.data.edited -= edited
-        self.data.edited |= {id for id in edited if entities[id].aliases}
-        if isinstance(edit, base.EntitySplit) and self._move_mentions(
-            edit.entity_id, edit.entity.id, edit.memory_ids
-        ):
-            self._drop_unmentioned([edit.entity_id])
+    def find(self, ids: Sequence[str]) -> dict[str, str]:
+        return {id: id for id in ids if id in self.data.entities}
 
-    def _check_entities(self, *ids: str) -> None:
-        for id in ids:
-            if id not in self.data.entities:
-                raise common.no_entity(self.data.id, id)
+    def new_keys(self, ids: Sequence[str]) -> Mapping[str, str]:
+        return dict(zip(ids, ids, strict=True))
 
-    def _move_mentions(self, old: str, new: str, memory_ids: Iterable[str]) -> bool:
-        """Put one entity in the place of another in these memories; return whether any had it."""
+    def insert(self, entities: Mapping[str, Entity]) -> None:
+        for id, entity in entities.items():
+            self.data.entities[id] = replace(entity, name="", aliases=())
+
+    def owners(self, norms: Iterable[str]) -> Mapping[str, str]:
+        return common.in_order(norms, self.data.owners())
+
+    def names(self, entity: str) -> dict[str, str]:
+        return names_of(self.data.entities[entity])
+
+    def add_names(self, names: Mapping[str, Mapping[str, str]]) -> None:
+        for id, group in names.items():
+            entity = self.data.entities[id]
+            name, *aliases = filter(None, (entity.name, *entity.aliases, *group.values()))
+            self.data.entities[id] = replace(entity, name=name, aliases=tuple(aliases))
+
+    def remove_names(self, entities: Iterable[str]) -> None:
+        self.insert({id: self.data.entities[id] for id in entities})
+
+    def memories(self, ids: Iterable[str]) -> set[str]:
+        return self.data.memories.keys() & set(ids)
+
+    def mentions_beside(self, entity: str) -> dict[str, tuple[str, ...]]:
         memories = self.data.memories
-        existing = [id for id in memory_ids if id in memories]
-        moved = {id: memories[id].entity_ids for id in existing if old in memories[id].entity_ids}
-        for id, group in common.replace_mention(moved, old, new).items():
-            memories[id] = replace(memories[id], entity_ids=tuple(group))
-        return bool(moved)
+        return {id: m.entity_ids for id, m in memories.items() if entity in m.entity_ids}
 
-    def _drop_unmentioned(self, ids: Iterable[str]) -> None:
+    def add_mentions(self, mentioned: Mapping[str, Sequence[str]]) -> None:
+        for id, group in mentioned.items():
+            record = self.data.memories[id]
+            self.data.memories[id] = replace(record, entity_ids=tuple(group))
+
+    def remove_mentions(self, memories: Iterable[str]) -> set[str]:
+        mentioned = {id: self.data.memories[id].entity_ids for id in memories}
+        self.add_mentions(dict.fromkeys(mentioned, ()))
+        return set(chain.from_iterable(mentioned.values()))
+
+    def mark_edited(self, entities: Iterable[str]) -> None:
+        self.data.edited -= set(entities)
+        self.data.edited |= {id for id in entities if self.data.entities[id].aliases}
+
+    def recount(self, entities: Iterable[str]) -> None:
         kept = self.data.mentions().keys() | self.data.edited
-        for id in self.data.entities.keys() & set(ids) - kept:
+        for id in self.data.entities.keys() & set(entities) - kept:
             del self.data.entities[id]
 
 
@@ -751,7 +656,7 @@ class InMemoryGraph:
         reader = common.reader_of(_READERS, kind)
         data = self._bank(bank_id)
         wanted = list(common.spellings(keys) if kind == base.ENTITY_NAMED else dict.fromkeys(keys))
-        return common.in_order(wanted, reader(data, wanted))
+        return common.in_order(wanted, reader(data))
 
     def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
         return iter(common.reader_of(_SCANNERS, kind)(self._bank(bank_id)))
@@ -827,7 +732,7 @@ class InMemoryGraph:
         middle = common.micros(window.start) + common.micros(window.end)
         nearest = []
         for id, record in self._bank(bank_id).passing(filter).items():
-            rows = times_in(record.memory, window, of_filter=False)
+            rows = common.times_in(record.memory, window)
             if rows:
                 row = min(rows, key=lambda row: (abs(row.middle - middle), row.ordinal))
                 nearest.append((abs(row.middle - middle), id, row))

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from hindsight_integrations.models import Source
 from hindsight_integrations.stores.base import MEMORY, StoreFault
 from hindsight_integrations.stores.common import lexeme_counts
-from hindsight_integrations.stores.neo4j import entities, writing
+from hindsight_integrations.stores.neo4j import writing
+from hindsight_integrations.stores.neo4j.entities import RECOUNT, Neo4jEntities
 from hindsight_integrations.stores.neo4j.filters import terms_of
 from hindsight_integrations.stores.neo4j.nodes import BankTransaction, sources_of
 from hindsight_integrations.stores.neo4j.reading import read_in
@@ -110,7 +111,7 @@ def _evidence(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
         writing.remove_sources(tx, harmed, is_lost)
         writing.relate_sources(tx, differing)
         _, affected = writing.remove(tx, unsupported)
-        entities.recount(tx, affected)
+        Neo4jEntities(tx).recount(affected)
     for problem, count in (
         ("evidence is none of the memories", lost),
         ("nothing supports the conclusion", len(unsupported)),
@@ -145,7 +146,7 @@ def _mention_counts(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
     wrong = [key for (key,) in tx.run(_COUNTS_DIFFER)]
     if wrong:
         if repair:
-            tx.run_each(entities.RECOUNT, wrong)
+            tx.run_each(RECOUNT, wrong)
         yield StoreFault("Entity", "counts differ from the mentions", len(wrong), repair)
 
 

@@ -26,8 +26,10 @@ from hindsight_integrations.stores.common import (
     timestamp,
     unsupported,
 )
-from hindsight_integrations.stores.neo4j import entities, vectors
+from hindsight_integrations.stores.entities import names_of
+from hindsight_integrations.stores.neo4j import vectors
 from hindsight_integrations.stores.neo4j.connection import Row
+from hindsight_integrations.stores.neo4j.entities import Neo4jEntities
 from hindsight_integrations.stores.neo4j.filters import (
     facet,
     facets_of,
@@ -55,11 +57,12 @@ def apply(tx: BankTransaction, changes: ChangeSet) -> tuple[str, ...]:
     gone, affected = _remove_named(tx, changes)
     _store_documents(tx, changes.documents)
     _store_chunks(tx, changes.chunks)
-    entity_keys = entities.resolve(tx, changes)
+    entities = Neo4jEntities(tx)
+    entity_keys = entities.resolve(changes)
     for named in changes.names:
-        entities.set_names(tx, entity_keys[named.entity_id], entities.names_of(named))
+        entities.set_names(entity_keys[named.entity_id], names_of(named))
     for edit in changes.entity_edits:
-        entities.edit(tx, edit)
+        entities.edit(edit)
     _add(tx, changes.memories, entity_keys)
     affected |= _replace(tx, changes.replaced, entity_keys)
     _append_sources(tx, changes.sources)
@@ -70,7 +73,7 @@ def apply(tx: BankTransaction, changes: ChangeSet) -> tuple[str, ...]:
     vectors.stage(tx, changes.staged)
     if changes.requeue:
         vectors.requeue(tx, changes.requeue)
-    entities.recount(tx, affected)
+    entities.recount(affected)
     if changes.raises_version:
         raise_version(tx)
     return gone
@@ -172,7 +175,7 @@ def _insert_related(
         [key for key, memory in memories.items() if memory.type is MemoryType.OBSERVATION],
     )
     mentioned = {tx.of(r.memory.id): mentioned_keys(r, entity_keys) for r in records}
-    entities.add_mentions(tx, mentioned)
+    Neo4jEntities(tx).add_mentions(mentioned)
     valid = [record.lexemes for record in records if record.memory.invalidated_at is None]
     count_lexemes(tx, valid, 1)
     vectors.store(tx, records)
@@ -302,7 +305,7 @@ def _strip(tx: BankTransaction, ids: Sequence[str]) -> set[str]:
     )
     count_lexemes(tx, [terms_of(text) for (text,) in valid], -1)
     tx.run_each(_STRIP, keys)
-    return entities.remove_mentions(tx, keys)
+    return Neo4jEntities(tx).remove_mentions(keys)
 
 
 def _forget_history(tx: BankTransaction, leaving: Sequence[str]) -> None:

@@ -23,8 +23,9 @@ from hindsight_integrations.stores.soundness import (
     UNREADABLE,
     set_aside,
 )
-from hindsight_integrations.stores.sqlite import entities, writing
+from hindsight_integrations.stores.sqlite import writing
 from hindsight_integrations.stores.sqlite.cells import check_cells
+from hindsight_integrations.stores.sqlite.entities import SqliteEntities
 from hindsight_integrations.stores.sqlite.filters import DERIVED, derived_rows
 from hindsight_integrations.stores.sqlite.rows import (
     CONTENT_COLUMNS,
@@ -163,7 +164,7 @@ def _evidence(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
     if repair:
         writing.withdraw(tx, lost)
         _, affected = writing.remove(tx, unsupported)
-        entities.recount(tx, affected)
+        SqliteEntities(tx).recount(affected)
     if lost:
         yield StoreFault("sources", "evidence is none of the memories", len(lost), repair)
     if unsupported:

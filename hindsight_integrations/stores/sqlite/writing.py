@@ -17,11 +17,12 @@ from hindsight_integrations.stores.common import (
     lexeme_counts,
     mentioned_keys,
     micros,
-    spellings,
     text_left,
     unsupported,
 )
-from hindsight_integrations.stores.sqlite import entities, vectors
+from hindsight_integrations.stores.entities import names_of
+from hindsight_integrations.stores.sqlite import vectors
+from hindsight_integrations.stores.sqlite.entities import SqliteEntities
 from hindsight_integrations.stores.sqlite.filters import DERIVED, add_derived
 from hindsight_integrations.stores.sqlite.reading import (
     citations,
@@ -61,12 +62,12 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     gone, affected = _remove_named(tx, changes)
     _store_documents(tx, changes.documents)
     _store_chunks(tx, changes.chunks)
-    entity_keys = entities.resolve(tx, changes)
+    entities = SqliteEntities(tx)
+    entity_keys = entities.resolve(changes)
     for named in changes.names:
-        key = entity_keys[named.entity_id]
-        entities.set_names(tx, key, spellings((named.name, *named.aliases)))
+        entities.set_names(entity_keys[named.entity_id], names_of(named))
     for edit in changes.entity_edits:
-        entities.edit(tx, edit)
+        entities.edit(edit)
     _add(tx, changes.memories, entity_keys)
     affected |= _replace(tx, changes.replaced, entity_keys)
     _append_sources(tx, changes.sources)
@@ -78,7 +79,7 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     if changes.requeue:
         vectors.requeue(tx, changes.requeue)
     if affected:
-        entities.recount(tx, affected)
+        entities.recount(affected)
     if changes.raises_version:
         raise_version(tx)
     return gone
@@ -159,7 +160,7 @@ def _insert_related(
     for key in _add_sources(tx, stated):
         raise unsupported(tx.id, memories[key].id)
     mentioned = {key: mentioned_keys(record, entity_keys) for key, record in keyed.items()}
-    entities.add_mentions(tx, mentioned)
+    SqliteEntities(tx).add_mentions(mentioned)
     _add_lexemes(tx, keyed)
     vectors.store(tx, keyed)
 
@@ -258,7 +259,7 @@ def _strip(tx: BankTransaction, keys: Iterable[int]) -> set[int]:
         The entities to recount.
     """
     chosen = list(keys)
-    affected = entities.remove_mentions(tx, chosen)
+    affected = SqliteEntities(tx).remove_mentions(chosen)
     _remove_lexemes(tx, chosen)
     tx.delete_of(chosen, "contents", "sources", *DERIVED)
     return affected

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import string
 from dataclasses import replace
-from typing import Any
+from random import Random
+from typing import Any, get_args
 
 import pytest
 
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import MemoryType, TimeSpan
-from hindsight_integrations.stores.base import Condition, GraphStore, MemoryFilter
+from hindsight_integrations.models import MemoryType, MetadataValue, TimeSpan
+from hindsight_integrations.stores.base import (
+    RECORD,
+    Condition,
+    GraphStore,
+    MemoryFilter,
+    MemoryRecord,
+    Operator,
+)
+from hindsight_integrations.stores.common import passes
 from hindsight_integrations.stores.testing.samples import (
     ALL,
     NOW,
@@ -21,6 +30,11 @@ from hindsight_integrations.stores.testing.samples import (
     record,
     source,
 )
+
+OPERATORS: tuple[Operator, ...] = get_args(Operator)[:6]
+"""Those that take one value."""
+
+VALUES: tuple[MetadataValue, ...] = (0, 1, "1", True)
 
 
 def check_admits(graph: GraphStore, filter: MemoryFilter, expected: str) -> None:
@@ -43,6 +57,43 @@ def stored(graph: GraphStore, **memories: dict[str, Any]) -> None:
         record(id, f"common {id}", seed=n, **f) for n, (id, f) in enumerate(memories.items())
     ]
     keep(graph, *records)
+
+
+def any_record(random: Random, id: str) -> MemoryRecord:
+    """Make a memory that a part of `any_filter` may admit or not."""
+    fields: dict[str, Any] = {
+        "type": random.choice([*MemoryType]),
+        "tags": tuple(random.sample("xyz", random.randrange(4))),
+        "metadata": {"k": random.choice([0, 1, 2.5, "1", True])} if random.random() < 0.8 else {},
+        "scope": random.choice([None, "s"]),
+        "sources": (source(random.choice([None, "d", "e"])),),
+        "entities": tuple(random.sample(["Alice", "Bob"], random.randrange(3))),
+        "occurred": (day(2024, random.randrange(1, 5), 1),) if random.random() < 0.5 else (),
+        "mentioned_at": random.choice([ago(9), ago(5), day(2024, 2, 1).start]),
+        "expires_at": random.choice([None, None, ago(1), ago(-1)]),
+        "invalidated_at": random.choice([None, None, ago(4)]),
+        "derived": random.random() < 0.3,
+    }
+    return record(id, f"common {id}", seed=ord(id), **fields)
+
+
+def any_filter(random: Random) -> MemoryFilter:
+    """Make a filter of one to three parts, so that some memories pass."""
+    parts: dict[str, Any] = {
+        "types": frozenset(random.sample([*MemoryType], 2)),
+        "tags": tuple(random.sample("xyz", 2)),
+        "tags_match": random.choice(["any", "all"]),
+        "where": (Condition("k", random.choice(OPERATORS), random.choice(VALUES)),),
+        "scope": "s",
+        "document_id": random.choice(["d", "e"]),
+        "entity_ids": tuple(random.sample(["e:alice", "e:bob"], random.randrange(1, 3))),
+        "window": day(2024, random.randrange(1, 4), 1, days=40),
+        "as_of": random.choice([ago(6), ago(4), ago(2)]),
+        "include_invalid": random.random() < 0.5,
+        "derived": random.random() < 0.5,
+    }
+    names = random.sample([*parts], random.randrange(1, 4))
+    return replace(random.choice([VALID, ALL]), **{name: parts[name] for name in names})
 
 
 class FilterContract:
@@ -245,6 +296,18 @@ class FilterContract:
             as_of=ago(5),
         )
         check_admits(graph, strict, "a")
+
+    def test_any_filter_admits_what_its_definition_does(self, graph: GraphStore) -> None:
+        random = Random(7)
+        keep(graph, *(any_record(random, id) for id in string.ascii_lowercase[:20]))
+        held = graph.read("b", RECORD, string.ascii_lowercase)
+        admitted = set()
+        for _ in range(50):
+            filter = any_filter(random)
+            expected = "".join(id for id, record in held.items() if passes(record, filter))
+            check_admits(graph, filter, expected)
+            admitted.add(expected)
+        assert len(admitted) > 20
 
     def test_matching_tells_when_there_are_more_than_the_limit(self, graph: GraphStore) -> None:
         keep(graph, *(record(f"m{n}") for n in range(5)))

@@ -1,0 +1,251 @@
+"""Entities of a change set: resolving them to stored ones, their names, and corrections by a user.
+
+The rules are the same in each graph store; a store derives `EntityWriter` and writes the steps that
+depend on its database.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
+from hindsight_integrations.models import Entity
+from hindsight_integrations.stores.base import (
+    ChangeSet,
+    EntityEdit,
+    EntityMerge,
+    EntityNames,
+    EntitySplit,
+)
+from hindsight_integrations.stores.common import spellings
+
+K = TypeVar("K")
+
+
+class EntityWriter(ABC, Generic[K]):
+    """The entities of one bank in one transaction.
+
+    Entities and memories are named by the keys of the store (K), which differ from ids. Names are
+    mappings of normalised name to spelling, the canonical name first.
+    """
+
+    def __init__(self, bank_id: str) -> None:
+        self._bank_id = bank_id
+
+    # Steps of a store
+
+    @abstractmethod
+    def find(self, ids: Sequence[str]) -> dict[str, K]:
+        """Return id to key of the entities that exist."""
+
+    @abstractmethod
+    def new_keys(self, ids: Sequence[str]) -> Mapping[str, K]:
+        """Return id to key for entities to store; not all of them need be stored."""
+
+    @abstractmethod
+    def insert(self, entities: Mapping[K, Entity]) -> None:
+        """Store entities, without their names, under their keys."""
+
+    @abstractmethod
+    def owners(self, norms: Iterable[str]) -> Mapping[str, K]:
+        """Return normalised name to the entity that has it, for names that are taken."""
+
+    @abstractmethod
+    def names(self, entity: K) -> dict[str, str]:
+        """Return the names of an entity."""
+
+    @abstractmethod
+    def add_names(self, names: Mapping[K, Mapping[str, str]]) -> None:
+        """Give entities more names. The first name of one that has none becomes canonical."""
+
+    @abstractmethod
+    def remove_names(self, entities: Iterable[K]) -> None:
+        """Take all names from entities."""
+
+    @abstractmethod
+    def memories(self, ids: Iterable[str]) -> Collection[K]:
+        """Return the keys of memories."""
+
+    @abstractmethod
+    def mentions_beside(self, entity: K) -> Mapping[K, Sequence[K]]:
+        """Return each memory that mentions the entity with all it mentions, in order."""
+
+    @abstractmethod
+    def add_mentions(self, mentioned: Mapping[K, Sequence[K]]) -> None:
+        """Store the entities that memories mention: memory to entities, each once."""
+
+    @abstractmethod
+    def remove_mentions(self, memories: Iterable[K]) -> set[K]:
+        """Remove all mentions of memories, which themselves still have to exist.
+
+        Returns:
+            The entities to `recount` before the transaction ends.
+        """
+
+    @abstractmethod
+    def mark_edited(self, entities: Iterable[K]) -> None:
+        """Keep those of the entities that have aliases even if nothing mentions them."""
+
+    @abstractmethod
+    def recount(self, entities: Iterable[K]) -> None:
+        """Update what is counted of mentions, and drop entities that are no longer mentioned."""
+
+    # What stores have in common
+
+    def resolve(self, changes: ChangeSet) -> dict[str, K]:
+        """Store the entities of a change set; return the keys of all that it uses, by id.
+
+        Raises:
+            EntityNotFoundError: it uses an entity that is neither its own nor the bank's.
+        """
+        ids = list(dict.fromkeys(entity.id for entity in changes.entities))
+        known = self.find([*ids, *sorted(_used(changes))])
+        names = spellings(n for each in changes.entities for n in (each.name, *each.aliases))
+        new_keys = self.new_keys([id for id in ids if id not in known])
+        plan = _plan(changes, known, self.owners(names), new_keys)
+        self.insert(plan.new)
+        self.add_names(plan.names)
+        return plan.keys
+
+    def set_names(self, entity: K, names: Mapping[str, str]) -> None:
+        """Give an entity these names and no others.
+
+        Raises:
+            ConflictError: one of them is another entity's.
+        """
+        self.remove_names([entity])
+        for norm in self.owners(names):
+            raise ConflictError(
+                f"the name {names[norm]!r} is another entity's; choose another, or merge the two"
+            )
+        if names:
+            self.add_names({entity: names})
+
+    def edit(self, change: EntityEdit) -> None:
+        """Merge, split or rename; an entity that gets aliases by it is kept from then on.
+
+        Raises:
+            EntityNotFoundError: an entity it names does not exist.
+            ConflictError: a name, or the id of a new entity, is another entity's.
+            InvalidInputError: an entity is to be merged with itself.
+        """
+        match change:
+            case EntityMerge():
+                edited = affected = self._merge(change)
+            case EntitySplit():
+                edited, affected = self._split(change)
+            case EntityNames(entity_id):
+                key = self._key(entity_id)
+                self.set_names(key, names_of(change))
+                edited, affected = {key}, set()
+        self.mark_edited(edited)
+        self.recount(affected)
+
+    def _merge(self, change: EntityMerge) -> set[K]:
+        source, target = self._key(change.source_id), self._key(change.target_id)
+        if source == target:
+            raise InvalidInputError(f"entity {change.source_id!r} cannot be merged with itself")
+        names = self.names(target) | self.names(source)
+        self._move_mentions(self.mentions_beside(source), source, target)
+        self.set_names(source, {})
+        self.set_names(target, names)
+        return {source, target}
+
+    def _split(self, change: EntitySplit) -> tuple[set[K], set[K]]:
+        old, id = self._key(change.entity_id), change.entity.id
+        if self.find([id]):
+            raise ConflictError(f"an entity {id!r} exists already; choose another id")
+        taken = names_of(change.entity)
+        left = {norm: name for norm, name in self.names(old).items() if norm not in taken}
+        if not left:
+            raise ConflictError(
+                f"entity {change.entity_id!r} would be left without a name; give it another first"
+            )
+        new = self.new_keys([id])[id]
+        self.insert({new: change.entity})
+        self.set_names(old, left)
+        self.set_names(new, taken)
+        chosen = self.memories(change.memory_ids)
+        beside = {m: group for m, group in self.mentions_beside(old).items() if m in chosen}
+        return {old, new}, self._move_mentions(beside, old, new)
+
+    def _move_mentions(self, beside: Mapping[K, Sequence[K]], old: K, new: K) -> set[K]:
+        """Put one entity in the place of another in memories; return the entities to recount."""
+        affected = self.remove_mentions(beside)
+        self.add_mentions(
+            {
+                memory: list(dict.fromkeys(new if key == old else key for key in group))
+                for memory, group in beside.items()
+            }
+        )
+        return affected
+
+    def _key(self, entity_id: str) -> K:
+        found = self.find([entity_id])
+        if not found:
+            raise EntityNotFoundError(
+                f"bank {self._bank_id!r} has no entity {entity_id!r}; look it up again"
+            )
+        return found[entity_id]
+
+
+def names_of(named: Entity | EntityNames) -> dict[str, str]:
+    """Return normalised name to spelling, the canonical one first."""
+    return spellings((named.name, *named.aliases))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan(Generic[K]):
+    """Entities of a change set, resolved.
+
+    Attributes:
+        keys: entity id to the key of the stored entity, of all that the change set uses.
+        new: entities to store, by key.
+        names: key to the names that the entity gains.
+    """
+
+    keys: dict[str, K]
+    new: dict[K, Entity]
+    names: dict[K, dict[str, str]]
+
+
+def _used(changes: ChangeSet) -> set[str]:
+    """Return the ids of the entities that a change set mentions or renames."""
+    records = (*changes.memories, *changes.replaced)
+    return {id for record in records for id in record.entity_ids}.union(
+        named.entity_id for named in changes.names
+    )
+
+
+def _plan(
+    changes: ChangeSet,
+    known: Mapping[str, K],
+    owners: Mapping[str, K],
+    new_keys: Mapping[str, K],
+) -> _Plan[K]:
+    """Resolve the entities of a change set.
+
+    An entity whose id, name or alias the bank has is that one, and gains the names it lacks; the
+    others are new.
+    """
+    plan: _Plan[K] = _Plan(dict(known), {}, {})
+    owned = dict(owners)
+    for entity in changes.entities:
+        names = names_of(entity)
+        if entity.id not in plan.keys:
+            owner = next((owned[norm] for norm in names if norm in owned), None)
+            plan.keys[entity.id] = new_keys[entity.id] if owner is None else owner
+            if owner is None:
+                plan.new[new_keys[entity.id]] = entity
+        key = plan.keys[entity.id]
+        gained = {norm: name for norm, name in names.items() if norm not in owned}
+        plan.names.setdefault(key, {}).update(gained)
+        owned |= dict.fromkeys(gained, key)
+    if missing := _used(changes) - plan.keys.keys():
+        raise EntityNotFoundError(
+            f"bank {changes.bank_id!r} has no entity {min(missing)!r}; put it into the change set"
+        )
+    return plan
