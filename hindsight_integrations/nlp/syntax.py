@@ -94,12 +94,17 @@ class Sentence:
 
 
 _PRONOUN = "She"
-_NAME_AND_VERB = re.compile(r"([A-Z]\w+) (?:(?:no longer|now|also|often|still) )?[a-z]+s\b")
+_NAME_AND_VERB = re.compile(
+    r"(?!(?:Just|Never|Still|Then|Today|Yesterday|Once|Already|Almost|Also|Now)\b)([A-Z]\w+)(?<!ly) "
+    r"(?:(?:no longer|now|also|often|still) )?"
+    r"(?:[a-z]+s|sold|left|gave|got|took|broke|bought|went|lost|swapped|moved|switched|stopped)\b"
+)
 _STATES = "|".join(sorted(word_sets("syntax")["states"]))
 _OWNED_AND_VERB = re.compile(
     rf"([A-Z]\w+['’]s [a-z]+) (?:(?:no longer|now) )?(?P<verb>{_STATES})\b"
 )
 _AND_VERB = re.compile(rf" (?:and|but) (?:now )?(?=(?:{_STATES}) (?!and\b|or\b))")
+_NO_LONGER = re.compile(r"(?<=\w )no longer (?=[a-z]+s\b)")
 _FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
 _lock = Lock()
@@ -130,9 +135,12 @@ def _read_again(language: Language, sentence: str, words: tuple[Word, ...]) -> t
     owned = _OWNED_AND_VERB.match(sentence)
     if owned and owned.start("verb") in nouns:
         return _read_with_owner(language, sentence, owned[1])
-    if not _has_clause(words):
+    if not _is_clause(words):
         opening = _NAME_AND_VERB.match(sentence)
         return _read_as_pronoun(language, sentence, opening[1]) if opening else words
+    ended = _NO_LONGER.search(sentence)
+    if ended and ended.end() in nouns:
+        return _read_without(language, sentence, ended.start(), ended.end())
     joined = _AND_VERB.search(sentence)
     if joined and joined.end() in nouns:
         return _read_with_subject(language, sentence, joined.end()) or words
@@ -162,7 +170,12 @@ def _lemma(text: str, lemma: str) -> str:
     return lemma.lower()
 
 
-def _has_clause(words: tuple[Word, ...]) -> bool:
+def has_clause(sentence: Sentence) -> bool:
+    """Return True if a sentence has a finite verb with a subject."""
+    return _is_clause(sentence.words)
+
+
+def _is_clause(words: tuple[Word, ...]) -> bool:
     """Return True if a finite verb or auxiliary is in the predicate of a subject."""
     subjects = {word.head for word in words if word.dep in ("nsubj", "nsubjpass", "expl")}
     return any(
@@ -183,6 +196,29 @@ def _read_with_owner(language: Language, sentence: str, subject: str) -> tuple[W
     )
     moved = (replace(w, index=w.index + 2, head=w.head + 2, start=w.start + shift) for w in rest)
     return (*added, *moved)
+
+
+def _read_without(language: Language, sentence: str, start: int, end: int) -> tuple[Word, ...]:
+    """Read "she no longer sleeps" as "she sleeps", and put the words left out in their place."""
+    words = _read(language, sentence[:start] + sentence[end:])
+    at = next((word.index for word in words if word.start == start), None)
+    if at is None or not words[at].tag.startswith("VB"):
+        return _read(language, sentence)
+    verb = at + 2
+    moved = [
+        replace(
+            word,
+            index=word.index + 2 * (word.index >= at),
+            head=word.head + 2 * (word.head >= at),
+            start=word.start + (end - start) * (word.start >= start),
+        )
+        for word in words
+    ]
+    added = (
+        Word(at, "no", start, "no", "RB", "neg", verb),
+        Word(at + 1, "longer", start + 3, "longer", "RBR", "advmod", verb),
+    )
+    return (*moved[:at], *added, *moved[at:])
 
 
 def _read_with_subject(language: Language, sentence: str, at: int) -> tuple[Word, ...]:

@@ -148,7 +148,7 @@ class _Assignment:
         """Return groups of statements that change each other, with what repeats the old value."""
         ties: dict[int, list[DatedStatement]] = {}
         for newer in self._said:
-            for older in self._said if newer.statement.claims.turns else ():
+            for older in self._said if newer.statement.claims.may_change else ():
                 if (shift := self._shift(older, newer)) is not None:
                     for one in (older, *self._repeating(older, newer, shift)):
                         ties.setdefault(id(one), []).append(newer)
