@@ -95,13 +95,17 @@ class Sentence:
 
 _PRONOUN = "She"
 _NAME_AND_VERB = re.compile(
-    r"(?!(?:Just|Never|Still|Then|Today|Yesterday|Once|Already|Almost|Also|Now)\b)([A-Z]\w+)(?<!ly) "
+    r"(?!(?:Just|Never|Still|Then|Today|Yesterday|Once|Already|Almost|Also|Now)\b)"
+    r"([A-Z]\w+)(?<!ly) "
     r"(?:(?:no longer|now|also|often|still) )?"
     r"(?:[a-z]+s|sold|left|gave|got|took|broke|bought|went|lost|swapped|moved|switched|stopped)\b"
 )
 _STATES = "|".join(sorted(word_sets("syntax")["states"]))
 _OWNED_AND_VERB = re.compile(
     rf"([A-Z]\w+['’]s [a-z]+) (?:(?:no longer|now) )?(?P<verb>{_STATES})\b"
+)
+_NOUN_AND_VERB = re.compile(
+    rf"((?:The|My|Our|His|Her) [a-z]+) (?:(?:no longer|now) )?(?P<verb>{_STATES})\b"
 )
 _AND_VERB = re.compile(rf" (?:and|but) (?:now )?(?=(?:{_STATES}) (?!and\b|or\b))")
 _NO_LONGER = re.compile(r"(?<=\w )no longer (?=[a-z]+s\b)")
@@ -135,12 +139,14 @@ def _read_again(language: Language, sentence: str, words: tuple[Word, ...]) -> t
     owned = _OWNED_AND_VERB.match(sentence)
     if owned and owned.start("verb") in nouns:
         return _read_with_owner(language, sentence, owned[1])
-    if not _is_clause(words):
-        opening = _NAME_AND_VERB.match(sentence)
-        return _read_as_pronoun(language, sentence, opening[1]) if opening else words
     ended = _NO_LONGER.search(sentence)
     if ended and ended.end() in nouns:
         return _read_without(language, sentence, ended.start(), ended.end())
+    if not _is_clause(words):
+        if (plain := _NOUN_AND_VERB.match(sentence)) and plain.start("verb") in nouns:
+            return _read_with_noun(language, sentence, plain[1])
+        opening = _NAME_AND_VERB.match(sentence)
+        return _read_as_pronoun(language, sentence, opening[1]) if opening else words
     joined = _AND_VERB.search(sentence)
     if joined and joined.end() in nouns:
         return _read_with_subject(language, sentence, joined.end()) or words
@@ -198,6 +204,20 @@ def _read_with_owner(language: Language, sentence: str, subject: str) -> tuple[W
     return (*added, *moved)
 
 
+def _read_with_noun(language: Language, sentence: str, subject: str) -> tuple[Word, ...]:
+    """Read "The toddler drinks" as "She drinks", and put the subject back in its place."""
+    determiner, noun = subject.split()
+    shift = len(subject) - len(_PRONOUN)
+    head, *rest = _read(language, _PRONOUN + sentence[len(subject) :])
+    relation, tag = ("det", "DT") if determiner == "The" else ("poss", "PRP$")
+    added = (
+        Word(0, determiner, 0, determiner.lower(), tag, relation, 1),
+        Word(1, noun, len(determiner) + 1, noun, "NN", head.dep, head.head + 1),
+    )
+    moved = (replace(w, index=w.index + 1, head=w.head + 1, start=w.start + shift) for w in rest)
+    return (*added, *moved)
+
+
 def _read_without(language: Language, sentence: str, start: int, end: int) -> tuple[Word, ...]:
     """Read "she no longer sleeps" as "she sleeps", and put the words left out in their place."""
     words = _read(language, sentence[:start] + sentence[end:])
@@ -245,4 +265,6 @@ def _read_as_pronoun(language: Language, sentence: str, name: str) -> tuple[Word
     shift = len(name) - len(_PRONOUN)
     first, *rest = _read(language, _PRONOUN + sentence[len(name) :])
     subject = replace(first, text=name, lemma=name.lower(), tag="NNP")
+    if rest and rest[0].tag == "NNS" and rest[0].dep == "ROOT":
+        rest[0] = replace(rest[0], tag="VBZ")
     return (subject, *(replace(word, start=word.start + shift) for word in rest))

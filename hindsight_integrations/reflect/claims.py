@@ -75,7 +75,8 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
         speaker: who says it, which is whom "I" means.
     """
     bare = bare_sentence(text)
-    if (entry := _ENTRY.match(bare)) is not None and not has_clause(parse(entry[2])):
+    entry = _ENTRY.match(bare) or (_ENTRY.match(bare.capitalize()) if _ARROW.search(bare) else None)
+    if entry is not None and not has_clause(parse(entry[2])):
         return _form_entry(entry[1], entry[2])
     parts = _PARTS.split(_CHAT.sub("", entry[2] if entry else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
@@ -164,10 +165,10 @@ class _Reader(Phrases):
         with_subject = any(self._subject_word(verb) for verb in verbs)
         is_clause = sure and with_subject
         cues = EndingReader(self.sentence, self.names, self.speaker)
-        endings = cues.endings() if sure and not adds and not cues.is_passing else ()
+        endings = cues.endings() if sure and not cues.adds and not cues.is_passing else ()
         is_plain = is_clause and not endings and self._is_plain()
         sequels = cues.sequels() if sure and not adds else ()
-        current = () if passing else cues.current(sequels)
+        current = () if passing or adds or not sure else cues.current(sequels)
         return Claims(holdings, turns, is_clause, is_plain, ended, tuple(endings), sequels, current)
 
     def _adds(self) -> bool:
@@ -347,7 +348,7 @@ class _Reader(Phrases):
         holding = Holding(key, family(verb.lemma, self._verb(verb)), self._values(verb))
         values = {s: v for s, v in holding.values.items() if s != "since"}
         named = [s for s in sorted(values, key=_obj_first) if not is_time(values[s])]
-        if (values and not named) or self._is_limited(verb):
+        if (values and not named) or self.is_limited(verb):
             return  # "no longer runs in the morning" may run at another time
         before = values[named[0]] if named else None
         terms = frozenset[str]().union(*(value.terms for value in values.values()))
@@ -375,14 +376,6 @@ class _Reader(Phrases):
                     if inside is not None and other.tag == thing.tag == "IN":
                         return self._value(inside) if other.lower == thing.lower else None
         return None
-
-    def _is_limited(self, verb: Word) -> bool:
-        """Return True for an adverb of manner after a verb: "no longer runs the shop alone"."""
-        return any(
-            word.index > head.index and word.lower not in _WORDS["at_last"] | _WORDS["any_more"]
-            for head in (verb, *self.sentence.children(verb, "dobj"))
-            for word in self.sentence.children(head, "advmod")
-        )
 
     def _add_current(self, verb: Word, key: str) -> None:
         """Add the turn that "now" makes: "is now in Bremen"."""

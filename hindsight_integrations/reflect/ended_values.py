@@ -33,6 +33,7 @@ _PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
 _ROLES = frozenset(_CHANGES["roles"]["words"].split())
 _ATTITUDES = frozenset(_CHANGES["attitudes"]["verbs"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
+_LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
 _NOTHING = frozenset({"nothing", "none", "nobody", "no"})
 _DATES = ("date", "time")
 _LIGHT = frozenset({"use", "be", "do", "have", "go", "get"})
@@ -77,7 +78,8 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
 
 def _implied(holding: Holding) -> Iterator[Holding]:
     """Yield a holding, and those that it is in other words: "has long hair", "is captain"."""
-    feels = holding.verb in _ATTITUDES and not holding.passive
+    of_place = bool(holding.values) and "obj" not in holding.values
+    feels = holding.verb in _ATTITUDES and not holding.passive and not of_place
     if not holding.lasting or feels or not holding.subject:
         return
     yield holding
@@ -109,7 +111,7 @@ def _may_end(ending: Ending, holding: Holding) -> bool:
     if ending.kind == "renaming":
         return holding.verb in ("call", "name", "be")
     travels = ending.verb in _JOURNEYS and holding.verb in ("residence", "be", "employment")
-    if ending.does and ending.does not in _LIGHT and ending.does != holding.verb:
+    if ending.does not in ("", *_LIGHT, holding.verb) and not _is_favoured(ending, holding):
         return False
     if not _fits(ending):
         return False
@@ -118,6 +120,12 @@ def _may_end(ending: Ending, holding: Holding) -> bool:
     if not ending.bonds or "any" in ending.bonds:
         return True
     return any(holding.verb in _BONDS[bond] for bond in ending.bonds)
+
+
+def _is_favoured(ending: Ending, holding: Holding) -> bool:
+    """Return True for "does not like X any more", of somebody's "favourite" X."""
+    words = holding.subject.rpartition("/")[2].split()
+    return bool({"favourite", "favorite"}.intersection(words)) and ending.does in _LIKING
 
 
 def _fits(ending: Ending) -> bool:
@@ -146,7 +154,8 @@ def _core(ending: Ending, holding: Holding) -> Iterator[Value]:
             yield value
     yield from holding.inner
     does = frozenset(lexemes(holding.verb))
-    if ending.does and ending.ended.terms == does and ending.does not in _LIGHT:
+    activity = ending.ended.text.endswith("ing") or ending.does == holding.verb
+    if activity and holding.verb not in _LIGHT and ending.ended.terms == does:
         yield Value(holding.verb, does, "thing")
 
 
@@ -179,8 +188,13 @@ def _concerns(ending: Ending, holding: Holding, before: Value, *, same_speaker: 
     if subject in agents:
         return not _is_by_other_object(ending, holding, before)
     owner, _, thing = subject.rpartition("/")
-    states = holding.verb == "be" or holding.passive
-    if owner and owner in agents and states and not _is_group(thing):
+    states = before == holding.values.get("obj") and (holding.verb == "be" or holding.passive)
+    if (
+        owner
+        and owner in agents
+        and states
+        and (not _is_group(thing) or _is_favoured(ending, holding))
+    ):
         return True
     own = same_speaker or not subject.startswith("i|")
     if own and any(_is_attribute(m, ending, holding, before) for m in ending.mentions):
@@ -289,6 +303,8 @@ def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
     """Return the value that "now" takes the place of: of one attribute, and of one kind."""
     if not current.subject or _bare(holding.subject) != _bare(current.subject):
         return None
+    if holding.called and current.called and not _one_thing(holding.called[0], current.called[0]):
+        return None
     for slot, after in current.values.items():
         before = _counterpart(holding, current, slot, after)
         if before is not None and before.terms != after.terms:
@@ -297,17 +313,23 @@ def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
 
 
 def _counterpart(holding: Holding, current: Holding, slot: str, after: Value) -> Value | None:
-    if holding.verb != current.verb and not _are_roles(holding, after):
+    moved = current.verb == "moved" and after.kind in (*_DATES, "number")
+    if holding.verb != current.verb and not moved and not _are_roles(holding, after):
         return None
     if not timeless(v for s, v in current.values.items() if s != slot) <= holding.terms:
         return None
     is_day = after.kind in _DATES
     single = holding.verb in _SINGLE or holding.passive or is_day or after.kind == "role"
-    slots = ("on", "at", "by", "for", "obj") if is_day else (slot,)
+    slots = ("on", "at", "by", "for", "obj", "to") if is_day or moved else (slot,)
     if after.kind == "role":
         slots = ("obj", "as")
     found = [holding.values[s] for s in slots if s in holding.values]
     return next((value for value in found if single and value.same_kind(after)), None)
+
+
+def _one_thing(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return True unless two phrases tell things of a kind apart: the grant's and the visa's."""
+    return one - _GENERAL <= other or other - _GENERAL - frozenset(("new",)) <= one
 
 
 def _are_roles(holding: Holding, after: Value) -> bool:

@@ -15,7 +15,14 @@ from typing import Literal, NamedTuple
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word
-from hindsight_integrations.reflect.claim_model import Ending, Holding, Mention, Value, family
+from hindsight_integrations.reflect.claim_model import (
+    Ending,
+    Holding,
+    Mention,
+    Value,
+    family,
+    groups_of,
+)
 from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
@@ -40,6 +47,7 @@ _POSSESSIVE = frozenset({"his", "her", "its", "their"})
 _TO = frozenset({"to", "into", "->", "→"})
 _PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", "both"})
 _TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
+_BESIDE = _CHANGES["additive"] - {"again", "still", "yet", "either"}
 _CLOSE = _WORDS["reasons"] | {",", ";", ".", "!", "and", "but", ")", "-", "–", "—", ":"}
 _AUXILIARY = frozenset({"be", "have", "do", "use"})
 
@@ -75,8 +83,14 @@ class EndingReader(Phrases):
     def current(self, sequels: Sequence[Holding]) -> tuple[Holding, ...]:
         """Return the sequels that hold since something changed: "now", "these days", "new"."""
         if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
-            return tuple(sequels)
-        return ()
+            return (*sequels, *self.moved())
+        return self.moved()
+
+    @property
+    def adds(self) -> bool:
+        """True for "also", "as well": what is told comes beside what was."""
+        words = [word.lower for word in self.sentence.words]
+        return {"as", "well"} <= {*words} or not _BESIDE.isdisjoint(words)
 
     @property
     def is_passing(self) -> bool:
@@ -130,26 +144,24 @@ class EndingReader(Phrases):
         """Read "is not X any more", "no longer does X", "used to do X"."""
         if not verb.tag.startswith("VB") or not self._is_asserted(verb):
             return
-        did = self.sentence.child(verb, "xcomp")
+        told, did = verb, self.sentence.child(verb, "xcomp")
         used = verb.lemma == "use" and verb.tag == "VBD" and did is not None and did.tag == "VB"
         modal = any(word.tag == "MD" for word in self.sentence.children(verb, "aux"))
         if used and did is not None and not self.sentence.children(verb, "neg"):
             verb = did
         elif modal or not self.says_ended(verb):
             return
-        values = {s: v for s, v in self._values(verb).items() if s not in _WORDS["reasons"]}
-        name = family(verb.lemma, self._verb(verb))
+        values = {s: v for s, v in self._values(verb).items() if s not in ("since", "because")}
+        if self.is_limited(verb):
+            return
+        agents = self._agents(self._subject_word(told))
         for value in values.values():
             head = frozenset(lexemes(value.text.split()[-1]))
+            name = family(verb.lemma, self._verb(verb))
             ended = Ended(value, head, verb.index, verb.index + 1, name)
-            others = (v.terms for v in values.values() if v != value and v.kind != "date")
-            yield replace(
-                self._made("end", verb, ended, None, frozenset({"any"})),
-                limits=frozenset[str]().union(*others),
-                agents=self._agents(self._subject_word(did and self.sentence.head(did) or verb))
-                if used
-                else self._agents(self._subject_word(verb)),
-            )
+            limits = frozenset[str]().union(*(v.terms for v in values.values() if v != value))
+            made = self._made("end", verb, ended, None, frozenset({"any"}))
+            yield replace(made, limits=limits, agents=agents)
 
     def _is_present(self, verb: Word) -> bool:
         """Return True for the verb of a clause that says what is so."""
@@ -168,8 +180,24 @@ class EndingReader(Phrases):
         key = self.subject_key(subject) if given or subject is None else None
         passive = bool(self.sentence.children(verb, "auxpass"))
         name = family(verb.lemma, self._verb(verb))
-        called, inner = self._called(subject), self._inner(verb)
-        return Holding(key or "", name, self._values(verb), True, passive, called, inner)
+        called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
+        if passive and groups_of(verb.lower):  # "is now approved"
+            state = plain_value(verb.text)
+            return Holding(key or "", "be", {"obj": state}, called=called)
+        return Holding(key or "", name, values, True, passive, called, inner)
+
+    def moved(self) -> tuple[Holding, ...]:
+        """Return the days and numbers that something was moved to: "was extended to 17 March"."""
+        found = []
+        for verb in self.sentence.words:
+            lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
+            shifts = verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"])
+            value = self._values(verb).get("to") if shifts and self._is_told(verb) else None
+            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
+            key = self.phrase_key(thing) if thing is not None else None
+            if value is not None and value.kind in ("date", "time", "number") and key:
+                found.append(Holding(key, "moved", {"to": value}, called=self._called(thing)))
+        return tuple(found)
 
     def _says_since(self) -> bool:
         words = [word.lower for word in self.sentence.words]
@@ -369,8 +397,12 @@ class EndingReader(Phrases):
     def _limits(self, index: int) -> frozenset[str]:
         """Return the lexemes that limit what ended: of "playing chess against Bo" those of Bo."""
         words = list(takewhile(lambda w: w.text not in _CLOSE, self.sentence.words[index:]))
-        further = [w for w in words if w.label not in ("DATE", "TIME") and w.lower not in _TIMES]
-        return frozenset(lexemes(" ".join(w.text for w in further if w.tag != "RB")))
+        if words and words[0].lower in ("in", "last", "this") and words[-1].label == "DATE":
+            return frozenset()
+        if [word.lower for word in words[:2]] in (["for", "good"], ["for", "ever"]):
+            return frozenset()
+        further = (word.text for word in words if word.tag != "RB")
+        return frozenset(lexemes(" ".join(further)))
 
     # Whom and what it is about
 
@@ -429,7 +461,7 @@ class EndingReader(Phrases):
             if words[index].tag in ("VBG", "NN") and further is not None:
                 return further._replace(does=words[index].lemma)
             if words[index].tag in ("VBG", "NN"):
-                return self._as_phrase(index, index + 1)._replace(does=words[index].lemma)
+                return self._as_phrase(index, index + 1)
         start = index
         while start < len(words) and words[start].tag in _LEAD:
             start += 1

@@ -286,3 +286,11 @@ class Phrases:
         return ("longer" in words and (no or denied)) or (
             denied and ("anymore" in words or "any more" in text or "any longer" in text)
         )
+
+    def is_limited(self, verb: Word) -> bool:
+        """Return True for an adverb of manner after a verb: "no longer runs the shop alone"."""
+        return any(
+            word.index > head.index and word.lower not in _WORDS["at_last"] | _WORDS["any_more"]
+            for head in (verb, *self.sentence.children(verb, "dobj"))
+            for word in self.sentence.children(head, "advmod")
+        )
