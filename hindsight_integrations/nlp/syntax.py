@@ -145,6 +145,8 @@ def _read_again(language: Language, sentence: str, words: tuple[Word, ...]) -> t
     if not _is_clause(words):
         if (plain := _NOUN_AND_VERB.match(sentence)) and plain.start("verb") in nouns:
             return _read_with_noun(language, sentence, plain[1])
+        if words and words[0].text.islower() and words[0].tag in ("VBN", "VBD", "VBP", "VB"):
+            return _read_as_mine(language, sentence) or words
         opening = _NAME_AND_VERB.match(sentence)
         return _read_as_pronoun(language, sentence, opening[1]) if opening else words
     joined = _AND_VERB.search(sentence)
@@ -202,6 +204,14 @@ def _read_with_owner(language: Language, sentence: str, subject: str) -> tuple[W
     )
     moved = (replace(w, index=w.index + 2, head=w.head + 2, start=w.start + shift) for w in rest)
     return (*added, *moved)
+
+
+def _read_as_mine(language: Language, sentence: str) -> tuple[Word, ...]:
+    """Read "ditched the car" as "I ditched the car", without the word put in; () if in vain."""
+    first, *words = _read(language, "I " + sentence)
+    if not words or first.dep != "nsubj" or words[0].tag != "VBD":
+        return ()
+    return tuple(replace(w, index=w.index - 1, head=w.head - 1, start=w.start - 2) for w in words)
 
 
 def _read_with_noun(language: Language, sentence: str, subject: str) -> tuple[Word, ...]:

@@ -1,4 +1,4 @@
-"""Decide whether what a sentence says has ended is a value that an earlier one gave: pure functions.
+"""Decide whether what a sentence says has ended is a value that an earlier one gave.
 
 The earlier statement is the anchor. A cue of ending counts only if it names the value that the same
 subject is known to have, in a bond that such a cue can end; a new value only replaces one of the
@@ -34,6 +34,8 @@ _ROLES = frozenset(_CHANGES["roles"]["words"].split())
 _ATTITUDES = frozenset(_CHANGES["attitudes"]["verbs"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
 _LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
+_HABITS = frozenset({"read", "watch", "buy", "visit", "order"})
+"""Of the verbs of attitude those of what one regularly does, which may end."""
 _NOTHING = frozenset({"nothing", "none", "nobody", "no"})
 _DATES = ("date", "time")
 _LIGHT = frozenset({"use", "be", "do", "have", "go", "get"})
@@ -79,7 +81,9 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
 def _implied(holding: Holding) -> Iterator[Holding]:
     """Yield a holding, and those that it is in other words: "has long hair", "is captain"."""
     of_place = bool(holding.values) and "obj" not in holding.values
-    feels = holding.verb in _ATTITUDES and not holding.passive and not of_place
+    habit = holding.passive or of_place or holding.verb in _HABITS
+    needs = holding.verb == "need" and not holding.subject.startswith(("@", "i|", "we|"))
+    feels = holding.verb in _ATTITUDES and not (habit or needs)
     if not holding.lasting or feels or not holding.subject:
         return
     yield holding
@@ -113,7 +117,7 @@ def _may_end(ending: Ending, holding: Holding) -> bool:
     travels = ending.verb in _JOURNEYS and holding.verb in ("residence", "be", "employment")
     if ending.does not in ("", *_LIGHT, holding.verb) and not _is_favoured(ending, holding):
         return False
-    if not _fits(ending):
+    if not _fits(ending) or (holding.verb in _HABITS and ending.kind != "end"):
         return False
     if ending.kind == "shift" and travels and ending.ended.kind != "number":
         return not _is_person(holding.subject)

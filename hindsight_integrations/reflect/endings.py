@@ -49,7 +49,7 @@ _PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", 
 _TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
 _BESIDE = _CHANGES["additive"] - {"again", "still", "yet", "either"}
 _CLOSE = _WORDS["reasons"] | {",", ";", ".", "!", "and", "but", ")", "-", "–", "—", ":"}
-_AUXILIARY = frozenset({"be", "have", "do", "use"})
+_INSTEAD = (("instead", "of"), ("rather", "than"), (",", "not"))
 
 
 class Ended(NamedTuple):
@@ -212,10 +212,11 @@ class EndingReader(Phrases):
     def _is_since(self, word: Word) -> bool:
         """Return True for "since May", "since the move"."""
         after = self.sentence.words[word.index + 1 :]
-        return word.lower in ("since", "from") and (
-            any(w.lemma in _CHANGES["time_words"] for w in after[:3])
-            and (word.lower == "since" or any(w.lower in ("on", "onwards") for w in after[:4]))
-        )
+        opens = word.lower == "since" or (word.lower == "from" and word.index == 0)
+        onwards = any(w.lower in ("on", "onwards", "onward") for w in after[:4])
+        if word.lower not in ("since", "from") or not (opens or onwards):
+            return False
+        return any(w.lemma in _CHANGES["time_words"] for w in after[:3])
 
     def _instead(self) -> Iterator[Ending]:
         """Read "now meets in Y instead of X"."""
@@ -223,13 +224,14 @@ class EndingReader(Phrases):
         if not self._says_since():
             return
         for first, second in pairwise(words):
-            if (first.lower, second.lower) not in (("instead", "of"), ("rather", "than")):
+            if (first.lower, second.lower) not in _INSTEAD:
                 continue
-            before = self._phrase(second.index + 1)
+            before = self._phrase(second.index + 1) or self._phrase(second.index + 2)
             verb = next((w for w in words[: first.index][::-1] if self._is_present(w)), None)
             if before is None or verb is None:
                 continue
-            alike = [v for v in self._values(verb).values() if _takes_place_of(v, before.value)]
+            values = (v for s, v in self._values(verb).items() if s not in ("from", "since"))
+            alike = [value for value in values if _takes_place_of(value, before.value)]
             if len(alike) == 1:
                 made = self._made("replacement", verb, before, alike[0])
                 yield replace(made, limits=self._limits(before.end))
@@ -237,19 +239,18 @@ class EndingReader(Phrases):
     # Cues
 
     def _of_verb(self, verb: Word) -> Iterator[Ending]:
-        lemmas = [
-            word.lemma for word in self.sentence.words[verb.index : verb.index + _LONGEST_CUE]
-        ]
-        if (size := _longest(lemmas, _SPLIT["renames"])) is not None:
-            yield from self._renamed(verb, verb.index + size)
-            return
+        cue = [word for word in self.sentence.words[verb.index :] if word.tag not in _LEAD]
+        lemmas = [word.lemma for word in cue[:_LONGEST_CUE]]
         shifted = self._shift(verb)
         if shifted is not None:
             yield shifted
             return
+        if (size := _longest(lemmas, _SPLIT["renames"])) is not None:
+            yield from self._renamed(verb, verb.index + size)
+            return
         yield from self._replaced(verb, lemmas)
         if (size := _longest(lemmas, _BONDS)) is not None:
-            yield from self._ended(verb, verb.index + size, _BONDS[tuple(lemmas[:size])])
+            yield from self._ended(verb, cue[size - 1], _BONDS[tuple(lemmas[:size])])
         yield from self._with_object_inside(verb, lemmas)
         yield from self._couple(verb, lemmas)
 
@@ -324,13 +325,15 @@ class EndingReader(Phrases):
                 before = self._around(named) or before
             yield self._made("replacement", verb, before, after.value)
 
-    def _ended(self, verb: Word, at: int, bonds: frozenset[str]) -> Iterator[Ending]:
-        if self.sentence.children(verb, "auxpass") and verb.tag == "VBN":
+    def _ended(self, verb: Word, last: Word, bonds: frozenset[str]) -> Iterator[Ending]:
+        """Read what ends after the last word of a cue; in the passive its subject."""
+        passive = self.sentence.children(verb, "auxpass") and verb.tag == "VBN"
+        if passive and last.tag != "IN":
             subject = self._subject_word(verb)
             if subject is not None and (before := self._around(subject)) is not None:
                 yield self._made("end", verb, before, None, bonds)
             return
-        phrase = self._phrase(at, activity=True)
+        phrase = self._phrase(last.index + 1, activity=True)
         if phrase is None:
             return
         after = self._after_word(phrase.end, ("for", "in")) if verb.lemma != "leave" else None

@@ -14,6 +14,14 @@ from hindsight_integrations.nlp.sentences import sentences
 
 _WORDS = word_sets("other_languages")
 FUNCTION_WORDS = _WORDS["question_words"] | _WORDS["function_words"]
+_COPULA = re.compile(
+    r"\b(?:ist|war|sind|waren|est|était|sont|es|era|son)\s+"
+    r"(?:(?:sehr|wirklich|einfach|so|ganz|très|vraiment|si|muy|realmente|tan)\s+)*(?P<adjective>[^\W\d_]+)"
+)
+_PRAISE, _BLAME = (
+    frozenset(word.casefold() for word in _WORDS[name]) for name in ("praise", "blame")
+)
+_DOUBTS = _WORDS["doubts"]
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _ELISION = re.compile(r"^(?:l|d|qu|n|s|j|m|t|c)['’]", re.IGNORECASE)
 
@@ -43,3 +51,24 @@ def stating(text: str, wanted: Set[str]) -> list[str]:
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, without what is elided before them."""
     return [_ELISION.sub("", word).casefold() for word in _WORD.findall(text)]
+
+
+def foreign_sign(text: str, topic: str) -> int | None:
+    """Return how "La panadería es fantástica" judges its subject; None if that is unclear."""
+    copula = _COPULA.search(text)
+    if copula is None or _DOUBTS.intersection(words_of(text)):
+        return None
+    named = " ".join(words_of(text[: copula.start()]))
+    if (
+        not re.search(rf"(?:\A|(?<!\w)){re.escape(topic.casefold())}(?!\w)", named)
+        or "," in text[: copula.start()]
+    ):
+        return None
+    adjective = copula["adjective"].casefold()
+    signs = {_sign(adjective)} | {_sign(word) for word in words_of(text[copula.end() :])}
+    signs.discard(0)
+    return signs.pop() if len(signs) == 1 and _sign(adjective) else None
+
+
+def _sign(word: str) -> int:
+    return (word in _PRAISE) - (word in _BLAME)

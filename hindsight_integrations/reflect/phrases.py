@@ -283,9 +283,17 @@ class Phrases:
         if _COMPARED.search(text):
             return False
         no = "no" in words or "no longer" in text
+        if denied and ("these days" in text or "nowadays" in words or self._is_since(verb)):
+            return True
         return ("longer" in words and (no or denied)) or (
             denied and ("anymore" in words or "any more" in text or "any longer" in text)
         )
+
+    def _is_since(self, verb: Word) -> bool:
+        """Return True for "has not smoked since May"."""
+        perfect = any(word.lemma == "have" for word in self.sentence.children(verb, "aux"))
+        since = any(word.lower == "since" for word in self.sentence.children(verb, "prep"))
+        return perfect and since
 
     def is_limited(self, verb: Word) -> bool:
         """Return True for an adverb of manner after a verb: "no longer runs the shop alone"."""
