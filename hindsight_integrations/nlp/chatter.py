@@ -63,6 +63,18 @@ _INVERSION = re.compile(
     | (?:i|i'm|i\sam|i\swas)\s (?:just\s)? (?:wonder|wondering|curious)\s (?:about\s)?
       (?:{_WH}|if|whether)\b
     | (?:i'd|i\swould)\s (?:like|love)\sto\sknow\s (?:{_WH}|if|whether|more|your|about)\b
+    | i\s? (?:'d\s(?:really\s)?(?:like|love)|would\s(?:like|love)|need|want|have|'?a?m\strying)\s
+      to\s (?:know|find\sout|remember|figure\sout|work\sout|check|ask)\s (?:you\s)?
+      (?:{_WH}|if|whether)\b
+    | i\s (?:can't|cannot|forget)\s (?:for\sthe\slife\sof\sme\s|quite\s)* (?:remember|recall)?\s?
+      {_WH}\s (?!to\b) (?=.*\b(?:i|we|was|is|were|are|my|it)\b)
+    | any\s (?:idea|clue|chance|thoughts\son)\s (?:{_WH}|if|whether|you|that|on|about)\b
+    | (?:you|u)\s (?:wouldn't|would\snot|don't)\s (?:happen\sto|by\sany\schance)\s
+      (?:know|remember|recall|have)\b
+    | (?:would\syou\s)? mind\s (?:telling|reminding|showing)\s me\b
+    | (?:so\s|and\s|then\s)* who(?:'s|se|\sis|\swas)\s (?:\S+ing|turn|got|next|in|on|at)\b
+    | (?:please\s|just\s|kindly\s)* tell\s me\s (?:again\s|once\smore\s|please\s)* {_WH}\b
+    | whose\s \S+\s (?:is|was)\b
     """,
     re.VERBOSE,
 )
@@ -103,7 +115,8 @@ _SEEKS = re.compile(
 """Asks for something in the world, where a question to the memory asks for what it knows."""
 
 _ASKS_MEMORY = re.compile(
-    r"\b(?:know|remember|recall|tell|remind|told|said|mentioned|happen to have)\b"
+    r"\b(?:know|remember|recall|tell|remind|told|said|mentioned|happen to have"
+    r"|(?:in|on) my (?:diary|calendar|notes?|list|schedule|agenda|records?))\b"
 )
 _YES_NO = re.compile(
     r"(?:yes|yeah|yep|yup|yah|ya|aye|no|nope|nah|sure|of course|definitely|absolutely|certainly"

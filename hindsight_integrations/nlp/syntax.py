@@ -94,12 +94,21 @@ class Sentence:
 
 
 _PRONOUN = "She"
-_NAME_AND_VERB = re.compile(r"([A-Z]\w+) (?:(?:no longer|now|also|often|still) )?[a-z]+s\b")
+_NAME_AND_VERB = re.compile(
+    r"(?!(?:Just|Never|Still|Then|Today|Yesterday|Once|Already|Almost|Also|Now)\b)"
+    r"([A-Z]\w+)(?<!ly) "
+    r"(?:(?:no longer|now|also|often|still) )?"
+    r"(?:[a-z]+s|sold|left|gave|got|took|broke|bought|went|lost|swapped|moved|switched|stopped)\b"
+)
 _STATES = "|".join(sorted(word_sets("syntax")["states"]))
 _OWNED_AND_VERB = re.compile(
     rf"([A-Z]\w+['’]s [a-z]+) (?:(?:no longer|now) )?(?P<verb>{_STATES})\b"
 )
+_NOUN_AND_VERB = re.compile(
+    rf"((?:The|My|Our|His|Her) [a-z]+) (?:(?:no longer|now) )?(?P<verb>{_STATES})\b"
+)
 _AND_VERB = re.compile(rf" (?:and|but) (?:now )?(?=(?:{_STATES}) (?!and\b|or\b))")
+_NO_LONGER = re.compile(r"(?<=\w )no longer (?=[a-z]+s\b)")
 _FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
 _lock = Lock()
@@ -130,7 +139,14 @@ def _read_again(language: Language, sentence: str, words: tuple[Word, ...]) -> t
     owned = _OWNED_AND_VERB.match(sentence)
     if owned and owned.start("verb") in nouns:
         return _read_with_owner(language, sentence, owned[1])
-    if not _has_clause(words):
+    ended = _NO_LONGER.search(sentence)
+    if ended and ended.end() in nouns:
+        return _read_without(language, sentence, ended.start(), ended.end())
+    if not _is_clause(words):
+        if (plain := _NOUN_AND_VERB.match(sentence)) and plain.start("verb") in nouns:
+            return _read_with_noun(language, sentence, plain[1])
+        if words and words[0].text.islower() and words[0].tag in ("VBN", "VBD", "VBP", "VB"):
+            return _read_as_mine(language, sentence) or words
         opening = _NAME_AND_VERB.match(sentence)
         return _read_as_pronoun(language, sentence, opening[1]) if opening else words
     joined = _AND_VERB.search(sentence)
@@ -162,7 +178,12 @@ def _lemma(text: str, lemma: str) -> str:
     return lemma.lower()
 
 
-def _has_clause(words: tuple[Word, ...]) -> bool:
+def has_clause(sentence: Sentence) -> bool:
+    """Return True if a sentence has a finite verb with a subject."""
+    return _is_clause(sentence.words)
+
+
+def _is_clause(words: tuple[Word, ...]) -> bool:
     """Return True if a finite verb or auxiliary is in the predicate of a subject."""
     subjects = {word.head for word in words if word.dep in ("nsubj", "nsubjpass", "expl")}
     return any(
@@ -183,6 +204,51 @@ def _read_with_owner(language: Language, sentence: str, subject: str) -> tuple[W
     )
     moved = (replace(w, index=w.index + 2, head=w.head + 2, start=w.start + shift) for w in rest)
     return (*added, *moved)
+
+
+def _read_as_mine(language: Language, sentence: str) -> tuple[Word, ...]:
+    """Read "ditched the car" as "I ditched the car", without the word put in; () if in vain."""
+    first, *words = _read(language, "I " + sentence)
+    if not words or first.dep != "nsubj" or words[0].tag != "VBD":
+        return ()
+    return tuple(replace(w, index=w.index - 1, head=w.head - 1, start=w.start - 2) for w in words)
+
+
+def _read_with_noun(language: Language, sentence: str, subject: str) -> tuple[Word, ...]:
+    """Read "The toddler drinks" as "She drinks", and put the subject back in its place."""
+    determiner, noun = subject.split()
+    shift = len(subject) - len(_PRONOUN)
+    head, *rest = _read(language, _PRONOUN + sentence[len(subject) :])
+    relation, tag = ("det", "DT") if determiner == "The" else ("poss", "PRP$")
+    added = (
+        Word(0, determiner, 0, determiner.lower(), tag, relation, 1),
+        Word(1, noun, len(determiner) + 1, noun, "NN", head.dep, head.head + 1),
+    )
+    moved = (replace(w, index=w.index + 1, head=w.head + 1, start=w.start + shift) for w in rest)
+    return (*added, *moved)
+
+
+def _read_without(language: Language, sentence: str, start: int, end: int) -> tuple[Word, ...]:
+    """Read "she no longer sleeps" as "she sleeps", and put the words left out in their place."""
+    words = _read(language, sentence[:start] + sentence[end:])
+    at = next((word.index for word in words if word.start == start), None)
+    if at is None or not words[at].tag.startswith("VB"):
+        return _read(language, sentence)
+    verb = at + 2
+    moved = [
+        replace(
+            word,
+            index=word.index + 2 * (word.index >= at),
+            head=word.head + 2 * (word.head >= at),
+            start=word.start + (end - start) * (word.start >= start),
+        )
+        for word in words
+    ]
+    added = (
+        Word(at, "no", start, "no", "RB", "neg", verb),
+        Word(at + 1, "longer", start + 3, "longer", "RBR", "advmod", verb),
+    )
+    return (*moved[:at], *added, *moved[at:])
 
 
 def _read_with_subject(language: Language, sentence: str, at: int) -> tuple[Word, ...]:
@@ -209,4 +275,6 @@ def _read_as_pronoun(language: Language, sentence: str, name: str) -> tuple[Word
     shift = len(name) - len(_PRONOUN)
     first, *rest = _read(language, _PRONOUN + sentence[len(name) :])
     subject = replace(first, text=name, lemma=name.lower(), tag="NNP")
+    if rest and rest[0].tag == "NNS" and rest[0].dep == "ROOT":
+        rest[0] = replace(rest[0], tag="VBZ")
     return (subject, *(replace(word, start=word.start + shift) for word in rest))

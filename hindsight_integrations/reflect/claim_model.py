@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 
 _TABLE = table("changes")
 _TIME_WORDS = word_sets("changes")["time_words"]
+_FAMILY = {verb: name for name, verbs in _TABLE["families"].items() for verb in verbs.split()}
 _GROUPS = tuple(
     (f"{name} {kind}", frozenset(word.replace("_", " ") for word in words.split()))
     for name in ("states", "alternatives")
@@ -56,6 +58,8 @@ class Holding:
         values: by the preposition before each, or "obj".
         lasting: in the present tense, and not denied.
         passive: the subject undergoes it.
+        called: lexemes of the phrase of the subject, and of the names in it.
+        inner: values inside of these: "Rex" of "has a dog called Rex".
     """
 
     subject: str
@@ -63,6 +67,8 @@ class Holding:
     values: Mapping[str, Value]
     lasting: bool = True
     passive: bool = False
+    called: tuple[frozenset[str], ...] = ()
+    inner: tuple[Value, ...] = ()
 
     @property
     def terms(self) -> frozenset[str]:
@@ -97,6 +103,53 @@ class Turn:
     bond: str | None = None
 
 
+class Mention(NamedTuple):
+    """A noun phrase with all that belongs to it.
+
+    Attributes:
+        key: of whom or what it means.
+        head: lemma of its head.
+        terms: its lexemes.
+        is_another: it tells one of a kind from another: "the other school".
+    """
+
+    key: str | None
+    head: str
+    terms: frozenset[str]
+    is_another: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A value that a sentence says ended or was replaced, whatever it was to whom.
+
+    Attributes:
+        kind: what the cue is.
+        ended: what ended.
+        head: lexemes of its last word.
+        after: what takes its place, if the cue names it.
+        bonds: names of the bonds that the cue may end; none for any.
+        agents: keys of the subject, and of those joined to it.
+        mentions: subject and object of the verb, of which the value may be an attribute.
+        others: all noun phrases of the sentence.
+        verb: lemma of the verb of the cue.
+        does: lemma or family of the verb that the ended thing is the complement of, if named.
+        limits: lexemes that limit what ended; an earlier statement must have them too.
+    """
+
+    kind: Literal["end", "replacement", "shift", "renaming"]
+    ended: Value
+    head: frozenset[str]
+    after: Value | None = None
+    bonds: frozenset[str] = frozenset()
+    agents: frozenset[str] = frozenset()
+    mentions: tuple[Mention, ...] = ()
+    others: tuple[Mention, ...] = ()
+    verb: str = ""
+    does: str = ""
+    limits: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Claims:
     """Everything that a sentence claims.
@@ -108,6 +161,9 @@ class Claims:
         is_plain: it is a clause, and neither denies anything, nor says that anything changes, nor
             what might be: it may be proof of its topics.
         ended: what it says has ended, also if it is unclear for how long.
+        endings: what its cues say has ended or been replaced.
+        sequels: what it says is so beside that; the subject is "" for one named before.
+        current: of these, what it says is so since something changed.
     """
 
     holdings: tuple[Holding, ...] = ()
@@ -115,6 +171,19 @@ class Claims:
     is_clause: bool = False
     is_plain: bool = False
     ended: tuple[Value, ...] = ()
+    endings: tuple[Ending, ...] = ()
+    sequels: tuple[Holding, ...] = ()
+    current: tuple[Holding, ...] = ()
+
+    @property
+    def may_change(self) -> bool:
+        """True if it may change what was said before."""
+        return bool(self.turns or self.endings or self.current)
+
+
+def family(lemma: str, verb: str) -> str:
+    """Return the family of a verb with its particle; the verb itself if it is of none."""
+    return _FAMILY.get(verb) or _FAMILY.get(lemma) or verb
 
 
 def groups_of(text: str) -> frozenset[str]:

@@ -14,22 +14,25 @@ from itertools import pairwise
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.syntax import Word, parse
+from hindsight_integrations.nlp.syntax import Word, has_clause, parse
 from hindsight_integrations.reflect.claim_model import (
     Claims,
+    Ending,
     Holding,
+    Mention,
     Turn,
     Value,
+    family,
     groups_of,
     is_time,
     timeless,
 )
+from hindsight_integrations.reflect.endings import EndingReader
 from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value
 
 _TABLE = table("changes")
 
 _WORDS = word_sets("changes")
-_FAMILY = {verb: name for name, verbs in _TABLE["families"].items() for verb in verbs.split()}
 _SINGLE = frozenset(_TABLE["single"]["verbs"].split())
 _SLOTS = frozenset(_TABLE["single"]["slots"].split())
 _ATTITUDES = frozenset(_TABLE["attitudes"]["verbs"].split())
@@ -40,8 +43,7 @@ _LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
 """Mark of a list or key of a ticket before a sentence."""
 _ENTRY = re.compile(r"^([A-Z][\w ]{1,40}):\s+(\S.*?)[.\s]*$")
 """A line of a form: "Deadline: 5 May"."""
-_COMPARED = re.compile(r"\b(?:any ?more|(?:no|any) longer) than\b")
-"""No end, but a comparison: "does not eat bread any more than Ann does"."""
+_ARROW = re.compile(r"\s*(?:->|=>|→|⇒)\s*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
 _NOT_PLAIN = (
@@ -73,15 +75,26 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
         speaker: who says it, which is whom "I" means.
     """
     bare = bare_sentence(text)
-    entry = _ENTRY.match(bare)
-    if entry is not None:
-        subject, value = entry[1].casefold(), plain_value(entry[2])
-        return Claims((Holding(subject, "be", {"obj": value}),))
-    parts = _PARTS.split(_CHAT.sub("", bare))
+    entry = _ENTRY.match(bare) or (_ENTRY.match(bare.capitalize()) if _ARROW.search(bare) else None)
+    if entry is not None and not has_clause(parse(entry[2])):
+        return _form_entry(entry[1], entry[2])
+    parts = _PARTS.split(_CHAT.sub("", entry[2] if entry else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
     sure = all(reader.is_sure for reader in read)
     claims = [reader.claims(sure=sure) for reader in read]
     return claims[0] if len(claims) == 1 else _joined(claims)
+
+
+def _form_entry(field: str, text: str) -> Claims:
+    """Return what a line of a form claims: "Deadline: 5 May", "Server: Debian 11 -> Debian 12"."""
+    subject = field.casefold()
+    values = [plain_value(part) for part in _ARROW.split(text) if part]
+    if len(values) != 2:
+        return Claims((Holding(subject, "be", {"obj": plain_value(text)}),))
+    head = frozenset(lexemes(values[0].text.split()[-1]))
+    mention = Mention(subject, subject.split()[-1], frozenset(lexemes(subject)))
+    ending = Ending("shift", values[0], head, values[1], mentions=(mention,), verb="change")
+    return Claims((Holding(subject, "be", {"obj": values[1]}),), endings=(ending,))
 
 
 def _joined(claims: Sequence[Claims]) -> Claims:
@@ -93,6 +106,9 @@ def _joined(claims: Sequence[Claims]) -> Claims:
         bool(clauses),
         bool(clauses) and all(one.is_plain for one in clauses),
         tuple(value for one in claims for value in one.ended),
+        tuple(ending for one in claims for ending in one.endings),
+        tuple(holding for one in claims for holding in one.sequels),
+        tuple(holding for one in claims for holding in one.current),
     )
 
 
@@ -148,7 +164,12 @@ class _Reader(Phrases):
         ended = tuple(turn.before for turn in self.turns if turn.before is not None)
         with_subject = any(self._subject_word(verb) for verb in verbs)
         is_clause = sure and with_subject
-        return Claims(holdings, turns, is_clause, is_clause and self._is_plain(), ended)
+        cues = EndingReader(self.sentence, self.names, self.speaker)
+        endings = cues.endings() if sure and not cues.adds and not cues.is_passing else ()
+        is_plain = is_clause and not endings and self._is_plain()
+        sequels = cues.sequels() if sure and not adds else ()
+        current = () if passing or adds or not sure else cues.current(sequels)
+        return Claims(holdings, turns, is_clause, is_plain, ended, tuple(endings), sequels, current)
 
     def _adds(self) -> bool:
         """Return True for "also" and the like; not in a phrase that accompanies the clause."""
@@ -244,7 +265,7 @@ class _Reader(Phrases):
         goes_on = goes_on or self.subject_key(subject) == pending.turn.subject
         values = self._values(verb)
         after = values.get(pending.slot)
-        name = _family(verb.lemma, self._verb(verb))
+        name = family(verb.lemma, self._verb(verb))
         is_so = verb.tag in ("VBZ", "VBP") and not self.sentence.children(verb, "neg", "aux")
         if not (goes_on and is_so and after is not None and name == pending.turn.verb):
             return
@@ -265,10 +286,10 @@ class _Reader(Phrases):
             if key is None or slot is None:
                 return None
             before = values[slot]
-            turn = Turn(key, _family(did.lemma, self._verb(did)), before, terms=before.terms)
+            turn = Turn(key, family(did.lemma, self._verb(did)), before, terms=before.terms)
             return _Ended(turn, slot, told=False)
         turn_told = next((t for t in self.turns if t.before and not t.after and t.verb), None)
-        if turn_told is None or not self._ended(verb):
+        if turn_told is None or not self.says_ended(verb):
             return None
         slots = (s for s, v in self._values(verb).items() if v == turn_told.before)
         slot = next(slots, None)
@@ -295,7 +316,7 @@ class _Reader(Phrases):
         negative = bool(self.sentence.children(verb, "neg"))
         wants = self.sentence.child(verb, "xcomp")
         progressive = verb.tag == "VBG" and verb.dep in _CLAUSES
-        ended = self._ended(verb)
+        ended = self.says_ended(verb)
         if ended and not modal and not self._is_conditional:
             self._add_ended(verb, key)
         elif not negative and not modal:
@@ -313,39 +334,21 @@ class _Reader(Phrases):
         if not negative and not ended:
             values = self._values(verb)
             passive = self._is_passive(verb)
-            name = _family(verb.lemma, self._verb(verb))
-            self.holdings.append(Holding(key, name, values, lasting, passive))
+            name = family(verb.lemma, self._verb(verb))
+            called = self._called(subject)
+            inner = self._inner(verb)
+            self.holdings.append(Holding(key, name, values, lasting, passive, called, inner))
 
     def _is_present(self, helpers: list[Word]) -> bool:
         return any(word.tag in ("VBZ", "VBP") for word in helpers)
 
-    def _words_of(self, verb: Word) -> list[Word]:
-        return [*self.sentence.children(verb), *(
-            below
-            for child in self.sentence.children(verb)
-            for below in self.sentence.children(child)
-            if child.dep in ("neg", "advmod", "acomp", "attr", "npadvmod")
-        )]  # fmt: skip
-
-    def _ended(self, verb: Word) -> bool:
-        """Return True for "no longer", "not ... any more" and "not ... anymore"."""
-        words = [word.lower for word in self._words_of(verb)]
-        text = self.sentence.text.casefold()
-        denied = bool(self.sentence.children(verb, "neg"))
-        if _COMPARED.search(text):
-            return False
-        no = "no" in words or "no longer" in text
-        return ("longer" in words and (no or denied)) or (
-            denied and ("anymore" in words or "any more" in text or "any longer" in text)
-        )
-
     def _add_ended(self, verb: Word, key: str) -> None:
         phase = self.sentence.child(verb, "xcomp")
         verb = phase if phase is not None and verb.lemma in ("want",) else verb
-        holding = Holding(key, _family(verb.lemma, self._verb(verb)), self._values(verb))
+        holding = Holding(key, family(verb.lemma, self._verb(verb)), self._values(verb))
         values = {s: v for s, v in holding.values.items() if s != "since"}
         named = [s for s in sorted(values, key=_obj_first) if not is_time(values[s])]
-        if (values and not named) or self._is_limited(verb):
+        if (values and not named) or self.is_limited(verb):
             return  # "no longer runs in the morning" may run at another time
         before = values[named[0]] if named else None
         terms = frozenset[str]().union(*(value.terms for value in values.values()))
@@ -360,6 +363,10 @@ class _Reader(Phrases):
             for prep in self.sentence.children(verb, "prep")
             for at in (prep, *self.sentence.children(prep, "pobj"))
         ]
+        if things and any(word.lower == "but" for word in self.sentence.children(verb, "cc")):
+            for other in self.sentence.children(verb, "conj"):
+                if other.tag[:2] == things[0].tag[:2] and other.tag[:2] in ("NN", "JJ"):
+                    return self._value(other)
         for thing in things:
             if any(word.lower == "but" for word in self.sentence.children(thing, "cc")):
                 for other in self.sentence.children(thing, "conj"):
@@ -370,14 +377,6 @@ class _Reader(Phrases):
                         return self._value(inside) if other.lower == thing.lower else None
         return None
 
-    def _is_limited(self, verb: Word) -> bool:
-        """Return True for an adverb of manner after a verb: "no longer runs the shop alone"."""
-        return any(
-            word.index > head.index and word.lower not in _WORDS["at_last"] | _WORDS["any_more"]
-            for head in (verb, *self.sentence.children(verb, "dobj"))
-            for word in self.sentence.children(head, "advmod")
-        )
-
     def _add_current(self, verb: Word, key: str) -> None:
         """Add the turn that "now" makes: "is now in Bremen"."""
         if not any(word.lower == "now" for word in self.sentence.children(verb, "advmod")):
@@ -385,7 +384,7 @@ class _Reader(Phrases):
             if not lowered.endswith(" now") or verb.dep != "ROOT":
                 return
         values = self._values(verb)
-        name = _family(verb.lemma, self._verb(verb))
+        name = family(verb.lemma, self._verb(verb))
         passive = self._is_passive(verb)
         single = passive or name in _SINGLE or name in ("residence", "employment", "study")
         for slot, value in values.items():
@@ -406,7 +405,7 @@ class _Reader(Phrases):
                 ended = self.sentence.child(of, "pobj")
                 before = self._value(ended) if ended is not None else None
                 if before is not None and verb in (host, self.sentence.head(host)):
-                    name = _family(verb.lemma, self._verb(verb))
+                    name = family(verb.lemma, self._verb(verb))
                     self.turns.append(Turn(key, name, before, after, terms=before.terms))
 
     def _add_turns(self, verb: Word, key: str, subject: Word | None) -> None:
@@ -430,7 +429,7 @@ class _Reader(Phrases):
             self.turns.append(Turn(key, "be", after=plain_value(verb.lower), slot="obj"))
         elif (stopped := self._activity(verb, name)) is not None:
             holding = Holding(
-                key, _family(stopped.lemma, self._verb(stopped)), self._values(stopped)
+                key, family(stopped.lemma, self._verb(stopped)), self._values(stopped)
             )
             if (thing := self._thing_of(verb, stopped)) is not None:
                 holding = replace(holding, values={"obj": thing})
@@ -579,7 +578,7 @@ class _Reader(Phrases):
 
     def _bond_of(self, verb: Word, second: Word) -> str | None:
         """Return the bond of "left X and works at Y": the second verb says what holds since."""
-        name = _family(second.lemma, self._verb(second))
+        name = family(second.lemma, self._verb(second))
         since = verb.tag in ("VBD", "VBN", "VBP") and second.tag in ("VBZ", "VBP")
         own = self.sentence.children(second, *SUBJECTS, "neg", "aux")
         return name if since and not own and name in _LASTING else None
@@ -675,10 +674,6 @@ def _begun(turn: Turn) -> Holding | None:
         return Holding(turn.subject, "residence", {"in": turn.after})
     about = turn.about if turn.about not in (None, "*") else turn.subject
     return Holding(about or turn.subject, "be", {"to": turn.after})
-
-
-def _family(lemma: str, verb: str) -> str:
-    return _FAMILY.get(verb) or _FAMILY.get(lemma) or verb
 
 
 def is_attitude(verb: str, *, choosing: bool = False) -> bool:

@@ -16,6 +16,8 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.claim_model import Holding, Turn, Value, groups_of, members
 from hindsight_integrations.reflect.claims import is_attitude
+from hindsight_integrations.reflect.ended_values import ended_value
+from hindsight_integrations.reflect.foreign_changes import foreign_change, tells_ending
 from hindsight_integrations.reflect.topics import Statement, statements
 
 _WORDS = word_sets("changes")
@@ -81,10 +83,35 @@ def change(
     """
     if older.at >= newer.at or older.memory.scope != newer.memory.scope:
         return None
+    same_speaker = older.memory.speaker == newer.memory.speaker
+    told = _told_by_grammar(older, newer, ambiguous)
+    if told is None and tells_ending(newer.text):
+        foreign = foreign_change(older.text, newer.text, same_speaker=same_speaker)
+        return Shift(*foreign) if foreign else None
+    if told is not None and told.after is not None:
+        return told
+    ended = ended_value(older.statement.claims, newer.statement.claims, same_speaker=same_speaker)
+    if ended is None or ended.subject.removeprefix("@") in ambiguous:
+        return told
+    return told if told is not None and ended.after is None else Shift(*ended)
+
+
+def may_change(statement: DatedStatement) -> bool:
+    """Return True if a statement may change what was said before it."""
+    return statement.statement.claims.may_change or tells_ending(statement.text)
+
+
+def _told_by_grammar(
+    older: DatedStatement, newer: DatedStatement, ambiguous: Set[str]
+) -> Shift | None:
     for turn in newer.statement.claims.turns:
         if turn.subject.removeprefix("@") in ambiguous:
             continue
         for holding in older.statement.claims.holdings:
+            if turn.about == _ABOUT_ANY and any(
+                phrase.is_another for one in newer.statement.claims.endings for phrase in one.others
+            ):
+                continue
             same_speaker = older.memory.speaker == newer.memory.speaker
             before = _before(turn, holding, same_speaker=same_speaker)
             if before is not None and not (turn.after and before.terms == turn.after.terms):
@@ -303,6 +330,8 @@ def probes(statement: DatedStatement) -> Iterator[frozenset[str]]:
     """Yield sets of lexemes; a statement that shares a topic or a change with this one has one."""
     yield from (topic.terms for topic in statement.statement.topics.values())
     claims = statement.statement.claims
+    if claims.endings or claims.current or tells_ending(statement.text):
+        yield from (frozenset({term}) for term in statement.statement.terms)
     for turn in claims.turns:
         yield from _probes_of(turn.about or turn.subject, turn.verb, (turn.before, turn.after))
         if turn.relocates:
@@ -325,5 +354,6 @@ def _probes_of(
     for value in values:
         if value is not None and value.terms:
             yield value.terms
+            yield frozenset(lexemes(value.text.split()[-1])) or value.terms
             for group in groups_of(value.text):
                 yield from (frozenset(lexemes(other)) for other in members(group))

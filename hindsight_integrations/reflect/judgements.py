@@ -17,6 +17,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence, Word, parse
 from hindsight_integrations.nlp.time import find_times
+from hindsight_integrations.reflect.other_languages import foreign_sign
 
 _WORDS = word_sets("judgements")
 _PRAISE, _BLAME = (
@@ -30,6 +31,14 @@ _AGAINST = {1: _BLAME | _WORDS["against"], -1: _PRAISE | _WORDS["amends"]}
 
 _NO_STATEMENT = re.compile(
     r"[?\"“”«»„<>…🙄🙃]|(?:^|\s)['‘]|\.\.|\s/s\b|\bnot[.!]*$|^(?:yeah|oh|wow|sure)\b", re.IGNORECASE
+)
+_WISHED = re.compile(r"\s+(?:one|you|i|we) could (?:ever )?(?:wish|ask|hope) for\b", re.IGNORECASE)
+_EXCLAIMED = re.compile(
+    r"What (an? [\w ,-]+?) ((?:(?:[Tt]he|[Tt]his|[Tt]hat|[Oo]ur|[Mm]y) |(?=[A-Z]))[\w' -]+?) "
+    r"(is|are|was|were)\s*[!.]*$"
+)
+_DESIRED = re.compile(
+    r"\bl(?:eft|eaves?) (?:a lot|much|a great deal) to be desired\b", re.IGNORECASE
 )
 _FIRST = frozenset({"i", "we"})
 _SAYS = word_sets("changes")["reporting"] | frozenset("say tell think believe hear".split())
@@ -63,8 +72,11 @@ _NONE = _Read(0)
 
 def judgement(text: str, topic: str) -> Judgement | None:
     """Return how a sentence judges the topic; None if it does not, or not for certain."""
+    text = _plain_order(text)
     if _NO_STATEMENT.search(text):
         return None
+    if (foreign := foreign_sign(text, topic)) is not None:
+        return Judgement(foreign, plural=False)
     sentence = parse(text)
     if _is_doubtful(sentence):
         return None
@@ -75,6 +87,13 @@ def judgement(text: str, topic: str) -> Judgement | None:
         if judged is not None and _speaks_against(judged.sign, rest):
             return None
     return judged
+
+
+def _plain_order(text: str) -> str:
+    """Return "What a lovely place X is!" as a statement, and without "one could wish for"."""
+    text = _WISHED.sub("", text)
+    exclaimed = _EXCLAIMED.match(text)
+    return f"{exclaimed[2]} {exclaimed[3]} {exclaimed[1]}." if exclaimed else text
 
 
 def _first_clause(sentence: Sentence) -> int:
@@ -249,6 +268,10 @@ def _of_subject(sentence: Sentence, predicate: int) -> _Read:
     word = sentence.words[predicate]
     if (foul := _is_foul(sentence, predicate)) is not None:
         return _Read(-1, frozenset({predicate, foul, *sentence.children(predicate, "prep")}))
+    if word.lemma == "leave" and _DESIRED.search(sentence.text):
+        return _Read(-1, frozenset({predicate}))
+    if word.tag == "VBG" and word.text in _WORDS["blame"] | _WORDS["beside_blame"]:
+        return _all_signed(sentence, predicate, [predicate])  # "is freezing and shabby"
     if word.lemma in _WORDS["is"]:
         return _of_complements(sentence, predicate)
     if word.text in _WORDS["made"] and (manner := _manner(sentence, predicate)):
@@ -287,7 +310,7 @@ def _manner(sentence: Sentence, made: int) -> int:
 
 def _of_complements(sentence: Sentence, verb: int) -> _Read:
     complements = sentence.children(verb, "acomp", "attr", "oprd")
-    if len(complements) != 1 or not _plain(sentence, verb, "acomp", "attr", "oprd"):
+    if not 0 < len(complements) < 3 or not _plain(sentence, verb, "acomp", "attr", "oprd"):
         return _NONE
     return _all_signed(sentence, verb, complements)
 
@@ -297,6 +320,7 @@ def _all_signed(sentence: Sentence, verb: int, complements: Sequence[int]) -> _R
     every = list(complements)
     for index in every:
         every += sentence.children(index, "conj")
+        every += sentence.children(index, "amod") if sentence.words[index].tag == "JJ" else []
     words = sentence.words
     if words[every[0]].text.casefold() == "anything":
         sign = _sign_of_complement(sentence, every[0], denied=bool(sentence.children(verb, "neg")))
@@ -310,11 +334,16 @@ def _all_signed(sentence: Sentence, verb: int, complements: Sequence[int]) -> _R
     signs = {_sign_of_complement(sentence, index, denied=denied) for index in every}
     if len(signs) == 2 and 0 in signs and not denied:
         signs.remove(0)
-        beside = _WORDS["beside_praise" if 1 in signs else "beside_blame"]
-        neutral = [i for i in every if not _sign_of_complement(sentence, i, denied=False)]
-        if any(words[i].text.casefold() not in beside or not _plain(sentence, i) for i in neutral):
+        sign = 1 if 1 in signs else -1
+        neutral = [words[i] for i in every if not _sign_of_complement(sentence, i, denied=False)]
+        if _speaks_against(sign, neutral) or any(_is_beside(-sign, word) for word in neutral):
             return _NONE
     return _Read(signs.pop(), frozenset(every)) if len(signs) == 1 else _NONE
+
+
+def _is_beside(sign: int, word: Word) -> bool:
+    """Return True for a word that stands beside praise, or beside blame: "expensive"."""
+    return word.text.casefold() in _WORDS["beside_praise" if sign > 0 else "beside_blame"]
 
 
 def _sign_of_complement(sentence: Sentence, index: int, *, denied: bool) -> int:
@@ -323,11 +352,20 @@ def _sign_of_complement(sentence: Sentence, index: int, *, denied: bool) -> int:
         return 0 if denied else _sign_of_opposite(sentence, index)
     if text in _WORDS["made"] and not denied:
         return _manner(sentence, index)
+    if text == "worth":
+        return _sign_of_worth(sentence, index) * (-1 if denied else 1)
     if sentence.words[index].is_noun:
         return 0 if denied else _sign_of_noun(sentence, index)
+    if sentence.words[index].tag == "JJS" and not denied:
+        return _sign_of_best(sentence, index)
     sign = _sign(text, "praise", "blame")
     to_do = sentence.children(index, "xcomp")
-    if not sign or not _plain(sentence, index, "xcomp") or (to_do and text in ("good", "great")):
+    towards = ("prep",) if _is_towards(sentence, index) else ()
+    if (
+        not sign
+        or not _plain(sentence, index, "xcomp", "amod", *towards)
+        or (to_do and text in ("good", "great"))
+    ):
         return 0
     degrees = [sentence.words[i].text.casefold() for i in sentence.children(index, "advmod")]
     if sign > 0 and "too" in degrees:
@@ -338,6 +376,28 @@ def _sign_of_complement(sentence: Sentence, index: int, *, denied: bool) -> int:
         after = " ".join(word.text.casefold() for word in sentence.words[index + 1 : index + 3])
         return 1 if after == "at all" else 0
     return -1 if text in _WORDS["denied_praise"] and not degrees else 0
+
+
+def _is_towards(sentence: Sentence, adjective: int) -> bool:
+    """Return True for "gentle with beginners", "rude to guests": it says to whom one is so."""
+    preps = sentence.children(adjective, "prep")
+    to = {sentence.words[i].lemma for i in preps}
+    broad = sentence.words[adjective].text.casefold() in ("good", "great", "bad", "nice")
+    return bool(preps) and to <= {"with", "to", "towards", "toward"} and not broad
+
+
+def _sign_of_worth(sentence: Sentence, index: int) -> int:
+    """Return 1 for "worth every penny", "worth the money"."""
+    nouns = sentence.children(index, "npadvmod", "dobj", "pobj", "xcomp", "prep")
+    return int(any(sentence.words[i].lemma in _WORDS["worth"] for i in nouns))
+
+
+def _sign_of_best(sentence: Sentence, index: int) -> int:
+    """Return the sign of "the best I have ever owned"."""
+    word = sentence.words[index]
+    ever = any(each.lemma == "ever" for each in sentence.words[index:])
+    ends = {word.lemma, word.text.casefold()}
+    return _sign("worst" if ends & {"bad", "worst"} else "best", "bests", "blame") if ever else 0
 
 
 def _sign_of_opposite(sentence: Sentence, index: int) -> int:
@@ -353,15 +413,33 @@ def _sign_of_noun(sentence: Sentence, index: int) -> int:
     word = sentence.words[index]
     own = _sign(word.lemma, "praise_nouns", "blame_nouns")
     further = ("relcl", "acl", "compound") if own else ("compound",)
-    wasted = word.lemma == "waste"
-    signs = {own} | {
-        _sign(sentence.words[i].text.casefold(), "praise", "blame")
-        for i in sentence.children(index, "amod")
-    }
+    wasted = word.lemma in ("waste", "heap", "pile", "load", "piece")
+    preps = sentence.children(index, "prep")
+    inside = [i for prep in preps for i in sentence.children(prep, "pobj")]
+    amods = sentence.children(index, "amod")
+    superlative = any(sentence.words[i].tag == "JJS" for i in amods)
+    if wasted and not own:
+        own = max((_sign_of_noun(sentence, i) for i in inside), key=abs, default=0)
+        wasted = own < 0
+    signs = {own} | {_sign_of_word(sentence.words[i]) for i in amods}
+    if {sentence.words[i].lemma for i in preps} == {"with"}:
+        given = {
+            _sign_of_word(sentence.words[j]) for i in inside for j in sentence.children(i, "amod")
+        }
+        wasted = wasted or bool(given - {0})
+        signs |= given
+    if superlative and {sentence.words[i].lemma for i in preps} <= {"of", "in"}:
+        further, wasted = (*further, "relcl"), True
     signs.discard(0)
     plain = _plain(sentence, index, *further, *(("prep",) if wasted else ()))
     denied = any(sentence.words[i].lemma == "no" for i in sentence.children(index, "det"))
     return signs.pop() if len(signs) == 1 and plain and not denied else 0
+
+
+def _sign_of_word(word: Word) -> int:
+    """Return the sign of an adjective: "kind", and "kindest" as well."""
+    sign = _sign(word.text.casefold(), "praise", "blame")
+    return sign or (_sign(word.lemma, "praise", "blame") if word.tag == "JJS" else 0)
 
 
 def _of_deed(sentence: Sentence, verb: int) -> _Read:
@@ -461,6 +539,9 @@ def _of_mood(sentence: Sentence, preposition: int) -> _Read:
     verb = mood if sentence.children(mood, "nsubj", "nsubjpass") else word.head
     denied = bool(sentence.children(verb, "neg") or sentence.children(mood, "neg"))
     modal = any(sentence.words[i].tag == "MD" for i in sentence.children(verb))
+    if word.lemma == "complaint" and not modal and _by_speaker(sentence, verb):
+        none = any(sentence.words[i].lemma == "no" for i in sentence.children(mood, "det"))
+        return _Read(1, frozenset({mood})) if none and not denied else _NONE
     if modal or not _by_speaker(sentence, verb) or not _is_own(sentence, verb):
         return _NONE
     about = sentence.words[preposition].lemma
@@ -481,8 +562,20 @@ def _sign(word: str, praise: str, blame: str) -> int:
 def _opposed(sentence: Sentence, noun: int, read: _Read) -> bool:
     """Return True if a further word speaks against the judgement: it is mixed, or not meant."""
     phrase = set(sentence.subtree(noun))
-    further = (w for i, w in enumerate(sentence.words) if i not in read.words and i not in phrase)
+    further = (
+        w
+        for i, w in enumerate(sentence.words)
+        if i not in read.words and i not in phrase and not _is_refused(sentence, i)
+    )
     return _speaks_against(read.sign, further)
+
+
+def _is_refused(sentence: Sentence, index: int) -> bool:
+    """Return True for amends that are not made: "refused to apologise", "never fixes"."""
+    word = sentence.words[index]
+    denied = bool(sentence.children(index, "neg"))
+    above = sentence.words[word.head].lemma in _WORDS["refusing"]
+    return word.lemma in _WORDS["amends"] and (denied or above)
 
 
 def _speaks_against(sign: int, words: Iterable[Word]) -> bool:

@@ -238,7 +238,7 @@ def _lead(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str], *, en
     speaker = next(iter(speakers)) if len(speakers) == 1 else None
     shifts = _shifts(parted, ambiguous)
     about = _about(statements, shifts)
-    if not english:
+    if not english and not shifts:
         return "".join(f"{part}: " for part in (speaker, about) if part)
     opening = " ".join(filter(None, (voice(speaker or ""), f"on {about}" if about else "")))
     extent = ""

@@ -13,35 +13,62 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import sentences
 
 _WORDS = word_sets("other_languages")
+FUNCTION_WORDS = _WORDS["question_words"] | _WORDS["function_words"]
+_COPULA = re.compile(
+    r"\b(?:ist|war|sind|waren|est|était|sont|es|era|son)\s+"
+    r"(?:(?:sehr|wirklich|einfach|so|ganz|très|vraiment|si|muy|realmente|tan)\s+)*(?P<adjective>[^\W\d_]+)"
+)
+_PRAISE, _BLAME = (
+    frozenset(word.casefold() for word in _WORDS[name]) for name in ("praise", "blame")
+)
+_DOUBTS = _WORDS["doubts"]
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _ELISION = re.compile(r"^(?:l|d|qu|n|s|j|m|t|c)['’]", re.IGNORECASE)
 
 
 def content_of(question: str) -> frozenset[str]:
     """Return the words that a question in German, French or Spanish names; else none."""
-    words = _words(question)
+    words = words_of(question)
     asks = question.rstrip().endswith("?")
     openings = [word for word in words[:2] if word in _WORDS["question_words"]]
     if openings == ["was"] and not _WORDS["german_only"].intersection(words):
         return frozenset()  # "Was Alice there?"
     if not asks or not openings:
         return frozenset()
-    return frozenset(word for word in words if word not in _function_words())
+    return frozenset(word for word in words if word not in FUNCTION_WORDS)
 
 
 def stating(text: str, wanted: Set[str]) -> list[str]:
     """Return the sentences of a text that have all these words, and others that say something."""
     found = []
     for sentence in sentences(text):
-        own = set(_words(sentence)) - _function_words()
+        own = set(words_of(sentence)) - FUNCTION_WORDS
         if not sentence.endswith("?") and wanted < own:
             found.append(sentence)
     return found
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case, without what is elided before them."""
     return [_ELISION.sub("", word).casefold() for word in _WORD.findall(text)]
 
 
-def _function_words() -> frozenset[str]:
-    return _WORDS["question_words"] | _WORDS["function_words"]
+def foreign_sign(text: str, topic: str) -> int | None:
+    """Return how "La panadería es fantástica" judges its subject; None if that is unclear."""
+    copula = _COPULA.search(text)
+    if copula is None or _DOUBTS.intersection(words_of(text)):
+        return None
+    named = " ".join(words_of(text[: copula.start()]))
+    if (
+        not re.search(rf"(?:\A|(?<!\w)){re.escape(topic.casefold())}(?!\w)", named)
+        or "," in text[: copula.start()]
+    ):
+        return None
+    adjective = copula["adjective"].casefold()
+    signs = {_sign(adjective)} | {_sign(word) for word in words_of(text[copula.end() :])}
+    signs.discard(0)
+    return signs.pop() if len(signs) == 1 and _sign(adjective) else None
+
+
+def _sign(word: str) -> int:
+    return (word in _PRAISE) - (word in _BLAME)

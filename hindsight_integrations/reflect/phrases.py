@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
@@ -15,8 +16,15 @@ from hindsight_integrations.reflect.claim_model import Value, groups_of
 _WORDS = word_sets("changes")
 _TITLES = word_sets("names")["honorifics"]
 _ROLES = frozenset(table("changes")["roles"]["words"].split())
+_NUMBERS = _WORDS["numbers"]
+_KIN = _WORDS["no_trade"]
+_TRADE = re.compile(r"[a-z]{2,}(?:man|woman|ist|ician|smith|wright|keeper|grapher|ologist)$")
+"""Endings of what people are by trade: "postman", "florist"."""
 SUBJECTS = ("nsubj", "nsubjpass")
 _TIME = re.compile(r"^\d{1,2}(?:[:.]\d{2})?\s?(?:am|pm|o'clock)$|^\d{1,2}:\d{2}$", re.IGNORECASE)
+_ATTRIBUTES = frozenset(table("endings")["attributes"]["be"].split())
+_COMPARED = re.compile(r"\b(?:any ?more|(?:no|any) longer) than\b")
+"""No end, but a comparison: "does not eat bread any more than Ann does"."""
 _NO_PART = frozenset({"relcl", "advcl", "acl", "appos", "cc", "conj", "punct", "prep"})
 _NO_VALUE = _NO_PART | {"neg", "advmod", "nsubj"}
 _BARE = frozenset({"DT", "PRP$", "POS"})
@@ -32,13 +40,16 @@ def _kind(text: str, head: str) -> str:
     words = text.casefold().split()
     if _TIME.match(text):
         return "time"
-    if any(word.strip(".,") in _WORDS["days"] for word in words) and text[:1] != text[:1].lower():
+    dated = any(word.strip(".,").removesuffix("s") in _WORDS["days"] for word in words)
+    if dated and text[:1] != text[:1].lower():
         return "date"
     if any(character.isdigit() for character in text):
-        return "date" if any(word.strip(".,") in _WORDS["days"] for word in words) else "number"
+        return "date" if dated else "number"
     if words[0] in ("every", "each", "daily", "weekly", "monthly", "hourly", "yearly"):
         return "frequency"
-    if head in _ROLES:
+    if text.casefold() in _NUMBERS:
+        return "number"
+    if head in _ROLES or (_TRADE.search(head) and head not in _KIN):
         return "role"
     return "name" if any(part[:1].isupper() for part in text.split()) else "thing"
 
@@ -47,6 +58,11 @@ def _within(one: str, other: str) -> bool:
     """Return True if the words of one of two normalised names are words of the other."""
     words = set(one.split()), set(other.split())
     return words[0] <= words[1] or words[1] <= words[0]
+
+
+def _is_kept(word: Word) -> bool:
+    """Return True for a determiner that is part of a value: "every Monday", "The Gilded Hen"."""
+    return word.lower in ("every", "each") or (word.text == "The" and word.index > 0)
 
 
 @dataclass(slots=True)
@@ -92,7 +108,8 @@ class Phrases:
             if each.tag not in _BARE
         ]
         surface = " ".join(each.text for each in parts)
-        if word.text[:1].isupper() and owner is None and self._is_name(word):
+        common = word.index == 0 and word.lower in _ATTRIBUTES
+        if not common and word.text[:1].isupper() and owner is None and self._is_name(word):
             norm = entity_norm(self._titleless(surface))
             known = {whole for name, whole in self.names.items() if _within(norm, name)}
             return f"@{known.pop()}" if len(known) == 1 else None if known else f"@{norm}"
@@ -122,11 +139,13 @@ class Phrases:
         if word.tag in ("PRP", "WP", "WDT", "EX"):
             return None
         parts = self.sentence.subtree(word, _NO_VALUE)
-        parts = [p for p in parts if p.tag not in _BARE or p.lower in ("every", "each")]
+        parts = [p for p in parts if p.tag not in _BARE or _is_kept(p)]
         lead = self.sentence.children(word, "nsubj")  # a model's misreading of "team lead"
         parts = sorted([*parts, *lead], key=lambda part: part.index)
         if not parts:
             return None
+        rest = self.sentence.words[parts[-1].index + 1 :] if parts[-1].tag == "CD" else ()
+        parts += takewhile(lambda each: each.tag == "CD", rest)  # "0151 2204"
         text = self.sentence.text[parts[0].start : parts[-1].start + len(parts[-1].text)]
         of = [c for c in self.sentence.children(word, "prep") if c.lower == "of"]
         below = " ".join(w.text for child in of for w in self.sentence.subtree(child))
@@ -164,6 +183,38 @@ class Phrases:
         often = map(self._value, self.sentence.children(verb, "npadvmod"))
         every = next((value for value in often if value and value.kind == "frequency"), None)
         return values | ({"every": every} if every else {})
+
+    def _called(self, subject: Word | None) -> tuple[frozenset[str], ...]:
+        """Return the lexemes of a subject with all that belongs to it, and of its names."""
+        if subject is None:
+            return ()
+        words = self.sentence.subtree(subject, frozenset({"relcl", "conj", "cc", "advcl"}))
+        names = " ".join(word.text for word in words if word.tag in ("NNP", "NNPS"))
+        every = frozenset(lexemes(" ".join(word.text for word in words)))
+        return tuple(terms for terms in (every, frozenset(lexemes(names))) if terms)
+
+    def _inner(self, verb: Word) -> tuple[Value, ...]:
+        """Return names inside of the values of a verb, and what one "goes" doing."""
+        objects = self.sentence.children(verb, "dobj", "attr")
+        named = [
+            name
+            for thing in objects
+            for calls in self.sentence.children(thing, "acl")
+            for name in self.sentence.children(calls, "oprd", "dobj")
+            if calls.lemma in ("call", "name")
+        ]
+        nested = [
+            name
+            for prep in self.sentence.children(verb, "prep")
+            for thing in self.sentence.children(prep, "pobj")
+            for below in self.sentence.children(thing, "prep")
+            for name in self.sentence.children(below, "pobj")
+            if name.tag == "NNP"
+        ]
+        does = self.sentence.children(verb, "xcomp") if verb.lemma == "go" else []
+        done = [plain_value(word.text) for word in does if word.tag == "VBG"]
+        read = (self._value(word) for word in (*named, *nested))
+        return (*(value for value in read if value is not None), *done)
 
     def _misread_target(self, verb: Word) -> Value | None:
         """Return the name after "to" that a model takes for a verb: "moved to Shopify"."""
@@ -215,3 +266,39 @@ class Phrases:
         if verb.lemma in ("get", "do") and extra and extra.lower in ("rid", "away"):
             return f"{verb.lemma}_{extra.lower}"
         return base
+
+    def _words_of(self, verb: Word) -> list[Word]:
+        return [*self.sentence.children(verb), *(
+            below
+            for child in self.sentence.children(verb)
+            for below in self.sentence.children(child)
+            if child.dep in ("neg", "advmod", "acomp", "attr", "npadvmod")
+        )]  # fmt: skip
+
+    def says_ended(self, verb: Word) -> bool:
+        """Return True for "no longer", "not ... any more" and "not ... anymore"."""
+        words = [word.lower for word in self._words_of(verb)]
+        text = self.sentence.text.casefold()
+        denied = bool(self.sentence.children(verb, "neg"))
+        if _COMPARED.search(text):
+            return False
+        no = "no" in words or "no longer" in text
+        if denied and ("these days" in text or "nowadays" in words or self._is_since(verb)):
+            return True
+        return ("longer" in words and (no or denied)) or (
+            denied and ("anymore" in words or "any more" in text or "any longer" in text)
+        )
+
+    def _is_since(self, verb: Word) -> bool:
+        """Return True for "has not smoked since May"."""
+        perfect = any(word.lemma == "have" for word in self.sentence.children(verb, "aux"))
+        since = any(word.lower == "since" for word in self.sentence.children(verb, "prep"))
+        return perfect and since
+
+    def is_limited(self, verb: Word) -> bool:
+        """Return True for an adverb of manner after a verb: "no longer runs the shop alone"."""
+        return any(
+            word.index > head.index and word.lower not in _WORDS["at_last"] | _WORDS["any_more"]
+            for head in (verb, *self.sentence.children(verb, "dobj"))
+            for word in self.sentence.children(head, "advmod")
+        )

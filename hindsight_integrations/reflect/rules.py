@@ -21,6 +21,7 @@ from hindsight_integrations.reflect.contradictions import (
     change,
     dated_statements,
     ends,
+    may_change,
 )
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
 from hindsight_integrations.reflect.observation_text import compose, priority
@@ -148,7 +149,7 @@ class _Assignment:
         """Return groups of statements that change each other, with what repeats the old value."""
         ties: dict[int, list[DatedStatement]] = {}
         for newer in self._said:
-            for older in self._said if newer.statement.claims.turns else ():
+            for older in self._said if may_change(newer) else ():
                 if (shift := self._shift(older, newer)) is not None:
                     for one in (older, *self._repeating(older, newer, shift)):
                         ties.setdefault(id(one), []).append(newer)

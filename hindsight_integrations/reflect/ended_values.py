@@ -1,0 +1,367 @@
+"""Decide whether what a sentence says has ended is a value that an earlier one gave.
+
+The earlier statement is the anchor. A cue of ending counts only if it names the value that the same
+subject is known to have, in a bond that such a cue can end; a new value only replaces one of the
+same attribute, of which a subject has one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.reflect.claim_model import (
+    Claims,
+    Ending,
+    Holding,
+    Mention,
+    Value,
+    groups_of,
+    is_time,
+    timeless,
+)
+
+_TABLE = table("endings")
+_CHANGES = table("changes")
+_BONDS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["bonds"].items()}
+_ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
+_GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexemes(word))
+_JOURNEYS = word_sets("endings")["journeys"]
+_PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
+_ROLES = frozenset(_CHANGES["roles"]["words"].split())
+_ATTITUDES = frozenset(_CHANGES["attitudes"]["verbs"].split())
+_SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
+_LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
+_HABITS = frozenset({"read", "watch", "buy", "visit", "order"})
+"""Of the verbs of attitude those of what one regularly does, which may end."""
+_NOTHING = frozenset({"nothing", "none", "nobody", "no"})
+_DATES = ("date", "time")
+_LIGHT = frozenset({"use", "be", "do", "have", "go", "get"})
+_OLD = ("new ", "former ", "current ", "old ", "previous ", "present ")
+
+
+class EndedValue(NamedTuple):
+    """A value that has ended: whose it was, the value, and the one after it if there is one."""
+
+    subject: str
+    before: str
+    after: str | None
+
+
+def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedValue | None:
+    """Return which value of an earlier statement a later one says has ended; None if none.
+
+    Args:
+        older: what the earlier statement claims.
+        newer: what the later one claims.
+        same_speaker: both are said by the same person, so that "my car" is one car.
+    """
+    given = older.holdings or older.sequels
+    known = [holding for one in given for holding in _implied(one)]
+    for ending in newer.endings:
+        for holding in known:
+            before = _anchored(ending, holding, same_speaker=same_speaker)
+            if before is not None:
+                after = ending.after or _sequel(before, ending, holding, newer)
+                if after is None or after.terms != before.terms:
+                    return EndedValue(holding.subject, before.text, after.text if after else None)
+    return next(
+        (
+            told
+            for holding in known
+            for current in newer.current
+            if (told := _superseded(holding, current)) is not None
+        ),
+        None,
+    )
+
+
+def _implied(holding: Holding) -> Iterator[Holding]:
+    """Yield a holding, and those that it is in other words: "has long hair", "is captain"."""
+    of_place = bool(holding.values) and "obj" not in holding.values
+    habit = holding.passive or of_place or holding.verb in _HABITS
+    needs = holding.verb == "need" and not holding.subject.startswith(("@", "i|", "we|"))
+    feels = holding.verb in _ATTITUDES and not (habit or needs)
+    if not holding.lasting or feels or not holding.subject:
+        return
+    yield holding
+    thing = holding.values.get("obj")
+    if holding.verb == "have" and thing is not None and thing.kind == "thing":
+        quality, _, noun = thing.text.rpartition(" ")
+        if quality and noun in _ATTRIBUTES["have"]:
+            value = Value(quality, frozenset(lexemes(quality)), "thing")
+            yield Holding(f"{holding.subject}/{noun}", "be", {"obj": value})
+    if holding.verb == "be" and thing is not None and thing.kind == "role" and holding.called:
+        name = holding.subject.removeprefix("@").title()
+        holder = Value(name, holding.called[-1], "name")
+        yield Holding(thing.text, "held by", {"obj": holder}, called=(thing.terms,))
+
+
+def _anchored(ending: Ending, holding: Holding, *, same_speaker: bool) -> Value | None:
+    """Return the value of a holding that a cue ends."""
+    if not _may_end(ending, holding):
+        return None
+    values = (v for v in _core(ending, holding) if _is_same(ending, v, holding))
+    before = next(values, None)
+    if before is None or not _concerns(ending, holding, before, same_speaker=same_speaker):
+        return None
+    return before
+
+
+def _may_end(ending: Ending, holding: Holding) -> bool:
+    """Return True if the cue may end such a bond: one leaves a home, and sells a car."""
+    if ending.kind == "renaming":
+        return holding.verb in ("call", "name", "be")
+    travels = ending.verb in _JOURNEYS and holding.verb in ("residence", "be", "employment")
+    if ending.does not in ("", *_LIGHT, holding.verb) and not _is_favoured(ending, holding):
+        return False
+    if not _fits(ending) or (holding.verb in _HABITS and ending.kind != "end"):
+        return False
+    if ending.kind == "shift" and travels and ending.ended.kind != "number":
+        return not _is_person(holding.subject)
+    if not ending.bonds or "any" in ending.bonds:
+        return True
+    return any(holding.verb in _BONDS[bond] for bond in ending.bonds)
+
+
+def _is_favoured(ending: Ending, holding: Holding) -> bool:
+    """Return True for "does not like X any more", of somebody's "favourite" X."""
+    words = holding.subject.rpartition("/")[2].split()
+    return bool({"favourite", "favorite"}.intersection(words)) and ending.does in _LIKING
+
+
+def _fits(ending: Ending) -> bool:
+    """Return True if what comes after may take the place of what ended."""
+    before, after = ending.ended, ending.after
+    if after is None or ending.kind == "renaming":
+        return True
+    if groups_of(before.text) or groups_of(after.text):
+        return before.same_kind(after)
+    if before.kind == "name":
+        return after.kind in ("name", "number") or any(map(str.isupper, after.text))
+    if before.kind == after.kind == "thing":
+        return len(after.text.split()) <= len(before.text.split())
+    return before.kind == after.kind or "thing" in (before.kind, after.kind)
+
+
+def _core(ending: Ending, holding: Holding) -> Iterator[Value]:
+    """Yield the values that the cue may end: what is stated, not where or with whom beside it."""
+    thing = holding.values.get("obj")
+    is_bound = holding.verb in _BONDS["membership"] or (thing is not None and holding.verb == "be")
+    for slot, value in holding.values.items():
+        named = value.kind in ("name", *_DATES, "number")
+        explicit = ending.kind in ("shift", "replacement") and named
+        broad = ending.kind == "end" and "any" in ending.bonds
+        if slot == "obj" or thing is None or explicit or broad or (is_bound and named):
+            yield value
+    yield from holding.inner
+    does = frozenset(lexemes(holding.verb))
+    activity = ending.ended.text.endswith("ing") or ending.does == holding.verb
+    if activity and holding.verb not in _LIGHT and ending.ended.terms == does:
+        yield Value(holding.verb, does, "thing")
+
+
+def _is_same(ending: Ending, value: Value, holding: Holding) -> bool:
+    """Return True if what ended is the value: "goats" are the "three goats", "plot 14" is "14"."""
+    ended, known = ending.ended.terms, value.terms
+    if not ended or not known:
+        return False
+    subject = frozenset[str]().union(*holding.called)
+    further = ended - known - subject - _GENERAL
+    if not ending.limits <= holding.terms | subject | frozenset(lexemes(holding.verb)):
+        return False
+    head = frozenset(lexemes(value.text.split()[-1]))
+    shared = bool(ending.head & known) or (known <= ended and ending.head <= _GENERAL)
+    whole = value.kind in ("name", "number") or head <= ended
+    return not further and shared and whole
+
+
+# Whose value it is
+
+
+def _concerns(ending: Ending, holding: Holding, before: Value, *, same_speaker: bool) -> bool:
+    """Return True if a cue is about the subject of a holding."""
+    if holding.verb == "held by":
+        return any(called <= m.terms for m in ending.others for called in holding.called)
+    subject = _bare(holding.subject)
+    agents = {_bare(agent) for agent in ending.agents}
+    if ending.kind == "renaming" and any(_names(m, before) for m in ending.mentions):
+        return same_speaker
+    if subject in agents:
+        return not _is_by_other_object(ending, holding, before)
+    owner, _, thing = subject.rpartition("/")
+    states = before == holding.values.get("obj") and (holding.verb == "be" or holding.passive)
+    if (
+        owner
+        and owner in agents
+        and states
+        and (not _is_group(thing) or _is_favoured(ending, holding))
+    ):
+        return True
+    own = same_speaker or not subject.startswith("i|")
+    if own and any(_is_attribute(m, ending, holding, before) for m in ending.mentions):
+        return True
+    return _is_ours(ending, holding, before, same_speaker=same_speaker)
+
+
+def _is_by_other_object(ending: Ending, holding: Holding, before: Value) -> bool:
+    """Return True if a "from X to Y" moves a thing other than the subject: "moved the piano"."""
+    if ending.kind != "shift":
+        return False
+    stated = before.terms | holding.terms
+    things = [m for m in ending.mentions[1:] if not m.terms & stated]
+    keys = {agent.rpartition("/")[2] for agent in ending.agents}
+    return any(m.key not in keys and m.head not in _every_attribute() for m in things)
+
+
+def _names(mention: Mention, value: Value) -> bool:
+    return mention.terms == value.terms
+
+
+def _is_attribute(mention: Mention, ending: Ending, holding: Holding, before: Value) -> bool:
+    """Return True for the subject of a holding, or what it has one of: the ferry's "fare"."""
+    subject = _bare(holding.subject)
+    if mention.key is not None and _bare(mention.key) == subject:
+        return True
+    if mention.key is not None and not _is_owned_alike(mention.key, subject):
+        return False
+    for called in holding.called:
+        further = mention.terms - called - before.terms - ending.ended.terms - _GENERAL
+        further -= ending.after.terms if ending.after else frozenset()
+        if not called <= mention.terms or mention.is_another:
+            continue
+        if not further:
+            return True
+        if _is_kind_of(mention.head, holding.verb) and further <= frozenset(lexemes(mention.head)):
+            return True
+    return False
+
+
+def _is_owned_alike(key: str, subject: str) -> bool:
+    """Return True unless a phrase is owned by somebody else than the subject or its owner."""
+    owner, _, _ = _bare(key).rpartition("/")
+    own, _, thing = subject.rpartition("/")
+    return not owner or owner in (own, subject) or owner.endswith(f"@{thing}") or "@" in owner
+
+
+def _is_kind_of(noun: str, verb: str) -> bool:
+    """Return True for what a verb gives one of: a fare is what it "costs", a rehearsal is held."""
+    does = lexemes(verb)
+    of_verb = bool(does) and any(stem.startswith(does[0]) for stem in lexemes(noun))
+    return of_verb or noun in _ATTRIBUTES.get(verb, frozenset())
+
+
+def _is_ours(ending: Ending, holding: Holding, before: Value, *, same_speaker: bool) -> bool:
+    """Return True for "X was replaced by Y" where a thing or group of ours is known to have X."""
+    subject = holding.subject
+    if ending.kind != "replacement" or before.kind != "name" or _is_person(subject):
+        return False
+    mine = subject.startswith(("we|", "i|"))
+    by_us = all(agent.startswith(("i|", "we|")) for agent in ending.agents) or any(
+        m.terms <= before.terms | ending.ended.terms | (holding.terms if mine else frozenset())
+        for m in ending.mentions[:1]
+    )
+    called = frozenset[str]().union(*holding.called)
+    alike = [m for m in ending.others if called & m.terms]
+    if any(m.is_another or m.terms - called - _GENERAL for m in alike):
+        return False
+    return by_us and (bool(alike) or (same_speaker and mine))
+
+
+# What came instead
+
+
+def _sequel(before: Value, ending: Ending, holding: Holding, newer: Claims) -> Value | None:
+    """Return the value that a clause beside the cue gives the same subject by the same verb."""
+    for sequel in newer.sequels:
+        same = not sequel.subject or _bare(sequel.subject) in {
+            _bare(holding.subject), *map(_bare, ending.agents)
+        }  # fmt: skip
+        if not same:
+            continue
+        known = frozenset[str]().union(*(value.terms for value in holding.values.values()))
+        fresh = {
+            slot: value
+            for slot, value in sequel.values.items()
+            if (before.kind in _DATES or not is_time(value))
+            and not value.terms <= known | ending.ended.terms
+            and value.text.casefold() not in _NOTHING
+            and slot != "since"
+        }
+        old = next((s for s, v in holding.values.items() if v == before), "obj")
+        if _same_bond(sequel.verb, holding.verb) and fresh:
+            return fresh.get(old) or next(iter(fresh.values()))
+        if sequel.verb == "be" and old in fresh and fresh[old].kind == before.kind == "name":
+            return fresh[old]
+    return None
+
+
+def _same_bond(verb: str, other: str) -> bool:
+    couple = {"date", "be", "see", "marry"}
+    return verb == other or ({verb, other} <= couple and "be" in (verb, other))
+
+
+def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
+    """Return the value that "now" takes the place of: of one attribute, and of one kind."""
+    if not current.subject or _bare(holding.subject) != _bare(current.subject):
+        return None
+    if holding.called and current.called and not _one_thing(holding.called[0], current.called[0]):
+        return None
+    for slot, after in current.values.items():
+        before = _counterpart(holding, current, slot, after)
+        if before is not None and before.terms != after.terms:
+            return EndedValue(holding.subject, before.text, after.text)
+    return None
+
+
+def _counterpart(holding: Holding, current: Holding, slot: str, after: Value) -> Value | None:
+    moved = current.verb == "moved" and after.kind in (*_DATES, "number")
+    if holding.verb != current.verb and not moved and not _are_roles(holding, after):
+        return None
+    if not timeless(v for s, v in current.values.items() if s != slot) <= holding.terms:
+        return None
+    is_day = after.kind in _DATES
+    single = holding.verb in _SINGLE or holding.passive or is_day or after.kind == "role"
+    slots = ("on", "at", "by", "for", "obj", "to") if is_day or moved else (slot,)
+    if after.kind == "role":
+        slots = ("obj", "as")
+    found = [holding.values[s] for s in slots if s in holding.values]
+    return next((value for value in found if single and value.same_kind(after)), None)
+
+
+def _one_thing(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return True unless two phrases tell things of a kind apart: the grant's and the visa's."""
+    return one - _GENERAL <= other or other - _GENERAL - frozenset(("new",)) <= one
+
+
+def _are_roles(holding: Holding, after: Value) -> bool:
+    held: Mapping[str, Value] = holding.values
+    return after.kind == "role" and any(value.kind == "role" for value in held.values())
+
+
+# Keys
+
+
+def _bare(key: str) -> str:
+    """Return the key of a subject without "new" or "former", and with "we" as "i"."""
+    owner, slash, thing = key.rpartition("/")
+    for word in _OLD:
+        thing = thing.removeprefix(word)
+    owner = owner.replace("we|", "i|", 1) if owner.startswith("we|") else owner
+    thing = thing.replace("we|", "i|", 1) if thing.startswith("we|") else thing
+    return f"{owner}{slash}{thing}"
+
+
+def _is_person(key: str) -> bool:
+    return "/" not in key and key.startswith("@")
+
+
+def _is_group(thing: str) -> bool:
+    last = thing.split()[-1].removesuffix("s") if thing else ""
+    return last in _PEOPLE
+
+
+def _every_attribute() -> frozenset[str]:
+    return frozenset[str]().union(*_ATTRIBUTES.values())

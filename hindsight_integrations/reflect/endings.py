@@ -1,0 +1,533 @@
+"""Read from a sentence what it says has ended or been replaced, whatever the thing was to whom.
+
+Where `claims` reads whole frames of grammar, this reads cues ("gave up", "swapped ... for", "from X
+to Y", "no longer") and the phrases beside them. By itself that proves little: `ended_values` makes
+a change of it only if an earlier statement gives the same subject that very value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
+from typing import Literal, NamedTuple
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.syntax import Sentence, Word
+from hindsight_integrations.reflect.claim_model import (
+    Ending,
+    Holding,
+    Mention,
+    Value,
+    family,
+    groups_of,
+)
+from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value
+
+Kind = Literal["end", "replacement", "shift", "renaming"]
+
+_TABLE = table("endings")
+_WORDS = word_sets("endings")
+_CHANGES = word_sets("changes")
+_REPORTS = _CHANGES["reporting"] | frozenset(table("changes")["attitudes"]["verbs"].split())
+_BONDS: dict[tuple[str, ...], frozenset[str]] = {}
+for _bond, _cues in _TABLE["ends"].items():
+    for _cue in _cues.split():
+        _parts = tuple(_cue.split("_"))
+        _BONDS[_parts] = _BONDS.get(_parts, frozenset()) | {_bond}
+_LONGEST_CUE = max(map(len, _BONDS))
+_SPLIT = {name: {tuple(cue.split("_")) for cue in _WORDS[name]} for name in (
+    "replaces", "succeeds", "shifts", "renames"
+)}  # fmt: skip
+_PHRASE = frozenset({"NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "CD", "POS", "HYPH", "FW", "ADD"})
+_LEAD = frozenset({"DT", "PRP$", "PDT"})
+_THIRD = frozenset({"he", "she", "it", "they"})
+_POSSESSIVE = frozenset({"his", "her", "its", "their"})
+_TO = frozenset({"to", "into", "->", "→"})
+_PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", "both"})
+_TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
+_BESIDE = _CHANGES["additive"] - {"again", "still", "yet", "either"}
+_CLOSE = _WORDS["reasons"] | {",", ";", ".", "!", "and", "but", ")", "-", "–", "—", ":"}
+_INSTEAD = (("instead", "of"), ("rather", "than"), (",", "not"))
+
+
+class Ended(NamedTuple):
+    """A phrase that a sentence speaks of: its value, the lexemes of its head, and its position."""
+
+    value: Value
+    head: frozenset[str]
+    start: int
+    end: int
+    does: str = ""
+
+
+@dataclass(slots=True)
+class EndingReader(Phrases):
+    """Reads the endings of one parsed sentence."""
+
+    def endings(self) -> list[Ending]:
+        """Return the endings that the sentence tells, in order."""
+        told = [w for w in self.sentence.words if w.tag.startswith("VB") and self._is_told(w)]
+        return [
+            *(ending for verb in told for ending in self._of_verb(verb)),
+            *self._instead(),
+            *(ending for verb in self.sentence.words for ending in self._no_longer(verb)),
+        ]
+
+    def sequels(self) -> tuple[Holding, ...]:
+        """Return what the clauses in the present tense say is so."""
+        verbs = [word for word in self.sentence.words if self._is_present(word)]
+        return tuple(self._sequel(verb) for verb in verbs)
+
+    def current(self, sequels: Sequence[Holding]) -> tuple[Holding, ...]:
+        """Return the sequels that hold since something changed: "now", "these days", "new"."""
+        if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
+            return (*sequels, *self.moved())
+        return self.moved()
+
+    @property
+    def adds(self) -> bool:
+        """True for "also", "as well": what is told comes beside what was."""
+        words = [word.lower for word in self.sentence.words]
+        return {"as", "well"} <= {*words} or not _BESIDE.isdisjoint(words)
+
+    @property
+    def is_passing(self) -> bool:
+        """True for what was so for a time only, or this once."""
+        words = [word.lower for word in self.sentence.words]
+        spans = any(
+            word.lower in _CHANGES["spans"]
+            and any(
+                below.lemma in _CHANGES["time_words"] and below.lower != "good"
+                for below in self.sentence.children(word, "pobj", "pcomp")
+            )
+            for word in self.sentence.words
+        )
+        return spans or bool(_CHANGES["temporary"].intersection(words)) or "once" in words
+
+    # What is told
+
+    def _is_told(self, verb: Word) -> bool:
+        """Return True for a verb of what has happened, as the speaker says."""
+        helpers = self.sentence.children(verb, "aux", "auxpass")
+        if any(word.tag in ("MD", "TO") or word.lower == "to" for word in helpers):
+            return False
+        if self.sentence.children(verb, "neg") or verb.tag in ("VBG", "VBZ"):
+            return False
+        if verb.tag == "VB" or (verb.tag == "VBP" and not _is_past_too(verb)):
+            return False
+        return self._is_asserted(verb)
+
+    def _is_asserted(self, verb: Word) -> bool:
+        at = verb
+        while at.dep != "ROOT":
+            above = self.sentence.head(at)
+            if at.dep in ("ccomp", "advcl") and not self._is_parted(at, above):
+                return False
+            if at.dep not in ("conj", "ccomp", "advcl", "dep", "parataxis"):
+                return False
+            at = above
+        return True
+
+    def _is_parted(self, verb: Word, above: Word) -> bool:
+        """Return True for a clause beside another, as in "finally quit it, I am free"."""
+        marks = {word.lower for word in self.sentence.children(verb, "mark", "advmod")}
+        if marks & _CHANGES["conditions"] or above.lemma in _REPORTS:
+            return False
+        if verb.dep == "advcl":
+            return True
+        between = self.sentence.words[verb.index : above.index]
+        return any(word.text in (",", ";", "-", "–", "—", ":") for word in between)
+
+    def _no_longer(self, verb: Word) -> Iterator[Ending]:
+        """Read "is not X any more", "no longer does X", "used to do X"."""
+        if not verb.tag.startswith("VB") or not self._is_asserted(verb):
+            return
+        told, did = verb, self.sentence.child(verb, "xcomp")
+        used = verb.lemma == "use" and verb.tag == "VBD" and did is not None and did.tag == "VB"
+        modal = any(word.tag == "MD" for word in self.sentence.children(verb, "aux"))
+        if used and did is not None and not self.sentence.children(verb, "neg"):
+            verb = did
+        elif modal or not self.says_ended(verb):
+            return
+        values = {s: v for s, v in self._values(verb).items() if s not in ("since", "because")}
+        if self.is_limited(verb):
+            return
+        agents = self._agents(self._subject_word(told))
+        for value in values.values():
+            head = frozenset(lexemes(value.text.split()[-1]))
+            name = family(verb.lemma, self._verb(verb))
+            ended = Ended(value, head, verb.index, verb.index + 1, name)
+            limits = frozenset[str]().union(*(v.terms for v in values.values() if v != value))
+            made = self._made("end", verb, ended, None, frozenset({"any"}))
+            yield replace(made, limits=limits, agents=agents)
+
+    def _is_present(self, verb: Word) -> bool:
+        """Return True for the verb of a clause that says what is so."""
+        helpers = self.sentence.children(verb, "aux", "auxpass")
+        if self.sentence.children(verb, "neg") or any(w.tag in ("MD", "TO") for w in helpers):
+            return False
+        bare = verb.tag == "VB" and verb.dep == "conj" and not helpers
+        present = (
+            verb.tag in ("VBZ", "VBP") or bare or any(w.tag in ("VBZ", "VBP") for w in helpers)
+        )
+        return present and verb.tag.startswith("VB") and self._is_asserted(verb)
+
+    def _sequel(self, verb: Word) -> Holding:
+        subject = self._subject_word(verb)
+        given = subject is not None and subject.lower not in _THIRD
+        key = self.subject_key(subject) if given or subject is None else None
+        passive = bool(self.sentence.children(verb, "auxpass"))
+        name = family(verb.lemma, self._verb(verb))
+        called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
+        if passive and groups_of(verb.lower):  # "is now approved"
+            state = plain_value(verb.text)
+            return Holding(key or "", "be", {"obj": state}, called=called)
+        return Holding(key or "", name, values, True, passive, called, inner)
+
+    def moved(self) -> tuple[Holding, ...]:
+        """Return the days and numbers that something was moved to: "was extended to 17 March"."""
+        found = []
+        for verb in self.sentence.words:
+            lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
+            shifts = verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"])
+            value = self._values(verb).get("to") if shifts and self._is_told(verb) else None
+            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
+            key = self.phrase_key(thing) if thing is not None else None
+            if value is not None and value.kind in ("date", "time", "number") and key:
+                found.append(Holding(key, "moved", {"to": value}, called=self._called(thing)))
+        return tuple(found)
+
+    def _says_since(self) -> bool:
+        words = [word.lower for word in self.sentence.words]
+        joined = f" {' '.join(words)} "
+        phrases = (phrase.replace("_", " ") for phrase in _WORDS["since_phrases"])
+        return (
+            bool(_WORDS["since"].intersection(words))
+            or any(f" {phrase} " in joined for phrase in phrases)
+            or any(self._is_since(word) for word in self.sentence.words)
+        )
+
+    def _is_since(self, word: Word) -> bool:
+        """Return True for "since May", "since the move"."""
+        after = self.sentence.words[word.index + 1 :]
+        opens = word.lower == "since" or (word.lower == "from" and word.index == 0)
+        onwards = any(w.lower in ("on", "onwards", "onward") for w in after[:4])
+        if word.lower not in ("since", "from") or not (opens or onwards):
+            return False
+        return any(w.lemma in _CHANGES["time_words"] for w in after[:3])
+
+    def _instead(self) -> Iterator[Ending]:
+        """Read "now meets in Y instead of X"."""
+        words = self.sentence.words
+        if not self._says_since():
+            return
+        for first, second in pairwise(words):
+            if (first.lower, second.lower) not in _INSTEAD:
+                continue
+            before = self._phrase(second.index + 1) or self._phrase(second.index + 2)
+            verb = next((w for w in words[: first.index][::-1] if self._is_present(w)), None)
+            if before is None or verb is None:
+                continue
+            values = (v for s, v in self._values(verb).items() if s not in ("from", "since"))
+            alike = [value for value in values if _takes_place_of(value, before.value)]
+            if len(alike) == 1:
+                made = self._made("replacement", verb, before, alike[0])
+                yield replace(made, limits=self._limits(before.end))
+
+    # Cues
+
+    def _of_verb(self, verb: Word) -> Iterator[Ending]:
+        cue = [word for word in self.sentence.words[verb.index :] if word.tag not in _LEAD]
+        lemmas = [word.lemma for word in cue[:_LONGEST_CUE]]
+        shifted = self._shift(verb)
+        if shifted is not None:
+            yield shifted
+            return
+        if (size := _longest(lemmas, _SPLIT["renames"])) is not None:
+            yield from self._renamed(verb, verb.index + size)
+            return
+        yield from self._replaced(verb, lemmas)
+        if (size := _longest(lemmas, _BONDS)) is not None:
+            yield from self._ended(verb, cue[size - 1], _BONDS[tuple(lemmas[:size])])
+        yield from self._with_object_inside(verb, lemmas)
+        yield from self._couple(verb, lemmas)
+
+    def _couple(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
+        """Read "X and Y broke up": each ends what the other had."""
+        subject = self._subject_word(verb)
+        cue = _longest([*lemmas[:2], "with"], _BONDS) or _longest([lemmas[0], "with"], _BONDS)
+        parted = verb.lemma == "divorce" or (cue is not None and cue > 1)
+        joined = self.sentence.children(subject, "conj") if subject is not None else []
+        if subject is None or len(joined) != 1 or not parted:
+            return
+        for one, other in ((subject, joined[0]), (joined[0], subject)):
+            ended, key = self._around(other), self.phrase_key(one)
+            if ended is not None and key is not None:
+                made = self._made("end", verb, ended, None, frozenset({"couple"}))
+                yield replace(made, agents=frozenset({key}))
+
+    def _renamed(self, verb: Word, at: int) -> Iterator[Ending]:
+        subject = self._subject_word(verb) if self.sentence.child(verb, "auxpass") else None
+        thing = subject if subject is not None else self.sentence.child(verb, "dobj")
+        before = self._around(thing) if thing is not None else None
+        after = self._phrase(before.end if before and before.start > verb.index else at)
+        if after is not None and self._word(after.start - 1) in ("to", "as"):
+            after = self._phrase(after.start)
+        if before is not None and after is not None:
+            yield self._made("renaming", verb, before, after.value)
+
+    def _shift(self, verb: Word) -> Ending | None:
+        """Read "from X to Y" after a verb of change."""
+        words = self.sentence.words
+        lemmas = [word.lemma for word in words[verb.index : verb.index + 2]]
+        if _longest(lemmas, _SPLIT["shifts"]) is None:
+            return None
+        start = next((w.index for w in words[verb.index :] if w.lower == "from"), None)
+        before = self._phrase(start + 1) if start is not None else None
+        if before is None or self._word(before.end) not in _TO:
+            return None
+        after = self._phrase(before.end + 1, after_to=True)
+        return self._made("shift", verb, before, after.value) if after is not None else None
+
+    def _replaced(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
+        size = _longest(lemmas, _SPLIT["replaces"])
+        passive = bool(self.sentence.children(verb, "auxpass"))
+        subject = self._subject_word(verb)
+        if size is not None and passive and subject is not None:
+            before = self._around(subject)
+            after = self._after_word(verb.index + size, ("by", "with", "for"))
+        elif size is not None:
+            before = self._phrase(verb.index + size)
+            after = self._after_word(before.end, ("with", "for", "by")) if before else None
+        else:
+            before = after = None
+        if before is not None and after is not None:
+            yield self._made("replacement", verb, before, after.value)
+            return
+        yield from self._succeeded(verb, lemmas, subject, passive=passive)
+
+    def _succeeded(
+        self, verb: Word, lemmas: Sequence[str], subject: Word | None, *, passive: bool
+    ) -> Iterator[Ending]:
+        """Read "Y took over from X", "X was succeeded by Y"."""
+        size = _longest(lemmas, _SPLIT["succeeds"])
+        if size is None or subject is None or subject.tag.startswith("PRP"):
+            return
+        other = self._phrase(verb.index + size)
+        if passive:
+            other = self._after_word(verb.index + size, ("by",))
+        own = self._around(subject)
+        if other is not None and own is not None:
+            before, after = (own, other) if passive else (other, own)
+            if passive and (named := self.sentence.child(subject, "appos")) is not None:
+                before = self._around(named) or before
+            yield self._made("replacement", verb, before, after.value)
+
+    def _ended(self, verb: Word, last: Word, bonds: frozenset[str]) -> Iterator[Ending]:
+        """Read what ends after the last word of a cue; in the passive its subject."""
+        passive = self.sentence.children(verb, "auxpass") and verb.tag == "VBN"
+        if passive and last.tag != "IN":
+            subject = self._subject_word(verb)
+            if subject is not None and (before := self._around(subject)) is not None:
+                yield self._made("end", verb, before, None, bonds)
+            return
+        phrase = self._phrase(last.index + 1, activity=True)
+        if phrase is None:
+            return
+        after = self._after_word(phrase.end, ("for", "in")) if verb.lemma != "leave" else None
+        favour = self._word(phrase.end + 1) in ("favour", "favor")
+        if self._word(phrase.end) == "in":
+            after = self._phrase(phrase.end + 3) if favour else None
+        if verb.lemma == "leave" and not self._closes(phrase.end):
+            return
+        named = after is not None and (after.value.same_kind(phrase.value) or favour)
+        value = after.value if after is not None and named else None
+        yield self._made("end", verb, phrase, value, bonds)
+
+    def _closes(self, index: int) -> bool:
+        """Return True if a clause ends at a word: nothing there says how or where to."""
+        words = self.sentence.words
+        if index < len(words) and words[index].text in ("and", "but"):
+            verb = next((w for w in words[index:] if w.tag in ("VBD", "VBZ", "VBP", "VBN")), None)
+            return verb is not None and verb.tag in ("VBZ", "VBP")
+        return index >= len(words) or words[index].text in (",", ".", ";", "!")
+
+    def _with_object_inside(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
+        """Read a particle after its object: "gave the bees up", "handed the keys back"."""
+        phrase = self._phrase(verb.index + 1)
+        if phrase is None or phrase.end >= len(self.sentence.words):
+            return
+        parts = (verb.lemma, self.sentence.words[phrase.end].lower)
+        if parts in _BONDS:
+            yield self._made("end", verb, phrase, None, _BONDS[parts])
+        elif parts in _SPLIT["replaces"]:
+            after = self._after_word(phrase.end + 1, ("for", "with"))
+            if after is not None:
+                yield self._made("replacement", verb, phrase, after.value)
+
+    def _made(
+        self,
+        kind: Kind,
+        verb: Word,
+        ended: Ended,
+        after: Value | None,
+        bonds: frozenset[str] = frozenset(),
+    ) -> Ending:
+        subject = self._subject_word(verb)
+        direct = [w for w in (subject, *self.sentence.children(verb, "dobj")) if w is not None]
+        agents = self._agents(subject)
+        others = [
+            word
+            for word in self.sentence.words
+            if word.tag.startswith("NN") and word.dep in ("pobj", "dobj", *SUBJECTS, "poss")
+        ]
+        return Ending(
+            kind,
+            ended.value,
+            ended.head,
+            after,
+            bonds,
+            agents,
+            tuple(self._mention(word, agents) for word in direct),
+            tuple(self._mention(word, agents) for word in others),
+            verb.lemma,
+            ended.does,
+            self._limits(ended.end) if ended.does else frozenset(),
+        )
+
+    def _limits(self, index: int) -> frozenset[str]:
+        """Return the lexemes that limit what ended: of "playing chess against Bo" those of Bo."""
+        words = list(takewhile(lambda w: w.text not in _CLOSE, self.sentence.words[index:]))
+        if words and words[0].lower in ("in", "last", "this") and words[-1].label == "DATE":
+            return frozenset()
+        if [word.lower for word in words[:2]] in (["for", "good"], ["for", "ever"]):
+            return frozenset()
+        further = (word.text for word in words if word.tag != "RB")
+        return frozenset(lexemes(" ".join(further)))
+
+    # Whom and what it is about
+
+    def _agents(self, subject: Word | None) -> frozenset[str]:
+        """Return the keys of a subject; "she" is whom the sentence began with."""
+        if subject is None:
+            return frozenset({f"i|{self.speaker or ''}"})
+        if subject.lower in _THIRD:
+            first = next((w for w in self.sentence.words if w.dep in SUBJECTS), subject)
+            key = self.phrase_key(first) if first.lower not in _THIRD else None
+            return frozenset({key}) if key and "|" not in key else frozenset()
+        joined = self.sentence.children(subject, "conj")
+        keys = (self.phrase_key(word) for word in (subject, *joined))
+        plain = self.subject_key(subject) if not joined else None
+        return frozenset(key for key in (*keys, plain) if key)
+
+    def _mention(self, word: Word, agents: Iterable[str]) -> Mention:
+        owner = self.sentence.child(word, "poss")
+        key = self.phrase_key(word)
+        if owner is not None and owner.lower in _POSSESSIVE and (own := next(iter(agents), None)):
+            key = f"{own}/{word.lemma}"
+        below = self.sentence.subtree(word, frozenset({"relcl", "conj", "cc", "appos", "advcl"}))
+        cut = [w for w in below if not _opens_shift(self.sentence, w)]
+        text = " ".join(each.text for each in cut if each.tag != "POS")
+        others = {each.lower for each in cut} & _WORDS["another"]
+        return Mention(key, word.lemma, frozenset(lexemes(text)), bool(others))
+
+    # Phrases
+
+    def _word(self, index: int) -> str:
+        words = self.sentence.words
+        return words[index].lower if 0 <= index < len(words) else ""
+
+    def _after_word(self, index: int, openings: Sequence[str]) -> Ended | None:
+        """Return the phrase after a preposition that stands at a word."""
+        return self._phrase(index + 1) if self._word(index) in openings else None
+
+    def _around(self, noun: Word) -> Ended | None:
+        """Return the phrase that a noun is the head of."""
+        start = noun.index
+        words = self.sentence.words
+        while start and words[start - 1].tag in _PHRASE | _LEAD | {"VBN"}:
+            start -= 1
+        phrase = self._phrase(start)
+        return phrase if phrase is not None and phrase.start <= noun.index < phrase.end else None
+
+    def _phrase(
+        self, index: int, *, activity: bool = False, after_to: bool = False
+    ) -> Ended | None:
+        """Return the noun phrase, adjective or activity that begins at a word."""
+        words = self.sentence.words
+        while index < len(words) and words[index].lower in _PASSED_OVER:
+            index += 1
+        if activity and index < len(words) and words[index].lower.endswith("ing"):
+            further = self._phrase(index + 1)
+            if words[index].tag in ("VBG", "NN") and further is not None:
+                return further._replace(does=words[index].lemma)
+            if words[index].tag in ("VBG", "NN"):
+                return self._as_phrase(index, index + 1)
+        start = index
+        while start < len(words) and words[start].tag in _LEAD:
+            start += 1
+        end = start
+        while (
+            end < len(words)
+            and not (end > start and words[end].lower in _TIMES)
+            and self._belongs(words, end, start, after_to=after_to)
+        ):
+            end += 1
+        while end > start and words[end - 1].tag == "POS":
+            end -= 1
+        return self._as_phrase(start, end) if end > start else None
+
+    def _belongs(self, words: Sequence[Word], at: int, start: int, *, after_to: bool) -> bool:
+        word = words[at]
+        if word.tag in _PHRASE or (word.tag == "SYM" and at > start):
+            return True
+        before_noun = at + 1 < len(words) and words[at + 1].tag.startswith("NN")
+        if word.tag in ("VBG", "VBN") and before_noun:
+            return True
+        if word.tag == "DT" and word.text == "The" and at > start:
+            return True
+        if word.tag in ("VB", "VBP") and at == start and after_to:
+            return before_noun or word.text[:1].isupper() or self._closes(at + 1)
+        named = at > start and words[at - 1].tag == "NNP"
+        return word.lower == "of" and named and before_noun and words[at + 1].tag == "NNP"
+
+    def _as_phrase(self, start: int, end: int) -> Ended:
+        words = self.sentence.words
+        if (
+            start
+            and words[start - 1].text == "The"
+            and start > 1
+            and words[start].text[:1].isupper()
+        ):
+            start -= 1
+        last = words[end - 1]
+        text = self.sentence.text[words[start].start : last.start + len(last.text)]
+        return Ended(plain_value(text), frozenset(lexemes(last.text)), start, end)
+
+
+def _takes_place_of(value: Value, before: Value) -> bool:
+    return value.terms != before.terms and value.kind == before.kind
+
+
+def _longest(lemmas: Sequence[str], cues: Iterable[tuple[str, ...]]) -> int | None:
+    """Return the length of the longest cue that lemmas begin with."""
+    known = cues if isinstance(cues, set | dict) else set(cues)
+    sizes = range(min(len(lemmas), _LONGEST_CUE), 0, -1)
+    return next((size for size in sizes if tuple(lemmas[:size]) in known), None)
+
+
+def _is_past_too(verb: Word) -> bool:
+    """Return True for a form that is of the past as well: "quit", "cut", "let"."""
+    return verb.lower == verb.lemma and verb.lemma in ("quit", "cut", "let", "put", "set", "shed")
+
+
+def _opens_shift(sentence: Sentence, word: Word) -> bool:
+    """Return True for the words of "from X to Y" that a parser hangs on a noun."""
+    at = word
+    while at.dep != "ROOT" and at.head != at.index:
+        if at.lower == "from" and at.dep == "prep":
+            return True
+        at = sentence.head(at)
+    return False
