@@ -324,8 +324,10 @@ class Hindsight(ContextManaged):
                 however small the bank.
             tags: only memories with any of these tags, or, with `tags_match="all"`, all.
             tags_match: "any" or "all".
-            where: metadata conditions: `{"field": value}` or `{"field": {"$gte": value}}`, with
-                `$eq $ne $gt $gte $lt $lte $in $nin`.
+            where: conditions on metadata and on the memory's own `type`, `speaker`, `context`,
+                `scope`, `document_id`, `tags`, `entities` and `mentioned_at`: `{"field": value}` or
+                `{"field": {"$gte": value}}`, with `$eq $ne $gt $gte $lt $lte $in $nin $contains
+                $icontains $exists`; combined by `$and`, `$or` (lists) and `$not`.
             scope: only memories of this scope.
             entities: only memories that mention one of these people, places or things, by name,
                 alias or id. A name that the bank does not know finds nothing.

@@ -17,7 +17,6 @@ from hindsight_integrations.models import Arm, MemoryType
 from hindsight_integrations.results import RetainResult
 
 if TYPE_CHECKING:
-    from hindsight_integrations.recall.request import Where
     from hindsight_integrations.retain.file_dates import FileDate
 
 FOUND_NOTHING = 3
@@ -246,7 +245,7 @@ def recall(
         arms=arm or None,
         tags=tag or (),
         tags_match="all" if all_tags else "any",
-        where=cast("Where | None", where),
+        where=where,
         scope=scope,
         entities=entity or (),
         window=(since, until) if since or until else None,

@@ -15,6 +15,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.common import checked_memory
 from hindsight_integrations.integrations.llamaindex.conversions import timestamp
 from hindsight_integrations.retain.request import Item
 
@@ -67,7 +68,7 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
             tags=validation.tags(tags),
             timestamp_key=timestamp_key,
         )
-        self._memory = memory
+        self._memory = None if memory is None else checked_memory(memory)
 
     @classmethod
     def class_name(cls) -> str:
