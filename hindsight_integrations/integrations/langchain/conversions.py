@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
 from langchain_core.documents import Document
@@ -19,6 +18,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import as_question, check_options
 from hindsight_integrations.models import Message
 from hindsight_integrations.results import Recalled
+from hindsight_integrations.retain.foreign import ForeignItem, timestamp
 from hindsight_integrations.retain.request import Item
 
 BankId: TypeAlias = str | Callable[[Any], str]
@@ -176,27 +176,15 @@ def as_items(documents: Iterable[Document], *, tags: Sequence[str] = ()) -> list
     ]
 
 
-def _item(pages: Sequence[Document], source: str | None, tags: Sequence[str]) -> Item:
+def _item(pages: Sequence[Document], source: str | None, tags: Sequence[str]) -> ForeignItem:
     modified = pages[0].metadata.get("last_modified")
-    return Item(
+    return ForeignItem(
         "\n\n".join(page.page_content for page in pages),
         document_id=source or pages[0].id,
         tags=tags,
         file=source,
-        modified=None if modified is None else _timestamp(modified),
+        modified=None if modified is None else timestamp("last_modified", modified),
     )
-
-
-def _timestamp(value: object) -> datetime:
-    if isinstance(value, datetime):
-        return value
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError as error:
-        raise InvalidInputError(
-            f"a document's last_modified is {validation.shown(value)}; give a datetime or ISO 8601 "
-            "text, such as 2026-02-03T13:56"
-        ) from error
 
 
 USER = "user"

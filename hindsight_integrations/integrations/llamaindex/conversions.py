@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TypedDict
 
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
@@ -153,20 +152,3 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
         excluded_embed_metadata_keys=list(metadata),
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=source)} if source else {},
     )
-
-
-def timestamp(field: str, value: object) -> datetime:
-    """Return a time in a node's metadata: a datetime, a date, or either as ISO 8601 text.
-
-    Raises:
-        InvalidInputError: the value is none of these.
-    """
-    if isinstance(value, datetime):
-        return value
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError as error:
-        raise InvalidInputError(
-            f"a node's {field} is {validation.shown(value)}; give a datetime or ISO 8601 text, "
-            "such as 2024-05-07T13:56"
-        ) from error
