@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import json
-import operator
 import random
 import time
 from collections import Counter, defaultdict
@@ -39,7 +38,6 @@ from hindsight_integrations.stores.base import (
     CITED,
     CITED_MODEL,
     ChangeSet,
-    Condition,
     GraphStore,
     Kind,
     LexemeStats,
@@ -320,71 +318,6 @@ def merge_faults(faults: Iterable[StoreFault]) -> list[StoreFault]:
 
 
 # The filter, as a predicate: for stores without a query language, and to test the others by
-
-
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-    "$lt": operator.lt,
-    "$lte": operator.le,
-}
-
-
-def passes(record: MemoryRecord, filter: MemoryFilter) -> bool:
-    """Return True if a memory passes the filter; see `MemoryFilter`."""
-    memory = record.memory
-    tags = [tag in memory.tags for tag in filter.tags]
-    return (
-        (filter.now is None or memory.expires_at is None or memory.expires_at > filter.now)
-        and _is_known(memory, filter)
-        and (filter.types is None or memory.type in filter.types)
-        and (not tags or (any(tags) if filter.tags_match == "any" else all(tags)))
-        and all(_meets(memory, condition) for condition in filter.where)
-        and filter.scope in (None, memory.scope)
-        and filter.derived in (None, memory.derived)
-        and filter.document_id in (None, *(source.document_id for source in memory.sources))
-        and (not filter.entity_ids or not {*filter.entity_ids}.isdisjoint(record.entity_ids))
-        and (filter.window is None or _names_time_in(memory, filter.window))
-    )
-
-
-def times_in(memory: Memory, window: TimeSpan) -> list[TimeRow]:
-    """Return the times of a memory that overlap a window."""
-    start, end = micros(window.start), micros(window.end)
-    return [row for row in time_rows(memory) if row.start < end and row.end > start]
-
-
-def _names_time_in(memory: Memory, window: TimeSpan) -> bool:
-    """Return True for a time that the text names, or if it names none, for that of mention."""
-    return any(row.ordinal or not memory.occurred for row in times_in(memory, window))
-
-
-def _is_known(memory: Memory, filter: MemoryFilter) -> bool:
-    """Return True if the memory is valid, or was at the time asked for, or need not be."""
-    gone = memory.invalidated_at
-    if filter.as_of is None:
-        return filter.include_invalid or gone is None
-    said = memory.mentioned_at <= filter.as_of
-    if filter.include_invalid:
-        return said or gone is not None
-    return said and (gone is None or gone > filter.as_of)
-
-
-def _meets(memory: Memory, condition: Condition) -> bool:
-    negated = condition.operator in ("$ne", "$nin")
-    if condition.field not in memory.metadata:
-        return negated
-    value = memory.metadata[condition.field]
-    given = condition.value if isinstance(condition.value, tuple) else (condition.value,)
-    alike = [other for other in given if _kind_of(other) is _kind_of(value)]
-    if condition.operator in _COMPARISONS:
-        test = _COMPARISONS[condition.operator]
-        return not isinstance(value, bool) and any(test(value, other) for other in alike)
-    return (value in alike) != negated
-
-
-def _kind_of(value: object) -> type:
-    return type(value) if isinstance(value, (bool, str)) else float
 
 
 # Cursors of pages name the last item shown: `m12` is the twelfth memory stored, `e3:e-9f` the

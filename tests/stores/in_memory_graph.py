@@ -44,7 +44,7 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.nlp.bm25 import idf
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.stores import base, common
+from hindsight_integrations.stores import base, common, predicate
 from hindsight_integrations.stores.base import (
     ChangeSet,
     EmbedderStamp,
@@ -101,7 +101,15 @@ class BankData:
 
     def passing(self, filter: MemoryFilter) -> dict[str, MemoryRecord]:
         """Return the memories that pass the filter, in storing order."""
-        return {id: each for id, each in self.memories.items() if common.passes(each, filter)}
+        return {
+            id: each
+            for id, each in self.memories.items()
+            if predicate.passes(each, filter, self.names(each))
+        }
+
+    def names(self, record: MemoryRecord) -> list[str]:
+        """Return the names of the entities that a memory mentions, aliases included."""
+        return [name for id in record.entity_ids for name in names_of(self.entities[id]).values()]
 
     def citing(self) -> dict[str, tuple[str, ...]]:
         """Return each memory to the conclusions that cite it, in storing order."""
@@ -732,7 +740,7 @@ class InMemoryGraph:
         middle = common.micros(window.start) + common.micros(window.end)
         nearest = []
         for id, record in self._bank(bank_id).passing(filter).items():
-            rows = common.times_in(record.memory, window)
+            rows = predicate.times_in(record.memory, window)
             if rows:
                 row = min(rows, key=lambda row: (abs(row.middle - middle), row.ordinal))
                 nearest.append((abs(row.middle - middle), id, row))
