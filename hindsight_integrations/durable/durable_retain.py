@@ -16,9 +16,10 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.durable.queue import DeadLetter, Operation, ReplayQueue
 from hindsight_integrations.durable.replayer import Backoff, Replayer, ReplayState
 from hindsight_integrations.errors import HindsightError, StoreUnavailableError
-from hindsight_integrations.models import MemoryType, Message
+from hindsight_integrations.models import MemoryType
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
 from hindsight_integrations.results import Failed, RetainResult
+from hindsight_integrations.retain.foreign import has_random_id, with_content
 from hindsight_integrations.retain.pipeline import as_item, check_many, retain
 from hindsight_integrations.retain.request import (
     Item,
@@ -118,7 +119,7 @@ class DurableRetain(ContextManaged):
     def retain(
         self,
         bank_id: str,
-        content: str,
+        content: object,
         *,
         timestamp: datetime | None = None,
         context: str | None = None,
@@ -135,7 +136,8 @@ class DurableRetain(ContextManaged):
     ) -> Receipt:
         """Remember a text, now or when the store is back; see `Hindsight.retain`.
 
-        Without a timestamp, the text is dated to this call, however late it is stored.
+        Without a timestamp, the text is dated to this call, however late it is stored. A
+        framework's document with a random id gets one made of its content, and is stored once.
 
         Raises:
             InvalidInputError: an argument cannot be used; nothing was queued.
@@ -143,15 +145,16 @@ class DurableRetain(ContextManaged):
             HindsightError: the memory refused the text for its own fault; it is not queued.
         """
         item = Item(
-            content, timestamp, context, document_id, metadata, tags, entities, type,
+            content,  # type: ignore[arg-type]
+            timestamp, context, document_id, metadata, tags, entities, type,
             confidence, update_mode, expires_at, scope, None, speaker,
         )  # fmt: skip
-        return self._retain(bank_id, text_submission(item, self._max_chars))
+        return self._retain(bank_id, self._submission(with_content(item)))
 
     def retain_messages(
         self,
         bank_id: str,
-        messages: Sequence[Message | Mapping[str, object]],
+        messages: Sequence[object],
         *,
         session: str | None = None,
         context: str | None = None,
@@ -172,9 +175,7 @@ class DurableRetain(ContextManaged):
         )
         return self._retain(bank_id, submission)
 
-    def retain_many(
-        self, bank_id: str, items: Iterable[Item | Mapping[str, object] | str]
-    ) -> Receipt:
+    def retain_many(self, bank_id: str, items: Iterable[object]) -> Receipt:
         """Remember many texts, now or when the store is back; see `Hindsight.retain_many`.
 
         All usable items are queued together, or none. An item that cannot be used, or that the
@@ -185,10 +186,16 @@ class DurableRetain(ContextManaged):
         failed: list[Failed] = []
         for index, item in enumerate(items):
             try:
-                accepted[index] = text_submission(as_item(item, index), self._max_chars)
+                accepted[index] = self._submission(as_item(item, index))
             except HindsightError as error:
                 failed.append(Failed(index, error))
         return self._submit(bank_id, accepted, failed)
+
+    def _submission(self, item: Item) -> Submission:
+        submission = text_submission(item, self._max_chars)
+        if has_random_id(item):
+            return replace(submission, document_id=f"sha256:{submission.fingerprint}")
+        return submission
 
     # The queue
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from langchain_core.documents import Document
 
 from hindsight_integrations import (
     ContentTooLargeError,
@@ -125,6 +126,19 @@ def test_messages_sent_again_without_times_are_known(memory: Hindsight, queue: P
         for turns in (1, 2, 3):
             durable.retain_messages("b", chat[:turns], session="s")
     assert texts(memory) == ["Boat 0 is red.", "Boat 1 is red.", "Boat 2 is red."]
+
+
+def test_a_framework_s_document_without_an_id_is_stored_once(
+    memory: Hindsight, queue: Path
+) -> None:
+    page = Document("Boat 1 is red.", metadata={"source": "boats.txt"})
+    with DurableRetain(memory, queue) as durable:
+        first = durable.retain("b", page)
+        again = durable.retain_many("b", [page])
+    assert first.document_ids == again.document_ids
+    (document,) = memory.documents.list("b").items
+    assert document.id == first.document_ids[0]
+    assert texts(memory) == ["Boat 1 is red."]
 
 
 # The face
