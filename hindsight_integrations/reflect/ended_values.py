@@ -234,7 +234,9 @@ def _is_attribute(mention: Mention, ending: Ending, holding: Holding, before: Va
         return True
     if mention.key is not None and not _is_owned_alike(mention.key, subject):
         return False
-    for called in holding.called:
+    owner, _, _ = subject.rpartition("/")
+    by_name = not owner or owner.startswith("i|")  # "our cat Pickle", but not "Bea's house"
+    for called in holding.called if by_name else holding.called[:1]:
         further = mention.terms - called - before.terms - ending.ended.terms - _GENERAL
         further -= ending.after.terms if ending.after else frozenset()
         if not called <= mention.terms or mention.is_another:
