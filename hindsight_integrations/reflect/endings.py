@@ -435,8 +435,8 @@ class EndingReader(Phrases):
         cut = [w for w in below if not _opens_shift(self.sentence, w)]
         text = " ".join(each.text for each in cut if each.tag != "POS")
         others = {each.lower for each in cut} & _WORDS["another"]
-        inside = owner is not None and self.sentence.child(owner, "poss")
-        theirs = bool(inside) and inside.lower in _POSSESSIVE
+        inside = self.sentence.child(owner, "poss") if owner is not None else None
+        theirs = inside is not None and inside.lower in _POSSESSIVE
         return Mention(key, word.lemma, frozenset(lexemes(text)), bool(others) or theirs)
 
     # Phrases
