@@ -350,6 +350,11 @@ class _Reader(Phrases):
         named = [s for s in sorted(values, key=_obj_first) if not is_time(values[s])]
         if (values and not named) or self.is_limited(verb):
             return  # "no longer runs in the morning" may run at another time
+        if "obj" in named and len(named) > 1:
+            if holding.verb != "be":
+                return  # "no longer buys bread at X" may buy it elsewhere, or something else there
+            whole = f"{values['obj'].text} {named[1]} {values[named[1]].text}"
+            values["obj"] = Value(whole, values["obj"].terms, values["obj"].kind)
         before = values[named[0]] if named else None
         terms = frozenset[str]().union(*(value.terms for value in values.values()))
         after = self._opposed(verb) if before is not None else None

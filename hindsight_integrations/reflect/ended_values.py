@@ -28,6 +28,7 @@ _CHANGES = table("changes")
 _BONDS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["bonds"].items()}
 _ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
 _GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexemes(word))
+_PARTNERS = word_sets("endings")["partners"]
 _JOURNEYS = word_sets("endings")["journeys"]
 _PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
 _ROLES = frozenset(_CHANGES["roles"]["words"].split())
@@ -123,7 +124,14 @@ def _may_end(ending: Ending, holding: Holding) -> bool:
         return not _is_person(holding.subject)
     if not ending.bonds or "any" in ending.bonds:
         return True
+    if _has_partner(ending, holding):
+        return True
     return any(holding.verb in _BONDS[bond] for bond in ending.bonds)
+
+
+def _has_partner(ending: Ending, holding: Holding) -> bool:
+    """Return True if a couple parts, and the earlier statement names somebody's partner."""
+    return "couple" in ending.bonds and holding.subject.rpartition("/")[2] in _PARTNERS
 
 
 def _is_favoured(ending: Ending, holding: Holding) -> bool:
@@ -193,12 +201,11 @@ def _concerns(ending: Ending, holding: Holding, before: Value, *, same_speaker: 
         return not _is_by_other_object(ending, holding, before)
     owner, _, thing = subject.rpartition("/")
     states = before == holding.values.get("obj") and (holding.verb == "be" or holding.passive)
-    if (
-        owner
-        and owner in agents
-        and states
-        and (not _is_group(thing) or _is_favoured(ending, holding))
-    ):
+    own_thing = owner in agents and not _is_by_other_object(ending, holding, before)
+    singular = (
+        not _is_group(thing) or _is_favoured(ending, holding) or _has_partner(ending, holding)
+    )
+    if owner and own_thing and states and singular:
         return True
     own = same_speaker or not subject.startswith("i|")
     if own and any(_is_attribute(m, ending, holding, before) for m in ending.mentions):
@@ -210,7 +217,7 @@ def _is_by_other_object(ending: Ending, holding: Holding, before: Value) -> bool
     """Return True if a "from X to Y" moves a thing other than the subject: "moved the piano"."""
     if ending.kind != "shift":
         return False
-    stated = before.terms | holding.terms
+    stated = before.terms | holding.terms | frozenset[str]().union(*holding.called)
     things = [m for m in ending.mentions[1:] if not m.terms & stated]
     keys = {agent.rpartition("/")[2] for agent in ending.agents}
     return any(m.key not in keys and m.head not in _every_attribute() for m in things)
@@ -227,7 +234,9 @@ def _is_attribute(mention: Mention, ending: Ending, holding: Holding, before: Va
         return True
     if mention.key is not None and not _is_owned_alike(mention.key, subject):
         return False
-    for called in holding.called:
+    owner, _, _ = subject.rpartition("/")
+    by_name = not owner or owner.startswith("i|")  # "our cat Pickle", but not "Bea's house"
+    for called in holding.called if by_name else holding.called[:1]:
         further = mention.terms - called - before.terms - ending.ended.terms - _GENERAL
         further -= ending.after.terms if ending.after else frozenset()
         if not called <= mention.terms or mention.is_another:
@@ -243,7 +252,9 @@ def _is_owned_alike(key: str, subject: str) -> bool:
     """Return True unless a phrase is owned by somebody else than the subject or its owner."""
     owner, _, _ = _bare(key).rpartition("/")
     own, _, thing = subject.rpartition("/")
-    return not owner or owner in (own, subject) or owner.endswith(f"@{thing}") or "@" in owner
+    return (
+        not owner or owner in (own, subject, thing) or owner.endswith(f"@{thing}") or "@" in owner
+    )
 
 
 def _is_kind_of(noun: str, verb: str) -> bool:
@@ -293,7 +304,7 @@ def _sequel(before: Value, ending: Ending, holding: Holding, newer: Claims) -> V
         old = next((s for s, v in holding.values.items() if v == before), "obj")
         if _same_bond(sequel.verb, holding.verb) and fresh:
             return fresh.get(old) or next(iter(fresh.values()))
-        if sequel.verb == "be" and old in fresh and fresh[old].kind == before.kind == "name":
+        if sequel.verb == "be" and old in fresh and fresh[old].kind == before.kind:
             return fresh[old]
     return None
 
@@ -324,8 +335,10 @@ def _counterpart(holding: Holding, current: Holding, slot: str, after: Value) ->
         return None
     is_day = after.kind in _DATES
     single = holding.verb in _SINGLE or holding.passive or is_day or after.kind == "role"
-    slots = ("on", "at", "by", "for", "obj", "to") if is_day or moved else (slot,)
-    if after.kind == "role":
+    slots: tuple[str, ...] = (slot,)
+    if is_day or moved:
+        slots = ("on", "at", "by", "for", "obj", "to")
+    elif after.kind == "role":
         slots = ("obj", "as")
     found = [holding.values[s] for s in slots if s in holding.values]
     return next((value for value in found if single and value.same_kind(after)), None)

@@ -115,7 +115,8 @@ class EndingReader(Phrases):
             return False
         if self.sentence.children(verb, "neg") or verb.tag in ("VBG", "VBZ"):
             return False
-        if verb.tag == "VB" or (verb.tag == "VBP" and not _is_past_too(verb)):
+        opens = verb.index == 0 and verb.text.islower() and _is_past_too(verb)
+        if (verb.tag == "VB" and not opens) or (verb.tag == "VBP" and not _is_past_too(verb)):
             return False
         return self._is_asserted(verb)
 
@@ -155,6 +156,8 @@ class EndingReader(Phrases):
         if self.is_limited(verb):
             return
         agents = self._agents(self._subject_word(told))
+        if "obj" in values and len(values) > 1 and self.sentence.child(verb, "neg"):
+            return  # which of them has ended is unclear
         for value in values.values():
             head = frozenset(lexemes(value.text.split()[-1]))
             name = family(verb.lemma, self._verb(verb))
@@ -317,7 +320,8 @@ class EndingReader(Phrases):
             return
         other = self._phrase(verb.index + size)
         if passive:
-            other = self._after_word(verb.index + size, ("by",))
+            by = self.sentence.child(verb, "agent")
+            other = self._phrase(by.index + 1) if by is not None else None
         own = self._around(subject)
         if other is not None and own is not None:
             before, after = (own, other) if passive else (other, own)
@@ -431,7 +435,9 @@ class EndingReader(Phrases):
         cut = [w for w in below if not _opens_shift(self.sentence, w)]
         text = " ".join(each.text for each in cut if each.tag != "POS")
         others = {each.lower for each in cut} & _WORDS["another"]
-        return Mention(key, word.lemma, frozenset(lexemes(text)), bool(others))
+        inside = self.sentence.child(owner, "poss") if owner is not None else None
+        theirs = inside is not None and inside.lower in _POSSESSIVE
+        return Mention(key, word.lemma, frozenset(lexemes(text)), bool(others) or theirs)
 
     # Phrases
 

@@ -47,7 +47,7 @@ def _kind(text: str, head: str) -> str:
         return "date" if dated else "number"
     if words[0] in ("every", "each", "daily", "weekly", "monthly", "hourly", "yearly"):
         return "frequency"
-    if text.casefold() in _NUMBERS:
+    if words[0] in _NUMBERS:
         return "number"
     if head in _ROLES or (_TRADE.search(head) and head not in _KIN):
         return "role"

@@ -11,4 +11,4 @@ from benchmarks.understanding.changes import measure
 def test_no_change_is_false_and_most_are_told(half: str) -> None:
     (score,) = measure(half)
     assert score.wrong == []
-    assert score.recall >= 0.83, score.missed
+    assert score.recall >= 0.85, score.missed
