@@ -33,6 +33,7 @@ from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.opening import Arguments, open_runtime, release
 from hindsight_integrations.recall import pipeline as recalling
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.request import (
@@ -58,7 +59,7 @@ from hindsight_integrations.retain.request import (
     conversation_submission,
     text_submission,
 )
-from hindsight_integrations.runtime import IN_MEMORY, UNCHANGED, Runtime, assemble
+from hindsight_integrations.runtime import IN_MEMORY, UNCHANGED, Runtime
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import GraphStore, Vector, VectorIndex
 
@@ -68,6 +69,7 @@ class Hindsight(ContextManaged):
 
     With a folder everything is embedded: the graph in SQLite, the vectors in Chroma, the models
     on the CPU. One process owns the folder at a time, and any number of its threads share it.
+    Opened again in that process, it is the same engine; after a fork, open it in the child.
 
     Args:
         path: folder of the memory; made if there is none.
@@ -116,16 +118,10 @@ class Hindsight(ContextManaged):
         llm: object | None = None,
         settings: Settings | None = None,
     ) -> None:
-        self._where, self._runtime = assemble(
-            path=path,
-            graph=graph,
-            vectors=vectors,
-            embedder=embedder,
-            reranker=reranker,
-            extractor=extractor,
-            llm=llm,
-            settings=settings or Settings(),
+        self._arguments = Arguments(
+            path, graph, vectors, embedder, reranker, extractor, llm, settings or Settings()
         )
+        self._where, self._runtime = open_runtime(self, self._arguments)
         self.banks = Banks(self._runtime)
         self.memories = Memories(self._runtime)
         self.documents = Documents(self._runtime)
@@ -567,8 +563,11 @@ class Hindsight(ContextManaged):
         return self.maintenance.health()
 
     def close(self) -> None:
-        """Finish background work, and release the folder. Idempotent."""
-        self._runtime.close()
+        """Finish background work, and release the folder. Idempotent.
+
+        A folder that this process has opened several times is released with the last of them.
+        """
+        release(self, self._runtime)
 
     def __exit__(
         self,
@@ -577,10 +576,15 @@ class Hindsight(ContextManaged):
         trace: TracebackType | None,
     ) -> None:
         # Somebody who pressed Ctrl-C does not wait: what is left waits in the graph.
-        self._runtime.close(finish=error is None)
+        release(self, self._runtime, finish=error is None)
 
     def __repr__(self) -> str:
         return f"Hindsight({self._where})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the arguments: what is unpickled has opened the same memory with them."""
+        self._arguments.check_picklable()
+        return _opened, (type(self), self._arguments)
 
     def configure(
         self,
@@ -660,3 +664,7 @@ class Hindsight(ContextManaged):
     ahealth = async_variant(health)
     aclose = async_variant(close)
     aconfigure = async_variant(configure)
+
+
+def _opened(kind: type[Hindsight], arguments: Arguments) -> Hindsight:
+    return kind(**arguments.as_dict())

@@ -15,6 +15,7 @@ HindsightError
 ├── ConflictError                        the thing named exists already, or was changed meanwhile
 │   └── BankExistsError
 ├── ClosedError                          used after close()
+│   └── ForkedError                      opened before the process was forked
 ├── StoreError                           the stores could not do what was asked
 │   ├── StoreLockedError                 another process owns the folder
 │   ├── StoreUnavailableError            a store cannot be reached or written
@@ -74,6 +75,10 @@ class BankExistsError(ConflictError):
 
 class ClosedError(HindsightError):
     """The engine was used after `close()`."""
+
+
+class ForkedError(ClosedError):
+    """The engine was opened before this process was forked, and does not outlive a fork."""
 
 
 class StoreError(HindsightError):

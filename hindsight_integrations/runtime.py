@@ -130,6 +130,11 @@ class Runtime:
         """Identity of the embedder: new banks get it, existing ones must have it."""
         return EmbedderStamp(self.encoder.embedder.id, self.encoder.embedder.dimension)
 
+    @property
+    def is_closed(self) -> bool:
+        """Return True once `close` was called."""
+        return self._closed
+
     def check_open(self) -> None:
         """Raise `ClosedError` if `close` was called."""
         if self._closed:
@@ -458,6 +463,12 @@ def _encoder(embedder: object | None, settings: Settings) -> TextEncoder:
     foreign: Embedder = as_embedder(embedder)
     tokens: TokenEncoder = foreign if isinstance(foreign, TokenEncoder) else bundled()
     return TextEncoder(foreign, tokens)
+
+
+def embedder_stamp(embedder: object | None, settings: Settings) -> EmbedderStamp:
+    """Return the identity of an embedder, as it is given to `Hindsight`."""
+    chosen = _encoder(embedder, settings).embedder
+    return EmbedderStamp(chosen.id, chosen.dimension)
 
 
 def _reranker(reranker: object | None) -> Reranker | None:

@@ -28,7 +28,7 @@ LEVELS = [
     {"reflect"},
     {"runtime"},
     {"export_import"},
-    {"namespaces"},
+    {"namespaces", "opening"},
     {"client"},
     {"durable", "sessions", "integrations", "evaluate", "demo"},
     {"langchain", "llamaindex", "cli"},
@@ -36,7 +36,7 @@ LEVELS = [
 """The parts of the package, lowest first. A part imports only what is on lower levels."""
 
 LEVEL = {part: level for level, parts in enumerate(LEVELS) for part in parts}
-INDEPENDENT = {"asynchronous"}
+INDEPENDENT = {"asynchronous", "forks"}
 """Parts that import nothing of the package, and may be used anywhere."""
 
 

@@ -22,7 +22,6 @@ from hindsight_integrations import (
     EmbedderMismatchError,
     Hindsight,
     SchemaVersionError,
-    StoreLockedError,
 )
 from hindsight_integrations.stores.base import MEMORY_ID
 from tests.embedders import Letters
@@ -99,12 +98,6 @@ def test_a_second_process_is_told_the_way_out(folder: Path) -> None:
     assert str(os.getpid()) in run.stderr
     assert "chroma run" in run.stderr
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_same_process_cannot_open_a_folder_twice(folder: Path) -> None:
-    with Hindsight(folder), pytest.raises(StoreLockedError):
-        Hindsight(folder)
-    Hindsight(folder).close()
 
 
 def filled(folder: Path, count: int = 12) -> list[str]:

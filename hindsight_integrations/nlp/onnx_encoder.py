@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations import forks
 from hindsight_integrations.errors import EmbeddingError, InvalidInputError
 from hindsight_integrations.nlp.embeddings import Encoded, Progress, Vectors, unit_rows
 from hindsight_integrations.nlp.model_registry import ModelDescription, Side
@@ -76,6 +77,14 @@ class OnnxEncoder:
         self._threads = threads or min(cores(), _MAX_THREADS)
         self._loading = Lock()
         self._loaded: _Loaded | None = None
+        forks.watch(self)
+
+    def after_fork(self) -> None:
+        """Load the model again when it is next used: the threads of this one are the parent's."""
+        self._loading = Lock()
+        if self._loaded is not None:
+            forks.never_free(self._loaded.session)
+            self._loaded = None
 
     @property
     def projection(self) -> Projection:

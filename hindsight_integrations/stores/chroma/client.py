@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
+from hindsight_integrations import forks
 from hindsight_integrations.errors import (
     EmbedderMismatchError,
     HindsightError,
@@ -196,6 +197,12 @@ class ChromaClient:
         self._local = local
         self._scope: _Scope = {"tenant": tenant, "database": database}
         self._batch_size: int | None = None
+        forks.watch(self)
+
+    def after_fork(self) -> None:
+        """Never free what runs embedded: its threads are the parent's."""
+        if self._local:
+            forks.never_free(getattr(self._api, "bindings", None))
 
     @classmethod
     def embedded(cls, folder: Path | None) -> ChromaClient:

@@ -1,0 +1,201 @@
+"""Open runtimes: one for each folder in a process, and none of the parent's after a fork.
+
+Chroma, the models and the locks of a runtime do not outlive `os.fork`: a call would hang. So a
+forked process opens what is on servers again when it is first used, and refuses the rest at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hindsight_integrations.errors import ForkedError, InvalidInputError
+from hindsight_integrations.runtime import (
+    IN_MEMORY,
+    UNCHANGED,
+    Runtime,
+    assemble,
+    embedded_in,
+    embedder_stamp,
+)
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.stores.base import GraphStore, VectorIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of `Hindsight`, which documents them."""
+
+    path: str | os.PathLike[str] | None
+    graph: GraphStore | str | None
+    vectors: VectorIndex | str | None
+    embedder: object | None
+    reranker: object | None
+    extractor: object | None
+    llm: object | None
+    settings: Settings
+
+    @property
+    def is_embedded(self) -> bool:
+        """Return True for a folder with all of its parts."""
+        return embedded_in(self.path) and self.graph is None and self.vectors is None
+
+    @property
+    def outlives_fork(self) -> bool:
+        """Return True if all of it can be opened once more beside those who have it open."""
+        graph = isinstance(self.graph, str) or (self.graph is None and embedded_in(self.path))
+        return graph and isinstance(self.vectors, str)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the arguments by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def check_picklable(self) -> None:
+        """Raise `InvalidInputError` for a memory that exists in this process alone."""
+        if self.path == IN_MEMORY and not self.outlives_fork:
+            raise InvalidInputError(
+                "a memory in RAM cannot be pickled or copied: it would be another one; give it a "
+                "folder, as in Hindsight('./memories')"
+            )
+
+
+_guard = threading.Lock()
+_folders: weakref.WeakValueDictionary[Path, Runtime] = weakref.WeakValueDictionary()
+_opened_with: weakref.WeakKeyDictionary[Runtime, tuple[str, Arguments]] = (
+    weakref.WeakKeyDictionary()
+)
+_holders: weakref.WeakKeyDictionary[Runtime, weakref.WeakSet[object]] = weakref.WeakKeyDictionary()
+
+
+def open_runtime(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
+    """Return where the memory is, and its runtime: that of the folder, if it is open here already.
+
+    Raises:
+        InvalidInputError: the parts given do not make a memory, or the folder is open with another
+            embedder or other settings.
+        StoreError: a store cannot be opened.
+    """
+    if not arguments.is_embedded:
+        return _hold(holder, arguments, *assemble(**arguments.as_dict()))
+    folder = Path(os.fspath(arguments.path or "")).expanduser().absolute()
+    folder = folder.resolve() if folder.exists() else folder
+    with _guard:
+        shared = _folders.get(folder)
+        if shared is not None and not shared.is_closed:
+            where, before = _opened_with[shared]
+            _adapt(shared, before, arguments)
+            _holders[shared].add(holder)
+            return where, shared
+        where, runtime = _hold(holder, arguments, *assemble(**arguments.as_dict()))
+        _folders[folder.resolve()] = runtime
+        return where, runtime
+
+
+def release(holder: object, runtime: Runtime, *, finish: bool = True) -> None:
+    """Close the runtime, unless others hold it."""
+    with _guard:
+        holders = _holders.get(runtime)
+        if holders is not None:
+            holders.discard(holder)
+        if holders:
+            return
+        for folder in [path for path, known in _folders.items() if known is runtime]:
+            del _folders[folder]
+    runtime.close(finish=finish)
+
+
+def _hold(
+    holder: object, arguments: Arguments, where: str, runtime: Runtime
+) -> tuple[str, Runtime]:
+    _opened_with[runtime] = (where, arguments)
+    _holders[runtime] = weakref.WeakSet([holder])
+    return where, runtime
+
+
+def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> None:
+    """Give an open runtime the models of another opening, if it has the same settings."""
+    differs = None
+    if given.settings != before.settings:
+        differs = "other settings"
+    elif (
+        given.embedder is not before.embedder
+        and embedder_stamp(given.embedder, given.settings) != runtime.stamp
+    ):
+        differs = "another embedder"
+    if differs:
+        raise InvalidInputError(
+            f"the folder {os.fspath(given.path or '')!r} is open in this process with {differs}; "
+            "give the same, or close it first"
+        )
+    new = {
+        name: getattr(given, name)
+        for name, default in (("llm", None), ("reranker", "local"), ("extractor", None))
+        if getattr(given, name) is not getattr(before, name) and getattr(given, name) != default
+    }
+    if new:
+        runtime.configure(**{"llm": UNCHANGED, "reranker": UNCHANGED, "extractor": UNCHANGED} | new)
+
+
+# Forks
+
+_reviving = threading.Lock()
+_abandoned: list[object] = []
+"""What belongs to the parent process: never used here, and never closed."""
+
+
+class _ForkedRuntime(Runtime):
+    """A runtime of the parent process, as a forked one finds it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("__"):
+            return object.__getattribute__(self, name)
+        if name == "close":
+            return _leave_to_parent
+        _revive(self)
+        return getattr(self, name)
+
+
+def _leave_to_parent(*, finish: bool = True) -> None:
+    """Close nothing: the parent process does."""
+
+
+def _revive(forked: _ForkedRuntime) -> None:
+    """Open again what is on servers.
+
+    Raises:
+        ForkedError: it is not on servers.
+    """
+    with _reviving:
+        if type(forked) is not _ForkedRuntime:  # another thread was quicker
+            return
+        where, arguments = _opened_with[forked]
+        if not arguments.outlives_fork:
+            raise ForkedError(
+                f"this Hindsight({where}) was opened before its process was forked into process "
+                f"{os.getpid()}, and an embedded memory does not outlive a fork; open it after "
+                "forking (gunicorn without preload_app, a multiprocessing initializer, or the "
+                "start method 'spawn'). For several processes, start a Chroma server and give "
+                'each of them vectors="http://localhost:8000"'
+            )
+        _abandoned.append(forked.__dict__)
+        _, fresh = assemble(**arguments.as_dict())
+        forked.__dict__ = fresh.__dict__
+        forked.__class__ = Runtime  # type: ignore[assignment]
+
+
+def _after_fork() -> None:
+    """Mark the parent's runtimes, and take new locks in place of some that may be held for ever."""
+    global _guard, _reviving
+    _guard, _reviving = threading.Lock(), threading.Lock()
+    _folders.clear()
+    for runtime in list(_opened_with):
+        _abandoned.append(runtime)
+        runtime.__class__ = _ForkedRuntime
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,168 @@
+"""One engine for each folder of a process, pickling by arguments, and forks."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import (
+    ClosedError,
+    ForkedError,
+    Hindsight,
+    HindsightError,
+    InvalidInputError,
+    Settings,
+)
+from hindsight_integrations.langchain import (
+    HindsightMiddleware,
+    HindsightRetriever,
+    HindsightToolkit,
+    HindsightVectorStore,
+)
+from tests.stores.chroma_server import free_port, serve
+
+QUIET = Settings(consolidate=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "memories"
+
+
+@pytest.fixture
+def memory(folder: Path) -> Iterator[Hindsight]:
+    with Hindsight(folder, settings=QUIET) as opened:
+        opened.retain("alice", "Alice sings in Bergen.")
+        yield opened
+
+
+def test_a_folder_opened_twice_is_one_engine_until_the_last_is_closed(
+    memory: Hindsight, folder: Path
+) -> None:
+    again = Hindsight(folder.parent / "." / folder.name, settings=QUIET)
+    assert again.runtime is memory.runtime
+    again.retain("alice", "Alice paints.")
+    assert memory.recall("alice", "Who paints?").memories[0].text == "Alice paints."
+    memory.close()
+    memory.close()
+    assert again.recall("alice", "Who paints?").memories[0].text == "Alice paints."
+    again.close()
+    with pytest.raises(ClosedError):
+        again.recall("alice", "Who paints?")
+    with Hindsight(folder) as later:
+        assert later.runtime is not again.runtime
+        assert later.recall("alice", "Who paints?").memories[0].text == "Alice paints."
+
+
+def test_the_models_of_the_later_opening_hold_and_other_settings_are_refused(
+    memory: Hindsight, folder: Path
+) -> None:
+    with Hindsight(folder, settings=QUIET, llm=lambda system, user: "Hm.") as again:
+        assert memory.runtime.model is again.runtime.model is not None
+    assert memory.runtime.model is not None
+    with pytest.raises(InvalidInputError, match="other settings"):
+        Hindsight(folder, settings=Settings(consolidate=False, max_tokens=7))
+    with pytest.raises(InvalidInputError, match="another embedder"):
+        Hindsight(folder, settings=QUIET, embedder=lambda texts: [[1.0, 0.0] for _ in texts])
+    assert memory.health().ok
+
+
+def test_engines_and_what_holds_them_are_pickled_by_their_arguments(
+    memory: Hindsight, folder: Path
+) -> None:
+    holders: list[Any] = [
+        memory,
+        HindsightRetriever(memory=memory, bank_id="alice", k=1),
+        HindsightToolkit(memory=memory, bank_id="alice"),
+        HindsightMiddleware(memory, "alice"),
+        HindsightVectorStore(memory, "alice"),
+    ]
+    for held, again in zip(holders, pickle.loads(pickle.dumps(holders)), strict=True):
+        assert type(again) is type(held)
+        store = getattr(again, "_collection", again)
+        assert getattr(store, "memory", again).runtime is memory.runtime
+    retriever = copy.deepcopy(holders[1])
+    assert retriever.invoke("Who sings?")[0].page_content == "Alice sings in Bergen."
+    with Hindsight.in_memory() as fleeting, pytest.raises(InvalidInputError, match="RAM"):
+        pickle.dumps(fleeting)
+
+
+fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+
+
+def in_child(work: Callable[[], str]) -> str:
+    """Return what a function returns in a forked process."""
+    context = multiprocessing.get_context("fork")
+    said = context.SimpleQueue()
+    child = context.Process(target=lambda: said.put(_told(work)))
+    child.start()
+    child.join(120)
+    assert child.exitcode == 0
+    return str(said.get())
+
+
+def _told(work: Callable[[], str]) -> str:
+    try:
+        return work()
+    except HindsightError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@fork
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_an_embedded_memory_says_in_a_fork_what_to_do(memory: Hindsight, folder: Path) -> None:
+    asked: list[Callable[[], object]] = [
+        lambda: memory.recall("alice", "Who sings?"),
+        lambda: memory.retain("alice", "Bo paints."),
+        lambda: memory.banks.list(),
+        lambda: memory.health(),
+        lambda: HindsightRetriever(memory=memory, bank_id="alice").invoke("Who sings?"),
+    ]
+    for ask in asked:
+        told = in_child(lambda ask=ask: str(ask()))  # type: ignore[misc]
+        assert told.startswith("ForkedError: ")
+        assert "open it after forking" in told
+        assert str(folder) in told
+    assert in_child(lambda: memory.close() or "closed") == "closed"  # type: ignore[func-returns-value]
+    assert in_child(lambda: repr(Hindsight(folder))).startswith("StoreLockedError: ")
+    assert issubclass(ForkedError, ClosedError)
+    assert memory.recall("alice", "Who sings?").memories[0].text == "Alice sings in Bergen."
+
+
+@fork
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_may_open_a_memory_of_its_own(memory: Hindsight, tmp_path: Path) -> None:
+    def own() -> str:
+        with Hindsight(tmp_path / "own", settings=QUIET) as mine:
+            mine.retain("bo", "Bo paints in Oslo.")
+            return mine.recall("bo", "Who paints?").memories[0].text
+
+    assert in_child(own) == "Bo paints in Oslo."
+
+
+@fork
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_what_is_on_a_server_is_opened_again_in_a_fork(tmp_path: Path) -> None:
+    port = free_port()
+    server = serve(tmp_path / "server", port)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        with Hindsight(tmp_path / "shared", vectors=url, settings=QUIET) as memory:
+            memory.retain("alice", "Alice sings in Bergen.")
+
+            def use() -> str:
+                memory.retain("alice", "Bo paints in Oslo.")
+                return memory.recall("alice", "Who sings?").memories[0].text
+
+            assert in_child(use) == "Alice sings in Bergen."
+            assert memory.recall("alice", "Who paints?").memories[0].text == "Bo paints in Oslo."
+    finally:
+        server.kill()
+        server.wait()
