@@ -11,14 +11,41 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.reflect.other_languages import FUNCTION_WORDS, words_of
 
-_TABLE = table("other_languages")
 _WORDS = word_sets("other_languages")
-_ENDINGS = re.compile(_TABLE["endings"], re.VERBOSE | re.IGNORECASE)
-_FROM_TO = re.compile(_TABLE["from_to"], re.VERBOSE | re.IGNORECASE)
-_SHIFTS = re.compile(rf"\b(?:{_TABLE['from_to_verbs']})\b", re.VERBOSE | re.IGNORECASE)
+_ENDINGS = re.compile(
+    r"""
+    \bnicht \s mehr\b | \bkeine?[nmrs]? \b .* \b mehr\b
+    | \b(?:aufgehört|aufgegeben|gekündigt|verlassen|abgeschafft|verkauft)\b
+    | \b(?:ne|n['’]\s?)\b .* \b plus\b
+    | \ba \s (?:arrêté|quitté|vendu|abandonné|cessé) (?: \s de\b)?
+    | \bai \s (?:arrêté|quitté|vendu|abandonné)\b
+    | \bya \s no\b | \b(?:ha|he) \s (?:dejado|vendido|abandonado) (?: \s de\b)?
+    | \b(?:dejó|vendió|abandonó) (?: \s de\b)?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""How a sentence says that something ended: without one of these it tells no change."""
+
+_FROM_TO = re.compile(
+    r"""
+    \bvon \s (?P<a>[\w.-]+) \s (?:nach|zu|auf) \s (?P<b>[\w.-]+) \s .*
+        (?:gezogen|gewechselt|umgestiegen|verlegt|verschoben|geändert|erhöht|gesenkt|umgestellt)\b
+    | \bde \s (?P<c>[\w.-]+) \s (?:à|au|chez|pour|a) \s (?P<d>[\w.-]+)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Two values, of which the later one took the place of the earlier."""
+
+_SHIFTS = re.compile(
+    r"""\b(?: déménagé | passée? | changé | reportée? | déplacée? | augmenté | baissé
+    | mudado | mudó | cambió | cambiado | pasó | pasado | trasladó | trasladado | subió | bajó
+    | gezogen | gewechselt | umgestiegen | verlegt | verschoben | geändert | erhöht | gesenkt
+    | umgestellt )\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _CLAUSES = re.compile(r"[,;.]\s*|\s(?:und|sondern|et|mais|y|e|pero|sino)\s")
 _NO_STATEMENT = re.compile(r"[?¿\"“”«»„]")
 _ARTICLES = frozenset("der die das ein eine le la les l un une el los las una ma mon mes".split())

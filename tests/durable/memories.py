@@ -9,8 +9,14 @@ from hindsight_integrations import Hindsight, Item, Settings
 from hindsight_integrations.durable import Backoff
 from hindsight_integrations.models import Memory
 from hindsight_integrations.retain.request import Submission, text_submission
+from hindsight_integrations.stores.folder import Folder
 
 SOON = Backoff(0.001, 0.01)
+
+
+def owned_by_another(folder: Path) -> Folder:
+    """Own the folder as another process would: until closed, no memory opens it."""
+    return Folder.open(folder)
 
 
 def opened(folder: Path, **options: Any) -> Hindsight:

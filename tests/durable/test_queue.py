@@ -23,7 +23,7 @@ from hindsight_integrations.durable.queue import Operation, together
 from hindsight_integrations.models import MemoryType, utc_now
 from hindsight_integrations.retain.request import Stamp, Submission, Turn
 
-from .memories import opened, submission
+from .memories import opened, owned_by_another, submission
 
 moments = st.datetimes(timezones=st.just(UTC))
 words = st.text(st.characters(exclude_categories=["Cs"]))
@@ -145,7 +145,7 @@ def full_disk() -> Iterator[Callable[[int], None]]:
 def test_on_a_full_disk_nothing_is_acknowledged_and_what_waits_is_kept(
     folder: Path, queue: Path, full_disk: Callable[[int], None]
 ) -> None:
-    with opened(folder), DurableRetain(lambda: opened(folder), queue) as durable:
+    with owned_by_another(folder), DurableRetain(lambda: opened(folder), queue) as durable:
         durable.retain("b", "There was room for this.")
         full_disk(50_000)
         with pytest.raises(StoreUnavailableError, match="disk"):

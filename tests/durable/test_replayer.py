@@ -25,7 +25,7 @@ from hindsight_integrations.models import utc_now
 from hindsight_integrations.retain.extraction import Fact, Passage, SentenceExtractor
 from tests.embedders import Letters
 
-from .memories import SOON, everything, opened, submission, texts
+from .memories import SOON, everything, opened, owned_by_another, submission, texts
 
 # What is retained while the store is away is sent in order when it is back
 
@@ -38,7 +38,7 @@ def test_what_is_retained_while_the_store_is_away_is_stored_in_order_when_it_is_
 ) -> None:
     said = datetime(2024, 5, 7, tzinfo=UTC)
     with DurableRetain(lambda: opened(folder), queue, backoff=SOON) as durable:
-        with opened(folder):  # the folder is another's: what it is asked is refused
+        with owned_by_another(folder):
             first = durable.retain("b", "Boat 0 is red.")
             assert first.result.stored == ()
             assert len(first.queued) == len(first.document_ids) == 1
@@ -63,7 +63,7 @@ def test_what_is_retained_while_the_store_is_away_is_stored_in_order_when_it_is_
 
 
 def test_a_later_process_sends_what_an_earlier_one_queued(folder: Path, queue: Path) -> None:
-    with opened(folder), DurableRetain(lambda: opened(folder), queue) as durable:
+    with owned_by_another(folder), DurableRetain(lambda: opened(folder), queue) as durable:
         durable.retain("b", "Boat 0 is red.")
         durable.retain("b", "Boat 1 is red.")
     with DurableRetain(lambda: opened(folder), queue) as durable:
@@ -74,7 +74,7 @@ def test_a_later_process_sends_what_an_earlier_one_queued(folder: Path, queue: P
 
 def test_state_tells_when_the_store_is_asked_again_and_why(folder: Path, queue: Path) -> None:
     with (
-        opened(folder),
+        owned_by_another(folder),
         DurableRetain(lambda: opened(folder), queue, backoff=NEVER, patience=1e6) as durable,
     ):
         durable.retain("b", "Boat 0 is red.")
@@ -114,7 +114,7 @@ def test_a_refusal_is_told_to_the_caller_that_waits(foreign: Path, queue: Path) 
 
 def test_a_retain_at_fault_is_set_aside_and_holds_up_no_other(foreign: Path, queue: Path) -> None:
     with DurableRetain(lambda: opened(foreign), queue, backoff=SOON) as durable:
-        with opened(foreign):
+        with owned_by_another(foreign):
             durable.retain("b", "Boat 0 is red.")
             durable.retain_many("foreign", ["Boat 1 is red.", "Boat 2 is red."])
             durable.retain("b", "Boat 3 is red.")
