@@ -2,8 +2,8 @@
 
 A module of this package measures one subject (changes, entities, times, ...). Its cases lie in
 `data/<subject>.jsonl`, one a line, each marked with the part it belongs to: rules are written
-against "dev"; "held_out" was written before them and is only ever measured; "unseen" is by somebody
-who knew no rule, and was measured once they were written.
+against "dev"; "held_out" was written before them and is only measured, though some of its errors
+were read; "unseen" is by somebody who knew no rule, and was measured once they were written.
 """
 
 from __future__ import annotations
