@@ -19,8 +19,8 @@ from pydantic import BaseModel
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import Memory, MemoryType, Message
-from hindsight_integrations.namespaces import memories
+from hindsight_integrations.models import Memory, MemoryType
+from hindsight_integrations.namespaces import memories as memories_of
 from hindsight_integrations.namespaces.banks import Banks
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
@@ -51,6 +51,7 @@ from hindsight_integrations.reflect.recalled_models import with_mental_models
 from hindsight_integrations.results import Context, RecallResult, Reflection, RetainResult
 from hindsight_integrations.retain import pipeline as retaining
 from hindsight_integrations.retain.extraction import Extractor
+from hindsight_integrations.retain.foreign import with_content
 from hindsight_integrations.retain.request import (
     Item,
     UpdateMode,
@@ -162,7 +163,7 @@ class Hindsight(ContextManaged):
     def retain(
         self,
         bank_id: str,
-        content: str,
+        content: object,
         *,
         timestamp: datetime | None = None,
         context: str | None = None,
@@ -181,7 +182,9 @@ class Hindsight(ContextManaged):
 
         Args:
             bank_id: which bank.
-            content: the text, up to `settings.max_content_chars`.
+            content: the text, up to `settings.max_content_chars`; or a LangChain `Document` or a
+                LlamaIndex node, which brings its id, metadata and file date unless they are given.
+                One without an id, or with a random one, is known again by its content.
             timestamp: when it was said or written; "yesterday" is relative to it. UTC if it
                 has no timezone; now if not given.
             context: what the text is about, or its title; becomes part of what is searched.
@@ -203,13 +206,16 @@ class Hindsight(ContextManaged):
             ExtractionError, EmbeddingError, StoreError: it failed; nothing was stored.
         """
         item = Item(
-            content, timestamp, context, document_id, metadata, tags, entities, type,
+            content,  # type: ignore[arg-type]
+            timestamp, context, document_id, metadata, tags, entities, type,
             confidence, update_mode, expires_at, scope, None, speaker,
         )  # fmt: skip
         started = time.perf_counter()
         validation.bank_id(bank_id)
-        submission = text_submission(item, self._runtime.settings.max_content_chars)
+        item = with_content(item)
+        text_submission(item, self._runtime.settings.max_content_chars)  # before a bank is made
         bank = self._runtime.bank_or_new(bank_id)
+        submission = retaining.submission_of(self._runtime.retaining, bank_id, item)
         result = retaining.retain(self._runtime.retaining, bank, [submission])
         self._runtime.reflect_later(bank_id)
         return replace(result, seconds=time.perf_counter() - started)
@@ -217,7 +223,7 @@ class Hindsight(ContextManaged):
     def retain_many(
         self,
         bank_id: str,
-        items: Iterable[Item | Mapping[str, object] | str],
+        items: Iterable[object],
         *,
         progress: bool | Callable[[int, int | None], None] | None = None,
     ) -> RetainResult:
@@ -227,7 +233,7 @@ class Hindsight(ContextManaged):
 
         Args:
             bank_id: which bank.
-            items: texts, `Item`s, or mappings with the names of `Item`.
+            items: texts, `Item`s, mappings with the names of `Item`, or documents as in `retain`.
             progress: True for a progress bar; or a function of (done, total), where the total
                 is None for an iterable of unknown length.
         """
@@ -242,7 +248,7 @@ class Hindsight(ContextManaged):
     def retain_messages(
         self,
         bank_id: str,
-        messages: Sequence[Message | Mapping[str, object]],
+        messages: Sequence[object],
         *,
         session: str | None = None,
         context: str | None = None,
@@ -256,7 +262,8 @@ class Hindsight(ContextManaged):
         Args:
             bank_id: which bank.
             messages: `Message`s, or mappings with "speaker" and "text" ("role" and "content"
-                will do), and if known "timestamp" and "id".
+                will do), and if known "timestamp" and "id"; or messages of LangChain or
+                LlamaIndex, of which those of the user and the agent are retained.
             session: your id of the conversation. Messages it has already are not stored again.
                 Without one, messages that repeat a stored conversation continue it.
             context: what the conversation is about.
@@ -297,7 +304,38 @@ class Hindsight(ContextManaged):
         started = time.perf_counter()
         validation.bank_id(bank_id)
         bank = self._runtime.bank_or_new(bank_id)
-        result = memories.retain_memory(self._runtime, bank, memory, vector)
+        result = memories_of.retain_memory(self._runtime, bank, memory, vector)
+        self._runtime.reflect_later(bank_id)
+        return replace(result, seconds=time.perf_counter() - started)
+
+    def retain_memories(
+        self,
+        bank_id: str,
+        memories: Sequence[Memory],
+        *,
+        vectors: Sequence[Vector | Sequence[float] | None] | None = None,
+    ) -> RetainResult:
+        """Store memories just as given, in batches; see `retain_memory`.
+
+        Args:
+            bank_id: which bank.
+            memories: each with an id of its own.
+            vectors: one of the bank's embedder for each memory, or None to make it.
+
+        Raises:
+            InvalidInputError: a field cannot be used, or the numbers of both differ.
+        """
+        started = time.perf_counter()
+        validation.bank_id(bank_id)
+        given = validation.items("memories", memories, "a list of Memory")
+        codes = [None] * len(given) if vectors is None else list(vectors)
+        if len(codes) != len(given) or len({memory.id for memory in given}) != len(given):
+            raise InvalidInputError(
+                f"{len(given)} memories came with {len(codes)} vectors, or share an id; give each "
+                "an id of its own, and one vector or None for each"
+            )
+        bank = self._runtime.bank_or_new(bank_id)
+        result = memories_of.retain_memories(self._runtime, bank, given, codes)
         self._runtime.reflect_later(bank_id)
         return replace(result, seconds=time.perf_counter() - started)
 
@@ -324,8 +362,10 @@ class Hindsight(ContextManaged):
                 however small the bank.
             tags: only memories with any of these tags, or, with `tags_match="all"`, all.
             tags_match: "any" or "all".
-            where: metadata conditions: `{"field": value}` or `{"field": {"$gte": value}}`, with
-                `$eq $ne $gt $gte $lt $lte $in $nin`.
+            where: conditions on metadata and on the memory's own `type`, `speaker`, `context`,
+                `scope`, `document_id`, `tags`, `entities` and `mentioned_at`: `{"field": value}` or
+                `{"field": {"$gte": value}}`, with `$eq $ne $gt $gte $lt $lte $in $nin $contains
+                $icontains $exists`; combined by `$and`, `$or` (lists) and `$not`.
             scope: only memories of this scope.
             entities: only memories that mention one of these people, places or things, by name,
                 alias or id. A name that the bank does not know finds nothing.
@@ -485,7 +525,7 @@ class Hindsight(ContextManaged):
             MemoryNotFoundError, DocumentNotFoundError: one of them does not exist; nothing was
                 deleted.
         """
-        return memories.forget(self._runtime, bank_id, ids, document_id)
+        return memories_of.forget(self._runtime, bank_id, ids, document_id)
 
     def consolidate(self, bank_id: str) -> Consolidation:
         """Draw observations and update opinions from all pending memories, now.
@@ -609,6 +649,7 @@ class Hindsight(ContextManaged):
     aretain_many = async_variant(retain_many)
     aretain_messages = async_variant(retain_messages)
     aretain_memory = async_variant(retain_memory)
+    aretain_memories = async_variant(retain_memories)
     arecall = async_variant(recall)
     acontext = async_variant(context)
     areflect = async_variant(reflect)

@@ -174,6 +174,7 @@ def test_reading_a_folder_that_is_not_there_leaves_none_behind(tmp_path: Path) -
         ["retain", "x", "--session", "s"],
         ["retain", "x", "--meta", "nothing"],
         ["retain", "--folder", "/no/such/folder"],
+        ["retain", "x", "--prune"],
         ["banks", "create", "x", "--empathy", "6"],
         ["memories", "list", "--limit", "0"],
         ["nonsense"],
@@ -225,6 +226,25 @@ def test_a_folder_is_retained_by_relative_path_and_once(fresh: Run, tmp_path: Pa
     assert len(first["stored"]) == 2
     again = fresh("retain", "--folder", str(notes), "--json").json
     assert again["stored"] == []
+
+
+def test_a_note_that_left_its_folder_leaves_the_bank(fresh: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("Alice joined Northwind.", encoding="utf-8")
+    (notes / "b.txt").write_text("Ruth runs Heron.", encoding="utf-8")
+    fresh("retain", "Tomas paints.", "--document", "told")
+    folder = ("retain", "--folder", str(notes), "--prune")
+    assert "forgotten" not in fresh(*folder).err
+    (notes / "b.txt").unlink()
+    ran = fresh(*folder)
+    assert ran.code == 0
+    assert "b.txt was forgotten" in ran.err
+    listed = fresh("documents", "list", "--json").json
+    assert sorted(each["id"] for each in listed["items"]) == ["a.md", "told"]
+    (notes / "a.md").unlink()
+    assert fresh(*folder).code == 2
+    assert len(fresh("documents", "list", "--json").json["items"]) == 2
 
 
 def test_the_dates_of_files_are_shown_overridden_and_left_out(fresh: Run, tmp_path: Path) -> None:

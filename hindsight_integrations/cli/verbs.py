@@ -17,7 +17,6 @@ from hindsight_integrations.models import Arm, MemoryType
 from hindsight_integrations.results import RetainResult
 
 if TYPE_CHECKING:
-    from hindsight_integrations.recall.request import Where
     from hindsight_integrations.retain.file_dates import FileDate
 
 FOUND_NOTHING = 3
@@ -41,6 +40,12 @@ def retain(
         Path | None,
         typer.Option(exists=True, file_okay=False, help="Every .txt and .md below this folder."),
     ] = None,
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune", help="With --folder: forget .txt and .md documents that are not in it."
+        ),
+    ] = False,
     jsonl: Annotated[
         Path | None,
         typer.Option(
@@ -99,6 +104,8 @@ def retain(
         type=type,
         confidence=confidence,
     )
+    if prune and folder is None:
+        raise typer.BadParameter("--prune needs --folder, which it compares the bank with")
     dated = file_dates and timestamp is None
     items = _read(text, file, folder, jsonl, document, dated)
     if conversation or session is not None:
@@ -117,7 +124,10 @@ def retain(
             )
         if len(items) == len(result.failed) == 1:
             raise result.failed[0].error
-    warnings = [f"item {item.index + 1} was not stored: {item.error}" for item in result.failed]
+    pruned = _prune(job, items) if prune else []
+    warnings = pruned + [
+        f"item {item.index + 1} was not stored: {item.error}" for item in result.failed
+    ]
     code = 1 if result.failed else 0
     if not (dated and (file or folder)):
         return Output(result, tables.retained(result), warnings, code)
@@ -126,6 +136,28 @@ def retain(
     drawing = Group(tables.retained(result), tables.file_dates(dates))
     data = {**cast(dict[str, object], jsonable(result)), "dates": shown}
     return Output(data, drawing, warnings, code)
+
+
+def _prune(job: Job, items: Sequence[inputs.Record]) -> list[str]:
+    """Forget the documents that are named like notes and are not among the items.
+
+    Returns:
+        A line for each.
+    """
+    if not items:
+        raise typer.BadParameter("--prune: the folder has no note, and all would be forgotten")
+    kept = {str(item["document_id"]) for item in items}
+    gone: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = job.memory.documents.list(job.bank, limit=1000, cursor=cursor)
+        ids = [document.id for document in page.items]
+        gone += [id for id in ids if Path(id).suffix.lower() in inputs.NOTES and id not in kept]
+        if (cursor := page.next_cursor) is None:
+            break
+    for document in gone:
+        job.memory.forget(job.bank, document_id=document)
+    return [f"{document} was forgotten: the folder lacks it" for document in gone]
 
 
 def _given(**options: object) -> dict[str, Any]:
@@ -246,7 +278,7 @@ def recall(
         arms=arm or None,
         tags=tag or (),
         tags_match="all" if all_tags else "any",
-        where=cast("Where | None", where),
+        where=where,
         scope=scope,
         entities=entity or (),
         window=(since, until) if since or until else None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, signature
@@ -44,12 +45,15 @@ HANDFUL = 10
 """Memories that a retriever returns at most, unless it is told how many: a prompt takes no more."""
 
 
-def check_options(given: Iterable[str], takes: Callable[..., object]) -> None:
+def check_options(
+    given: Iterable[str], takes: Callable[..., object], *, also: Sequence[str] = ()
+) -> None:
     """Refuse, when an adapter is made, an option that would only fail when it is used.
 
     Args:
         given: names of options.
         takes: the verb that takes them by keyword, or a `TypedDict` of them.
+        also: names that the adapter takes itself, for the message.
 
     Raises:
         InvalidInputError: an option has no such name.
@@ -61,8 +65,23 @@ def check_options(given: Iterable[str], takes: Callable[..., object]) -> None:
         known = {one.name for one in parameters if one.kind is Parameter.KEYWORD_ONLY}
     if unknown := sorted({*given} - known):
         raise InvalidInputError(
-            f"no option is called {unknown[0]!r}; there are {', '.join(sorted(known))}"
+            f"no option is called {unknown[0]!r}; there are {', '.join([*also, *sorted(known)])}"
         )
+
+
+def checked_memory(memory: object) -> Hindsight:
+    """Return the argument of an adapter, if it is an engine.
+
+    Raises:
+        InvalidInputError: it is something else, such as the engine's folder.
+    """
+    if isinstance(memory, Hindsight):
+        return memory
+    is_path = isinstance(memory, str | os.PathLike)
+    wanted = f"Hindsight({str(memory)!r})" if is_path else 'Hindsight("./memories")'
+    raise InvalidInputError(
+        f"memory is {validation.shown(memory)}; give an open engine, such as {wanted}"
+    )
 
 
 def recall(

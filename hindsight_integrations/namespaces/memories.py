@@ -27,7 +27,12 @@ from hindsight_integrations.retain.caller_ids import (
     replacing,
     says_the_same,
 )
-from hindsight_integrations.retain.pipeline import MadeRecord, made_record, store_made
+from hindsight_integrations.retain.pipeline import (
+    MadeRecord,
+    made_record,
+    made_records,
+    store_made,
+)
 from hindsight_integrations.retain.reindex import correct, names_left, without_question
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
@@ -234,6 +239,29 @@ def retain_memory(
 
         result, _ = change(runtime, bank_id, make)
     return result
+
+
+def retain_memories(
+    runtime: Runtime,
+    bank: StoredBank,
+    given: Sequence[Memory],
+    vectors: Sequence[Vector | Sequence[float] | None],
+) -> RetainResult:
+    """Store memories, the new ones together; see `Hindsight.retain_memories`."""
+    bank_id, deps = bank.bank.id, runtime.retaining
+    size = runtime.settings.batch_size
+    results = []
+    for start in range(0, len(given), size):
+        batch, codes = given[start : start + size], vectors[start : start + size]
+        ids = [validation.label("memory.id", memory.id) for memory in batch]
+        known = runtime.graph.filter_ids(bank_id, ids, EVERYTHING)
+        pairs = list(zip(batch, codes, strict=True))
+        if new := [pair for pair in pairs if pair[0].id not in known]:
+            results.append(
+                store_made(deps, bank, *made_records(deps, bank, *zip(*new, strict=True)))
+            )
+        results += [retain_memory(runtime, bank, *pair) for pair in pairs if pair[0].id in known]
+    return RetainResult.merged(bank_id, results)
 
 
 def _replacement(

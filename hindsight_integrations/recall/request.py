@@ -20,14 +20,25 @@ from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Arm, MemoryType, MetadataValue, TimeSpan, as_datetime
 from hindsight_integrations.recall.base import Budget
-from hindsight_integrations.stores.base import Condition, MemoryFilter, Operator, TagsMatch, Vector
+from hindsight_integrations.stores.base import MemoryFilter, TagsMatch, Vector
+from hindsight_integrations.stores.conditions import (
+    MENTIONED_AT,
+    AllOf,
+    AnyOf,
+    Condition,
+    Not,
+    Operator,
+    Test,
+    checked_time,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 ALL_ARMS = frozenset(Arm)
 
-Where = Mapping[str, MetadataValue | Mapping[str, MetadataValue | Sequence[MetadataValue]]]
+Where = Mapping[str, object]
+"""Fields to a value, or to values by operator; "$and", "$or" and "$not" to more of these."""
 
 
 class SearchOptions(TypedDict, total=False):
@@ -293,8 +304,10 @@ def _min_score(value: float | None) -> float | None:
 _OPERATORS: dict[str, Operator] = {name: name for name in get_args(Operator)}
 
 
-def conditions(where: Where) -> tuple[Condition, ...]:
-    """Return metadata conditions from `{"field": value}` or `{"field": {"$gte": value, ...}}`.
+def conditions(where: Where) -> tuple[Test, ...]:
+    """Return tests from `{"field": value}` or `{"field": {"$gte": value, ...}}`.
+
+    `"$and"` and `"$or"` stand before a list of such mappings, `"$not"` before one.
 
     Raises:
         InvalidInputError: an operator is unknown, or a value is of a kind it cannot take.
@@ -303,23 +316,46 @@ def conditions(where: Where) -> tuple[Condition, ...]:
         raise InvalidInputError(
             f"where is {validation.shown(where)}; give a mapping of fields to values or tests"
         )
-    made = []
-    for name, test in where.items():
-        tests = test if isinstance(test, Mapping) else {"$eq": test}
-        for operator, value in tests.items():
-            if operator not in _OPERATORS:
-                raise InvalidInputError(
-                    f"where[{name!r}] uses {operator!r}; the operators are {', '.join(_OPERATORS)}"
-                )
-            if operator in ("$in", "$nin"):
-                if isinstance(value, str) or not isinstance(value, Sequence):
-                    raise InvalidInputError(f"where[{name!r}][{operator!r}] takes a list")
-                values = tuple(validation.metadata_value(name, v) for v in value)
-                made.append(Condition(name, _OPERATORS[operator], values))
-            else:
-                single = validation.metadata_value(name, value)
-                made.append(Condition(name, _OPERATORS[operator], single))
-    return tuple(made)
+    return tuple(test for name, given in where.items() for test in _tests(name, given))
+
+
+def _tests(name: str, given: object) -> tuple[Test, ...]:
+    if name == "$not":
+        return (Not(AllOf(conditions(given))),)  # type: ignore[arg-type]
+    if name in ("$and", "$or"):
+        if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or not given:
+            raise InvalidInputError(
+                f"where[{name!r}] is {validation.shown(given)}; give a list of mappings"
+            )
+        alternatives = tuple(AllOf(conditions(each)) for each in given)
+        return (AllOf(alternatives) if name == "$and" else AnyOf(alternatives),)
+    if isinstance(name, str) and name.startswith("$"):
+        raise InvalidInputError(f"where has {name!r}; mappings are combined by $and, $or, $not")
+    tests = given if isinstance(given, Mapping) else {"$eq": given}
+    return tuple(_condition(name, operator, value) for operator, value in tests.items())
+
+
+def _condition(name: str, operator: str, value: object) -> Condition:
+    if operator not in _OPERATORS:
+        raise InvalidInputError(
+            f"where[{name!r}] uses {operator!r}; the operators are {', '.join(_OPERATORS)}"
+        )
+    kind = _OPERATORS[operator]
+    if kind == "$exists":
+        if not isinstance(value, bool):
+            raise InvalidInputError(f"where[{name!r}]['$exists'] takes True or False")
+        return Condition(name, kind, value)
+    if kind in ("$contains", "$icontains"):
+        return Condition(name, kind, validation.text(value, f"where[{name!r}][{kind!r}]"))
+    if kind in ("$in", "$nin"):
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise InvalidInputError(f"where[{name!r}][{operator!r}] takes a list")
+        return Condition(name, kind, tuple(_value(name, each) for each in value))
+    return Condition(name, kind, _value(name, value))
+
+
+def _value(name: str, value: object) -> MetadataValue:
+    return checked_time(value) if name == MENTIONED_AT else validation.metadata_value(name, value)
 
 
 def _arms(arms: Iterable[Arm | str] | None) -> frozenset[Arm]:

@@ -52,6 +52,7 @@ from hindsight_integrations.retain.document_diff import (
 from hindsight_integrations.retain.enrichment import indexed_of, record_of
 from hindsight_integrations.retain.entity_resolution import Resolver
 from hindsight_integrations.retain.extraction import Mention
+from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
 from hindsight_integrations.retain.replay import as_continuation
 from hindsight_integrations.retain.request import Item, Submission, digest, text_submission
 from hindsight_integrations.retain.speakers import is_agent
@@ -401,7 +402,7 @@ def check_many(items: object) -> None:
 def retain_many(
     deps: RetainDependencies,
     bank: StoredBank,
-    items: Iterable[Item | Mapping[str, object] | str],
+    items: Iterable[object],
     progress: bool | Progress | None,
 ) -> RetainResult:
     """Store the items; those that fail are reported, the others are stored."""
@@ -410,7 +411,7 @@ def retain_many(
     failed: list[Failed] = []
     done = 0
     with _reporting(progress, total) as report:
-        for group in _groups(items, deps, failed):
+        for group in _groups(items, deps, bank, failed):
             results.append(_store_batch(deps, bank, group))
             done = group[-1][0] + 1
             report(done, total)
@@ -419,8 +420,9 @@ def retain_many(
 
 
 def _groups(
-    items: Iterable[Item | Mapping[str, object] | str],
+    items: Iterable[object],
     deps: RetainDependencies,
+    bank: StoredBank,
     failed: list[Failed],
 ) -> Iterator[list[tuple[int, Submission]]]:
     """Yield batches in which no two items are of the same document."""
@@ -428,7 +430,7 @@ def _groups(
     documents: set[str] = set()
     for index, item in enumerate(items):
         try:
-            submission = text_submission(as_item(item, index), deps.settings.max_content_chars)
+            submission = submission_of(deps, bank.bank.id, as_item(item, index))
         except HindsightError as error:
             failed.append(Failed(index, error))
             continue
@@ -455,12 +457,24 @@ def _store_batch(
     return RetainResult.merged(bank.bank.id, [_store_batch(deps, bank, half) for half in halves])
 
 
-def as_item(given: Item | Mapping[str, object] | str, index: int) -> Item:
+def submission_of(deps: RetainDependencies, bank_id: str, item: Item) -> Submission:
+    """Return the submission of a text; a document with a random id is known by its content.
+
+    Raises:
+        InvalidInputError: an argument cannot be used; the message says which and why.
+    """
+    submission = text_submission(item, deps.settings.max_content_chars)
+    return recognised(deps.graph, bank_id, submission) if has_random_id(item) else submission
+
+
+def as_item(given: object, index: int) -> Item:
     """Return the `index`th of the items given as an `Item`; raise `InvalidInputError`."""
     if isinstance(given, Item):
         return given
     if isinstance(given, str):
         return Item(given)
+    if (document := foreign_item(given)) is not None:
+        return document
     if isinstance(given, Mapping):
         if unknown := sorted(set(given) - _ITEM_FIELDS):
             raise InvalidInputError(
@@ -469,9 +483,10 @@ def as_item(given: Item | Mapping[str, object] | str, index: int) -> Item:
             )
         if "content" not in given:
             raise InvalidInputError(f"items[{index}] has no 'content'; give the text to retain")
-        return Item(**given)  # type: ignore[arg-type]
+        return Item(**given)
     raise InvalidInputError(
-        f"items[{index}] is a {type(given).__name__}; give a text, an Item or a mapping"
+        f"items[{index}] is a {type(given).__name__}; give a text, an Item, a mapping, or a "
+        "document of LangChain or LlamaIndex"
     )
 
 
@@ -514,16 +529,20 @@ class MadeRecord(NamedTuple):
     created: tuple[Entity, ...]
 
 
-def store_made(deps: RetainDependencies, bank: StoredBank, made: MadeRecord) -> RetainResult:
-    """Store a record under an id that the bank does not have yet.
+def store_made(deps: RetainDependencies, bank: StoredBank, *made: MadeRecord) -> RetainResult:
+    """Store records under ids that the bank does not have yet.
 
     Raises:
-        ConflictError: the bank has a memory of this id.
+        ConflictError: the bank has a memory of one of the ids; nothing was stored.
     """
+    records = tuple(each.record for each in made)
+    entities = {entity.id: entity for each in made for entity in each.created}
     with deps.lock(bank.key):
-        deps.graph.apply(ChangeSet(bank.bank.id, entities=made.created, memories=(made.record,)))
+        deps.graph.apply(
+            ChangeSet(bank.bank.id, entities=tuple(entities.values()), memories=records)
+        )
     deps.flush()
-    return RetainResult(bank.bank.id, stored=(made.record.memory,))
+    return RetainResult(bank.bank.id, stored=tuple(record.memory for record in records))
 
 
 def made_record(
@@ -532,27 +551,43 @@ def made_record(
     memory: Memory,
     vector: Vector | Sequence[float] | None,
 ) -> MadeRecord:
-    """Return the record of a memory, with the vector given or a new one.
+    """Return the record of a memory; see `made_records`."""
+    return made_records(deps, bank, [memory], [vector])[0]
+
+
+def made_records(
+    deps: RetainDependencies,
+    bank: StoredBank,
+    memories: Sequence[Memory],
+    vectors: Sequence[Vector | Sequence[float] | None],
+) -> list[MadeRecord]:
+    """Return the records of memories, each with the vector given or a new one.
 
     Raises:
         InvalidInputError: a field cannot be used.
-        EmbeddingError: the vector cannot be used.
+        EmbeddingError: a vector cannot be used.
     """
     bank_id = bank.bank.id
-    memory = _validated(memory, bank_id, deps.settings.max_content_chars)
-    indexed = indexed_of(memory)
-    encoded = deps.encoder.encode([indexed])[0]
-    if vector is not None:
-        embedder = deps.encoder.embedder
-        unit = checked([vector], 1, embedder.dimension, "the caller")[0]
-        encoded = replace(encoded, vector=unit)
+    memories = [_validated(each, bank_id, deps.settings.max_content_chars) for each in memories]
+    texts = [indexed_of(memory) for memory in memories]
+    encoded = deps.encoder.encode(texts)
+    dimension = deps.encoder.embedder.dimension
     with deps.lock(bank.key):
         resolution = Resolver(deps.graph, bank_id, deps.settings.entity_match).resolve(
-            [[Mention(name) for name in memory.entities]], [memory.mentioned_at]
+            [[Mention(name) for name in memory.entities] for memory in memories],
+            [memory.mentioned_at for memory in memories],
         )
-    ids = resolution.entity_ids[0]
-    memory = replace(memory, entities=tuple(resolution.names[e] for e in ids))
-    return MadeRecord(record_of(memory, indexed, encoded, ids), resolution.created)
+    made = []
+    for n, (memory, vector, ids) in enumerate(
+        zip(memories, vectors, resolution.entity_ids, strict=True)
+    ):
+        code = encoded[n]
+        if vector is not None:
+            code = replace(code, vector=checked([vector], 1, dimension, "the caller")[0])
+        memory = replace(memory, entities=tuple(resolution.names[e] for e in ids))
+        created = tuple(entity for entity in resolution.created if entity.id in ids)
+        made.append(MadeRecord(record_of(memory, texts[n], code, ids), created))
+    return made
 
 
 def _validated(memory: Memory, bank_id: str, max_chars: int) -> Memory:

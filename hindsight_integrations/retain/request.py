@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
@@ -16,6 +16,9 @@ from hindsight_integrations.retain.fence import strip_fenced
 from hindsight_integrations.retain.file_dates import DateSource, dated_sections, file_date
 
 UpdateMode: TypeAlias = Literal["replace", "append"]
+
+_SPEAKERS = {"human": "user", "user": "user", "ai": "assistant", "assistant": "assistant"}
+"""Speaker by LangChain's type of a message, or LlamaIndex's role."""
 
 SPACING = timedelta(microseconds=1)
 """Interval between messages without a time of their own: keeps their order."""
@@ -164,7 +167,7 @@ def _dated_by_file(item: Item, turn: Turn) -> tuple[Turn, ...]:
 
 
 def conversation_submission(
-    messages: Sequence[Message | Mapping[str, object]],
+    messages: Sequence[object],
     *,
     session: str | None,
     stamp: Item,
@@ -207,7 +210,7 @@ def conversation_submission(
     )
 
 
-def _message(given: Message | Mapping[str, object], number: int) -> Message:
+def _message(given: object, number: int) -> Message:
     if isinstance(given, Message):
         return given
     if isinstance(given, Mapping):
@@ -222,9 +225,30 @@ def _message(given: Message | Mapping[str, object], number: int) -> Message:
                 f"messages[{number}] has the fields {sorted(given)}; give 'speaker' and 'text', "
                 "and if you like 'timestamp', 'id' and 'metadata'"
             ) from error
+    if (message := _foreign_message(given)) is not None:
+        return message
     raise InvalidInputError(
-        f"messages[{number}] is a {type(given).__name__}; give a Message, or a mapping with "
-        "'speaker' and 'text'"
+        f"messages[{number}] is a {type(given).__name__}; give a Message, a mapping with "
+        "'speaker' and 'text', or a message of LangChain or LlamaIndex"
+    )
+
+
+def _foreign_message(value: object) -> Message | None:
+    """Return a LangChain message or a LlamaIndex `ChatMessage`; None for other objects.
+
+    The text is blank, so that nothing is retained, unless the user or the agent says it.
+    """
+    kind = getattr(value, "role", None) or getattr(value, "type", None)
+    if not isinstance(kind, str) or not hasattr(value, "content"):
+        return None
+    said: Any = value
+    text = said.text if isinstance(getattr(said, "text", None), str) else said.content
+    speaker = _SPEAKERS.get(str(getattr(kind, "value", kind)))
+    name = getattr(said, "name", None) if speaker == "user" else None
+    return Message(
+        name or speaker or "system",
+        str(text or "") if speaker else "",
+        id=getattr(said, "id", None),
     )
 
 

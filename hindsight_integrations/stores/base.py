@@ -29,11 +29,12 @@ from hindsight_integrations.models import (
     Memory,
     MemoryType,
     MentalModel,
-    MetadataValue,
     Page,
     Source,
     TimeSpan,
 )
+from hindsight_integrations.stores.conditions import Condition as Condition
+from hindsight_integrations.stores.conditions import Test
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -42,24 +43,10 @@ Vector: TypeAlias = NDArray[np.float32]
 """Shape (dimension,), unit length."""
 
 TagsMatch: TypeAlias = Literal["any", "all"]
-Operator: TypeAlias = Literal["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"]
 
 
 class OvertakenError(ConflictError):
     """Another writer was quicker: the state a change set was built from has changed. Rebuild it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One test on a metadata field.
-
-    A missing field passes `$ne` and `$nin` and fails all others. Numbers compare with numbers,
-    text with text, booleans only for equality; values of different kinds are never equal.
-    """
-
-    field: str
-    operator: Operator
-    value: MetadataValue | tuple[MetadataValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +57,7 @@ class MemoryFilter:
         now: memories whose `expires_at` is at or before it are left out; with None, none are.
         types: any of these.
         tags: with `tags_match` "any", at least one; with "all", each.
-        where: metadata conditions.
+        where: tests on fields, of metadata or the memory's own.
         scope: exactly this scope.
         document_id: stated in this document, first or again.
         entity_ids: mentions any of these entities.
@@ -85,7 +72,7 @@ class MemoryFilter:
     types: frozenset[MemoryType] | None = None
     tags: tuple[str, ...] = ()
     tags_match: TagsMatch = "any"
-    where: tuple[Condition, ...] = ()
+    where: tuple[Test, ...] = ()
     scope: str | None = None
     document_id: str | None = None
     entity_ids: tuple[str, ...] = ()

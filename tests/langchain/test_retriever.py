@@ -7,17 +7,31 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import ConfigurableField, RunnableParallel, RunnablePassthrough
+from langchain_core.runnables import (
+    ConfigurableField,
+    RunnableConfig,
+    RunnableParallel,
+    RunnablePassthrough,
+)
 from langchain_core.tools import create_retriever_tool
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import ValidationError
 
 from hindsight_integrations import ClosedError, Hindsight, InvalidInputError
-from hindsight_integrations.langchain import HindsightReranker, HindsightRetriever
+from hindsight_integrations.langchain import (
+    HindsightMiddleware,
+    HindsightReranker,
+    HindsightRetriever,
+    HindsightToolkit,
+    recall_node,
+    recall_tool,
+    retain_node,
+)
 from tests.langchain.models import Scripted
 
 both = pytest.mark.parametrize("mode", ["sync", "async"])
@@ -235,12 +249,12 @@ class Traced(BaseCallbackHandler):
 @both
 async def test_traces_name_the_retriever_and_carry_its_tags(mode: str, filled: Hindsight) -> None:
     retriever = HindsightRetriever(
-        memory=filled, bank_id="alice", k=1, tags=["memories"], metadata={"team": "blue"}
+        memory=filled, bank_id="alice", k=1, tags=["things"], metadata={"team": "blue"}
     )
     traced = Traced()
     await ask(mode, retriever, "What is red?", {"callbacks": [traced]})
     query, metadata, tags = traced.told[0]
-    assert (query, tags, traced.told[1]) == ("What is red?", ["memories"], 1)
+    assert (query, tags, traced.told[1]) == ("What is red?", ["things"], 1)
     assert metadata["ls_retriever_name"] == "hindsight"
     assert metadata["ls_vector_store_provider"] == "hindsight"
     assert metadata["team"] == "blue"
@@ -298,3 +312,76 @@ def test_a_retriever_returns_a_handful_unless_told_how_many(engine: Hindsight, b
     assert len(HindsightRetriever(memory=engine, bank_id=bank, k=15).invoke(asked)) == 15
     assert HindsightRetriever(memory=engine, bank_id=bank).invoke("Thanks!") == []
     assert len(HindsightRetriever(memory=engine, bank_id=bank, k=3).invoke("Thanks!")) == 3
+
+
+def test_what_recall_takes_is_given_directly_and_all_else_is_refused(filled: Hindsight) -> None:
+    tagged = HindsightRetriever(memory=filled, bank_id="alice", tags=["things"], fill=True)
+    found = tagged.invoke("What do I own?")
+    assert found
+    assert all(document.metadata["tags"] == ["things"] for document in found)
+    strict = HindsightRetriever(memory=filled, bank_id="alice", min_score=1.0)
+    assert strict.invoke("Where does Alice work?") == []
+    chosen = tagged.configurable_fields(bank_id=ConfigurableField(id="bank"))
+    again = chosen.invoke("What do I own?", {"configurable": {"bank": "alice"}})
+    assert [document.id for document in again] == [document.id for document in found]
+    for unknown in (
+        {"search_kwargs": {"k": 2}},
+        {"top_k": 2},
+        {"min_score": 0, "options": {"min_score": 1}},
+    ):
+        with pytest.raises(ValidationError, match=next(iter(unknown))):
+            HindsightRetriever(memory=filled, bank_id="alice", **unknown)  # type: ignore[arg-type]
+    with pytest.raises(ValidationError):
+        HindsightRetriever(memory="./mem", bank_id="alice")
+
+
+@both
+async def test_a_template_of_the_bank_is_filled_by_each_run(mode: str, filled: Hindsight) -> None:
+    retriever = HindsightRetriever(memory=filled, bank_id="{langgraph_user_id}", k=1)
+    run: RunnableConfig = {"configurable": {"langgraph_user_id": "alice"}}
+    (document,) = await ask(mode, retriever, "What colour is the bicycle?", run)
+    assert document.page_content == "The bicycle is red."
+    chain = RunnablePassthrough() | retriever
+    assert (await ask(mode, chain, "What colour is the bicycle?", run))[0].id == document.id
+    with pytest.raises(InvalidInputError, match="langgraph_user_id"):
+        await ask(mode, retriever, "What colour is the bicycle?")
+    filled.retain("{odd-name}", "The kite is blue.")
+    odd = HindsightRetriever(memory=filled, bank_id="{odd-name}")
+    assert (await ask(mode, odd, "Which kite?"))[0].page_content == "The kite is blue."
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"speaker": "Maya"}, {"Maya: My locker is number 12."}),
+        ({"document_id": "chat"}, {"Maya: My locker is number 12."}),
+        ({"entities": "Northwind", "type": "world"}, {"joined"}),
+        ({"$or": [{"speaker": "Maya"}, {"page": 3}], "$not": {"tags": "work"}}, {"Maya:"}),
+        ({"mentioned_at": {"$lt": "2000-01-01"}}, set()),
+    ],
+)
+def test_where_tests_the_fields_that_documents_show(
+    filled: Hindsight, where: dict[str, Any], expected: set[str]
+) -> None:
+    retriever = HindsightRetriever(memory=filled, bank_id="alice", where=where, fill=True)
+    found = [document.page_content for document in retriever.invoke("What is known?")]
+    assert len(found) == len(expected)
+    assert all(part in text for part, text in zip(expected, found, strict=True))
+
+
+def test_adapters_and_their_names_are_checked_when_they_are_made(filled: Hindsight) -> None:
+    with pytest.raises(ValidationError, match="verb"):
+        HindsightToolkit(memory=filled, bank_id="alice", verb="recall")
+    for make in (HindsightMiddleware, recall_node, retain_node, recall_tool):
+        with pytest.raises(InvalidInputError, match="open engine, such as Hindsight"):
+            make("./mem", "alice")  # type: ignore[operator]
+
+
+def test_middleware_takes_the_bank_of_the_user_who_runs_it(filled: Hindsight) -> None:
+    remembering = HindsightMiddleware(filled, "user {langgraph_user_id}")
+    agent = create_agent(Scripted(replies=["Noted."]), middleware=[remembering])
+    said = {"messages": [("user", "I keep goats in Evora.")]}
+    agent.invoke(said, {"configurable": {"langgraph_user_id": "zoe"}})
+    assert (
+        filled.recall("user zoe", "Who keeps goats?").memories[0].text == "I keep goats in Evora."
+    )

@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
@@ -19,7 +20,7 @@ from llama_index.core.tools import QueryEngineTool, ToolMetadata
 from llama_index.core.vector_stores import FilterCondition, MetadataFilter, MetadataFilters
 
 from hindsight_integrations import Hindsight, InvalidInputError
-from hindsight_integrations.llamaindex import HindsightRetriever, RecallQuery
+from hindsight_integrations.llamaindex import HindsightMemory, HindsightRetriever, RecallQuery
 from hindsight_integrations.recall.request import RecallOptions
 from tests.llamaindex.engines import AS_SAID, Gate
 
@@ -106,6 +107,74 @@ def test_metadata_filters_of_llama_index_become_conditions(engine: Hindsight, ba
     assert texts(retriever, "How many hives?") == ["Ruth had 21 hives."]
 
 
+@pytest.fixture(scope="module")
+def shelf(engine: Hindsight) -> str:
+    """A bank with the fields that filters can name."""
+    engine.retain(
+        "shelf",
+        "Ruth keeps bees in Lisbon.",
+        document_id="d1",
+        speaker="Tomas",
+        tags=["family"],
+        timestamp=datetime(2024, 5, 7, 13, 56, tzinfo=UTC),
+        metadata={"topics": '["bees", "honey"]', "marks": "[1, 12]", "place": "the Roof"},
+    )
+    engine.retain(
+        "shelf",
+        "Nora keeps bees, I think.",
+        document_id="d2",
+        type="opinion",
+        tags=["work"],
+        timestamp=datetime(2024, 6, 1, tzinfo=UTC),
+        metadata={"topics": "[]", "marks": "[2]"},
+    )
+    return "shelf"
+
+
+def one(key: str, value: Any, operator: str = "==") -> MetadataFilter:
+    return MetadataFilter(key=key, value=value, operator=operator)
+
+
+@pytest.mark.parametrize(
+    ("filters", "condition", "expected"),
+    [
+        ([one("speaker", "Tomas")], "and", ["d1"]),
+        ([one("type", "opinion")], "and", ["d2"]),
+        ([one("document_id", "d1")], "and", ["d1"]),
+        ([one("document_id", "d1")], "not", ["d2"]),
+        ([one("mentioned_at", "2024-05-31", ">")], "and", ["d2"]),
+        ([one("mentioned_at", "2024-05-07T13:56+00:00")], "and", ["d1"]),
+        ([one("entities", "Ruth")], "and", ["d1"]),
+        ([one("entities", ["Nora", "Zoe"], "any")], "and", ["d2"]),
+        ([one("entities", ["Ruth", "Lisbon"], "all")], "and", ["d1"]),
+        ([one("entities", ["Ruth", "Nora"], "all")], "and", []),
+        ([one("tags", "work", "contains")], "and", ["d2"]),
+        ([one("topics", "bees", "contains")], "and", ["d1"]),
+        ([one("topics", "bee", "contains")], "and", []),
+        ([one("topics", ["wax", "honey"], "any")], "and", ["d1"]),
+        ([one("marks", 2, "contains")], "and", ["d2"]),
+        ([one("topics", None, "is_empty")], "and", ["d2"]),
+        ([one("place", None, "is_empty")], "and", ["d2"]),
+        ([one("place", "Roof", "text_match")], "and", ["d1"]),
+        ([one("place", "roof", "text_match")], "and", []),
+        ([one("place", "roof", "text_match_insensitive")], "and", ["d1"]),
+        ([one("speaker", "Tomas"), one("type", "opinion")], "or", ["d1", "d2"]),
+        ([one("speaker", "Tomas"), one("type", "opinion")], "and", []),
+        ([one("marks", "[2]"), one("marks", "[1, 12]")], "and", []),
+    ],
+)
+def test_filters_test_all_fields_by_all_operators(
+    engine: Hindsight,
+    shelf: str,
+    filters: list[MetadataFilter],
+    condition: str,
+    expected: list[str],
+) -> None:
+    given = MetadataFilters(filters=filters, condition=FilterCondition(condition))
+    found = HindsightRetriever(engine, shelf, filters=given).retrieve("Who keeps bees?")
+    assert sorted(node.metadata["document_id"] for node in found) == expected
+
+
 def test_a_query_brings_filters_of_its_own(engine: Hindsight, bank: str) -> None:
     engine.retain(bank, "Ruth keeps bees.", tags=["a"])
     engine.retain(bank, "Tomas keeps bees too.", tags=["b"])
@@ -119,22 +188,25 @@ def test_a_query_brings_filters_of_its_own(engine: Hindsight, bank: str) -> None
 
 
 def test_what_cannot_be_used_is_refused_at_once(engine: Hindsight) -> None:
-    either = MetadataFilters(
-        filters=[MetadataFilter(key="a", value=1)], condition=FilterCondition.OR
-    )
-    contains = MetadataFilters(filters=[MetadataFilter(key="a", value="x", operator="contains")])
-    twice = MetadataFilters(filters=[MetadataFilter(key="a", value=n) for n in (1, 2)])
+    no_list = MetadataFilters(filters=[MetadataFilter(key="a", value="x", operator="any")])
+    no_text = MetadataFilters(filters=[MetadataFilter(key="a", value=1, operator="text_match")])
+    no_time = MetadataFilters(filters=[MetadataFilter(key="mentioned_at", value="soon")])
     refused: list[tuple[dict[str, object], str]] = [
         ({"tpyes": ["world"]}, "tpyes"),
         ({"similarity_top_k": 0}, "similarity_top_k"),
-        ({"filters": either}, "'or'"),
-        ({"filters": contains}, "'contains'"),
-        ({"filters": twice}, "twice"),
+        ({"filters": no_list}, "give a list"),
         ({"filters": MetadataFilters(filters=[]), "where": {"a": 1}}, "both"),
     ]
     for options, word in refused:
         with pytest.raises(InvalidInputError, match=word):
             HindsightRetriever(engine, "any", **options)  # type: ignore[arg-type]
+    for filters, word in ((no_text, "text"), (no_time, "ISO 8601")):
+        with pytest.raises(InvalidInputError, match=word):
+            HindsightRetriever(engine, "any", filters=filters).retrieve("?")
+    with pytest.raises(InvalidInputError, match=r"Hindsight\('./mem'\)"):
+        HindsightRetriever("./mem", "any")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"Hindsight\('./mem'\)"):
+        HindsightMemory("./mem", "any")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="top_k"):
         HindsightRetriever(engine, "any").retrieve(
             RecallQuery("?", options={"top_k": 1})  # type: ignore[typeddict-unknown-key]

@@ -45,7 +45,7 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.nlp.bm25 import idf
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.stores import base, common
+from hindsight_integrations.stores import base, common, conditions
 from hindsight_integrations.stores.base import (
     ChangeSet,
     EmbedderStamp,
@@ -101,7 +101,24 @@ class BankData:
 
     def passing(self, filter: MemoryFilter) -> dict[str, MemoryRecord]:
         """Return the memories that pass the filter, in storing order."""
-        return {id: each for id, each in self.memories.items() if passes(each, filter)}
+        return {
+            id: each
+            for id, each in self.memories.items()
+            if passes(each, filter) and all(self.meets(each, test) for test in filter.where)
+        }
+
+    def meets(self, record: MemoryRecord, test: conditions.Test) -> bool:
+        """Return True if a memory passes a test of `MemoryFilter.where`."""
+        match test:
+            case conditions.AllOf():
+                return all(self.meets(record, each) for each in test.tests)
+            case conditions.AnyOf():
+                return any(self.meets(record, each) for each in test.tests)
+            case conditions.Not():
+                return not self.meets(record, test.test)
+        names = [name for id in record.entity_ids for name in names_of(self.entities[id]).values()]
+        positive, is_negated = test.positive()
+        return meets(record.memory, names, positive) != is_negated
 
     def citing(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return each memory that exists to the conclusions that cite it, in storing order."""
@@ -182,6 +199,8 @@ _TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$gte": operator.ge,
     "$lt": operator.lt,
     "$lte": operator.le,
+    "$contains": operator.contains,
+    "$icontains": lambda value, part: part.lower() in value.lower(),
 }
 
 
@@ -194,7 +213,6 @@ def passes(record: MemoryRecord, filter: MemoryFilter) -> bool:
         and is_known(memory, filter)
         and (filter.types is None or memory.type in filter.types)
         and (not tags or (any(tags) if filter.tags_match == "any" else all(tags)))
-        and all(meets(memory, condition) for condition in filter.where)
         and filter.scope in (None, memory.scope)
         and filter.derived in (None, memory.derived)
         and filter.document_id in (None, *(source.document_id for source in memory.sources))
@@ -214,17 +232,41 @@ def is_known(memory: Memory, filter: MemoryFilter) -> bool:
     return said and (gone is None or gone > filter.as_of)
 
 
-def meets(memory: Memory, condition: base.Condition) -> bool:
-    negated = condition.operator in ("$ne", "$nin")
-    if condition.field not in memory.metadata:
-        return negated
-    value = memory.metadata[condition.field]
-    given = condition.value if isinstance(condition.value, tuple) else (condition.value,)
-    alike = [other for other in given if kind_of(other) is kind_of(value)]
-    if condition.operator in _TESTS:
-        test = _TESTS[condition.operator]
-        return not isinstance(value, bool) and any(test(value, other) for other in alike)
-    return (value in alike) != negated
+def meets(memory: Memory, names: Sequence[str], test: conditions.Condition) -> bool:
+    if test.field == conditions.MENTIONED_AT:
+        for start, end in conditions.mention_ranges(test):
+            if (not start or memory.mentioned_at >= start) and (
+                not end or memory.mentioned_at < end
+            ):
+                return True
+    values = own_values(memory, names).get(test.field, [])
+    if test.field in memory.metadata:
+        values = [*values, memory.metadata[test.field]]
+    if test.operator == "$exists":
+        return bool(values)
+    check = _TESTS.get(test.operator, operator.eq)
+    return any(
+        check(value, given)
+        for value in values
+        for given in test.values
+        if kind_of(given) is kind_of(value)
+        if check is operator.eq or kind_of(value) is not bool
+        if "contains" not in test.operator or kind_of(value) is str
+    )
+
+
+def own_values(memory: Memory, names: Sequence[str]) -> dict[str, list[Any]]:
+    single = (memory.scope, memory.speaker, memory.context)
+    return {
+        "type": [memory.type.value],
+        "tags": [*memory.tags],
+        "entities": [*names],
+        "document_id": [each.document_id for each in memory.sources if each.document_id],
+        **{
+            name: [] if value is None else [value]
+            for name, value in zip(("scope", "speaker", "context"), single, strict=True)
+        },
+    }
 
 
 def kind_of(value: object) -> type:

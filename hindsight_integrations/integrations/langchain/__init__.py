@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         reflect_tool,
         retain_tool,
     )
+    from hindsight_integrations.integrations.langchain.vectorstore import HindsightVectorStore
 
 _HOME_OF = {
     "HindsightChatMessageHistory": "legacy",
@@ -49,6 +50,7 @@ _HOME_OF = {
     "HindsightRetriever": "retriever",
     "HindsightStore": "store",
     "HindsightToolkit": "tools",
+    "HindsightVectorStore": "vectorstore",
     "ReflectionChatMessageHistory": "reflection",
     "ReflectionMiddleware": "reflection",
     "as_items": "conversions",
@@ -77,6 +79,7 @@ __all__ = [
     "HindsightRetriever",
     "HindsightStore",
     "HindsightToolkit",
+    "HindsightVectorStore",
     "ReflectionChatMessageHistory",
     "ReflectionMiddleware",
     "as_items",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime, get_runtime
 from pydantic import AfterValidator
 
@@ -17,10 +18,17 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import as_question, check_options
 from hindsight_integrations.models import Message
 from hindsight_integrations.results import Recalled
+from hindsight_integrations.retain.foreign import ForeignItem, timestamp
 from hindsight_integrations.retain.request import Item
 
 BankId: TypeAlias = str | Callable[[Any], str]
-"""A bank's id, or a function of the run's runtime, such as `lambda run: run.context.user_id`."""
+"""A bank's id, or a function of the run's runtime, such as `lambda run: run.context.user_id`.
+
+A text with names in braces, such as "{langgraph_user_id}", takes their values from what is
+"configurable" in the configuration of each run.
+"""
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 def checked_bank(bank_id: BankId) -> BankId:
@@ -33,18 +41,32 @@ def checked_bank(bank_id: BankId) -> BankId:
 
 
 def bank_of(bank_id: BankId, runtime: object | None = None) -> str:
-    """Return the bank of this run.
+    """Return the bank of this run: that of the text, of its template, or of the function.
 
     Args:
         bank_id: the adapter's argument.
         runtime: the argument of a function; that of the graph now running if None.
 
     Raises:
-        InvalidInputError: a function was called outside a graph, or named no usable bank.
+        InvalidInputError: a function was called outside a graph, a template names what the
+            run's configuration lacks, or what results is no usable bank.
     """
     if not callable(bank_id):
-        return bank_id
+        return _filled(bank_id) if "{" in bank_id else bank_id
     return validation.bank_id(bank_id(_running() if runtime is None else runtime))
+
+
+def _filled(template: str) -> str:
+    configurable = ensure_config().get("configurable", {})
+    names = _PLACEHOLDER.findall(template)
+    for name in names:
+        if configurable.get(name) is None:
+            raise InvalidInputError(
+                f"bank_id is the template {template!r}, and this run has no {name!r}; give it in "
+                f"the configuration, as {{'configurable': {{{name!r}: ...}}}}"
+            )
+    bank = _PLACEHOLDER.sub(lambda found: str(configurable[found[1]]), template)
+    return validation.bank_id(bank) if names else template
 
 
 def _running() -> object:
@@ -154,27 +176,15 @@ def as_items(documents: Iterable[Document], *, tags: Sequence[str] = ()) -> list
     ]
 
 
-def _item(pages: Sequence[Document], source: str | None, tags: Sequence[str]) -> Item:
+def _item(pages: Sequence[Document], source: str | None, tags: Sequence[str]) -> ForeignItem:
     modified = pages[0].metadata.get("last_modified")
-    return Item(
+    return ForeignItem(
         "\n\n".join(page.page_content for page in pages),
         document_id=source or pages[0].id,
         tags=tags,
         file=source,
-        modified=None if modified is None else _timestamp(modified),
+        modified=None if modified is None else timestamp("last_modified", modified),
     )
-
-
-def _timestamp(value: object) -> datetime:
-    if isinstance(value, datetime):
-        return value
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError as error:
-        raise InvalidInputError(
-            f"a document's last_modified is {validation.shown(value)}; give a datetime or ISO 8601 "
-            "text, such as 2026-02-03T13:56"
-        ) from error
 
 
 USER = "user"

@@ -13,7 +13,7 @@ from langgraph.store.base import PutOp
 
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.integrations.common import forget_document
+from hindsight_integrations.integrations.common import checked_memory, forget_document
 from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
     bank_of,
@@ -86,7 +86,7 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
         self, memory: Hindsight, bank_id: BankId, *, session_id: str, store: HindsightStore
     ) -> None:
         super().__init__()
-        self._memory = memory
+        self._memory = checked_memory(memory)
         self._bank_id = checked_bank(bank_id)
         self._session = validation.label("session_id", session_id)
         # A label contains no full stop.

@@ -17,7 +17,12 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
-from hindsight_integrations.integrations.common import check_options, recall, section
+from hindsight_integrations.integrations.common import (
+    check_options,
+    checked_memory,
+    recall,
+    section,
+)
 from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
     bank_of,
@@ -213,7 +218,7 @@ class HindsightMiddleware(TurnMiddleware):
             f"HindsightMiddleware[{_title(bank_id)}]" if name is None else name, on_failure
         )
         validation.choice("retain", retain, get_args(Retaining))
-        self.memory = memory
+        self.memory = checked_memory(memory)
         self.bank_id = checked_bank(bank_id)
         self.retain: Retaining = retain
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
@@ -338,6 +343,7 @@ def recall_node(
         Where is my car? I am Alice.
         ```
     """
+    checked_memory(memory)
     checked_bank(bank_id)
     check_options(options, Hindsight.recall)
 
@@ -385,6 +391,7 @@ def retain_node(
         I park on level 3.
         ```
     """
+    checked_memory(memory)
     checked_bank(bank_id)
     check_options(options, Hindsight.retain_messages)
 

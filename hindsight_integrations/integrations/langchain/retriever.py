@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from langchain_core.callbacks import (
@@ -10,11 +11,17 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from pydantic import Field, PositiveInt
+from langchain_core.runnables.config import (
+    RunnableConfig,
+    ensure_config,
+    set_config_context,
+)
+from pydantic import Field, PositiveInt, model_validator
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import HANDFUL, check_options, recall
 from hindsight_integrations.integrations.langchain.conversions import (
     BankField,
@@ -31,11 +38,14 @@ class HindsightRetriever(BaseRetriever):
 
     Key init args:
         memory: the engine.
-        bank_id: the bank's id, or a function of the runtime of the graph that runs.
+        bank_id: the bank's id, or a function of the runtime of the graph that runs, or a template
+            such as "{langgraph_user_id}" for what is configurable in a run.
         k: number of documents, if there are as many; if None the relevant ones, at most 10.
         max_tokens: tokens of all documents together; the engine's setting if None.
         options: other arguments of `Hindsight.recall`, such as `types`, `tags`, `where`,
-            `entities`, `window`, `as_of` or `min_score`. They may also be given with the question.
+            `entities`, `window`, `as_of` or `min_score`. They may also be given directly, or with
+            the question. `tags` are those of memories, and label the runs, too; to label runs
+            only, use `with_config(tags=...)`.
 
     Instantiate:
         ```python
@@ -79,6 +89,40 @@ class HindsightRetriever(BaseRetriever):
     k: PositiveInt | None = None
     max_tokens: PositiveInt | None = None
     options: RecallOptions = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_options(cls, given: Any) -> Any:
+        """Take options of `Hindsight.recall` that were given directly, and refuse other names."""
+        if not isinstance(given, dict):
+            return given
+        direct = {name: given[name] for name in given if name not in cls.model_fields}
+        check_options(direct, Hindsight.recall, also=("k",))
+        if given.get("tags") is not None:  # labels of runs for LangChain; here of memories, too
+            direct["tags"] = given["tags"]
+        options = given.get("options") or {}
+        for name in {*direct} & {*options}:
+            if direct[name] != options[name]:
+                raise InvalidInputError(
+                    f"{name!r} was given twice, directly and in options; give it once"
+                )
+        rest = {name: value for name, value in given.items() if name in cls.model_fields}
+        return rest | {"options": {**options, **direct}}
+
+    def invoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the documents for a question; see LangChain's `BaseRetriever.invoke`."""
+        with set_config_context(ensure_config(config)) as context:  # for a template of the bank
+            return context.run(super().invoke, input, config, **kwargs)
+
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """`invoke`, without blocking the event loop."""
+        with set_config_context(ensure_config(config)) as context:
+            documents = super().ainvoke(input, config, **kwargs)
+            return await asyncio.create_task(documents, context=context)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any

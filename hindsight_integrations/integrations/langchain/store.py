@@ -33,7 +33,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
-from hindsight_integrations.integrations.common import forget_document, recall
+from hindsight_integrations.integrations.common import checked_memory, forget_document, recall
 from hindsight_integrations.integrations.langchain.conversions import BankId, bank_of, checked_bank
 from hindsight_integrations.integrations.langchain.store_filter import (
     WHOLE,
@@ -143,7 +143,7 @@ class HindsightStore(ContextManaged, BaseStore):
         ttl: TTLConfig | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._memory = memory
+        self._memory = checked_memory(memory)
         self._bank_id = checked_bank(bank_id)
         self._fields = (fields,) if isinstance(fields, str) else tuple(fields)
         self._min_score = min_score

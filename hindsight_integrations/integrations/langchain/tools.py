@@ -112,6 +112,7 @@ def _tool(
 ) -> BaseTool:
     """Return the tool of a verb, called with the bank, the model's arguments and those pinned."""
     arguments, answer, artifact = _VERBS[verb]
+    common.checked_memory(memory)
     checked_bank(bank_id)
     common.check_options(pinned, getattr(memory, verb))
 
@@ -336,7 +337,7 @@ class HindsightToolkit(BaseToolkit):
         ```
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     memory: Hindsight = Field(exclude=True)
     bank_id: BankField

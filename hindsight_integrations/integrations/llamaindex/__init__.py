@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         RecallQuery,
     )
     from hindsight_integrations.integrations.llamaindex.tools import HindsightToolSpec
+    from hindsight_integrations.integrations.llamaindex.vectorstore import HindsightVectorStore
 
 _HOME_OF = {
     "FunctionLLM": "models",
@@ -48,6 +49,7 @@ _HOME_OF = {
     "HindsightTimeFilter": "models",
     "HindsightToolSpec": "tools",
     "HindsightTransform": "ingest",
+    "HindsightVectorStore": "vectorstore",
     "RecallQuery": "retriever",
     "ReflectionChatMemory": "reflection",
 }
@@ -64,6 +66,7 @@ __all__ = [
     "HindsightTimeFilter",
     "HindsightToolSpec",
     "HindsightTransform",
+    "HindsightVectorStore",
     "RecallQuery",
     "ReflectionChatMemory",
 ]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import Any, TypedDict
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypedDict
 
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
-from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilters
+from llama_index.core.vector_stores import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+)
 from pydantic import BaseModel
 
 from hindsight_integrations import validation
@@ -50,39 +55,56 @@ _OPERATORS = {
     FilterOperator.LTE: "$lte",
     FilterOperator.IN: "$in",
     FilterOperator.NIN: "$nin",
+    FilterOperator.TEXT_MATCH: "$contains",
+    FilterOperator.TEXT_MATCH_INSENSITIVE: "$icontains",
 }
 
 
 def where_from(filters: MetadataFilters) -> Where:
-    """Return LlamaIndex's metadata filters as `where` conditions, which all have to hold.
+    """Return LlamaIndex's metadata filters as `where` conditions.
+
+    "contains", "any" and "all" look at tags, entities and other lists: those of metadata are kept
+    as JSON (see `HindsightTransform`).
 
     Raises:
-        InvalidInputError: they combine other than by AND, or use an operator that recall lacks.
+        InvalidInputError: a filter has a value that its operator cannot take.
     """
-    where: dict[str, dict[str, Any]] = {}
-    for key, operator, value in _tests(filters):
-        if operator in where.setdefault(key, {}):
-            raise InvalidInputError(f"filters test {key!r} twice by {operator!r}; test it once")
-        where[key][operator] = value
-    return where
+    tests = [
+        where_from(one) if isinstance(one, MetadataFilters) else _where(one)
+        for one in filters.filters
+    ]
+    if not tests:
+        return {}
+    match filters.condition:
+        case FilterCondition.OR:
+            return {"$or": tests}
+        case FilterCondition.NOT:
+            return {"$not": {"$or": tests}}
+    return {"$and": tests}
 
 
-def _tests(filters: MetadataFilters) -> Iterator[tuple[str, str, object]]:
-    if filters.condition not in (None, FilterCondition.AND):
+def _where(one: MetadataFilter) -> Where:
+    if one.operator in _OPERATORS:
+        return {one.key: {_OPERATORS[one.operator]: one.value}}
+    if one.operator == FilterOperator.IS_EMPTY:
+        return {"$or": [{one.key: {"$exists": False}}, {one.key: {"$in": ["", "[]"]}}]}
+    if one.operator == FilterOperator.CONTAINS:
+        return _containing(one.key, one.value)
+    if not isinstance(one.value, list):
         raise InvalidInputError(
-            f"filters are combined by {filters.condition.value!r}; recall combines by 'and' (use "
-            "the operator 'in' for alternatives, or a retriever for each)"
+            f"the filter on {one.key!r} compares {one.operator.value!r} with "
+            f"{validation.shown(one.value)}; give a list"
         )
-    for one in filters.filters:
-        if isinstance(one, MetadataFilters):
-            yield from _tests(one)
-        elif one.operator in _OPERATORS:
-            yield one.key, _OPERATORS[one.operator], one.value
-        else:
-            raise InvalidInputError(
-                f"the filter on {one.key!r} uses {one.operator.value!r}; recall has "
-                f"{', '.join(operator.value for operator in _OPERATORS)}"
-            )
+    combined = "$and" if one.operator == FilterOperator.ALL else "$or"
+    each = [_containing(one.key, value) for value in one.value]
+    return {combined: each} if each else {one.key: {"$in": []}}
+
+
+def _containing(key: str, value: object) -> Where:
+    """Return the condition that one value of a field, or one element of its list, is `value`."""
+    text = json.dumps(value, ensure_ascii=False)
+    parts = [text] if isinstance(value, str) else [f"{a}{text}{b}" for a in "[ " for b in ",]"]
+    return {"$or": [{key: value}, *({key: {"$contains": part}} for part in parts)]}
 
 
 SHOWN = ("mentioned_at", "speaker", "context")
@@ -132,20 +154,3 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
         excluded_embed_metadata_keys=list(metadata),
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=source)} if source else {},
     )
-
-
-def timestamp(field: str, value: object) -> datetime:
-    """Return a time in a node's metadata: a datetime, a date, or either as ISO 8601 text.
-
-    Raises:
-        InvalidInputError: the value is none of these.
-    """
-    if isinstance(value, datetime):
-        return value
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError as error:
-        raise InvalidInputError(
-            f"a node's {field} is {validation.shown(value)}; give a datetime or ISO 8601 text, "
-            "such as 2024-05-07T13:56"
-        ) from error

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import date
 from typing import Any
 
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -15,8 +13,8 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.integrations.llamaindex.conversions import timestamp
-from hindsight_integrations.retain.request import Item
+from hindsight_integrations.integrations.common import checked_memory
+from hindsight_integrations.retain.foreign import ForeignItem, file_of, plain_metadata, timestamp
 
 _MODIFIED = "last_modified_date"
 """Metadata field in which readers note a file's last change."""
@@ -26,9 +24,9 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
     """Retains the documents of a pipeline, and passes them on unchanged.
 
     A document keeps its id and its metadata. A second run over the same documents stores
-    nothing; of a document that changed, only the changed paragraphs are read. Put it before the
-    splitter, since it makes its own chunks. Nodes that are split already are joined by their
-    document.
+    nothing, also if LlamaIndex gave them new random ids; of a document that changed, only the
+    changed paragraphs are read. Put it before the splitter, since it makes its own chunks. Nodes
+    that are split already are joined by their document.
 
     Args:
         memory: the engine.
@@ -67,7 +65,7 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
             tags=validation.tags(tags),
             timestamp_key=timestamp_key,
         )
-        self._memory = memory
+        self._memory = None if memory is None else checked_memory(memory)
 
     @classmethod
     def class_name(cls) -> str:
@@ -105,24 +103,18 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
         """Retain the nodes without blocking the event loop, and return them."""
         return await asyncio.to_thread(self.__call__, nodes, **kwargs)
 
-    def _item(self, document_id: str, nodes: Sequence[BaseNode]) -> Item:
+    def _item(self, document_id: str, nodes: Sequence[BaseNode]) -> ForeignItem:
         metadata = _shared([node.metadata for node in nodes])
         key = self.timestamp_key
-        return Item(
+        return ForeignItem(
             "\n\n".join(node.get_content(MetadataMode.NONE) for node in nodes),
             timestamp=timestamp(key, metadata[key]) if key and metadata.get(key) else None,
             document_id=document_id,
-            metadata={name: _plain(value) for name, value in metadata.items() if value is not None},
+            metadata=plain_metadata(metadata),
             tags=self.tags,
-            file=_file(metadata),
+            file=file_of(metadata),
             modified=timestamp(_MODIFIED, metadata[_MODIFIED]) if metadata.get(_MODIFIED) else None,
         )
-
-
-def _file(metadata: Mapping[str, object]) -> str | None:
-    """Return the path or name of a document's file, as readers note it."""
-    named = (metadata.get(field) for field in ("file_path", "file_name", "filename", "source"))
-    return next((str(name) for name in named if name and not validation.is_blank(str(name))), None)
 
 
 def _documents(nodes: Sequence[BaseNode]) -> dict[str, list[BaseNode]]:
@@ -142,12 +134,3 @@ def _shared(metadata: Sequence[Mapping[str, object]]) -> dict[str, object]:
         for name, value in first.items()
         if all(name in other and other[name] == value for other in others)
     }
-
-
-def _plain(value: object) -> str | int | float | bool:
-    """Return a metadata value that a bank takes: dates as ISO 8601, nested values as JSON."""
-    if isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, date):
-        return value.isoformat()
-    return json.dumps(value, default=str, ensure_ascii=False)

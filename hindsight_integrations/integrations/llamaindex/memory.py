@@ -25,6 +25,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import (
     as_question,
     check_options,
+    checked_memory,
     recall,
     section,
     shortened,
@@ -141,6 +142,9 @@ class Chats:
     _lock: Lock = field(default_factory=Lock)
     unnamed: str = field(default_factory=lambda: new_id("chat-"))
     _document: str | None = None
+
+    def __post_init__(self) -> None:
+        checked_memory(self.memory)
 
     def recalled(
         self,

@@ -31,13 +31,13 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, Query
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError, ModelError
-from hindsight_integrations.integrations.llamaindex.conversions import timestamp
 from hindsight_integrations.models import Memory, TimeSpan, utc_now
 from hindsight_integrations.nlp.embeddings import Embedder, as_embedder, query_vector
 from hindsight_integrations.nlp.minilm import bundled
 from hindsight_integrations.nlp.time import parse_query
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.rerankers import LateInteraction, as_reranker, best_first
+from hindsight_integrations.retain.foreign import timestamp
 
 Reply = Callable[[str, str], str]
 """A model as a function of a system text and a user text."""

@@ -19,7 +19,13 @@ from llama_index.core.vector_stores import MetadataFilters
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.integrations.common import HANDFUL, check_options, recall, reflect
+from hindsight_integrations.integrations.common import (
+    HANDFUL,
+    check_options,
+    checked_memory,
+    recall,
+    reflect,
+)
 from hindsight_integrations.integrations.llamaindex.conversions import (
     ReflectOptions,
     memory_node,
@@ -92,7 +98,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
             if options.get("where"):
                 raise InvalidInputError("both filters and where were given; give one of them")
             options["where"] = where_from(filters)
-        self._memory = memory
+        self._memory = checked_memory(memory)
         self._bank_id = bank_id
         self._most = similarity_top_k or HANDFUL
         options.setdefault("fill", similarity_top_k is not None)
@@ -146,7 +152,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
         **options: Unpack[ReflectOptions],
     ) -> None:
         check_options(options, ReflectOptions)
-        self._memory = memory
+        self._memory = checked_memory(memory)
         self._bank_id = bank_id
         self._options = options
         super().__init__(callback_manager)

@@ -53,7 +53,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         llm: object | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
-        self._memory = memory
+        self._memory = common.checked_memory(memory)
         self._bank_id = bank_id
         self._llm = llm
         self._options = chat_options(options)

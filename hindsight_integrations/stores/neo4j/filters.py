@@ -16,8 +16,20 @@ from sys import intern
 from typing import Any
 
 from hindsight_integrations.models import Memory, MetadataValue, Source, TimeSpan
-from hindsight_integrations.stores.base import Condition, MemoryFilter
+from hindsight_integrations.stores.base import MemoryFilter
 from hindsight_integrations.stores.common import middle_ranges
+from hindsight_integrations.stores.conditions import (
+    MENTIONED_AT,
+    OWN_FIELDS,
+    AllOf,
+    AnyOf,
+    Condition,
+    Not,
+    Operator,
+    Test,
+    TimeRange,
+    mention_ranges,
+)
 from hindsight_integrations.stores.neo4j.nodes import BankTransaction, text_of
 from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS
 
@@ -52,12 +64,7 @@ def condition(tx: BankTransaction, filter: MemoryFilter) -> Cypher:
     for n, group in enumerate(_groups(filter)):
         params[f"facets{n}"] = group
         parts.append(f"any(facet IN $facets{n} WHERE facet IN m.facets)")
-    for n, test in enumerate(filter.where):
-        if test.operator in ("$ne", "$nin"):
-            params[f"not{n}"] = _equal(test)
-            parts.append(f"none(facet IN $not{n} WHERE facet IN m.facets)")
-        elif test.operator in _COMPARISONS:
-            parts.append(_comparison(n, test, params))
+    parts += [_test(test, params) for test in filter.where if not _is_exact(test)]
     if filter.entity_ids:
         params["entities"] = tx.all_of(filter.entity_ids)
         # A name of its own: a query around it may have bound `e` to one entity.
@@ -135,24 +142,111 @@ def _groups(filter: MemoryFilter) -> Iterator[list[str]]:
     if filter.document_id is not None:
         yield [facet("document", filter.document_id)]
     for test in filter.where:
-        if test.operator in ("$eq", "$in"):
+        if isinstance(test, Condition) and test.is_exact:
             yield _equal(test)
 
 
 def _equal(test: Condition) -> list[str]:
-    values = test.value if isinstance(test.value, tuple) else (test.value,)
-    return [metadata_facet(test.field, value) for value in values]
+    return [metadata_facet(test.field, value) for value in test.values]
 
 
-def _comparison(n: int, test: Condition, params: dict[str, Any]) -> str:
+def _is_exact(test: Test) -> bool:
+    return isinstance(test, Condition) and test.is_exact
+
+
+def _test(test: Test, params: dict[str, Any]) -> str:
+    """Return a test of `where` that is true or false, never null; its values go into `params`."""
+    match test:
+        case Condition():
+            return _tested(test, params)
+        case Not():
+            return f"NOT ({_test(test.test, params)})"
+        case AllOf():
+            return f"({' AND '.join(_test(each, params) for each in test.tests)})"
+        case AnyOf():
+            return f"({' OR '.join(_test(each, params) for each in test.tests)})"
+
+
+def _tested(test: Condition, params: dict[str, Any]) -> str:
+    positive, is_negated = test.positive()
+    text = _metadata_test(positive, params)
+    if test.field in OWN_FIELDS:
+        text = f"({text} OR {_own_test(positive, params)})"
+    return f"NOT {text}" if is_negated else text
+
+
+def _metadata_test(test: Condition, params: dict[str, Any]) -> str:
+    if test.operator in ("$eq", "$in"):
+        return f"any(facet IN {_param(params, _equal(test))} WHERE facet IN m.facets)"
+    if test.operator == "$exists":
+        field = _param(params, _term(f"metadata:{json.dumps(test.field, ensure_ascii=False)}"))
+        return f"any(facet IN m.facets WHERE facet STARTS WITH {field})"
     if isinstance(test.value, bool | tuple):
         return "false"
-    params[f"field{n}"] = _field_prefix(test.field, "t" if isinstance(test.value, str) else "n")
-    params[f"value{n}"] = metadata_facet(test.field, test.value)
-    return (
-        f"any(facet IN m.facets WHERE facet STARTS WITH $field{n} "
-        f"AND facet {_COMPARISONS[test.operator]} $value{n})"
-    )
+    kind = "t" if isinstance(test.value, str) else "n"
+    field = _param(params, _field_prefix(test.field, kind))
+    if test.operator in _COMPARISONS:
+        value = _param(params, metadata_facet(test.field, test.value))
+        matches = _compared("facet", test.operator, value)
+    elif isinstance(test.value, str):
+        value = _param(params, _term(test.value))
+        matches = _compared(f"substring(facet, size({field}))", test.operator, value)
+    else:
+        matches = "false"
+    return f"any(facet IN m.facets WHERE facet STARTS WITH {field} AND {matches})"
+
+
+_OWN = {
+    "type": "[m.type]",
+    "scope": "[m.scope]",
+    "speaker": "[m.speaker]",
+    "context": "[m.context]",
+    "tags": "m.tags",
+    "document_id": "[facet IN m.facets WHERE facet STARTS WITH 'document:' | substring(facet, 9)]",
+}
+"""Lists of the values of a memory's own fields."""
+
+
+def _own_test(test: Condition, params: dict[str, Any]) -> str:
+    if test.field == MENTIONED_AT:
+        ranges = [_mentioned_in(each, params) for each in mention_ranges(test)]
+        return f"({' OR '.join(ranges) or 'false'})"
+    if test.operator == "$exists":
+        matches = "own IS NOT NULL"
+    else:
+        prepare = _term if test.field == "document_id" else str
+        texts = [prepare(value) for value in test.values if isinstance(value, str)]
+        matches = " OR ".join(
+            _compared("own", test.operator, _param(params, text)) for text in texts
+        )
+    if test.field == "entities":
+        names = f"any(own IN [named.name] + named.aliases WHERE {matches or 'false'})"
+        return f"EXISTS {{ (m)-[:MENTIONS]->(named:Entity) WHERE {names} }}"
+    return f"coalesce(any(own IN {_OWN[test.field]} WHERE {matches or 'false'}), false)"
+
+
+def _mentioned_in(range: TimeRange, params: dict[str, Any]) -> str:
+    tests = ["true"]
+    if range.start is not None:
+        tests.append(f"m.mentioned_at >= {_param(params, text_of(range.start))}")
+    if range.end is not None:
+        tests.append(f"m.mentioned_at < {_param(params, text_of(range.end))}")
+    return f"({' AND '.join(tests)})"
+
+
+def _compared(value: str, operator: Operator, given: str) -> str:
+    if operator == "$contains":
+        return f"{value} CONTAINS {given}"
+    if operator == "$icontains":
+        return f"toLower({value}) CONTAINS toLower({given})"
+    return f"{value} {_COMPARISONS.get(operator, '=')} {given}"
+
+
+def _param(params: dict[str, Any], value: object) -> str:
+    """Add a parameter, and return it as Cypher names it."""
+    name = f"where{len(params)}"
+    params[name] = value
+    return f"${name}"
 
 
 # Facets

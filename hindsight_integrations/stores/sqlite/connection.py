@@ -45,6 +45,9 @@ _WAL_PAGES = 4000
 """Pages of 4 KiB the write-ahead log grows to before it is copied into the file: a change set of
 100 memories writes about 700, and each copying waits for the disk."""
 
+LOWER = "unicode_lower"
+"""A function of our connections: SQLite's own `lower` knows ASCII only."""
+
 _KINDS: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_BUSY: (StoreLockedError, "another process is writing to it; try again"),
     sqlite3.SQLITE_LOCKED: (StoreLockedError, "another connection is using it; try again"),
@@ -66,6 +69,10 @@ def store_error(error: sqlite3.Error, name: str) -> StoreError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     kind, advice = _KINDS.get(code, (StoreError, "run the doctor, and report this if it recurs"))
     return kind(f"the memory store {name}: {error}; {advice}")
+
+
+def _lower(value: str | float | None) -> str | None:
+    return value.lower() if isinstance(value, str) else None
 
 
 class Connections:
@@ -173,6 +180,7 @@ class Connections:
             cached_statements=256,
         )
         try:
+            connection.create_function(LOWER, 1, _lower, deterministic=True)
             connection.execute("PRAGMA cache_size = -32000")  # KiB
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute(f"PRAGMA query_only = {query_only}")

@@ -11,8 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hindsight_integrations.models import Memory, MetadataValue, TimeSpan
-from hindsight_integrations.stores.base import Condition, MemoryFilter
+from hindsight_integrations.stores.base import MemoryFilter
 from hindsight_integrations.stores.common import micros, middle_ranges, time_rows
+from hindsight_integrations.stores.conditions import (
+    MENTIONED_AT,
+    OWN_FIELDS,
+    AllOf,
+    AnyOf,
+    Condition,
+    Not,
+    Operator,
+    Test,
+    TimeRange,
+    mention_ranges,
+)
+from hindsight_integrations.stores.sqlite.connection import LOWER
 from hindsight_integrations.stores.sqlite.rows import BankTransaction, SqlValue, insert_sql, marks
 
 DERIVED = {
@@ -22,8 +35,7 @@ DERIVED = {
 }
 """Tables made of memories alone, with their columns."""
 
-_COMPARISONS = {"$eq": "=", "$ne": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-_NEGATED = ("$ne", "$nin")
+_COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +105,7 @@ def _shortlist(tx: BankTransaction, filter: MemoryFilter) -> Sql | None:
             f"SELECT unit FROM tags WHERE bank = ? AND tag IN ({marks(tags)})", (tx.no, *tags)
         )
     for test in filter.where:
-        if test.operator in ("$eq", "$in"):
+        if isinstance(test, Condition) and test.is_exact:
             matches = _value_matches(test)
             return Sql(
                 f"SELECT d.unit FROM metadata d WHERE d.bank = ? AND d.field = ? "
@@ -128,7 +140,7 @@ def _parts(tx: BankTransaction, filter: MemoryFilter) -> Iterator[Sql]:
         yield Sql("m.derived = ?", (filter.derived,))
     if filter.tags:
         yield from _tagged(filter)
-    yield from map(_metadata_test, filter.where)
+    yield from map(_test, filter.where)
     if filter.scope is not None:
         yield Sql("m.scope = ?", (filter.scope,))
     if filter.document_id is not None:
@@ -181,25 +193,94 @@ def _tagged(filter: MemoryFilter) -> Iterator[Sql]:
         )
 
 
-def _metadata_test(test: Condition) -> Sql:
-    matches = _value_matches(test)
-    exists = (
-        f"EXISTS (SELECT 1 FROM metadata d WHERE d.unit = m.key AND d.field = ? AND {matches.text})"
-    )
-    negation = "NOT " if test.operator in _NEGATED else ""
-    return Sql(negation + exists, (test.field, *matches.params))
+def _test(test: Test) -> Sql:
+    """Return a test of `where` as SQL that is true or false, never unknown."""
+    match test:
+        case Condition():
+            return _condition(test)
+        case Not():
+            inner = _test(test.test)
+            return Sql(f"NOT ({inner.text})", inner.params)
+        case AllOf():
+            return _joined(" AND ", test.tests)
+        case AnyOf():
+            return _joined(" OR ", test.tests)
+
+
+def _joined(word: str, tests: Sequence[Test]) -> Sql:
+    parts = [_test(test) for test in tests]
+    text = word.join(f"({part.text})" for part in parts)
+    return Sql(f"({text})", tuple(value for part in parts for value in part.params))
+
+
+def _condition(test: Condition) -> Sql:
+    positive, is_negated = test.positive()
+    matches = _value_matches(positive)
+    exists = "EXISTS (SELECT 1 FROM metadata d WHERE d.unit = m.key AND d.field = ? AND "
+    text, params = f"{exists}{matches.text})", (test.field, *matches.params)
+    if test.field in OWN_FIELDS:
+        own = _own_condition(positive)
+        text, params = f"({text} OR {own.text})", (*params, *own.params)
+    return Sql(f"NOT {text}" if is_negated else text, params)
+
+
+_OWN = {
+    "type": ("memories d WHERE d.key = m.key", "d.type"),
+    "scope": ("memories d WHERE d.key = m.key", "d.scope"),
+    "speaker": ("contents d WHERE d.unit = m.key", "d.speaker"),
+    "context": ("contents d WHERE d.unit = m.key", "d.context"),
+    "document_id": ("sources d WHERE d.unit = m.key", "d.document_id"),
+    "tags": ("tags d WHERE d.unit = m.key", "d.tag"),
+    "entities": ("mentions e JOIN names d ON d.entity = e.entity WHERE e.unit = m.key", "d.name"),
+}
+"""Rows that hold the values of a memory's own fields, and the column."""
+
+
+def _own_condition(test: Condition) -> Sql:
+    if test.field == MENTIONED_AT:
+        return _mentioned_in(mention_ranges(test))
+    rows, column = _OWN[test.field]
+    if test.operator == "$exists":
+        return Sql(f"EXISTS (SELECT 1 FROM {rows} AND {column} IS NOT NULL)")
+    texts = [value for value in test.values if isinstance(value, str)]
+    matches = " OR ".join(_comparison(column, test.operator) for _ in texts) or "FALSE"
+    return Sql(f"EXISTS (SELECT 1 FROM {rows} AND ({matches}))", tuple(texts))
+
+
+def _mentioned_in(ranges: Sequence[TimeRange]) -> Sql:
+    texts, params = [], []
+    for start, end in ranges:
+        texts.append("(m.mentioned_at >= ? AND m.mentioned_at < ?)")
+        params += [
+            _FIRST if start is None else micros(start),
+            _AFTER_LAST if end is None else micros(end),
+        ]
+    return Sql(f"({' OR '.join(texts) or 'FALSE'})", tuple(params))
+
+
+_FIRST, _AFTER_LAST = -(1 << 63), (1 << 63) - 1
+"""Bounds of SQLite's integers, beyond all times."""
 
 
 def _value_matches(test: Condition) -> Sql:
-    values = test.value if isinstance(test.value, tuple) else (test.value,)
-    comparison = _COMPARISONS.get(test.operator, "=")
-    pairs = [_metadata_value(value) for value in values]
-    if comparison != "=":
+    if test.operator == "$exists":
+        return Sql("TRUE")
+    pairs = [_metadata_value(value) for value in test.values]
+    if test.operator not in ("$eq", "$in"):
         pairs = [(kind, value) for kind, value in pairs if kind != "b"]
     if not pairs:
         return Sql("FALSE")
-    text = " OR ".join(f"d.kind = ? AND d.value {comparison} ?" for _ in pairs)
+    comparison = _comparison("d.value", test.operator)
+    text = " OR ".join(f"d.kind = ? AND {comparison}" for _ in pairs)
     return Sql(f"({text})", tuple(part for pair in pairs for part in pair))
+
+
+def _comparison(column: str, operator: Operator) -> str:
+    if operator == "$contains":
+        return f"instr({column}, ?) > 0"
+    if operator == "$icontains":
+        return f"instr({LOWER}({column}), {LOWER}(?)) > 0"
+    return f"{column} {_COMPARISONS.get(operator, '=')} ?"
 
 
 def _times_in(tx: BankTransaction, window: TimeSpan) -> Sql:

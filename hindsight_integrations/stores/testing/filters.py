@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import string
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import MemoryType, TimeSpan
-from hindsight_integrations.stores.base import Condition, GraphStore, MemoryFilter
+from hindsight_integrations.stores.base import GraphStore, MemoryFilter
+from hindsight_integrations.stores.conditions import AllOf, AnyOf, Condition, Not, Test
 from hindsight_integrations.stores.testing.samples import (
     ALL,
     NOW,
@@ -145,6 +147,107 @@ class FilterContract:
         check_admits(graph, replace(VALID, where=unless), "b")
         odd = (Condition("o\"d'$.f", "$eq", 1),)
         check_admits(graph, replace(VALID, where=odd), "")
+
+    @pytest.mark.parametrize(
+        ("operator", "value", "expected"),
+        [
+            ("$contains", "b C", "a"),
+            ("$icontains", "B c", "ab"),
+            ("$icontains", "É", "c"),
+            ("$contains", "1", ""),
+            ("$exists", True, "abcd"),
+            ("$exists", False, "ef"),
+        ],
+    )
+    def test_texts_are_searched_within_and_fields_for_being_there(
+        self, graph: GraphStore, operator: Any, value: Any, expected: str
+    ) -> None:
+        stored(
+            graph,
+            a={"metadata": {"k": "a b C"}},
+            b={"metadata": {"k": "A B c d"}},
+            c={"metadata": {"k": "café"}},
+            d={"metadata": {"k": 1}},
+            e={"metadata": {"kk": "a b C"}},
+            f={},
+        )
+        check_admits(graph, replace(VALID, where=(Condition("k", operator, value),)), expected)
+
+    def test_tests_are_combined(self, graph: GraphStore) -> None:
+        stored(graph, a={"metadata": {"k": 1, "j": 1}}, b={"metadata": {"k": 1}}, c={})
+        k, j = Condition("k", "$eq", 1), Condition("j", "$eq", 1)
+        check_admits(graph, replace(VALID, where=(AnyOf((k, j)),)), "ab")
+        check_admits(graph, replace(VALID, where=(AllOf((k, j)),)), "a")
+        check_admits(graph, replace(VALID, where=(Not(j),)), "bc")
+        check_admits(graph, replace(VALID, where=(k, Not(AllOf((k, j))))), "b")
+        unless = AnyOf((Condition("j", "$ne", 1), Not(Not(j))))
+        check_admits(graph, replace(VALID, where=(unless,)), "abc")
+
+    @pytest.mark.parametrize(
+        ("test", "expected"),
+        [
+            (Condition("type", "$eq", "opinion"), "bd"),
+            (Condition("type", "$ne", "opinion"), "ac"),
+            (Condition("speaker", "$in", ("Ann", "Bo")), "ab"),
+            (Not(Condition("speaker", "$eq", "Ann")), "bcd"),
+            (Condition("speaker", "$exists", False), "cd"),
+            (Condition("speaker", "$eq", 1), ""),
+            (Condition("context", "$icontains", "LUNCH"), "a"),
+            (Condition("scope", "$gte", "b"), "b"),
+            (Condition("document_id", "$eq", "d 2"), "ab"),
+            (Condition("document_id", "$nin", ("d 1", "d 3")), "bd"),
+            (Condition("document_id", "$contains", "d "), "abc"),
+            (Condition("tags", "$eq", "x"), "ab"),
+            (Condition("tags", "$ne", "x"), "cd"),
+            (Condition("entities", "$eq", "Cleo"), "bc"),
+            (Condition("entities", "$icontains", "dora"), "b"),
+            (Condition("entities", "$exists", False), "ad"),
+            (Condition("mentioned_at", "$eq", "2024-05-07"), "bc"),
+            (Condition("mentioned_at", "$gt", "2024-05-07"), "d"),
+            (Condition("mentioned_at", "$lte", "2024-05-07"), "abc"),
+            (Condition("mentioned_at", "$eq", "2024-05-07T13:56"), "c"),
+            (Condition("mentioned_at", "$eq", "2024-05-07T15:56+02:00"), "c"),
+            (Condition("mentioned_at", "$lt", "2024-05-07T13:56:30+00:00"), "ab"),
+            (Condition("mentioned_at", "$in", ("2024-05-06", "2024-05-08")), "ad"),
+            (Condition("mentioned_at", "$ne", "2024-05-07"), "ad"),
+            (Condition("mentioned_at", "$eq", "never"), ""),
+            (Condition("mentioned_at", "$exists", True), "abcd"),
+        ],
+    )
+    def test_the_fields_of_a_memory_itself_are_tested_too(
+        self, graph: GraphStore, test: Test, expected: str
+    ) -> None:
+        stored(
+            graph,
+            a={
+                "speaker": "Ann",
+                "context": "At lunch",
+                "scope": "a",
+                "tags": ("x",),
+                "sources": (source("d 1"), source("d 2")),
+                "mentioned_at": datetime(2024, 5, 6, 23, 59, tzinfo=UTC),
+            },
+            b={
+                "type": MemoryType.OPINION,
+                "speaker": "Bo",
+                "scope": "b",
+                "tags": ("y", "x"),
+                "sources": (source("d 2"),),
+                "entities": ("Dora", "Cleo"),
+                "mentioned_at": datetime(2024, 5, 7, tzinfo=UTC),
+            },
+            c={
+                "entities": ("Cleo",),
+                "sources": (source("d 3"),),
+                "mentioned_at": datetime(2024, 5, 7, 13, 56, 30, tzinfo=UTC),
+            },
+            d={
+                "metadata": {"type": "opinion"},
+                "sources": (source(None),),
+                "mentioned_at": datetime(2024, 5, 8, tzinfo=UTC),
+            },
+        )
+        check_admits(graph, replace(VALID, where=(test,)), expected)
 
     def test_scope_is_exact(self, graph: GraphStore) -> None:
         stored(graph, a={"scope": "x"}, b={"scope": "xy"}, c={"scope": ""}, d={})

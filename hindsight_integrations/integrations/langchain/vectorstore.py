@@ -1,0 +1,315 @@
+# mypy: disable-error-code="override"
+"""A bank as a LangChain vector store."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores.utils import maximal_marginal_relevance
+
+from hindsight_integrations import validation
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.collection import Collection, Record
+from hindsight_integrations.integrations.common import check_options, checked_memory
+from hindsight_integrations.integrations.langchain.conversions import BankId, bank_of, checked_bank
+from hindsight_integrations.integrations.langchain.models import HindsightEmbeddings
+from hindsight_integrations.recall.request import Where
+
+
+class HindsightVectorStore(VectorStore):
+    """Documents in a bank, searched by time, people, meaning and exact terms at once.
+
+    A document is one memory, with the document's id, text and metadata, and comes back as it was
+    given (dates in metadata become ISO 8601 text). The engine embeds. Blank documents are not
+    stored, since no query finds them.
+
+    Setup: `pip install "hindsight-integrations[langchain]"`
+
+    Key init args:
+        memory: the engine.
+        bank_id: the bank's id, or a function of the runtime of the graph that runs, or a template
+            such as "{langgraph_user_id}".
+        collection: name of the documents within the bank; other memories are not searched.
+        **options: options of `Hindsight.recall` for all searches, such as `arms` or `budget`.
+
+    Instantiate:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import HindsightVectorStore
+
+        memory = Hindsight.in_memory()  # or Hindsight("./memories")
+        store = HindsightVectorStore(memory, "alice")
+        ```
+
+    Add and search:
+        ```python
+        from langchain_core.documents import Document
+
+        store.add_documents(
+            [
+                Document("The ferry to Skye leaves at nine.", metadata={"page": 3}),
+                Document("Her bicycle is red.", metadata={"page": 4}),
+            ],
+            ids=["ferry", "bicycle"],
+        )
+        print(store.similarity_search("When does the boat go?", k=1)[0].id)
+        print(store.similarity_search("boat", filter={"page": {"$gt": 3}})[0].id)
+        ```
+
+        ```text
+        ferry
+        bicycle
+        ```
+
+    Delete:
+        ```python
+        store.delete(["bicycle"])
+        print([document.id for document in store.get_by_ids(["ferry", "bicycle"])])
+        ```
+
+        ```text
+        ['ferry']
+        ```
+
+    Use as a retriever:
+        ```python
+        retriever = store.as_retriever(search_type="mmr", search_kwargs={"k": 1})
+        print(retriever.invoke("When does the boat go?")[0].metadata)
+        ```
+
+        ```text
+        {'page': 3}
+        ```
+
+    A `filter` is a `where` of `Hindsight.recall`, on metadata. A score is the relevance of a
+    document, 0 to 1, higher for better.
+
+    Raises:
+        InvalidInputError: the engine, the bank or an option cannot be used.
+    """
+
+    def __init__(
+        self, memory: Hindsight, bank_id: BankId, *, collection: str = "documents", **options: Any
+    ) -> None:
+        self._collection = Collection(
+            checked_memory(memory), validation.label("collection", collection)
+        )
+        self._bank_id = checked_bank(bank_id)
+        self._options = _checked(options)
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The embedder of the engine."""
+        return HindsightEmbeddings(self._collection.memory.embedder)
+
+    def add_documents(
+        self,
+        documents: list[Document],
+        *,
+        ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Store documents, in place of those with the same ids, and return their ids.
+
+        Args:
+            documents: they are not changed.
+            ids: an id for each, in place of its own; one that has none gets a random one.
+            batch_size: not used: the engine makes batches of its own. `index` gives it.
+            **kwargs: none are known.
+
+        Raises:
+            InvalidInputError: an argument has no such name, or metadata cannot be stored.
+            ConflictError: an id is that of another memory of the bank; nothing was stored.
+        """
+        _refuse(kwargs)
+        given = [document.id for document in documents] if ids is None else list(ids)
+        if len(given) != len(documents):
+            raise InvalidInputError(
+                f"{len(documents)} documents came with {len(given)} ids; give one for each"
+            )
+        chosen = [id or str(uuid.uuid4()) for id in given]
+        self._collection.put(
+            bank_of(self._bank_id),
+            [
+                Record(id, document.page_content, document.metadata)
+                for id, document in zip(chosen, documents, strict=True)
+            ],
+        )
+        return chosen
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Store texts; see `add_documents`."""
+        given = list(texts)
+        details = [{}] * len(given) if metadatas is None else metadatas
+        if len(details) != len(given):
+            raise InvalidInputError(
+                f"{len(given)} texts came with {len(details)} metadatas; give one for each"
+            )
+        documents = [
+            Document(text, metadata=metadata) for text, metadata in zip(given, details, strict=True)
+        ]
+        return self.add_documents(documents, ids=ids, **kwargs)
+
+    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+        """Delete documents permanently, or all of the collection if `ids` is None.
+
+        Ids that do not exist are ignored. What was concluded from a document is rewritten.
+        """
+        _refuse(kwargs)
+        bank = bank_of(self._bank_id)
+        self._collection.delete(bank, self._collection.ids(bank) if ids is None else ids)
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the documents of these ids that exist, in the order of the ids."""
+        return [
+            _document(each) for each in self._collection.get(bank_of(self._bank_id), ids).values()
+        ]
+
+    def similarity_search(
+        self, query: str, k: int = 4, filter: Where | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the `k` documents most relevant to a question.
+
+        Args:
+            query: the question.
+            k: number of documents, if there are as many.
+            filter: conditions on metadata, as the `where` of `Hindsight.recall`.
+            **kwargs: other options of `Hindsight.recall`.
+        """
+        return [_document(each) for each in self._found(query, k, filter, kwargs)]
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, filter: Where | None = None, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """Return documents with their relevance; see `similarity_search`."""
+        return [(_document(each), each.score) for each in self._found(query, k, filter, kwargs)]
+
+    def similarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, filter: Where | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the `k` documents nearest to a vector of the engine's embedder."""
+        found = self._found("", k, filter, {**kwargs, "query_vector": embedding})
+        return [_document(each) for each in found]
+
+    def max_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        filter: Where | None = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Return `k` of the `fetch_k` most relevant documents that differ from each other.
+
+        Args:
+            query: the question.
+            k: number of documents.
+            fetch_k: number of documents to choose from.
+            lambda_mult: 1 chooses by relevance alone, 0 by difference alone.
+            filter: conditions on metadata.
+            **kwargs: other options of `Hindsight.recall`.
+        """
+        found = self._found(query, fetch_k, filter, kwargs)
+        return self._varied(self.embeddings.embed_query(query), found, k, lambda_mult)
+
+    def max_marginal_relevance_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        filter: Where | None = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """`max_marginal_relevance_search` near a vector of the engine's embedder."""
+        found = self._found("", fetch_k, filter, {**kwargs, "query_vector": embedding})
+        return self._varied(embedding, found, k, lambda_mult)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None = None,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        memory: Hindsight | None = None,
+        bank_id: BankId = "documents",
+        collection: str = "documents",
+        **options: Any,
+    ) -> Self:
+        """Store texts in a new vector store, and return it.
+
+        Args:
+            texts: the texts.
+            embedding: the embedder of a new engine in memory; None if `memory` is given.
+            metadatas: one for each text.
+            ids: one for each text.
+            memory: the engine.
+            bank_id: as for the constructor.
+            collection: as for the constructor.
+            **options: as for the constructor.
+
+        Raises:
+            InvalidInputError: both an embedder and an engine were given, which has its own.
+        """
+        if memory is None:
+            memory = Hindsight.in_memory(embedder=embedding)
+        elif embedding is not None:
+            raise InvalidInputError(
+                "both embedding and memory were given, and the engine embeds by its own; give "
+                "embedding=None, or Hindsight(embedder=...)"
+            )
+        store = cls(memory, bank_id, collection=collection, **options)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    def _found(
+        self, query: str, k: int, filter: Where | None, given: Mapping[str, Any]
+    ) -> list[Record]:
+        bank, options = bank_of(self._bank_id), {**self._options, **_checked(given)}
+        return self._collection.search(bank, query, k, filter, **options)
+
+    def _varied(
+        self, embedding: list[float], found: Sequence[Record], k: int, lambda_mult: float
+    ) -> list[Document]:
+        vectors = self._collection.vectors(bank_of(self._bank_id), [each.id for each in found])
+        near = [vectors[each.id].tolist() for each in found]
+        chosen = maximal_marginal_relevance(np.array(embedding), near, lambda_mult, k)
+        return [_document(found[index]) for index in chosen]
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return float
+
+
+def _document(record: Record) -> Document:
+    return Document(record.text, id=record.id, metadata=dict(record.metadata))
+
+
+def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    check_options(options, Hindsight.recall, also=("k", "filter"))
+    if "where" in options:
+        raise InvalidInputError("a vector store takes conditions as filter=, not as where=")
+    return options
+
+
+def _refuse(kwargs: Mapping[str, Any]) -> None:
+    if kwargs:
+        raise InvalidInputError(f"the vector store has no argument called {min(kwargs)!r}")

@@ -1,0 +1,160 @@
+"""Conditions on the fields of a memory, as a filter combines them.
+
+A field is one of the memory's metadata, or one of `OWN_FIELDS`, which every memory has. It has any
+number of values: a memory has several tags, and a metadata field of yours may be called "type".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal, NamedTuple, TypeAlias
+
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.models import MetadataValue
+from hindsight_integrations.timespan import as_utc
+
+Operator: TypeAlias = Literal[
+    "$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$contains", "$icontains", "$exists"
+]
+
+MENTIONED_AT = "mentioned_at"
+OWN_FIELDS = frozenset(
+    {"type", "speaker", "context", "scope", "document_id", "tags", "entities", MENTIONED_AT}
+)
+"""Fields of a memory itself: of all its sources, and with the aliases of its entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One test on a field, passed if any of the field's values passes it.
+
+    `$ne` and `$nin` are passed if no value is equal, so also by a memory without the field, and
+    `$exists: False` by such a memory only. Numbers compare with numbers, text with text, booleans
+    only for equality; values of different kinds are never equal. `$contains` looks for a text
+    within texts, `$icontains` whatever its case. `mentioned_at` compares as times; see
+    `mention_ranges`.
+    """
+
+    field: str
+    operator: Operator
+    value: MetadataValue | tuple[MetadataValue, ...]
+
+    @property
+    def values(self) -> tuple[MetadataValue, ...]:
+        """The values to compare with: several for `$in`."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
+
+    @property
+    def is_exact(self) -> bool:
+        """Return True if only memories pass that have one of `values` in their metadata."""
+        return self.operator in ("$eq", "$in") and self.field not in OWN_FIELDS
+
+    def positive(self) -> tuple[Condition, bool]:
+        """Return the condition without its negation, and True if it was negated."""
+        match self.operator:
+            case "$ne":
+                return replace(self, operator="$eq"), True
+            case "$nin":
+                return replace(self, operator="$in"), True
+            case "$exists":
+                return replace(self, value=True), not self.value
+        return self, False
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Passed if every test is passed."""
+
+    tests: tuple[Test, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Passed if at least one test is passed."""
+
+    tests: tuple[Test, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Passed if the test is not passed."""
+
+    test: Test
+
+
+Test: TypeAlias = Condition | AllOf | AnyOf | Not
+
+
+_SHAPE = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ](?P<minutes>\d\d:\d\d)(?P<seconds>:.+?)?)?(?:Z|[+-]\d\d:\d\d)?"
+)
+
+
+class TimeRange(NamedTuple):
+    """Times from `start`, which belongs to it, to `end`, which does not; None is unlimited."""
+
+    start: datetime | None
+    end: datetime | None
+
+
+def mention_ranges(condition: Condition) -> list[TimeRange]:
+    """Return the ranges of which one must hold `mentioned_at`, for a condition that is positive.
+
+    A text is ISO 8601, and stands for all that it leaves open: "2024-05-07" for the day,
+    "2024-05-07T13:56" for the minute. A value that is no time has no range.
+    """
+    if condition.operator == "$exists":
+        return [TimeRange(None, None)]
+    spans = [_span(value) for value in condition.values]
+    made = [_range(condition.operator, *span) for span in spans if span is not None]
+    return [one for one in made if one is not None]
+
+
+def checked_time(value: object) -> str:
+    """Return a time to compare `mentioned_at` with as text.
+
+    Raises:
+        InvalidInputError: it is no time.
+    """
+    text = value.isoformat() if isinstance(value, datetime) else value
+    if not isinstance(text, str) or _span(text) is None:
+        raise InvalidInputError(
+            f"where['{MENTIONED_AT}'] compares with {value!r}; give a datetime or ISO 8601 text, "
+            "such as 2024-05-07 or 2024-05-07T13:56"
+        )
+    return text
+
+
+def _span(value: MetadataValue) -> tuple[datetime, datetime] | None:
+    """Return the first time that a text stands for, and the first after them."""
+    if not isinstance(value, str):
+        return None
+    try:
+        start = as_utc(datetime.fromisoformat(value))
+    except ValueError:
+        return None
+    shape = _SHAPE.fullmatch(value)
+    length = timedelta(microseconds=1)
+    if shape and not shape["seconds"]:
+        length = timedelta(minutes=1) if shape["minutes"] else timedelta(days=1)
+    try:
+        return start, start + length
+    except OverflowError:
+        return start, datetime.max.replace(tzinfo=UTC)
+
+
+def _range(operator: Operator, start: datetime, end: datetime) -> TimeRange | None:
+    match operator:
+        case "$eq" | "$in":
+            return TimeRange(start, end)
+        case "$gt":
+            return TimeRange(end, None)
+        case "$gte":
+            return TimeRange(start, None)
+        case "$lt":
+            return TimeRange(None, start)
+        case "$lte":
+            return TimeRange(None, end)
+    return None

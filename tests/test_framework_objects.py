@@ -1,0 +1,131 @@
+"""Documents and messages of LangChain and LlamaIndex go into the engine's verbs as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from llama_index.core import Document as LlamaDocument
+from llama_index.core.llms import ChatMessage
+from llama_index.core.schema import TextNode
+
+from hindsight_integrations import Hindsight, InvalidInputError, Memory, Settings
+from hindsight_integrations.retain.foreign import foreign_item
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Hindsight]:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        yield memory
+
+
+@pytest.fixture
+def bank(request: pytest.FixtureRequest) -> str:
+    return str(request.node.name)[:200]
+
+
+DOCUMENTS: list[Any] = [
+    Document("Ann sings.", id="d", metadata={"page": 3, "tags": ["x"], "none": None}),
+    LlamaDocument(text="Ann sings.", id_="d", metadata={"page": 3, "tags": ["x"], "none": None}),
+    TextNode(text="Ann sings.", id_="d", metadata={"page": 3, "tags": ["x"], "none": None}),
+]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("verb", ["retain", "retain_many"])
+def test_a_document_brings_its_id_and_metadata(
+    engine: Hindsight, bank: str, document: Any, verb: str
+) -> None:
+    if verb == "retain":
+        engine.retain(bank, document, tags=["kept"], metadata={"page": 4})
+    else:
+        engine.retain_many(bank, [document])
+    (memory,) = engine.memories.list(bank).items
+    assert (memory.text, memory.document_id) == ("Ann sings.", "d")
+    assert memory.metadata == {"page": 4 if verb == "retain" else 3, "tags": '["x"]'}
+    assert memory.tags == (("kept",) if verb == "retain" else ())
+
+
+def test_a_document_is_dated_by_its_file_and_arguments_come_first(
+    engine: Hindsight, bank: str
+) -> None:
+    note = Document("We moved yesterday.", metadata={"source": "notes/2026-02-03.md"})
+    engine.retain(bank, note)
+    (memory,) = engine.memories.list(bank).items
+    assert memory.occurred_start == datetime(2026, 2, 2, tzinfo=UTC)
+    engine.retain(bank, note, document_id="mine", timestamp=datetime(2020, 1, 2, tzinfo=UTC))
+    times = {each.document_id: each.mentioned_at.year for each in engine.memories.list(bank).items}
+    assert times["mine"] == 2020
+
+
+@pytest.mark.parametrize("kind", [Document, lambda text: LlamaDocument(text=text)])
+def test_a_document_without_an_id_of_its_own_is_known_by_its_content(
+    engine: Hindsight, bank: str, kind: Any
+) -> None:
+    engine.retain(bank, kind("Ann sings."))
+    assert engine.retain(bank, kind("Ann sings.")).stored == ()
+    assert engine.retain_many(bank, [kind("Ann sings."), kind("Bo paints.")]).ids
+    assert len(engine.documents.list(bank).items) == 2
+
+
+def test_messages_of_both_frameworks_are_retained_by_who_said_them(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain_messages(
+        bank,
+        [
+            SystemMessage("Be brief."),
+            HumanMessage("I sing in a choir.", id="m-1"),
+            HumanMessage([{"type": "text", "text": "I paint on Sundays."}], name="Bo"),
+            AIMessage("", tool_calls=[{"name": "x", "args": {}, "id": "1"}]),
+            ToolMessage("The tool says no.", tool_call_id="1"),
+            AIMessage("I noted that you paint."),
+            ChatMessage(role="system", content="Be brief."),
+            ChatMessage(role="user", content="I run in Evora."),
+            ChatMessage(role="assistant", content="You run a lot, I noted."),
+            ChatMessage(role="tool", content="No."),
+        ],
+        session="mixed",
+    )
+    said = [(each.speaker, each.text) for each in engine.memories.list(bank).items]
+    assert said == [
+        ("user", "I sing in a choir."),
+        ("Bo", "I paint on Sundays."),
+        ("assistant", "I noted that you paint."),
+        ("user", "I run in Evora."),
+        ("assistant", "You run a lot, I noted."),
+    ]
+    assert engine.memories.list(bank).items[0].sources[0].reference == "m-1"
+
+
+def test_other_objects_are_refused_with_what_to_give(engine: Hindsight) -> None:
+    with pytest.raises(InvalidInputError, match="str"):
+        engine.retain("any", object())
+    with pytest.raises(InvalidInputError, match="message of LangChain or LlamaIndex"):
+        engine.retain_messages("any", [object()])
+    failed = engine.retain_many("any", [object(), "Ann sings."]).failed
+    assert [failure.index for failure in failed] == [0]
+    assert "document of LangChain or LlamaIndex" in str(failed[0].error)
+    with pytest.raises(InvalidInputError, match="last_modified"):
+        engine.retain("any", Document("x", metadata={"last_modified": "soon"}))
+    assert foreign_item("text") is None
+
+
+def test_memories_are_stored_together_and_replaced_by_id(engine: Hindsight, bank: str) -> None:
+    texts = [f"Ann has {n} hives." for n in range(300)]
+    given = [Memory(f"h{n}", bank, text) for n, text in enumerate(texts)]
+    assert len(engine.retain_memories(bank, given).stored) == 300
+    changed = [Memory("h0", bank, "Ann has no hives."), Memory("new", bank, "Bo paints.")]
+    result = engine.retain_memories(bank, changed)
+    assert result.replaced == ("h0",)
+    assert engine.memories.get(bank, "h0").text == "Ann has no hives."
+    assert engine.memories.get(bank, "new").text == "Bo paints."
+    assert engine.recall(bank, "Who paints?").memories[0].id == "new"
+    with pytest.raises(InvalidInputError, match="share an id"):
+        engine.retain_memories(bank, [given[0], given[0]])
+    with pytest.raises(InvalidInputError, match="vectors"):
+        engine.retain_memories(bank, given[:1], vectors=[None, None])
