@@ -366,6 +366,34 @@ def test_forgetting_is_for_good_and_all_or_nothing(writing: Run) -> None:
     assert writing("memories", "forget").code == 1
 
 
+def test_memories_are_listed_by_what_they_say_and_are(reading: Run) -> None:
+    def texts(*options: str) -> list[str]:
+        items = reading("memories", "list", *options, "--json").json["items"]
+        return [memory["text"] for memory in items]
+
+    assert texts("--text", "HERON") == list(SEEDS[1:])
+    assert texts("--text", "heron", "--entity", "Alice") == [SEEDS[2]]
+    assert texts("--since", "2021-03-01", "--until", "2021-04-01") == [SEEDS[0]]
+    assert texts("--where", '{"entities": "Ruth Castellane"}', "--state", "any") == [SEEDS[1]]
+    assert texts("--state", "invalidated") == []
+    assert reading("memories", "list", "--state", "lost").code == 1
+
+
+def test_forgetting_by_filter_asks_or_wants_to_be_told(writing: Run) -> None:
+    asked = ["memories", "forget", "--entity", "Alice"]
+    told = writing(*asked, "--dry-run", "--json").json
+    assert [memory["text"] for memory in told["memories"]] == [SEEDS[0], SEEDS[2]]
+    assert (told["derived"], told["rewritten"], told["mental_models"]) == ([], [], [])
+    drawn = writing(*asked, "--dry-run").out
+    assert SEEDS[0] in drawn
+    assert "Would forget 2 memories; nothing was deleted" in drawn
+    refused = writing(*asked)
+    assert (refused.code, "--yes" in refused.err) == (2, True)
+    assert len(ids(writing)) == 3
+    assert writing(*asked, "--yes", "--json").json["forgotten"] == told["would_forget"]
+    assert len(ids(writing)) == 1
+
+
 def test_entities_are_shown_renamed_merged_and_given_aliases(writing: Run) -> None:
     names = [e["name"] for e in writing("entities", "list", "--json").json["items"]]
     assert {"Alice", "Northwind", "Ruth Castellane"} <= set(names)

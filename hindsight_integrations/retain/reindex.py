@@ -47,7 +47,7 @@ from hindsight_integrations.stores.soundness import (
     unreadable,
 )
 
-_MOST_MEMORIES = 1 << 31
+MOST_MEMORIES = 1 << 31
 """More memories than a bank has."""
 
 _MOST_MENTIONS = 1000
@@ -264,7 +264,7 @@ def rebuild(
 ) -> Damaged:
     """Find the memories of a bank that cannot be read whole, and make again what can be."""
     bank_id = bank.bank.id
-    everything = deps.graph.find_ids(bank_id, EVERYTHING, _MOST_MEMORIES) or []
+    everything = deps.graph.find_ids(bank_id, EVERYTHING, MOST_MEMORIES) or []
     left: list[str] = []
     rebuilt: list[str] = []
     for start in range(0, len(everything), SCAN_PAGE):
