@@ -551,6 +551,7 @@ class Hindsight(ContextManaged):
             entities: those that mention one of these entities, by name or id.
             window: those of this stretch of time, as in `recall`.
             as_of: those known then.
+            changed_since: those stored or changed at or after it.
             state: "valid", "invalidated", "expired", or "any" (as if not given).
 
         Raises:

@@ -379,6 +379,21 @@ def test_memories_are_listed_by_what_they_say_and_are(reading: Run) -> None:
     assert reading("memories", "list", "--state", "lost").code == 1
 
 
+def test_a_memory_is_corrected(writing: Run) -> None:
+    first, *_ = ids(writing)
+    given = ["--speaker", "Ruth", "--entity", "Lisbon", "--meta", "year=2020", "--tag", "t"]
+    times = ["--said", "2020-02-02", "--happened", "2020-01-01/2020-01-03", "--reason", "Wrong."]
+    new = writing("memories", "update", first, *given, *times, "--json").json
+    assert (new["speaker"], new["entities"], new["metadata"]) == (
+        "Ruth",
+        ["Lisbon"],
+        {"year": 2020},
+    )
+    assert new["occurred"][0]["end"].startswith("2020-01-03")
+    assert "Wrong." in writing("memories", "history", first).out
+    assert writing("memories", "update", first, "--happened", "soon").code == 2
+
+
 def test_forgetting_by_filter_asks_or_wants_to_be_told(writing: Run) -> None:
     asked = ["memories", "forget", "--entity", "Alice"]
     told = writing(*asked, "--dry-run", "--json").json

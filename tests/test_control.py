@@ -18,6 +18,7 @@ from hindsight_integrations import (
     MemoryType,
     Source,
 )
+from hindsight_integrations.stores.base import RECORD
 from hindsight_integrations.timespan import Precision, TimeSpan
 
 from .engines import empty_neo4j, engine, neo4j_address
@@ -189,6 +190,24 @@ def test_pages_are_stable_while_others_write(engine: Hindsight) -> None:
     assert "m13" not in seen
 
 
+def test_what_changed_since_is_listed(engine: Hindsight) -> None:
+    engine.retain_memories("b", [Memory(f"m{n}", "b", f"Note {n}.") for n in range(6)])
+    engine.memories.invalidate("b", "m5")
+    since = engine.memories.invalidate("b", "m4").updated_at
+    engine.memories.update("b", "m1", text="Another note.")
+    engine.memories.invalidate("b", "m2")
+    engine.memories.restore("b", "m5")
+    engine.retain_memories("b", [Memory("new", "b", "A new note.")])
+    engine.forget("b", "m3")
+    listed = engine.memories.list("b", changed_since=since, state="any").items
+    assert [memory.id for memory in listed] == ["m1", "m2", "m4", "m5", "new"]
+    valid = engine.memories.list("b", changed_since=since.replace(tzinfo=None)).items
+    assert [memory.id for memory in valid] == ["m1", "m5", "new"]
+    assert [memory.id for memory in listed if memory.created_at >= since] == ["new"]
+    later = engine.memories.get("b", "new").updated_at + timedelta(microseconds=1)
+    assert engine.memories.list("b", changed_since=later, state="any").total == 0
+
+
 # Forgetting
 
 
@@ -292,3 +311,52 @@ def test_both_have_asynchronous_variants(memory: Hindsight) -> None:
         assert await memory.aforget("b", tags=["t"]) == (listed.id,)
 
     asyncio.run(run())
+
+
+# Correcting
+
+
+def test_times_entities_and_speaker_are_corrected_and_found_by(engine: Hindsight) -> None:
+    said = datetime(2024, 5, 8, 9, tzinfo=UTC)
+    id = engine.retain_messages(
+        "b", [{"speaker": "Ann", "text": "Dora sailed to Porto yesterday.", "timestamp": said}]
+    ).ids[0]
+    old = engine.memories.get("b", id)
+    assert {"Dora", "Porto"} <= {*old.entities}
+    moved = engine.memories.update("b", id, mentioned_at=said + timedelta(days=30))
+    assert moved.occurred_start == datetime(2024, 6, 6, tzinfo=UTC)
+    assert moved.entities == old.entities
+    march = (datetime(2023, 3, 1, tzinfo=UTC), datetime(2023, 4, 1, tzinfo=UTC))
+    new = engine.memories.update(
+        "b", id, occurred=[march], entities=["Cleo", "Porto"], speaker="Bo", reason="Misheard."
+    )
+    assert (new.occurred, new.entities, new.speaker) == (
+        (TimeSpan(*march),),
+        ("Cleo", "Porto"),
+        "Bo",
+    )
+    assert engine.memories.get("b", id) == new
+    for options in ({"window": march}, {"entities": ["Cleo"]}, {"speaker": "Bo"}):
+        assert [m.id for m in engine.memories.list("b", **options).items] == [id]
+    assert engine.memories.list("b", speaker="Ann").total == 0
+    with pytest.raises(EntityNotFoundError):
+        engine.entities.get("b", "Dora")
+    assert [item.memory.id for item in engine.recall("b", "Cleo", arms=["entity"])] == [id]
+    changes = engine.memories.history("b", id)
+    assert {c.field for c in changes} == {"mentioned_at", "occurred", "entities", "speaker"}
+    assert {c.reason for c in changes if c.field == "speaker"} == {"Misheard."}
+
+
+def test_what_was_not_found_in_the_text_outlasts_a_new_speaker(engine: Hindsight) -> None:
+    day = TimeSpan(START, START + timedelta(days=1), Precision.DAY)
+    given = Memory("m", "b", "It rained.", occurred=(day,), entities=("Porto",), speaker="Ann")
+    engine.retain_memory("b", given)
+    before = engine.graph.read("b", RECORD, ["m"])["m"]
+    engine.memories.update("b", "m", speaker="Bo")
+    after = engine.graph.read("b", RECORD, ["m"])["m"]
+    assert (after.memory.occurred, after.memory.entities) == ((day,), ("Porto",))
+    assert after.fingerprint != before.fingerprint
+    assert "bo" in after.lexemes
+    engine.memories.update("b", "m", speaker="", entities=[], occurred=[])
+    bare = engine.memories.get("b", "m")
+    assert (bare.speaker, bare.entities, bare.occurred) == (None, (), ())

@@ -145,3 +145,18 @@ def scalar(text: str) -> MetadataValue:
     except json.JSONDecodeError:
         return text
     return value if isinstance(value, bool | int | float) else text
+
+
+def read_span(text: str) -> tuple[datetime, datetime]:
+    """Return the two times of START/END.
+
+    Raises:
+        typer.BadParameter: there are not two, or one is not ISO 8601.
+    """
+    start, _, end = text.partition("/")
+    try:
+        return datetime.fromisoformat(start), datetime.fromisoformat(end)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{text!r} is no stretch of time; give START/END, such as 2025-05-07/2025-05-08"
+        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 from typing import Annotated, get_args
 
@@ -55,6 +56,7 @@ EntitiesOption = Annotated[
 SinceOption = Annotated[TimeOption, time_option("Of times from then on.")]
 UntilOption = Annotated[TimeOption, time_option("Of times before then.")]
 AsOfOption = Annotated[TimeOption, time_option("Known then.")]
+ChangedSinceOption = Annotated[TimeOption, time_option("Stored or changed since then.")]
 StateOption = Annotated[
     str | None, typer.Option(metavar=f"[{'|'.join(get_args(MemoryState))}]", help="In this state.")
 ]
@@ -185,6 +187,7 @@ def list_memories(
     since: SinceOption = None,
     until: UntilOption = None,
     as_of: AsOfOption = None,
+    changed_since: ChangedSinceOption = None,
     state: StateOption = None,
     include_invalid: Annotated[
         bool, typer.Option("--include-invalid", help="Also those invalidated.")
@@ -209,6 +212,7 @@ def list_memories(
         entities=entity or (),
         window=(since, until) if since or until else None,
         as_of=as_of,
+        changed_since=changed_since,
         state=state,
     )
     return Output(page, tables.memories(page))
@@ -243,6 +247,7 @@ def forget(
     since: SinceOption = None,
     until: UntilOption = None,
     as_of: AsOfOption = None,
+    changed_since: ChangedSinceOption = None,
     state: StateOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list what would go, and what it supports.")
@@ -265,6 +270,7 @@ def forget(
         entities=entity or (),
         window=(since, until) if since or until else None,
         as_of=as_of,
+        changed_since=changed_since,
         state=state,
     )
     if dry_run:
@@ -284,6 +290,49 @@ def history(job: Job, memory_id: MemoryArgument) -> Output:
     """Show what was changed of a memory; also of one that was deleted."""
     changes = job.memory.memories.history(job.bank, memory_id)
     return Output(changes, tables.history(changes))
+
+
+@memories.command("update")
+@on_memory()
+def update_memory(
+    job: Job,
+    memory_id: MemoryArgument,
+    text: Annotated[str | None, typer.Option(help="What it says.")] = None,
+    speaker: Annotated[str | None, typer.Option(help="Who said it; '' for nobody.")] = None,
+    type: Annotated[MemoryType | None, typer.Option(help="What kind of statement.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="All its tags; repeatable.")] = None,
+    entity: Annotated[list[str] | None, typer.Option(help="All names in it; repeatable.")] = None,
+    said: Annotated[TimeOption, time_option("When it was said.")] = None,
+    happened: Annotated[
+        list[tuple[datetime, datetime]] | None,
+        typer.Option(
+            parser=inputs.read_span,
+            metavar="START/END",
+            help="When it happened, in ISO 8601; repeatable.",
+        ),
+    ] = None,
+    meta: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="All its metadata; repeatable.")
+    ] = None,
+    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="For opinions.")] = None,
+    reason: Reason = None,
+) -> Output:
+    """Correct what is given of a memory, and leave the rest."""
+    changed = job.memory.memories.update(
+        job.bank,
+        memory_id,
+        text=text,
+        speaker=speaker,
+        type=type,
+        tags=tag or None,
+        entities=entity or None,
+        mentioned_at=said,
+        occurred=happened or None,
+        metadata=dict(map(inputs.read_pair, meta)) if meta else None,
+        confidence=confidence,
+        reason=reason,
+    )
+    return Output(changed, tables.memory(changed))
 
 
 @memories.command()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from itertools import chain
 from typing import Unpack
 
@@ -17,7 +19,15 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import Change, Memory, MemoryType, Page, utc_now
+from hindsight_integrations.models import (
+    Change,
+    Memory,
+    MemoryType,
+    Page,
+    TimeSpan,
+    as_datetime,
+    utc_now,
+)
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.selection import (
     SELECTION,
@@ -34,6 +44,7 @@ from hindsight_integrations.retain.caller_ids import (
     replacing,
     says_the_same,
 )
+from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.pipeline import (
     MadeRecord,
     made_record,
@@ -42,6 +53,7 @@ from hindsight_integrations.retain.pipeline import (
 )
 from hindsight_integrations.retain.reindex import (
     MOST_MEMORIES,
+    CorrectedRecord,
     correct,
     names_left,
     without_question,
@@ -120,6 +132,8 @@ class Memories:
             entities: only those that mention one of these entities, by name or id.
             window: only memories of this stretch of time, as in `recall`.
             as_of: only what was known then.
+            changed_since: only those stored, corrected, invalidated, restored or rewritten at or
+                after it; `created_at` and `invalidated_at` tell which.
             state: "valid" (as if not given), "invalidated", "expired" or "any".
 
         Raises:
@@ -151,11 +165,35 @@ class Memories:
         tags: Sequence[str] | None = None,
         metadata: Mapping[str, object] | None = None,
         confidence: float | None = None,
+        occurred: Sequence[TimeSpan | tuple[datetime, datetime]] | None = None,
+        mentioned_at: datetime | None = None,
+        entities: Sequence[str] | None = None,
+        speaker: str | None = None,
         reason: str | None = None,
     ) -> Memory:
         """Correct a memory. The old values are kept in its history, with the reason.
 
-        A new text is processed like a retained one: times, entities, terms and vector.
+        A new text is processed like a retained one: times, entities, terms and vector. So is the
+        old text, if the speaker or the time of saying is new: "yesterday" then counts from that
+        time. Times and entities that were not found in it stay.
+
+        Args:
+            bank_id: which bank.
+            memory_id: which memory; what is not given stays as it is.
+            text: the statement.
+            type: "world", "experience", "opinion" or "observation".
+            tags: all its labels.
+            metadata: all its metadata.
+            confidence: 0 to 1.
+            occurred: all times it happened; none for an empty list.
+            mentioned_at: when it was said.
+            entities: names of all entities it mentions; none for an empty list.
+            speaker: who said it; nobody for an empty text.
+            reason: kept in the history.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
         """
         if text is not None:
             text = validation.content(text, self._runtime.settings.max_content_chars)
@@ -163,6 +201,11 @@ class Memories:
         labels = None if tags is None else validation.tags(tags)
         details = None if metadata is None else validation.metadata(metadata)
         sure = None if confidence is None else validation.confidence(confidence)
+        times = None if occurred is None else validation.spans("occurred", occurred)
+        said_at = validation.timestamp("mentioned_at", mentioned_at)
+        who = validation.label("speaker", speaker) if speaker else None
+        names = None if entities is None else validation.items("entities", entities)
+        mentioned = names and tuple(validation.label("an entity", name) for name in names)
 
         def corrected(old: Memory) -> Memory:
             return replace(
@@ -173,9 +216,12 @@ class Memories:
                 tags=old.tags if labels is None else labels,
                 metadata=old.metadata if details is None else details,
                 confidence=old.confidence if sure is None else sure,
+                mentioned_at=old.mentioned_at if said_at is None else as_datetime(said_at),
+                speaker=old.speaker if speaker is None else who,
             )
 
-        return self._change(bank_id, memory_id, corrected, "update", reason)
+        reindexed = partial(correct, occurred=times, entities=mentioned)
+        return self._change(bank_id, memory_id, corrected, "update", reason, reindexed)
 
     def invalidate(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
         """Mark a memory as wrong: it is kept, and not recalled until `restore`."""
@@ -218,6 +264,9 @@ class Memories:
         corrected: Callable[[Memory], Memory],
         action: str,
         reason: str | None,
+        reindexed: Callable[
+            [RetainDependencies, str, MemoryRecord, Memory], CorrectedRecord
+        ] = correct,
     ) -> Memory:
         runtime = self._runtime
 
@@ -225,7 +274,7 @@ class Memories:
             record, now = self._record(bank_id, memory_id), utc_now()
             old = record.memory
             wanted = replace(corrected(old), updated_at=now)
-            changed = correct(runtime.retaining, bank_id, record, wanted)
+            changed = reindexed(runtime.retaining, bank_id, record, wanted)
             new = changed.record.memory
             changes = ChangeSet(
                 bank_id,

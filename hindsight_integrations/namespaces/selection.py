@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import get_args
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import MemoryState, utc_now
+from hindsight_integrations.models import MemoryState, as_datetime, utc_now
 from hindsight_integrations.namespaces.entities import find_entity
 from hindsight_integrations.recall.request import DEFAULTS, FilterOptions, memory_filter
 from hindsight_integrations.runtime import Runtime
@@ -20,6 +21,7 @@ class SelectionOptions(FilterOptions, total=False):
 
     text: str | None
     speaker: str | None
+    changed_since: datetime | None
     state: str | None
 
 
@@ -34,6 +36,7 @@ SELECTION: SelectionOptions = {
     "entities": DEFAULTS["entities"],
     "window": DEFAULTS["window"],
     "as_of": DEFAULTS["as_of"],
+    "changed_since": None,
     "state": None,
 }
 """Default of each option, in the order that signatures list them."""
@@ -60,6 +63,7 @@ def selection(
     if speaker is not None:
         said = Condition("speaker", "$eq", validation.label("speaker", speaker))
         filter = replace(filter, where=(*filter.where, said))
+    since = validation.timestamp("changed_since", given["changed_since"])
     if asked is not None:
         state = validation.choice("state", asked, get_args(MemoryState))
     names = validation.items("entities", given["entities"], "a list of names or ids")
@@ -70,6 +74,7 @@ def selection(
         filter,
         text=None if text is None else validation.text(text, "text"),
         entity_ids=tuple(dict.fromkeys(entities)),
+        updated_since=None if since is None else as_datetime(since),
     )
     return _in_state(filter, state)
 
