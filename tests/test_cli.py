@@ -462,7 +462,7 @@ def test_evaluate_gives_figures_for_a_file(tmp_path: Path) -> None:
 COMMANDS = [
     ["demo"], ["retain"], ["recall"], ["doctor"], ["reindex"], ["evaluate"], ["version"],
     *(["banks", name] for name in ("list", "show", "create", "update", "delete")),
-    *(["memories", n] for n in ("list", "show", "forget", "history", "invalidate", "restore")),
+    *(["memories", n] for n in ("list", "show", "update", "forget", "history", "invalidate", "restore")),
     *(["entities", name] for name in ("list", "show", "merge", "rename", "alias")),
 ]  # fmt: skip
 

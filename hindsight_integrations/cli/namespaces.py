@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from functools import partial
 from typing import Annotated, get_args
 
@@ -12,7 +11,7 @@ import typer
 from hindsight_integrations.cli import inputs, tables
 from hindsight_integrations.cli.job import Job, TimeOption, on_memory, time_option
 from hindsight_integrations.cli.screen import Output
-from hindsight_integrations.models import Disposition, MemoryState, MemoryType
+from hindsight_integrations.models import Disposition, MemoryState, MemoryType, TimeSpan
 
 banks = typer.Typer(no_args_is_help=True, help="Make, look at, change and delete banks.")
 memories = typer.Typer(no_args_is_help=True, help="Look at, correct and forget single memories.")
@@ -304,7 +303,7 @@ def update_memory(
     entity: Annotated[list[str] | None, typer.Option(help="All names in it; repeatable.")] = None,
     said: Annotated[TimeOption, time_option("When it was said.")] = None,
     happened: Annotated[
-        list[tuple[datetime, datetime]] | None,
+        list[TimeSpan] | None,
         typer.Option(
             parser=inputs.read_span,
             metavar="START/END",
