@@ -405,7 +405,8 @@ def test_forgetting_by_filter_asks_or_wants_to_be_told(writing: Run) -> None:
     refused = writing(*asked)
     assert (refused.code, "--yes" in refused.err) == (2, True)
     assert len(ids(writing)) == 3
-    assert writing(*asked, "--yes", "--json").json["forgotten"] == told["would_forget"]
+    forgotten = writing(*asked, "--yes", "--json").json["forgotten"]
+    assert sorted(forgotten) == sorted(told["would_forget"])
     assert len(ids(writing)) == 1
 
 
@@ -462,7 +463,8 @@ def test_evaluate_gives_figures_for_a_file(tmp_path: Path) -> None:
 COMMANDS = [
     ["demo"], ["retain"], ["recall"], ["doctor"], ["reindex"], ["evaluate"], ["version"],
     *(["banks", name] for name in ("list", "show", "create", "update", "delete")),
-    *(["memories", n] for n in ("list", "show", "update", "forget", "history", "invalidate", "restore")),
+    *(["memories", n] for n in ("list", "show", "update", "forget", "history")),
+    *(["memories", n] for n in ("invalidate", "restore")),
     *(["entities", name] for name in ("list", "show", "merge", "rename", "alias")),
 ]  # fmt: skip
 

@@ -435,7 +435,9 @@ def _forgetting(
             f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
         )
     documents = () if document_id is None else (document_id,)
-    leaving = set(wanted).union(*(_only_in(runtime, bank_id, each) for each in documents))
+    stated = chain.from_iterable(_only_in(runtime, bank_id, each) for each in documents)
+    chosen = list(dict.fromkeys([*wanted, *stated]))
+    leaving = set(chosen)
     rewrite = rewritten(runtime.reflecting, bank, leaving, forgetting=True)
     replies = list(without_question(runtime.retaining, bank_id, leaving))
     changed = {record.memory.id: record.memory for record in rewrite.records}
@@ -449,27 +451,31 @@ def _forgetting(
         replaced=tuple(reply.record for reply in replies),
         mental_models=models,
     )
-    told = _foretold(graph, bank_id, leaving, rewrite, [model.id for model in models])
+    told = _foretold(graph, bank_id, chosen, rewrite, [model.id for model in models])
     return rewrite.joined_to(changes), told
 
 
 def _foretold(
-    graph: GraphStore, bank_id: str, leaving: Set[str], rewrite: Rewritten, models: Iterable[str]
+    graph: GraphStore,
+    bank_id: str,
+    chosen: Sequence[str],
+    rewrite: Rewritten,
+    models: Iterable[str],
 ) -> Forgotten:
     """Return what forgetting these memories deletes and rewrites, as it is stored now."""
-    gone = dict.fromkeys([*sorted(leaving), *rewrite.removed])
-    newly: Iterable[str] = list(gone)
+    gone = dict.fromkeys([*chosen, *rewrite.removed])
+    newly = list(gone)
     while newly:  # a conclusion goes with the last memory that supports it, and may be cited too
-        citing = chain.from_iterable(graph.read(bank_id, CONCLUSIONS_CITING, list(newly)).values())
+        citing = chain.from_iterable(graph.read(bank_id, CONCLUSIONS_CITING, newly).values())
         others = graph.read(bank_id, MEMORY, [id for id in citing if id not in gone])
         newly = [id for id, memory in others.items() if not _is_supported(memory, gone.keys())]
         gone |= dict.fromkeys(newly)
-    memories = graph.read(bank_id, MEMORY, list(gone))
+    derived = graph.read(bank_id, MEMORY, list(gone)[len(chosen) :])
     kept = [record.memory.id for record in rewrite.records if record.memory.id not in gone]
     return Forgotten(
         gone,
-        memories=tuple(memory for id, memory in memories.items() if id in leaving),
-        derived=tuple(memory for id, memory in memories.items() if id not in leaving),
+        memories=tuple(graph.read(bank_id, MEMORY, chosen).values()),
+        derived=tuple(derived.values()),
         rewritten=tuple(graph.read(bank_id, MEMORY, kept).values()),
         mental_models=tuple(models),
         dry_run=True,
