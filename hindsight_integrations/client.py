@@ -29,6 +29,7 @@ from hindsight_integrations.namespaces.memories import Memories
 from hindsight_integrations.namespaces.mental_models import MentalModels
 from hindsight_integrations.namespaces.observations import Observations
 from hindsight_integrations.namespaces.opinions import Opinions
+from hindsight_integrations.namespaces.selection import SELECTION, SelectionOptions
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.nlp.llm import as_model
@@ -49,7 +50,13 @@ from hindsight_integrations.reflect import answer, extractive
 from hindsight_integrations.reflect import context as contexts
 from hindsight_integrations.reflect.consolidation import Consolidation
 from hindsight_integrations.reflect.recalled_models import with_mental_models
-from hindsight_integrations.results import Context, RecallResult, Reflection, RetainResult
+from hindsight_integrations.results import (
+    Context,
+    Forgotten,
+    RecallResult,
+    Reflection,
+    RetainResult,
+)
 from hindsight_integrations.retain import pipeline as retaining
 from hindsight_integrations.retain.extraction import Extractor
 from hindsight_integrations.retain.foreign import with_content
@@ -507,10 +514,17 @@ class Hindsight(ContextManaged):
 
     # Forget, consolidate, close
 
+    @takes(SelectionOptions, SELECTION)
     def forget(
-        self, bank_id: str, ids: str | Sequence[str] = (), *, document_id: str | None = None
-    ) -> tuple[str, ...]:
-        """Delete memories permanently, by id or with a document; return the ids deleted.
+        self,
+        bank_id: str,
+        ids: str | Sequence[str] = (),
+        *,
+        document_id: str | None = None,
+        dry_run: bool = False,
+        **options: Unpack[SelectionOptions],
+    ) -> Forgotten:
+        """Delete memories permanently, by id, with a document or by filter; return the ids.
 
         Their histories are deleted too, and those of the observations and opinions that cite
         them; these are rewritten in the same transaction from what is left, or deleted. The text
@@ -518,11 +532,33 @@ class Hindsight(ContextManaged):
         also stated in another document stays, with one source less. `memories.invalidate` keeps
         a memory, and all histories, instead.
 
+        Args:
+            bank_id: which bank.
+            ids: ids of memories.
+            document_id: a document, or the session of a conversation, with its text.
+            dry_run: delete nothing; the result lists what would go, and what was derived from it.
+            text: forget memories whose text holds this, whatever the case. This and the
+                following choose memories together, and not beside `ids` or `document_id`.
+            speaker: those that this person said.
+            types: those of these types.
+            tags: those with any of these tags, or, with `tags_match="all"`, all.
+            tags_match: "any" or "all".
+            where: conditions, as in `recall`.
+            scope: those of this scope.
+            entities: those that mention one of these entities, by name or id.
+            window: those of this stretch of time, as in `recall`.
+            as_of: those known then.
+            changed_since: those stored or changed at or after it.
+            state: "valid", "invalidated", "expired", or "any" (as if not given).
+
         Raises:
-            MemoryNotFoundError, DocumentNotFoundError: one of them does not exist; nothing was
-                deleted.
+            InvalidInputError: nothing was named, or an argument cannot be used.
+            MemoryNotFoundError, DocumentNotFoundError, EntityNotFoundError: one of them does not
+                exist; nothing was deleted.
         """
-        return memories_of.forget(self._runtime, bank_id, ids, document_id)
+        return memories_of.forget(
+            self._runtime, bank_id, ids, document_id, options, dry_run=dry_run
+        )
 
     def consolidate(self, bank_id: str) -> Consolidation:
         """Draw observations and update opinions from all pending memories, now.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
@@ -23,6 +23,7 @@ __all__ = [
     "Link",
     "LinkKind",
     "Memory",
+    "MemoryState",
     "MemoryType",
     "MentalModel",
     "Message",
@@ -40,6 +41,9 @@ __all__ = [
 
 MetadataValue: TypeAlias = str | int | float | bool
 Metadata: TypeAlias = Mapping[str, MetadataValue]
+
+MemoryState: TypeAlias = Literal["valid", "invalidated", "expired", "any"]
+"""State of a memory to choose by: it may be invalidated and expired both, and valid is neither."""
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Results of the verbs: frozen values that print well.
 
-In this order: results of retaining, of recalling, and of reflecting.
+In this order: results of retaining, of forgetting, of recalling, and of reflecting.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, Self, overload
 
 from hindsight_integrations.explain import DETAILED, Explanation
 from hindsight_integrations.models import (
@@ -116,6 +116,45 @@ class RetainResult:
             if (value := getattr(self, name))
         ]
         return f"RetainResult(bank_id={self.bank_id!r}, {', '.join(parts)})"
+
+
+# Forgetting
+
+
+class Forgotten(tuple[str, ...]):
+    """The ids of the memories that were deleted; of a dry run, those that would be.
+
+    What a dry run lists is as it is stored now. After a deletion only the ids are left.
+
+    Attributes:
+        memories: those chosen.
+        derived: conclusions that go with the last memory that supports them.
+        rewritten: conclusions that stay, and are rewritten from what is left to support them.
+        mental_models: ids of the mental models whose texts are rewritten.
+        dry_run: nothing was deleted.
+    """
+
+    memories: tuple[Memory, ...]
+    derived: tuple[Memory, ...]
+    rewritten: tuple[Memory, ...]
+    mental_models: tuple[str, ...]
+    dry_run: bool
+
+    def __new__(
+        cls,
+        ids: Iterable[str] = (),
+        *,
+        memories: tuple[Memory, ...] = (),
+        derived: tuple[Memory, ...] = (),
+        rewritten: tuple[Memory, ...] = (),
+        mental_models: tuple[str, ...] = (),
+        dry_run: bool = False,
+    ) -> Self:
+        """Return the ids, with what else is told of them."""
+        made = super().__new__(cls, ids)
+        made.memories, made.derived, made.rewritten = memories, derived, rewritten
+        made.mental_models, made.dry_run = mental_models, dry_run
+        return made
 
 
 # Recalling

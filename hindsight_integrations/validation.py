@@ -221,6 +221,23 @@ def window(
     return TimeSpan.between(timestamp(what, start), timestamp(what, end))
 
 
+def spans(what: str, values: object) -> tuple[TimeSpan, ...]:
+    """Return a list of time spans, each given as one or as a pair of datetimes."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"{what} is {shown(values)}; give a list")
+    return tuple(_span(what, value) for value in values)
+
+
+def _span(what: str, value: object) -> TimeSpan:
+    if isinstance(value, TimeSpan):
+        return value
+    if isinstance(value, tuple) and len(value) == 2:
+        start, end = (timestamp(what, each) for each in value)
+        if start is not None and end is not None:
+            return TimeSpan(start, end)
+    raise InvalidInputError(f"a time of {what} is {shown(value)}; give a TimeSpan, or (start, end)")
+
+
 def memory_type(value: object) -> MemoryType:
     """Return a memory type, given by member or name."""
     try:

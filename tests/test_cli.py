@@ -366,6 +366,50 @@ def test_forgetting_is_for_good_and_all_or_nothing(writing: Run) -> None:
     assert writing("memories", "forget").code == 1
 
 
+def test_memories_are_listed_by_what_they_say_and_are(reading: Run) -> None:
+    def texts(*options: str) -> list[str]:
+        items = reading("memories", "list", *options, "--json").json["items"]
+        return [memory["text"] for memory in items]
+
+    assert texts("--text", "HERON") == list(SEEDS[1:])
+    assert texts("--text", "heron", "--entity", "Alice") == [SEEDS[2]]
+    assert texts("--since", "2021-03-01", "--until", "2021-04-01") == [SEEDS[0]]
+    assert texts("--where", '{"entities": "Ruth Castellane"}', "--state", "any") == [SEEDS[1]]
+    assert texts("--state", "invalidated") == []
+    assert reading("memories", "list", "--state", "lost").code == 1
+
+
+def test_a_memory_is_corrected(writing: Run) -> None:
+    first, *_ = ids(writing)
+    given = ["--speaker", "Ruth", "--entity", "Lisbon", "--meta", "year=2020", "--tag", "t"]
+    times = ["--said", "2020-02-02", "--happened", "2020-01-01/2020-01-03", "--reason", "Wrong."]
+    new = writing("memories", "update", first, *given, *times, "--json").json
+    assert (new["speaker"], new["entities"], new["metadata"]) == (
+        "Ruth",
+        ["Lisbon"],
+        {"year": 2020},
+    )
+    assert new["occurred"][0]["end"].startswith("2020-01-03")
+    assert "Wrong." in writing("memories", "history", first).out
+    assert writing("memories", "update", first, "--happened", "soon").code == 2
+
+
+def test_forgetting_by_filter_asks_or_wants_to_be_told(writing: Run) -> None:
+    asked = ["memories", "forget", "--entity", "Alice"]
+    told = writing(*asked, "--dry-run", "--json").json
+    assert [memory["text"] for memory in told["memories"]] == [SEEDS[0], SEEDS[2]]
+    assert (told["derived"], told["rewritten"], told["mental_models"]) == ([], [], [])
+    drawn = writing(*asked, "--dry-run").out
+    assert SEEDS[0] in drawn
+    assert "Would forget 2 memories; nothing was deleted" in drawn
+    refused = writing(*asked)
+    assert (refused.code, "--yes" in refused.err) == (2, True)
+    assert len(ids(writing)) == 3
+    forgotten = writing(*asked, "--yes", "--json").json["forgotten"]
+    assert sorted(forgotten) == sorted(told["would_forget"])
+    assert len(ids(writing)) == 1
+
+
 def test_entities_are_shown_renamed_merged_and_given_aliases(writing: Run) -> None:
     names = [e["name"] for e in writing("entities", "list", "--json").json["items"]]
     assert {"Alice", "Northwind", "Ruth Castellane"} <= set(names)
@@ -419,7 +463,8 @@ def test_evaluate_gives_figures_for_a_file(tmp_path: Path) -> None:
 COMMANDS = [
     ["demo"], ["retain"], ["recall"], ["doctor"], ["reindex"], ["evaluate"], ["version"],
     *(["banks", name] for name in ("list", "show", "create", "update", "delete")),
-    *(["memories", n] for n in ("list", "show", "forget", "history", "invalidate", "restore")),
+    *(["memories", n] for n in ("list", "show", "update", "forget", "history")),
+    *(["memories", n] for n in ("invalidate", "restore")),
     *(["entities", name] for name in ("list", "show", "merge", "rename", "alias")),
 ]  # fmt: skip
 

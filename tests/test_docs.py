@@ -51,6 +51,7 @@ FAST = {
         "docs/reflect.md",
         "docs/retain.md",
     ),
+    "docs/control.md",
     "docs/stores.md",
 }
 """Pages that need neither a framework nor a server."""

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import typer
 
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import MetadataValue
+from hindsight_integrations.models import MetadataValue, TimeSpan
 
 NOTES = (".md", ".txt")
 """Endings of the files of a folder that are read."""
@@ -145,3 +145,18 @@ def scalar(text: str) -> MetadataValue:
     except json.JSONDecodeError:
         return text
     return value if isinstance(value, bool | int | float) else text
+
+
+def read_span(text: str) -> TimeSpan:
+    """Return the stretch of time of START/END.
+
+    Raises:
+        typer.BadParameter: there are not two times in ISO 8601, the earlier first.
+    """
+    start, _, end = text.partition("/")
+    try:
+        return TimeSpan(datetime.fromisoformat(start), datetime.fromisoformat(end))
+    except (ValueError, InvalidInputError) as error:
+        raise typer.BadParameter(
+            f"{text!r} is no stretch of time; give START/END, such as 2025-05-07/2025-05-08"
+        ) from error

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, get_args
 
 import typer
 
-from hindsight_integrations.cli import tables
-from hindsight_integrations.cli.job import Job, on_memory
+from hindsight_integrations.cli import inputs, tables
+from hindsight_integrations.cli.job import Job, TimeOption, on_memory, time_option
 from hindsight_integrations.cli.screen import Output
-from hindsight_integrations.models import Disposition, MemoryType
+from hindsight_integrations.models import Disposition, MemoryState, MemoryType, TimeSpan
 
 banks = typer.Typer(no_args_is_help=True, help="Make, look at, change and delete banks.")
 memories = typer.Typer(no_args_is_help=True, help="Look at, correct and forget single memories.")
@@ -33,7 +35,35 @@ Reason = Annotated[str | None, typer.Option(help="Why; kept in its history.")]
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")]
 Cursor = Annotated[str | None, typer.Option(help="Where the page before ended.")]
 
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+TextOption = Annotated[str | None, typer.Option(help="Whose text holds this, whatever the case.")]
+SpeakerOption = Annotated[str | None, typer.Option(help="That this person said.")]
+TypesOption = Annotated[list[MemoryType] | None, typer.Option(help="Only such; repeatable.")]
+TagsOption = Annotated[list[str] | None, typer.Option(help="With any of these tags.")]
+AllTagsOption = Annotated[bool, typer.Option("--all-tags", help="With all tags, not any.")]
+WhereOption = Annotated[
+    Mapping[str, object] | None,
+    typer.Option(
+        parser=inputs.read_mapping, metavar="JSON", help='Metadata: {"year": {"$gte": 2024}}.'
+    ),
+]
+ScopeOption = Annotated[str | None, typer.Option(help="Of this partition of the bank.")]
+EntitiesOption = Annotated[
+    list[str] | None, typer.Option(help="That mention this name; repeatable.")
+]
+SinceOption = Annotated[TimeOption, time_option("Of times from then on.")]
+UntilOption = Annotated[TimeOption, time_option("Of times before then.")]
+AsOfOption = Annotated[TimeOption, time_option("Known then.")]
+ChangedSinceOption = Annotated[TimeOption, time_option("Stored or changed since then.")]
+StateOption = Annotated[
+    str | None, typer.Option(metavar=f"[{'|'.join(get_args(MemoryState))}]", help="In this state.")
+]
+
 EntityArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, alias or id.")]
+
+FORETOLD = ("memories", "derived", "rewritten", "mental_models")
+"""What a dry run of forgetting tells beside the ids."""
 
 SHOWN_MENTIONS = 10
 """Memories shown with an entity."""
@@ -112,17 +142,22 @@ def update_bank(
 def delete_bank(
     job: Job,
     bank: BankArgument,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> Output:
     """Delete a bank with everything in it, for good."""
     count = job.memory.banks.stats(bank).memories
-    if not yes:
-        question = f"Delete bank {bank!r} and its {count} memories for good?"
-        if not typer.get_text_stream("stdin").isatty():
-            raise typer.BadParameter(f"{question} Add --yes to do it.")
-        typer.confirm(question, abort=True)
+    _confirm(f"Delete bank {bank!r} and its {count} memories for good?", yes=yes)
     job.memory.banks.delete(bank)
     return Output({"deleted": bank, "memories": count}, f"Deleted bank {bank}")
+
+
+def _confirm(question: str, *, yes: bool) -> None:
+    """Go on if the user agrees, or has agreed; where nobody can be asked, refuse."""
+    if yes:
+        return
+    if not typer.get_text_stream("stdin").isatty():
+        raise typer.BadParameter(f"{question} Add --yes to do it.")
+    typer.confirm(question, abort=True)
 
 
 def _disposition(
@@ -139,10 +174,20 @@ def _disposition(
 @on_memory()
 def list_memories(
     job: Job,
-    type: Annotated[list[MemoryType] | None, typer.Option(help="Only such; repeatable.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="With any of these tags.")] = None,
-    entity: Annotated[str | None, typer.Option(help="That mention this name.")] = None,
-    document: Annotated[str | None, typer.Option(help="Of this document.")] = None,
+    text: TextOption = None,
+    speaker: SpeakerOption = None,
+    type: TypesOption = None,
+    tag: TagsOption = None,
+    all_tags: AllTagsOption = False,
+    where: WhereOption = None,
+    scope: ScopeOption = None,
+    entity: EntitiesOption = None,
+    document: Annotated[str | None, typer.Option(help="Of this document or session.")] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    as_of: AsOfOption = None,
+    changed_since: ChangedSinceOption = None,
+    state: StateOption = None,
     include_invalid: Annotated[
         bool, typer.Option("--include-invalid", help="Also those invalidated.")
     ] = False,
@@ -152,13 +197,22 @@ def list_memories(
     """List memories in the order they were stored."""
     page = job.memory.memories.list(
         job.bank,
-        types=type or None,
-        tags=tag or (),
-        entity=entity,
         document_id=document,
         include_invalid=include_invalid,
         limit=limit,
         cursor=cursor,
+        text=text,
+        speaker=speaker,
+        types=type or None,
+        tags=tag or (),
+        tags_match="all" if all_tags else "any",
+        where=where,
+        scope=scope,
+        entities=entity or (),
+        window=(since, until) if since or until else None,
+        as_of=as_of,
+        changed_since=changed_since,
+        state=state,
     )
     return Output(page, tables.memories(page))
 
@@ -178,10 +232,54 @@ def forget(
     memory_ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of memories.")
     ] = None,
-    document: Annotated[str | None, typer.Option(help="All that came from this document.")] = None,
+    document: Annotated[
+        str | None, typer.Option(help="All that came from this document or session.")
+    ] = None,
+    text: TextOption = None,
+    speaker: SpeakerOption = None,
+    type: TypesOption = None,
+    tag: TagsOption = None,
+    all_tags: AllTagsOption = False,
+    where: WhereOption = None,
+    scope: ScopeOption = None,
+    entity: EntitiesOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    as_of: AsOfOption = None,
+    changed_since: ChangedSinceOption = None,
+    state: StateOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list what would go, and what it supports.")
+    ] = False,
+    yes: Yes = False,
 ) -> Output:
-    """Delete memories for good, by id or with their document."""
-    gone = job.memory.forget(job.bank, memory_ids or (), document_id=document)
+    """Delete memories for good: by id, with their document, or those that pass all filters."""
+    work = partial(
+        job.memory.forget,
+        job.bank,
+        memory_ids or (),
+        document_id=document,
+        text=text,
+        speaker=speaker,
+        types=type or None,
+        tags=tag or (),
+        tags_match="all" if all_tags else "any",
+        where=where,
+        scope=scope,
+        entities=entity or (),
+        window=(since, until) if since or until else None,
+        as_of=as_of,
+        changed_since=changed_since,
+        state=state,
+    )
+    if dry_run:
+        told = work(dry_run=True)
+        listed = {name: getattr(told, name) for name in FORETOLD}
+        return Output({"would_forget": told, **listed}, tables.foretold(told))
+    if not memory_ids and document is None:
+        number = tables.count(len(work(dry_run=True)), "memory")
+        _confirm(f"Forget {number} of bank {job.bank!r} for good?", yes=yes)
+    gone = work()
     return Output({"forgotten": gone}, f"Forgot {tables.count(len(gone), 'memory')}")
 
 
@@ -191,6 +289,49 @@ def history(job: Job, memory_id: MemoryArgument) -> Output:
     """Show what was changed of a memory; also of one that was deleted."""
     changes = job.memory.memories.history(job.bank, memory_id)
     return Output(changes, tables.history(changes))
+
+
+@memories.command("update")
+@on_memory()
+def update_memory(
+    job: Job,
+    memory_id: MemoryArgument,
+    text: Annotated[str | None, typer.Option(help="What it says.")] = None,
+    speaker: Annotated[str | None, typer.Option(help="Who said it; '' for nobody.")] = None,
+    type: Annotated[MemoryType | None, typer.Option(help="What kind of statement.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="All its tags; repeatable.")] = None,
+    entity: Annotated[list[str] | None, typer.Option(help="All names in it; repeatable.")] = None,
+    said: Annotated[TimeOption, time_option("When it was said.")] = None,
+    happened: Annotated[
+        list[TimeSpan] | None,
+        typer.Option(
+            parser=inputs.read_span,
+            metavar="START/END",
+            help="When it happened, in ISO 8601; repeatable.",
+        ),
+    ] = None,
+    meta: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="All its metadata; repeatable.")
+    ] = None,
+    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="For opinions.")] = None,
+    reason: Reason = None,
+) -> Output:
+    """Correct what is given of a memory, and leave the rest."""
+    changed = job.memory.memories.update(
+        job.bank,
+        memory_id,
+        text=text,
+        speaker=speaker,
+        type=type,
+        tags=tag or None,
+        entities=entity or None,
+        mentioned_at=said,
+        occurred=happened or None,
+        metadata=dict(map(inputs.read_pair, meta)) if meta else None,
+        confidence=confidence,
+        reason=reason,
+    )
+    return Output(changed, tables.memory(changed))
 
 
 @memories.command()

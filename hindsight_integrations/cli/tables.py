@@ -26,7 +26,7 @@ from hindsight_integrations.models import (
     MemoryType,
     Page,
 )
-from hindsight_integrations.results import RecallResult, RetainResult
+from hindsight_integrations.results import Forgotten, RecallResult, RetainResult
 from hindsight_integrations.timespan import day_text
 
 if TYPE_CHECKING:
@@ -129,6 +129,19 @@ def memories(page: Page[Memory]) -> RenderableType:
             text = Text.assemble((f"{memory.speaker}: ", "bold"), text)
         table.add_row(Text(memory.id), memory.type.value, day_text(memory.mentioned_at), text)
     return _paged(table, page)
+
+
+def foretold(told: Forgotten) -> RenderableType:
+    """Draw what a dry run of forgetting would delete, and what it would rewrite."""
+    parts = [
+        ("Chosen", told.memories),
+        ("Derived from these alone, and forgotten with them", told.derived),
+        ("Derived from these too, and rewritten", told.rewritten),
+    ]
+    drawn = [_section(title, [each.text for each in listed]) for title, listed in parts if listed]
+    if told.mental_models:
+        drawn.append(_section("Mental models, rewritten", told.mental_models))
+    return Group(*drawn, f"Would forget {count(len(told), 'memory')}; nothing was deleted")
 
 
 def memory(memory: Memory) -> RenderableType:

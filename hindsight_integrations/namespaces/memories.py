@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from itertools import chain
+from typing import Unpack
 
 import numpy as np
 
@@ -15,27 +19,48 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import Change, Memory, MemoryType, Page, utc_now
+from hindsight_integrations.models import (
+    Change,
+    Memory,
+    MemoryType,
+    Page,
+    TimeSpan,
+    as_datetime,
+    utc_now,
+)
 from hindsight_integrations.namespaces.concurrency import change
-from hindsight_integrations.namespaces.entities import find_entity
-from hindsight_integrations.reflect.conclusions import rewritten
+from hindsight_integrations.namespaces.selection import (
+    SELECTION,
+    SelectionOptions,
+    selection,
+)
+from hindsight_integrations.recall.request import takes
+from hindsight_integrations.reflect.conclusions import Rewritten, rewritten
 from hindsight_integrations.reflect.mental_models import retold
-from hindsight_integrations.results import RetainResult, Skipped, SkipReason
+from hindsight_integrations.results import Forgotten, RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain.caller_ids import (
     REPLACE,
     changes_between,
     replacing,
     says_the_same,
 )
+from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.pipeline import (
     MadeRecord,
     made_record,
     made_records,
     store_made,
 )
-from hindsight_integrations.retain.reindex import correct, names_left, without_question
+from hindsight_integrations.retain.reindex import (
+    MOST_MEMORIES,
+    CorrectedRecord,
+    correct,
+    names_left,
+    without_question,
+)
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
+    CONCLUSIONS_CITING,
     DOCUMENT,
     EVERYTHING,
     HISTORY,
@@ -43,6 +68,7 @@ from hindsight_integrations.stores.base import (
     RECORD,
     ChangeSet,
     EntityNames,
+    GraphStore,
     MemoryFilter,
     MemoryRecord,
     StoredBank,
@@ -72,41 +98,61 @@ class Memories:
         """
         return self._record(bank_id, memory_id).memory
 
+    @takes(SelectionOptions, SELECTION)
     def list(
         self,
         bank_id: str,
         *,
-        types: Iterable[MemoryType | str] | None = None,
-        tags: Sequence[str] = (),
         entity: str | None = None,
         document_id: str | None = None,
         include_invalid: bool = False,
         limit: int = 50,
         cursor: str | None = None,
+        **options: Unpack[SelectionOptions],
     ) -> Page[Memory]:
         """Return a page of memories in the order they were stored.
 
+        While others write, no memory stands on two pages, and none is missed that passes the
+        whole time; a new one stands on the last page. `total` counts those that pass now.
+
         Args:
             bank_id: which bank.
-            types: only these types.
-            tags: only with any of these tags.
             entity: only those that mention this entity, by name or id.
-            document_id: only those stated in this document.
+            document_id: only those stated in this document or session.
             include_invalid: also those that were invalidated.
             limit: memories of a page, at most 1000.
             cursor: `next_cursor` of the page before.
+            text: only those whose text holds this, whatever the case.
+            speaker: only those that this person said.
+            types: only these types.
+            tags: only with any of these tags, or, with `tags_match="all"`, all.
+            tags_match: "any" or "all".
+            where: conditions on metadata and on the memory's own fields, as in `recall`.
+            scope: only memories of this scope.
+            entities: only those that mention one of these entities, by name or id.
+            window: only memories of this stretch of time, as in `recall`.
+            as_of: only what was known then.
+            changed_since: only those stored, corrected, invalidated, restored or rewritten at or
+                after it; `created_at` and `invalidated_at` tell which.
+            state: "valid" (as if not given), "invalidated", "expired" or "any".
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError, EntityNotFoundError: there is no such bank, or entity.
         """
         self._runtime.bank(validation.bank_id(bank_id))
         limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
-        filter = MemoryFilter(
-            now=utc_now(),
-            types=None if types is None else validation.memory_types(types),
-            tags=validation.tags(tags),
-            entity_ids=() if entity is None else (find_entity(self._runtime, bank_id, entity).id,),
+        if entity is not None:
+            also = validation.items("entities", options.get("entities", ()))
+            options["entities"] = (*also, entity)
+        filter = selection(self._runtime, bank_id, options, state="valid")
+        filter = replace(
+            filter,
             document_id=None
             if document_id is None
             else validation.label("document_id", document_id),
-            include_invalid=validation.flag("include_invalid", include_invalid),
+            include_invalid=validation.flag("include_invalid", include_invalid)
+            or filter.include_invalid,
         )
         return self._runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
 
@@ -120,11 +166,35 @@ class Memories:
         tags: Sequence[str] | None = None,
         metadata: Mapping[str, object] | None = None,
         confidence: float | None = None,
+        occurred: Sequence[TimeSpan | tuple[datetime, datetime]] | None = None,
+        mentioned_at: datetime | None = None,
+        entities: Sequence[str] | None = None,
+        speaker: str | None = None,
         reason: str | None = None,
     ) -> Memory:
         """Correct a memory. The old values are kept in its history, with the reason.
 
-        A new text is processed like a retained one: times, entities, terms and vector.
+        A new text is processed like a retained one: times, entities, terms and vector. So is the
+        old text, if the speaker or the time of saying is new: "yesterday" then counts from that
+        time. Times and entities that were not found in it stay.
+
+        Args:
+            bank_id: which bank.
+            memory_id: which memory; what is not given stays as it is.
+            text: the statement.
+            type: "world", "experience", "opinion" or "observation".
+            tags: all its labels.
+            metadata: all its metadata.
+            confidence: 0 to 1.
+            occurred: all times it happened; none for an empty list.
+            mentioned_at: when it was said.
+            entities: names of all entities it mentions; none for an empty list.
+            speaker: who said it; nobody for an empty text.
+            reason: kept in the history.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
         """
         if text is not None:
             text = validation.content(text, self._runtime.settings.max_content_chars)
@@ -132,6 +202,11 @@ class Memories:
         labels = None if tags is None else validation.tags(tags)
         details = None if metadata is None else validation.metadata(metadata)
         sure = None if confidence is None else validation.confidence(confidence)
+        times = None if occurred is None else validation.spans("occurred", occurred)
+        said_at = validation.timestamp("mentioned_at", mentioned_at)
+        who = validation.label("speaker", speaker) if speaker else None
+        names = None if entities is None else validation.items("entities", entities)
+        mentioned = names and tuple(validation.label("an entity", name) for name in names)
 
         def corrected(old: Memory) -> Memory:
             return replace(
@@ -142,9 +217,12 @@ class Memories:
                 tags=old.tags if labels is None else labels,
                 metadata=old.metadata if details is None else details,
                 confidence=old.confidence if sure is None else sure,
+                mentioned_at=old.mentioned_at if said_at is None else as_datetime(said_at),
+                speaker=old.speaker if speaker is None else who,
             )
 
-        return self._change(bank_id, memory_id, corrected, "update", reason)
+        reindexed = partial(correct, occurred=times, entities=mentioned)
+        return self._change(bank_id, memory_id, corrected, "update", reason, reindexed)
 
     def invalidate(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
         """Mark a memory as wrong: it is kept, and not recalled until `restore`."""
@@ -187,6 +265,9 @@ class Memories:
         corrected: Callable[[Memory], Memory],
         action: str,
         reason: str | None,
+        reindexed: Callable[
+            [RetainDependencies, str, MemoryRecord, Memory], CorrectedRecord
+        ] = correct,
     ) -> Memory:
         runtime = self._runtime
 
@@ -194,7 +275,7 @@ class Memories:
             record, now = self._record(bank_id, memory_id), utc_now()
             old = record.memory
             wanted = replace(corrected(old), updated_at=now)
-            changed = correct(runtime.retaining, bank_id, record, wanted)
+            changed = reindexed(runtime.retaining, bank_id, record, wanted)
             new = changed.record.memory
             changes = ChangeSet(
                 bank_id,
@@ -296,50 +377,116 @@ def _replacement(
 
 
 def forget(
-    runtime: Runtime, bank_id: str, ids: str | Sequence[str], document_id: str | None
-) -> tuple[str, ...]:
-    """Delete memories, by id or with a document; see `Hindsight.forget`."""
+    runtime: Runtime,
+    bank_id: str,
+    ids: str | Sequence[str],
+    document_id: str | None = None,
+    options: SelectionOptions | None = None,
+    *,
+    dry_run: bool = False,
+) -> Forgotten:
+    """Delete memories, by id, with a document or by filter; see `Hindsight.forget`."""
     runtime.bank(validation.bank_id(bank_id))
     if document_id is not None:
         validation.label("document_id", document_id)
     given = validation.items_or_one("ids", ids, "a memory id, or several")
     wanted = [validation.label("a memory id", memory_id) for memory_id in given]
-    if not wanted and document_id is None:
-        raise InvalidInputError("nothing to forget was named; give ids, or a document_id")
+    filter = selection(runtime, bank_id, options or {}, state="any")
+    _check_named(bool(wanted or document_id is not None), filter)
 
-    def make(bank: StoredBank) -> tuple[ChangeSet, None]:
-        # One that is damaged cannot be read, and can be forgotten.
-        known = runtime.graph.filter_ids(bank_id, wanted, EVERYTHING)
-        if missing := [memory_id for memory_id in wanted if memory_id not in known]:
-            raise MemoryNotFoundError(
-                f"bank {bank_id!r} has no memory {missing[0]!r}; nothing was deleted"
-            )
-        if document_id is not None and not read_one(
-            runtime.graph, bank_id, DOCUMENT, document_id, None
-        ):
-            raise DocumentNotFoundError(
-                f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
-            )
-        documents = () if document_id is None else (document_id,)
-        leaving = set(wanted).union(*(_only_in(runtime, bank_id, each) for each in documents))
-        rewrite = rewritten(runtime.reflecting, bank, leaving, forgetting=True)
-        replies = list(without_question(runtime.retaining, bank_id, leaving))
-        changed = {record.memory.id: record.memory for record in rewrite.records}
-        changes = ChangeSet(
-            bank_id,
-            remove_memories=tuple(wanted),
-            remove_documents=documents,
-            entities=tuple(entity for reply in replies for entity in reply.created),
-            names=tuple(names_left(runtime.retaining, bank_id, leaving)),
-            replaced=tuple(reply.record for reply in replies),
-            mental_models=retold(
-                runtime.graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer
-            ),
-        )
-        return rewrite.joined_to(changes), None
+    def make(bank: StoredBank) -> tuple[ChangeSet, Forgotten]:
+        chosen = wanted
+        if filter != EVERYTHING:
+            chosen = runtime.graph.find_ids(bank_id, filter, MOST_MEMORIES) or []
+        return _forgetting(runtime, bank, chosen, document_id)
 
+    if dry_run:
+        bank = runtime.bank(bank_id)
+        with runtime.lock(bank.key):
+            return make(bank)[1]
     _, gone = change(runtime, bank_id, make)
-    return gone
+    return Forgotten(gone)
+
+
+def _check_named(is_named: bool, filter: MemoryFilter) -> None:
+    """Refuse to forget nothing in particular, which would be all, or two things at once."""
+    if not is_named and filter == EVERYTHING:
+        raise InvalidInputError(
+            "nothing to forget was named; give ids, a document_id, or a filter such as tags; "
+            "banks.delete deletes all"
+        )
+    if is_named and filter != EVERYTHING:
+        raise InvalidInputError(
+            "ids or a document_id were given with a filter; forget them one after the other, or "
+            "choose among the memories of a document by where={'document_id': ...}"
+        )
+
+
+def _forgetting(
+    runtime: Runtime, bank: StoredBank, wanted: Sequence[str], document_id: str | None
+) -> tuple[ChangeSet, Forgotten]:
+    """Return the change that deletes memories and a document, and what a dry run tells of it."""
+    bank_id, graph = bank.bank.id, runtime.graph
+    # One that is damaged cannot be read, and can be forgotten.
+    known = graph.filter_ids(bank_id, wanted, EVERYTHING)
+    if missing := [memory_id for memory_id in wanted if memory_id not in known]:
+        raise MemoryNotFoundError(
+            f"bank {bank_id!r} has no memory {missing[0]!r}; nothing was deleted"
+        )
+    if document_id is not None and not read_one(graph, bank_id, DOCUMENT, document_id, None):
+        raise DocumentNotFoundError(
+            f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
+        )
+    documents = () if document_id is None else (document_id,)
+    stated = chain.from_iterable(_only_in(runtime, bank_id, each) for each in documents)
+    chosen = list(dict.fromkeys([*wanted, *stated]))
+    leaving = set(chosen)
+    rewrite = rewritten(runtime.reflecting, bank, leaving, forgetting=True)
+    replies = list(without_question(runtime.retaining, bank_id, leaving))
+    changed = {record.memory.id: record.memory for record in rewrite.records}
+    models = retold(graph, bank.bank, leaving | {*rewrite.removed}, changed, runtime.tokenizer)
+    changes = ChangeSet(
+        bank_id,
+        remove_memories=tuple(wanted),
+        remove_documents=documents,
+        entities=tuple(entity for reply in replies for entity in reply.created),
+        names=tuple(names_left(runtime.retaining, bank_id, leaving)),
+        replaced=tuple(reply.record for reply in replies),
+        mental_models=models,
+    )
+    told = _foretold(graph, bank_id, chosen, rewrite, [model.id for model in models])
+    return rewrite.joined_to(changes), told
+
+
+def _foretold(
+    graph: GraphStore,
+    bank_id: str,
+    chosen: Sequence[str],
+    rewrite: Rewritten,
+    models: Iterable[str],
+) -> Forgotten:
+    """Return what forgetting these memories deletes and rewrites, as it is stored now."""
+    gone = dict.fromkeys([*chosen, *rewrite.removed])
+    newly = list(gone)
+    while newly:  # a conclusion goes with the last memory that supports it, and may be cited too
+        citing = chain.from_iterable(graph.read(bank_id, CONCLUSIONS_CITING, newly).values())
+        others = graph.read(bank_id, MEMORY, [id for id in citing if id not in gone])
+        newly = [id for id, memory in others.items() if not _is_supported(memory, gone.keys())]
+        gone |= dict.fromkeys(newly)
+    derived = graph.read(bank_id, MEMORY, list(gone)[len(chosen) :])
+    kept = [record.memory.id for record in rewrite.records if record.memory.id not in gone]
+    return Forgotten(
+        gone,
+        memories=tuple(graph.read(bank_id, MEMORY, chosen).values()),
+        derived=tuple(derived.values()),
+        rewritten=tuple(graph.read(bank_id, MEMORY, kept).values()),
+        mental_models=tuple(models),
+        dry_run=True,
+    )
+
+
+def _is_supported(memory: Memory, gone: Set[str]) -> bool:
+    return any(source.supports and source.memory_id not in gone for source in memory.sources)
 
 
 def all_of(runtime: Runtime, bank_id: str, document_id: str | None = None) -> Iterator[Memory]:

@@ -30,6 +30,7 @@ from hindsight_integrations.stores.conditions import (
     Operator,
     Test,
     checked_time,
+    tests_nothing,
 )
 
 P = ParamSpec("P")
@@ -41,11 +42,9 @@ Where = Mapping[str, object]
 """Fields to a value, or to values by operator; "$and", "$or" and "$not" to more of these."""
 
 
-class SearchOptions(TypedDict, total=False):
-    """Options that `recall`, `context` and `reflect` of `Hindsight` have in common."""
+class FilterOptions(TypedDict, total=False):
+    """Options that say which memories to find, wherever memories are found."""
 
-    max_tokens: int | None
-    budget: str
     types: Iterable[MemoryType | str] | None
     tags: Sequence[str]
     tags_match: str
@@ -53,8 +52,15 @@ class SearchOptions(TypedDict, total=False):
     scope: str | None
     entities: Sequence[str]
     window: TimeSpan | tuple[datetime | None, datetime | None] | None
-    query_time: datetime | None
     as_of: datetime | None
+
+
+class SearchOptions(FilterOptions, total=False):
+    """Options that `recall`, `context` and `reflect` of `Hindsight` have in common."""
+
+    max_tokens: int | None
+    budget: str
+    query_time: datetime | None
     min_score: float | None
     fill: bool
 
@@ -101,13 +107,19 @@ DEFAULTS: RecallOptions = {
 """Default of each option, in the order that signatures list them."""
 
 
-def takes(options: type) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator for a method with `**options`, typed by a `TypedDict` of this module.
+def takes(
+    options: type, defaults: Mapping[str, object] = DEFAULTS
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator for a method with `**options`, typed by a `TypedDict`.
 
     `help` and `inspect.signature` then list each option with its default, and an unknown one
     raises TypeError, as if all were parameters of the method.
+
+    Args:
+        options: the `TypedDict`.
+        defaults: default of each option, in the order that signatures list them.
     """
-    names = [name for name in DEFAULTS if name in options.__annotations__]
+    names = [name for name in defaults if name in options.__annotations__]
 
     def decorate(method: Callable[P, T]) -> Callable[P, T]:
         own = inspect.signature(method)
@@ -116,7 +128,7 @@ def takes(options: type) -> Callable[[Callable[P, T]], Callable[P, T]]:
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=DEFAULTS[name],  # type: ignore[literal-required]
+                default=defaults[name],
                 annotation=_annotation(options.__annotations__[name]),
             )
             for name in names
@@ -207,7 +219,7 @@ def recall_request(
         else validation.positive("max_tokens", max_tokens),
         budget=budget,
         arms=_arms(given["arms"]),
-        filter=_filter(given),
+        filter=memory_filter(given),
         asked_at=as_datetime(validation.timestamp("query_time", given["query_time"])),
         min_score=_min_score(given["min_score"]),
         # Without a question, the filter or the vector says all that is wanted.
@@ -224,7 +236,11 @@ def recall_request(
     )
 
 
-def _filter(given: RecallOptions) -> MemoryFilter:
+def memory_filter(given: FilterOptions) -> MemoryFilter:
+    """Return the filter that options, each of which is given, ask for; but for the entities.
+
+    These are of one bank, and a recall may search several.
+    """
     types, scope, as_of = given["types"], given["scope"], given["as_of"]
     tags_match: TagsMatch = validation.choice(
         "tags_match", given["tags_match"], get_args(TagsMatch)
@@ -316,7 +332,8 @@ def conditions(where: Where) -> tuple[Test, ...]:
         raise InvalidInputError(
             f"where is {validation.shown(where)}; give a mapping of fields to values or tests"
         )
-    return tuple(test for name, given in where.items() for test in _tests(name, given))
+    tests = (test for name, given in where.items() for test in _tests(name, given))
+    return tuple(test for test in tests if not tests_nothing(test))
 
 
 def _tests(name: str, given: object) -> tuple[Test, ...]:

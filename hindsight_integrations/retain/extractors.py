@@ -19,7 +19,7 @@ from hindsight_integrations.errors import (
     HindsightError,
     InvalidInputError,
 )
-from hindsight_integrations.models import Entity, TimeSpan, TurnKind
+from hindsight_integrations.models import Entity, TurnKind
 from hindsight_integrations.nlp.embeddings import checked
 from hindsight_integrations.results import Skipped, SkipReason
 from hindsight_integrations.retain.extraction import Extractor, Fact, Mention, Passage
@@ -219,7 +219,7 @@ def _checked(given: object, dimension: int, max_chars: int) -> Fact:
         fact,
         text=validation.content(fact.text, max_chars),
         type=validation.memory_type(fact.type),
-        occurred=tuple(map(_time, _several("occurred", fact.occurred))),
+        occurred=validation.spans("occurred", fact.occurred),
         mentions=tuple(map(_mention, _several("mentions", fact.mentions))),
         confidence=validation.confidence(fact.confidence),
         causes=tuple(
@@ -254,18 +254,6 @@ def _several(what: str, values: object) -> Iterable[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidInputError(f"{what} is {validation.shown(values)}; give a list")
     return values
-
-
-def _time(value: object) -> TimeSpan:
-    if isinstance(value, TimeSpan):
-        return value
-    if isinstance(value, tuple) and len(value) == 2:
-        start, end = (validation.timestamp("occurred", each) for each in value)
-        if start is not None and end is not None:
-            return TimeSpan(start, end)
-    raise InvalidInputError(
-        f"a time of occurred is {validation.shown(value)}; give a TimeSpan, or (start, end)"
-    )
 
 
 def _mention(value: object) -> Mention:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
-from hindsight_integrations.models import Entity, Memory
+from hindsight_integrations.models import Entity, Memory, TimeSpan
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.enrichment import (
@@ -19,7 +19,7 @@ from hindsight_integrations.retain.enrichment import (
     record_of,
 )
 from hindsight_integrations.retain.entity_resolution import Resolver
-from hindsight_integrations.retain.extraction import Passage
+from hindsight_integrations.retain.extraction import Mention, Passage
 from hindsight_integrations.retain.mentions import candidate_names
 from hindsight_integrations.stores.base import (
     CHUNK,
@@ -47,7 +47,7 @@ from hindsight_integrations.stores.soundness import (
     unreadable,
 )
 
-_MOST_MEMORIES = 1 << 31
+MOST_MEMORIES = 1 << 31
 """More memories than a bank has."""
 
 _MOST_MENTIONS = 1000
@@ -67,16 +67,63 @@ class CorrectedRecord:
 
 
 def correct(
-    deps: RetainDependencies, bank_id: str, record: MemoryRecord, memory: Memory
+    deps: RetainDependencies,
+    bank_id: str,
+    record: MemoryRecord,
+    memory: Memory,
+    *,
+    occurred: Sequence[TimeSpan] | None = None,
+    entities: Sequence[str] | None = None,
 ) -> CorrectedRecord:
     """Return the record of `memory`, which replaces `record.memory`.
 
-    If the text differs, its times, entities, terms and vectors are computed again.
+    If the text, the speaker or the time of saying differs, its times, entities, terms and vectors
+    are computed again. Of an unchanged text, times and entities that did not come from it stay.
+
+    Args:
+        deps: what a retain works with.
+        bank_id: the bank.
+        record: the record to correct.
+        memory: the corrected memory.
+        occurred: the times it happened, in place of those computed.
+        entities: names of the entities it mentions, in place of those computed.
     """
-    if memory.text == record.memory.text:
-        return CorrectedRecord(replace(record, memory=memory))
-    (context,) = index_contexts(deps.graph, bank_id, [record])
-    return _processed(deps, bank_id, memory, context)
+    corrected = CorrectedRecord(replace(record, memory=memory))
+    old = record.memory
+    if _said(memory) != _said(old):
+        (context,) = index_contexts(deps.graph, bank_id, [record])
+        corrected = _processed(deps, bank_id, memory, context)
+        if memory.text == old.text:
+            before = _processed(deps, bank_id, old, context).record
+            if before.memory.occurred != old.occurred and occurred is None:
+                occurred = old.occurred
+            if before.entity_ids != record.entity_ids and entities is None:
+                entities = old.entities
+    if entities is not None:
+        corrected = _mentioning(deps, bank_id, corrected.record, entities)
+    if occurred is not None:
+        timed = replace(corrected.record.memory, occurred=tuple(dict.fromkeys(occurred)))
+        corrected = replace(corrected, record=replace(corrected.record, memory=timed))
+    return corrected
+
+
+def _said(memory: Memory) -> tuple[object, ...]:
+    """Return what a memory's times, entities, terms and vectors are computed from."""
+    return memory.text, memory.speaker, memory.mentioned_at
+
+
+def _mentioning(
+    deps: RetainDependencies, bank_id: str, record: MemoryRecord, names: Sequence[str]
+) -> CorrectedRecord:
+    """Return the record with the entities of these names, and no others."""
+    resolution = Resolver(deps.graph, bank_id, deps.settings.entity_match).resolve(
+        [[Mention(name) for name in names]], [record.memory.mentioned_at]
+    )
+    (ids,) = resolution.entity_ids
+    memory = replace(record.memory, entities=tuple(resolution.names[id] for id in ids))
+    return CorrectedRecord(
+        replace(record, memory=memory, entity_ids=ids), resolution.created, resolution.renamed
+    )
 
 
 def without_question(
@@ -264,7 +311,7 @@ def rebuild(
 ) -> Damaged:
     """Find the memories of a bank that cannot be read whole, and make again what can be."""
     bank_id = bank.bank.id
-    everything = deps.graph.find_ids(bank_id, EVERYTHING, _MOST_MEMORIES) or []
+    everything = deps.graph.find_ids(bank_id, EVERYTHING, MOST_MEMORIES) or []
     left: list[str] = []
     rebuilt: list[str] = []
     for start in range(0, len(everything), SCAN_PAGE):

@@ -66,6 +66,10 @@ class MemoryFilter:
         as_of: known then: said at or before, and not invalidated by then.
         include_invalid: also those invalidated (`as_of` is then not checked for them).
         derived: only those that the engine drew, or with False only those that were given.
+        text: its text holds this, whatever the case.
+        only_invalid: only those invalidated; for use with `include_invalid`.
+        expired_by: only those that expired at or before it; for use without `now`.
+        updated_since: stored or changed at or after it.
     """
 
     now: datetime | None
@@ -80,13 +84,18 @@ class MemoryFilter:
     as_of: datetime | None = None
     include_invalid: bool = False
     derived: bool | None = None
+    text: str | None = None
+    only_invalid: bool = False
+    expired_by: datetime | None = None
+    updated_since: datetime | None = None
 
     @property
     def is_selective(self) -> bool:
         """Return True if it asks for more than valid memories of some types."""
-        exact = (self.scope, self.document_id, self.derived)
-        some = bool(self.tags or self.where or self.entity_ids or self.window or self.as_of)
-        return some or any(value is not None for value in exact)
+        exact = (self.scope, self.document_id, self.derived, self.text)
+        times = (self.window, self.as_of, self.expired_by, self.updated_since)
+        some = bool(self.tags or self.where or self.entity_ids or self.only_invalid)
+        return some or any(value is not None for value in (*exact, *times))
 
 
 EVERYTHING = MemoryFilter(now=None, include_invalid=True)

@@ -65,7 +65,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Passed if every test is passed."""
+    """Passed if every test is passed; with no tests, by all."""
 
     tests: tuple[Test, ...]
 
@@ -85,6 +85,18 @@ class Not:
 
 
 Test: TypeAlias = Condition | AllOf | AnyOf | Not
+
+
+def tests_nothing(test: Test) -> bool:
+    """Return True if every memory passes, as it asks for nothing."""
+    match test:
+        case AllOf():
+            return all(map(tests_nothing, test.tests))
+        case AnyOf():
+            return any(map(tests_nothing, test.tests))
+        case Not(Not(inner)):
+            return tests_nothing(inner)
+    return False
 
 
 _SHAPE = re.compile(

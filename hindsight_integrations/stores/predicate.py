@@ -54,6 +54,8 @@ def passes(record: MemoryRecord, filter: MemoryFilter, names: Sequence[str] = ()
         and filter.document_id in (None, *(source.document_id for source in memory.sources))
         and (not filter.entity_ids or not {*filter.entity_ids}.isdisjoint(record.entity_ids))
         and (filter.window is None or _names_time_in(memory, filter.window))
+        and (filter.text is None or filter.text.lower() in memory.text.lower())
+        and (filter.updated_since is None or memory.updated_at >= filter.updated_since)
         and all(_meets(memory, names, test) for test in filter.where)
     )
 
@@ -70,8 +72,12 @@ def _names_time_in(memory: Memory, window: TimeSpan) -> bool:
 
 
 def _is_known(memory: Memory, filter: MemoryFilter) -> bool:
-    """Return True if the memory is valid, or was at the time asked for, or need not be."""
-    gone = memory.invalidated_at
+    """Return True if the memory is as valid, at the time asked for, as the filter wants it."""
+    gone, ends = memory.invalidated_at, memory.expires_at
+    if filter.only_invalid and gone is None:
+        return False
+    if filter.expired_by and (ends is None or ends > filter.expired_by):
+        return False
     if filter.as_of is None:
         return filter.include_invalid or gone is None
     said = memory.mentioned_at <= filter.as_of

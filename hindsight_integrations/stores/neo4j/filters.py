@@ -65,6 +65,10 @@ def condition(tx: BankTransaction, filter: MemoryFilter) -> Cypher:
         params[f"facets{n}"] = group
         parts.append(f"any(facet IN $facets{n} WHERE facet IN m.facets)")
     parts += [_test(test, params) for test in filter.where if not _is_exact(test)]
+    if filter.text is not None:
+        parts.append(_compared("m.text", "$icontains", _param(params, filter.text)))
+    if filter.updated_since is not None:
+        parts.append(f"m.updated_at >= {_param(params, text_of(filter.updated_since))}")
     if filter.entity_ids:
         params["entities"] = tx.all_of(filter.entity_ids)
         # A name of its own: a query around it may have bound `e` to one entity.
@@ -118,6 +122,10 @@ def _bounds(window: TimeSpan) -> dict[str, str]:
 
 def _lifetime(filter: MemoryFilter, params: dict[str, Any]) -> Iterator[str]:
     """Yield the conditions on when a memory was said, expires and was invalidated."""
+    if filter.only_invalid:
+        yield "m.invalidated_at IS NOT NULL"
+    if filter.expired_by is not None:
+        yield f"m.expires_at <= {_param(params, text_of(filter.expired_by))}"
     if filter.now is not None:
         params["now"] = text_of(filter.now)
         yield "(m.expires_at IS NULL OR m.expires_at > $now)"
@@ -162,7 +170,7 @@ def _test(test: Test, params: dict[str, Any]) -> str:
         case Not():
             return f"NOT ({_test(test.test, params)})"
         case AllOf():
-            return f"({' AND '.join(_test(each, params) for each in test.tests)})"
+            return f"({' AND '.join(_test(each, params) for each in test.tests) or 'true'})"
         case AnyOf():
             return f"({' OR '.join(_test(each, params) for each in test.tests)})"
 

@@ -133,6 +133,7 @@ def _parts(tx: BankTransaction, filter: MemoryFilter) -> Iterator[Sql]:
     else:
         yield Sql("(m.expires_at IS NULL OR m.expires_at > ?)", (micros(filter.now),))
     yield from _validity(filter)
+    yield from _content(filter)
     if filter.types is not None:
         types = sorted(kind.value for kind in filter.types)
         yield Sql(f"m.type IN ({marks(types)})", tuple(types))
@@ -169,7 +170,19 @@ def _entity_keys(tx: BankTransaction, filter: MemoryFilter) -> Sql:
     return Sql(f"SELECT key FROM entities WHERE bank = ? AND id IN ({marks(ids)})", (tx.no, *ids))
 
 
+def _content(filter: MemoryFilter) -> Iterator[Sql]:
+    own = "EXISTS (SELECT 1 FROM contents c WHERE c.unit = m.key AND"
+    if filter.text is not None:
+        yield Sql(f"{own} {_comparison('c.text', '$icontains')})", (filter.text,))
+    if filter.updated_since is not None:
+        yield Sql(f"{own} c.updated_at >= ?)", (micros(filter.updated_since),))
+
+
 def _validity(filter: MemoryFilter) -> Iterator[Sql]:
+    if filter.only_invalid:
+        yield Sql("m.invalidated_at IS NOT NULL")
+    if filter.expired_by is not None:
+        yield Sql("m.expires_at <= ?", (micros(filter.expired_by),))
     if filter.as_of is None:
         if not filter.include_invalid:
             yield Sql("m.invalidated_at IS NULL")
@@ -202,7 +215,7 @@ def _test(test: Test) -> Sql:
             inner = _test(test.test)
             return Sql(f"NOT ({inner.text})", inner.params)
         case AllOf():
-            return _joined(" AND ", test.tests)
+            return _joined(" AND ", test.tests) if test.tests else Sql("TRUE")
         case AnyOf():
             return _joined(" OR ", test.tests)
 

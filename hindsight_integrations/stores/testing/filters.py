@@ -233,6 +233,8 @@ class FilterContract:
         check_admits(graph, replace(VALID, where=(k, Not(AllOf((k, j))))), "b")
         unless = AnyOf((Condition("j", "$ne", 1), Not(Not(j))))
         check_admits(graph, replace(VALID, where=(unless,)), "abc")
+        check_admits(graph, replace(VALID, where=(Not(AllOf(())),)), "")
+        check_admits(graph, replace(VALID, where=(AnyOf((k, AllOf(()))),)), "abc")
 
     @pytest.mark.parametrize(
         ("test", "expected"),
@@ -299,6 +301,38 @@ class FilterContract:
             },
         )
         check_admits(graph, replace(VALID, where=(test,)), expected)
+
+    def test_only_invalidated_or_expired_memories_can_be_asked_for(self, graph: GraphStore) -> None:
+        stored(
+            graph,
+            a={},
+            b={"invalidated_at": ago(5)},
+            c={"expires_at": ago(1)},
+            d={"invalidated_at": ago(5), "expires_at": NOW},
+            e={"expires_at": ago(-1)},
+        )
+        check_admits(graph, replace(ALL, now=None, only_invalid=True), "bd")
+        check_admits(graph, replace(ALL, now=None, expired_by=NOW), "cd")
+        check_admits(graph, replace(VALID, now=None, expired_by=NOW), "c")
+        check_admits(graph, replace(ALL, now=None, expired_by=ago(2)), "")
+
+    def test_a_text_is_searched_whatever_the_case(self, graph: GraphStore) -> None:
+        keep(
+            graph,
+            record("a", "common É'\" 100% of_it"),
+            record("b", "Common é"),
+            record("c", "common"),
+        )
+        check_admits(graph, replace(VALID, text="COMMON"), "abc")
+        check_admits(graph, replace(VALID, text="é'\" 100%"), "a")
+        check_admits(graph, replace(VALID, text="É"), "ab")
+        check_admits(graph, replace(VALID, text="1_0"), "")
+
+    def test_memories_changed_since_then_can_be_asked_for(self, graph: GraphStore) -> None:
+        stored(graph, a={"updated_at": ago(3)}, b={"updated_at": ago(2)}, c={})
+        check_admits(graph, replace(VALID, updated_since=ago(2)), "bc")
+        check_admits(graph, replace(VALID, updated_since=ago(4)), "abc")
+        check_admits(graph, replace(VALID, updated_since=ago(-1)), "")
 
     def test_scope_is_exact(self, graph: GraphStore) -> None:
         stored(graph, a={"scope": "x"}, b={"scope": "xy"}, c={"scope": ""}, d={})
