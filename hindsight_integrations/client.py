@@ -33,7 +33,6 @@ from hindsight_integrations.namespaces.selection import SELECTION, SelectionOpti
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.nlp.llm import as_model
-from hindsight_integrations.nlp.minilm import bundled
 from hindsight_integrations.opening import Arguments, open_runtime, release
 from hindsight_integrations.recall import pipeline as recalling
 from hindsight_integrations.recall.base import Reranker
@@ -45,7 +44,6 @@ from hindsight_integrations.recall.request import (
     recall_request,
     takes,
 )
-from hindsight_integrations.recall.rerankers import LateInteraction
 from hindsight_integrations.reflect import answer, extractive
 from hindsight_integrations.reflect import context as contexts
 from hindsight_integrations.reflect.consolidation import Consolidation
@@ -537,10 +535,9 @@ class Hindsight(ContextManaged):
             ids: ids of memories.
             document_id: a document, or the session of a conversation, with its text.
             dry_run: delete nothing; the result lists what would go, and what was derived from it.
-            text: forget memories whose text holds this, whatever the case. This and the
-                following choose memories together, and not beside `ids` or `document_id`.
-            speaker: those that this person said.
-            types: those of these types.
+            text: those whose text holds this, whatever the case. This and the following choose
+                memories together, and not beside `ids` or `document_id`.
+            speaker, types: those that this person said; those of these types.
             tags: those with any of these tags, or, with `tags_match="all"`, all.
             tags_match: "any" or "all".
             where: conditions, as in `recall`.
@@ -681,10 +678,7 @@ class Hindsight(ContextManaged):
     @property
     def reranker(self) -> Reranker | None:
         """The reranker given, or late interaction with this memory's own model; None if off."""
-        parts = self._runtime.recalling
-        if parts.reranker is None and parts.reranking:
-            return LateInteraction(self._runtime.encoder.tokens or bundled())
-        return parts.reranker
+        return self._runtime.reranker
 
     aretain = async_variant(retain)
     aretain_many = async_variant(retain_many)

@@ -31,7 +31,7 @@ from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.fitted import fitted_for
-from hindsight_integrations.recall.rerankers import as_reranker
+from hindsight_integrations.recall.rerankers import LateInteraction, as_reranker
 from hindsight_integrations.reflect.confident import only_confident
 from hindsight_integrations.reflect.consolidation import Consolidation, rounds
 from hindsight_integrations.reflect.dependencies import Consolidator, ReflectDependencies
@@ -119,6 +119,14 @@ class Runtime:
         )  # fmt: skip
         self.worker = Worker(self.consolidations, settings.consolidation_delay)
         self.probes["reflecting"] = self.worker.state
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker given, or late interaction with the memory's own model; None if off."""
+        parts = self.recalling
+        if parts.reranker is None and parts.reranking:
+            return LateInteraction(self.encoder.tokens or bundled())
+        return parts.reranker
 
     @property
     def extractor(self) -> Extractor:
