@@ -52,6 +52,7 @@ FAST = {
         "docs/retain.md",
     ),
     "docs/stores.md",
+    "docs/workspace.md",
 }
 """Pages that need neither a framework nor a server."""
 
