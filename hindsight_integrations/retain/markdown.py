@@ -66,7 +66,11 @@ def markdown_sections(text: str) -> list[MarkdownSection]:
     lines = text.splitlines(keepends=True)
     offsets = [0, *accumulate(map(len, lines))]
     skipped = len(text[: _body_start(text)].splitlines())
-    blocks = [*_blocks(lines, skipped)]
+    blocks = [
+        block
+        for block in _blocks(lines, skipped)
+        if any(map(str.isalnum, "".join(lines[block.start : block.end])))
+    ]
     headings: list[_Block] = []
     lead: tuple[str, ...] = ()
     found: list[MarkdownSection] = []
@@ -86,8 +90,8 @@ def markdown_sections(text: str) -> list[MarkdownSection]:
 
 
 def _opens(block: _Block, following: _Block | None) -> bool:
-    """Return True for a heading with something below it."""
-    if not block.level or following is None:
+    """Return True for a heading with something below it, which carries all its words."""
+    if not block.level or following is None or len(block.words) == HEADING_CHARS:
         return False
     return not following.level or following.level > block.level
 
@@ -187,9 +191,9 @@ def _split_lead_in(text: str, following: _Block | None) -> tuple[str, tuple[str,
     before, line = _last_line(text)
     words = line.strip(_MARKS)
     leads = following is not None and following.is_item and words.endswith(":")
-    if not leads or _ends_in_line(before):
+    if not leads or _ends_in_line(before) or len(words) > HEADING_CHARS:
         return text, ()
-    return before, (words.rstrip(":").strip(_MARKS)[:HEADING_CHARS],)
+    return before, (words.rstrip(":").strip(_MARKS),)
 
 
 def _last_line(text: str) -> tuple[str, str]:

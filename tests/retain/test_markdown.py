@@ -40,6 +40,13 @@ def test_a_line_with_a_colon_leads_into_the_list_below_it() -> None:
     ]
 
 
+def test_a_heading_too_long_for_a_context_is_a_section_too() -> None:
+    long = "word " * 60 + "end"
+    assert [each.text for each in markdown_sections(f"# {long}\nText.")] == [f"# {long}\n", "Text."]
+    (one, two) = markdown_sections(f"{long}:\n\n- x")
+    assert (one.headings, two.headings) == ((), ())
+
+
 def test_front_matter_is_metadata_and_no_text() -> None:
     text = "---\na: 1\nb: [x, y]\nc: 2026-02-03\nd: {e: f}\ng:\nh: .nan\n---\n\n---\nText.\n"
     assert front_matter(text) == {"a": 1, "b": "x, y", "c": "2026-02-03"}
