@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.stores.chroma.index import ChromaVectors
     from hindsight_integrations.stores.neo4j import Neo4jGraph
     from hindsight_integrations.stores.sqlite import SqliteGraph
+    from hindsight_integrations.workspace import NoteRules, Workspace
 
 _HOMES = {
     "sessions": (
@@ -189,6 +190,7 @@ _HOMES = {
     "stores.chroma.index": ("ChromaVectors",),
     "stores.neo4j": ("Neo4jGraph",),
     "stores.sqlite": ("SqliteGraph",),
+    "workspace": ("NoteRules", "Workspace"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -240,6 +242,7 @@ __all__ = [
     "ModelUsage",
     "Neo4jGraph",
     "NotFoundError",
+    "NoteRules",
     "Observation",
     "ObservationKind",
     "Opinion",
@@ -269,6 +272,7 @@ __all__ = [
     "Tool",
     "Trend",
     "TurnKind",
+    "Workspace",
     "__version__",
 ]
 

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.cli import models as model_commands
-from hindsight_integrations.cli import namespaces, tables, verbs
+from hindsight_integrations.cli import namespaces, tables, verbs, workspace
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
 from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.errors import HindsightError
@@ -47,10 +47,11 @@ app: typer.Typer = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["--help", "-h"]},
     help="Long-term memory: retain text, recall what answers a question, see why.",
-    epilog="Exit codes: 0 done, 1 failed, 2 used wrongly, 3 recall found nothing, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 failed, 2 used wrongly, 3 nothing found, 130 interrupted.",
 )
 
 _FIRST, _THEN, _KEEP = "Start here", "Use a memory", "Look after it"
+_NOTES = "A folder of notes"
 
 
 @app.command(rich_help_panel=_FIRST)
@@ -92,6 +93,9 @@ def demo(
 
 app.command(rich_help_panel=_THEN)(verbs.retain)
 app.command(rich_help_panel=_THEN)(verbs.recall)
+app.command(rich_help_panel=_NOTES)(workspace.sync)
+app.command(rich_help_panel=_NOTES)(workspace.search)
+app.command(rich_help_panel=_NOTES)(workspace.watch)
 app.add_typer(namespaces.banks, name="banks", rich_help_panel=_KEEP)
 app.add_typer(namespaces.memories, name="memories", rich_help_panel=_KEEP)
 app.add_typer(namespaces.documents, name="documents", rich_help_panel=_KEEP)

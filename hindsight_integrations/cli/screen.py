@@ -28,12 +28,14 @@ class Output(NamedTuple):
         drawing: the result for a person; text is written as it is, None writes nothing.
         warnings: lines for stderr.
         code: the exit code.
+        as_line: with `--json`, write the data as the last of the lines that the command wrote.
     """
 
     data: object
     drawing: RenderableType | None
     warnings: Sequence[str] = ()
     code: int = 0
+    as_line: bool = False
 
 
 class Report(Protocol):
@@ -70,13 +72,17 @@ class Screen:
             typer.Exit: the output has an exit code other than 0.
         """
         if self.as_json:
-            typer.echo(as_json(jsonable(output.data), indent=2))
+            typer.echo(as_json(jsonable(output.data), indent=None if output.as_line else 2))
         elif output.drawing is not None:
             self.draw(output.drawing)
         for warning in output.warnings:
             self._complain(f"warning: {warning}", "yellow")
         if output.code:
             raise typer.Exit(output.code)
+
+    def line(self, data: object, text: str) -> None:
+        """Write one of several results as a line: the data as JSON, or the text for a person."""
+        typer.echo(as_json(jsonable(data)) if self.as_json else visible(text))
 
     def draw(self, drawing: RenderableType) -> None:
         """Write to stdout, unless it carries JSON."""

@@ -399,7 +399,7 @@ def _passage(diff: DocumentDiff, chunk: NewChunk, bank: Bank | None) -> Passage:
         addressees=tuple(name for name in diff.all_speakers if name != turn.speaker),
         preceding=chunk.preceding.text if chunk.preceding else None,
         preceding_speaker=chunk.preceding.speaker if chunk.preceding else None,
-        title=submission.stamp.context,
+        title=turn.context_in(submission.stamp),
         type=submission.stamp.type,
         bank=bank,
         document_id=submission.document_id,
@@ -421,7 +421,7 @@ def _indexed(diff: DocumentDiff, fact: Fact, chunk: NewChunk) -> str:
     return indexed_text(
         fact.text,
         speaker=turn.speaker,
-        title=diff.submission.stamp.context,
+        title=turn.context_in(diff.submission.stamp),
         said_at=turn.mentioned_at if turn.dated else None,
         preceding=chunk.preceding.text if chunk.preceding else None,
     )

@@ -67,7 +67,7 @@ _ISO_WEEK = re.compile(r"(?<![\w])((?:19|20)\d\d)-?W(\d\d)(?!\w)", re.ASCII)
 _YEAR_MONTH = re.compile(rf"(?<![\d.]){_YEAR}[-_](?P<month>0[1-9]|1[0-2])(?![\d.])", re.ASCII)
 _FULL_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)", re.ASCII)
 
-_FRONT_MATTER = re.compile(
+FRONT_MATTER = re.compile(
     r"\A\s*(?P<fence>---|\+\+\+)[ \t]*\n(?P<fields>.*?)\n(?P=fence)[ \t]*(?:\n|\Z)", re.DOTALL
 )
 _FIELD = re.compile(r"^(?P<name>[\w -]+?)\s*[:=]\s*(?P<value>\S.*?)\s*$", re.MULTILINE)
@@ -124,7 +124,7 @@ def dated_sections(text: str, date: FileDate | None) -> list[Section]:
     Text before the first dated heading is a section without a date. A heading without a year takes
     the one nearest to the date of the file, or before its last change.
     """
-    cuts = list(_cuts(text, date))
+    cuts = date_changes(text, date)
     if cuts and _only_leads(text[: cuts[0][0]]):
         cuts[0] = (0, cuts[0][1])  # it would say nothing by itself
     else:
@@ -137,6 +137,11 @@ def dated_sections(text: str, date: FileDate | None) -> list[Section]:
     ]
 
 
+def date_changes(text: str, date: FileDate | None) -> list[tuple[int, datetime | None]]:
+    """Return the offsets at which the date of a text changes, each with the new date, in order."""
+    return list(_cuts(text, date))
+
+
 def is_dateline(text: str, offset: int) -> bool:
     """Return True if a time at this offset dates the text: in a heading, or in a field for it."""
     start = text.rfind("\n", 0, offset) + 1
@@ -147,14 +152,14 @@ def is_dateline(text: str, offset: int) -> bool:
     alone = _LINE.fullmatch(line)
     if alone and _is_date_alone(alone["text"]):
         return True
-    front = _FRONT_MATTER.match(text)
+    front = FRONT_MATTER.match(text)
     field = _FIELD.fullmatch(line) if front and offset < front.end() else None
     return field is not None and field["name"].strip().casefold() in _FIELDS
 
 
 def _cuts(text: str, date: FileDate | None) -> Iterator[tuple[int, datetime | None]]:
     """Yield the offsets at which the date of the text changes, each with the new date."""
-    front = _FRONT_MATTER.match(text)
+    front = FRONT_MATTER.match(text)
     level: int | None = None
     for start, depth, words in _headings(text, front.end() if front else 0):
         span = _date_of_words(words, date)
@@ -168,7 +173,7 @@ def _cuts(text: str, date: FileDate | None) -> Iterator[tuple[int, datetime | No
 
 def _only_leads(text: str) -> bool:
     """Return True if a text holds nothing but front matter and headings."""
-    lines = _FRONT_MATTER.sub("", text).splitlines()
+    lines = FRONT_MATTER.sub("", text).splitlines()
     return all(not line.strip() or _HEADING.fullmatch(line) for line in lines)
 
 
@@ -201,7 +206,7 @@ def _date_of_name(name: str) -> TimeSpan | None:
 
 def _date_of_front_matter(text: str) -> TimeSpan | None:
     """Return the date of the front matter: YAML between "---", or TOML between "+++"."""
-    front = _FRONT_MATTER.match(text)
+    front = FRONT_MATTER.match(text)
     if front is None:
         return None
     fields = {
@@ -223,7 +228,7 @@ def _value(text: str) -> TimeSpan | None:
 
 def _date_of_heading(text: str) -> TimeSpan | None:
     """Return the date of the first heading, or of a first line that is nothing but a date."""
-    front = _FRONT_MATTER.match(text)
+    front = FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
     first = next((line.strip() for line in body.splitlines() if line.strip()), "")
     alone = _LINE.fullmatch(first)

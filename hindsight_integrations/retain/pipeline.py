@@ -219,7 +219,7 @@ def _record(
         occurred=fact.occurred,
         mentioned_at=turn.mentioned_at,
         speaker=turn.speaker,
-        context=stamp.context,
+        context=turn.context_in(stamp),
         entities=tuple(names),
         tags=stamp.tags,
         metadata=validation.metadata({**stamp.metadata, **turn.metadata, **fact.metadata}),

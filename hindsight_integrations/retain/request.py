@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from hindsight_integrations import validation
@@ -13,7 +14,14 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import MemoryType, Message, Metadata, as_datetime
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.retain.fence import strip_fenced
-from hindsight_integrations.retain.file_dates import DateSource, dated_sections, file_date
+from hindsight_integrations.retain.file_dates import (
+    DateSource,
+    Section,
+    date_changes,
+    dated_sections,
+    file_date,
+)
+from hindsight_integrations.retain.markdown import front_matter, markdown_sections
 
 UpdateMode: TypeAlias = Literal["replace", "append"]
 
@@ -33,6 +41,8 @@ class Item:
             taken from the name, the front matter, the first heading or `modified`, in this
             order, and headings that are dates date the text below them.
         modified: when the file was last changed. A new time alone is no change of the document.
+        markdown: cut the text where Markdown has a heading or a list item. The headings above such
+            a section are its context, behind `context`; front matter becomes metadata.
     """
 
     content: str
@@ -51,6 +61,7 @@ class Item:
     speaker: str | None = None
     file: str | None = None
     modified: datetime | None = None
+    markdown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,8 @@ class Stamp:
 class Turn:
     """A text, or one message of a conversation.
 
-    `dated` is True if the caller gave the time; `reference` is the caller's id of the message.
+    `dated` is True if the caller gave the time; `reference` is the caller's id of the message;
+    `context` takes the place of the stamp's.
     """
 
     text: str
@@ -80,6 +92,11 @@ class Turn:
     speaker: str | None = None
     reference: str | None = None
     metadata: Metadata = field(default_factory=dict)
+    context: str | None = None
+
+    def context_in(self, stamp: Stamp) -> str | None:
+        """Return its context: its own, or the one that all turns of the retain share."""
+        return self.context or stamp.context
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +133,8 @@ def turn_digest(turn: Turn, stamp: Stamp) -> str:
     timestamp = turn.mentioned_at.isoformat() if turn.dated else ""
     metadata = sorted({**stamp.metadata, **turn.metadata}.items())
     return digest(
-        turn.text, turn.speaker, timestamp, turn.reference, metadata, stamp.context, stamp.tags,
+        turn.text, turn.speaker, timestamp, turn.reference, metadata, turn.context_in(stamp),
+        stamp.tags,
         stamp.entities, stamp.type, stamp.confidence, stamp.expires_at, stamp.scope,
     )  # fmt: skip
 
@@ -135,7 +153,10 @@ def text_submission(item: Item, max_chars: int) -> Submission:
         speaker=None if item.speaker is None else validation.label("speaker", item.speaker),
         reference=None if item.id is None else validation.label("id", item.id),
     )
-    turns = _dated_by_file(item, turn) if item.file is not None else (turn,)
+    turns = _sections(item, turn)
+    if item.markdown:
+        fields = {**front_matter(clean), **validation.metadata(item.metadata)}
+        item = replace(item, metadata=fields)
     return Submission(
         document_id=_document_id(item.document_id),
         turns=turns if clean.strip() else (),
@@ -145,24 +166,47 @@ def text_submission(item: Item, max_chars: int) -> Submission:
     )
 
 
-def _dated_by_file(item: Item, turn: Turn) -> tuple[Turn, ...]:
-    """Return the turn with the date of its file, cut where a heading in it is a date."""
-    name = validation.label("file", item.file)
+def _sections(item: Item, turn: Turn) -> tuple[Turn, ...]:
+    """Return the turn with the date of its file, cut where a heading is a date or as Markdown."""
+    date = None
+    name = None if item.file is None else validation.label("file", item.file)
     modified = validation.timestamp("modified", item.modified)
-    if turn.dated:
-        return (turn,)
-    date = file_date(name, turn.text, modified)
+    is_dated = name is not None and not turn.dated
+    if name is not None and is_dated:
+        date = file_date(name, turn.text, modified)
     if date is not None:
         given = date.source is not DateSource.MODIFIED
         turn = replace(turn, mentioned_at=date.timestamp, dated=given)
-    return tuple(
-        replace(
-            turn,
-            text=section.text,
-            mentioned_at=section.timestamp or turn.mentioned_at,
-            dated=turn.dated or section.timestamp is not None,
-        )
-        for section in dated_sections(turn.text, date)
+    if item.markdown:
+        changes = date_changes(turn.text, date) if is_dated else []
+        return tuple(_markdown_turns(item, turn, changes))
+    sections = dated_sections(turn.text, date) if is_dated else [Section(turn.text, None)]
+    return tuple(_dated(turn, section.text, section.timestamp) for section in sections)
+
+
+def _markdown_turns(
+    item: Item, turn: Turn, changes: Sequence[tuple[int, datetime | None]]
+) -> Iterator[Turn]:
+    """Yield the sections of a Markdown text, each with its headings and the date in force there."""
+    for section in markdown_sections(turn.text):
+        end = section.start + len(section.text)
+        inside = [offset for offset, _ in changes if section.start < offset < end]
+        # As sentences: within one, the capital of a heading would make a name of any word.
+        context = ". ".join(filter(None, (item.context, *section.headings)))
+        for start, stop in pairwise((section.start, *inside, end)):
+            dates = [timestamp for offset, timestamp in changes if offset <= start]
+            own = replace(turn, context=context) if section.headings else turn
+            if turn.text[start:stop].strip():
+                yield _dated(own, turn.text[start:stop], dates[-1] if dates else None)
+
+
+def _dated(turn: Turn, text: str, timestamp: datetime | None) -> Turn:
+    """Return a part of a turn, said at a time of its own if it has one."""
+    return replace(
+        turn,
+        text=text,
+        mentioned_at=timestamp or turn.mentioned_at,
+        dated=turn.dated or timestamp is not None,
     )
 
 
