@@ -329,13 +329,7 @@ class Hindsight(ContextManaged):
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)
-        given = validation.items("memories", memories, "a list of Memory")
-        codes = [None] * len(given) if vectors is None else list(vectors)
-        if len(codes) != len(given) or len({memory.id for memory in given}) != len(given):
-            raise InvalidInputError(
-                f"{len(given)} memories came with {len(codes)} vectors, or share an id; give each "
-                "an id of its own, and one vector or None for each"
-            )
+        given, codes = memories_of.checked_memories(memories, vectors)
         bank = self._runtime.bank_or_new(bank_id)
         result = memories_of.retain_memories(self._runtime, bank, given, codes)
         self._runtime.reflect_later(bank_id)

@@ -322,6 +322,32 @@ def retain_memory(
     return result
 
 
+def checked_memories(
+    memories: Iterable[Memory], vectors: Iterable[Vector | Sequence[float] | None] | None
+) -> tuple[Sequence[Memory], Sequence[Vector | Sequence[float] | None]]:
+    """Return the memories to retain as given, and a vector or None for each.
+
+    Raises:
+        InvalidInputError: one is no `Memory`, two share an id, or the numbers of both differ.
+    """
+    given = validation.items("memories", memories, "a list of Memory")
+    for index, memory in enumerate(given):
+        if not isinstance(memory, Memory):
+            raise InvalidInputError(
+                f"memories[{index}] is {validation.shown(memory)}; give a Memory"
+            )
+    codes: tuple[Vector | Sequence[float] | None, ...] = (None,) * len(given)
+    if vectors is not None:
+        codes = validation.items("vectors", vectors, "a list of vectors, or None")
+    ids = {validation.label("memory.id", memory.id) for memory in given}
+    if len(codes) != len(given) or len(ids) != len(given):
+        raise InvalidInputError(
+            f"{len(given)} memories came with {len(codes)} vectors, or share an id; give each "
+            "an id of its own, and one vector or None for each"
+        )
+    return given, codes
+
+
 def retain_memories(
     runtime: Runtime,
     bank: StoredBank,
