@@ -1,4 +1,4 @@
-"""What becomes of native objects in a forked process.
+"""Keep native objects of a parent process from being freed in a forked child.
 
 Their threads exist in the parent alone: a destructor that waits for them never ends. So the child
 frees none of them.

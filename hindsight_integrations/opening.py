@@ -144,7 +144,7 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> None:
 
 _reviving = threading.Lock()
 _abandoned: list[object] = []
-"""What belongs to the parent process: never used here, and never closed."""
+"""Native parts of the parent process: kept alive in the child, never used or closed there."""
 
 
 class _ForkedRuntime(Runtime):

@@ -63,7 +63,7 @@ StateOption = Annotated[
 EntityArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, alias or id.")]
 
 FORETOLD = ("memories", "derived", "rewritten", "mental_models")
-"""What a dry run of forgetting tells beside the ids."""
+"""Fields of `Forgotten` that a dry run shows beside the ids."""
 
 SHOWN_MENTIONS = 10
 """Memories shown with an entity."""

@@ -181,7 +181,7 @@ def answer_forget(
 
 
 _ID_NOTE = re.compile(r"\((?=\s*id\b)", re.IGNORECASE)
-"""What only the tools may write: the id by which a memory is forgotten."""
+"""Opening of an id note, by which a memory is forgotten: only the tools may write it."""
 
 
 def _line(recalled: Recalled) -> str:

@@ -36,7 +36,7 @@ _ATTITUDES = frozenset(_CHANGES["attitudes"]["verbs"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
 _LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
 _HABITS = frozenset({"read", "watch", "buy", "visit", "order"})
-"""Of the verbs of attitude those of what one regularly does, which may end."""
+"""Verbs of attitude that also tell a habit, which may end."""
 _NOTHING = frozenset({"nothing", "none", "nobody", "no"})
 _DATES = ("date", "time")
 _LIGHT = frozenset({"use", "be", "do", "have", "go", "get"})

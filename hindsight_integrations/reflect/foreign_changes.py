@@ -27,7 +27,7 @@ _ENDINGS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""How a sentence says that something ended: without one of these it tells no change."""
+"""Cues that something ended; a sentence without one tells no change."""
 
 _FROM_TO = re.compile(
     r"""

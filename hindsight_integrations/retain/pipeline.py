@@ -128,7 +128,7 @@ def retain(
 
 
 class _Plan(NamedTuple):
-    """What a retain writes, and its result but for the memories that go."""
+    """Changes that a retain makes, and its result without the memories that are removed."""
 
     changes: ChangeSet
     result: RetainResult

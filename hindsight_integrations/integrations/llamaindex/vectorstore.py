@@ -45,7 +45,7 @@ _ARMS: Mapping[VectorStoreQueryMode, Sequence[str] | None] = {
 """The arms of recall that each mode asks; None for all."""
 
 _CANDIDATES = 4
-"""How many times `similarity_top_k` nodes are fetched for "mmr" to choose from."""
+"""Factor of `similarity_top_k`: nodes fetched for "mmr" to choose from."""
 
 
 class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]

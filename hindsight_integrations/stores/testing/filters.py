@@ -34,7 +34,7 @@ from hindsight_integrations.stores.testing.samples import (
 )
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)[:6]
-"""Those that take one value."""
+"""Operators that take one value."""
 
 VALUES: tuple[MetadataValue, ...] = (0, 1, "1", True)
 
