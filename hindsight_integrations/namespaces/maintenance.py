@@ -128,7 +128,7 @@ class Maintenance:
         return repaired, left
 
     def reindex(self, bank_id: str, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Recompute all vectors of a bank with this client's embedder; return their number.
+        """Recompute a bank's vectors, with this client's embedder, and terms; return their number.
 
         New vectors are put aside until the last one is made, then exchanged for the old in one
         transaction: interrupted, the bank is as it was.

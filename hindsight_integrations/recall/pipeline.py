@@ -18,7 +18,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.explain import deciding
 from hindsight_integrations.models import Arm, Entity, Memory
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import question_terms
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
@@ -231,7 +231,7 @@ def _asked(
             failures.append(Failure("embedder", error))
             vector, tokens = parts.encoder.without_embedder(text)
     chosen = vector if given is None else given
-    return Question(text, request.asked_at, chosen, tokens, tuple(lexemes(text)))
+    return Question(text, request.asked_at, chosen, tokens, tuple(question_terms(text)))
 
 
 def _gather_bank(
@@ -283,7 +283,7 @@ def _anchored(
 
     def read(text: str) -> Question:
         vector, tokens = clock.within(lambda: parts.encoder.question(text))
-        return Question(text, request.asked_at, vector, tokens, tuple(lexemes(text)))
+        return Question(text, request.asked_at, vector, tokens, tuple(question_terms(text)))
 
     anchors = list(dict.fromkeys(times.anchors))
     until = clock.left - clock.share

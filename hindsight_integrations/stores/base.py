@@ -639,8 +639,11 @@ class GraphStore(Protocol):
         the vector as it is stored now.
         """
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
-        """Remove operations that the vector index has applied; unknown tickets are ignored."""
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
+        """Remove operations that the vector index has applied; return those that were queued.
+
+        The others were replaced by later work meanwhile, or acknowledged by another process.
+        """
 
     # The store itself
 

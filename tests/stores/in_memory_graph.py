@@ -811,10 +811,11 @@ class InMemoryGraph:
             for (key, id), (ticket, operation) in list(state.outbox.items())[: max(limit, 0)]
         ]
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
-        done = set(tickets)
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         with self._writing() as state:
+            done = {ticket for ticket, _ in state.outbox.values()}.intersection(tickets)
             state.outbox = {k: work for k, work in state.outbox.items() if work[0] not in done}
+            return done
 
     def identity(self) -> str:
         return self._identity

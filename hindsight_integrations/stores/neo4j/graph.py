@@ -157,10 +157,10 @@ class Neo4jGraph(Searching):
         """See `GraphStore`."""
         return self._database.read(lambda tx: vectors.pending(tx, limit))
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         """See `GraphStore`."""
         done = list(tickets)
-        self._database.write(lambda tx: vectors.acknowledge(tx, done))
+        return self._database.write(lambda tx: vectors.acknowledge(tx, done))
 
     # The store itself
 
