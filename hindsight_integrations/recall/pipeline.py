@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, takewhile
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -264,7 +265,9 @@ def _gather_bank(
     with clock.timing("pool"):
         named_ids = [entity.id for entity in named]
         rrf_k = parts.settings.rrf_k
-        pool = gather(search, rankings, named_ids, rrf_k, parts.candidates, whole=whole)
+        pool = gather(
+            search, rankings, named_ids, rrf_k, parts.candidates, whole=whole, pinned=request.pinned
+        )
     return Gathered(pool, search.question, tuple(named), tuple(failures))
 
 
@@ -457,12 +460,16 @@ def _is_beside_the_point(
 
 
 def _in_order(pool: Pool, ranking: Ranking, least: float) -> list[int]:
-    """Return positions in the pool, best first, without repetitions and the less relevant."""
+    """Return positions in the pool, best first, without repetitions and the less relevant.
+
+    The pinned memories that were asked for stand first.
+    """
     seen: set[tuple[str, str]] = set()
     order: list[int] = []
-    for position in ranking.order.tolist():
-        if ranking.relevance[position] < least:
-            break
+    positions: list[int] = ranking.order.tolist()
+    first = [p for p in positions if (pool.memories[p].bank_id, pool.memories[p].id) in pool.pinned]
+    relevant = takewhile(lambda position: ranking.relevance[position] >= least, positions)
+    for position in chain(first, relevant):
         memory = pool.memories[position]
         key = (memory.bank_id, memory.fingerprint)
         if key not in seen:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,6 +36,7 @@ from hindsight_integrations import (
     StoreUnavailableError,
 )
 from hindsight_integrations.langchain import HindsightStore
+from hindsight_integrations.models import utc_now
 
 LABELS = st.sampled_from(["a", "ab", "b", "A", "é", "a b", "*", "%", "_", "/", "-"])
 NAMESPACES = st.lists(LABELS, max_size=3).map(tuple)
@@ -340,6 +342,21 @@ def test_an_item_whose_time_is_over_leaves_its_namespace_and_the_bank(
     assert store.list_namespaces() == []
     assert store.search(("n",), query="cat") == []
     assert engine.memories.list(bank).total == 0
+
+
+def test_an_item_whose_time_is_over_is_in_no_recall_at_once(
+    store: HindsightStore, clock: Clock, engine: Hindsight, bank: str
+) -> None:
+    store.put(("n",), "k", {"v": "The cat sleeps."}, ttl=10)
+    clock.forward(9)
+    store.get(("n",), "k")  # nine of its ten minutes are over, and it has ten again
+    (memory,) = engine.memories.list(bank).items
+    assert memory.expires_at is not None
+    assert timedelta(minutes=9.5) < memory.expires_at - utc_now() <= timedelta(minutes=10)
+    store.put(("n",), "k", {"v": "The cat sleeps."}, ttl=0.01)
+    assert "cat" in engine.recall(bank, "cat").text
+    time.sleep(0.65)
+    assert "cat" not in engine.recall(bank, "cat", fill=True).text
 
 
 def test_banks_do_not_see_each_others_items(open_store: Open, bank: str, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, TypeGuard
 
@@ -32,7 +33,7 @@ from langgraph.store.base import Item as StoredItem
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.errors import HindsightError, InvalidInputError
+from hindsight_integrations.errors import BankNotFoundError, HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import checked_memory, forget_document, recall
 from hindsight_integrations.integrations.langchain.conversions import BankId, bank_of, checked_bank
 from hindsight_integrations.integrations.langchain.store_filter import (
@@ -57,6 +58,9 @@ log = logging.getLogger("hindsight_integrations")
 ITEM = "store_item"
 """Metadata field of a memory with the document id of its item."""
 
+LAG = 100
+"""Part of the time to live of an item by which that of its memories may lag behind it."""
+
 EVERYTHING = 1_000_000
 """Token budget of a search, which is cut by its own limit instead."""
 
@@ -78,7 +82,8 @@ class HindsightStore(ContextManaged, BaseStore):
         fields: paths of a value that queries search, unless `put` names its own: "$" for all of
             it, "title", "author.name", "notes[*].text" and so on.
         min_score: with a query, leave out items of a lower score, 0 to 1.
-        ttl: LangGraph's `TTLConfig`, in minutes; expired items are gone at once.
+        ttl: LangGraph's `TTLConfig`, in minutes; expired items are gone at once, from the store
+            and from every recall of the bank.
         clock: returns the current time, timezone-aware.
 
     Instantiate:
@@ -151,6 +156,8 @@ class HindsightStore(ContextManaged, BaseStore):
         self.ttl_config = ttl
         self._lock = threading.RLock()
         self._sending = threading.Lock()
+        self._ends: dict[str, datetime] = {}
+        """When the memories of a document expire, for items that have a time to live."""
         self._table = StoreTable(path)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -166,17 +173,20 @@ class HindsightStore(ContextManaged, BaseStore):
         bank = bank_of(self._bank_id)
         scores = [self._scores(bank, op) if _asks(op) else None for op in asked]
         now = as_datetime(self._clock())
+        touched: dict[str, datetime] = {}
         with self._lock, self._table.transaction():
             self._table.expire(now)
             results = [
-                self._read(bank, op, ranks, now) for op, ranks in zip(asked, scores, strict=True)
+                self._read(bank, op, ranks, now, touched)
+                for op, ranks in zip(asked, scores, strict=True)
             ]
             writes = {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}
             for op in writes.values():
                 self._write(bank, op, now)
-        if writes:
+        if writes or touched:
             try:
                 self._send(bank)
+                self._extend(bank, touched, now)
             except HindsightError as error:
                 log.warning("queries will find the latest items of %r later: %s", bank, error)
         return results
@@ -190,20 +200,56 @@ class HindsightStore(ContextManaged, BaseStore):
         with self._lock:
             self._table.close()
 
-    def _read(self, bank: str, op: Op, scores: Mapping[str, float] | None, now: datetime) -> Result:
+    def _read(
+        self,
+        bank: str,
+        op: Op,
+        scores: Mapping[str, float] | None,
+        now: datetime,
+        touched: dict[str, datetime],
+    ) -> Result:
+        """Return the result of an operation; add the items that live longer now to `touched`."""
         if isinstance(op, ListNamespacesOp):
             fitting = [n for n in self._table.namespaces(bank) if fits(n, op.match_conditions)]
             return listed(fitting, op.max_depth, op.limit, op.offset)
         if isinstance(op, SearchOp):
             page = self._page(bank, op, scores)
             if op.refresh_ttl:
-                self._table.touch([row.id for row, _ in page], now)
+                touched |= self._touched([row for row, _ in page], now)
             return [SearchItem(**_fields(row), score=score) for row, score in page]
         if isinstance(op, GetOp) and (row := self._table.get(bank, op.namespace, op.key)):
             if op.refresh_ttl:
-                self._table.touch([row.id], now)
+                touched |= self._touched([row], now)
             return StoredItem(**_fields(row))
         return None
+
+    def _touched(self, rows: Sequence[Row], now: datetime) -> dict[str, datetime]:
+        """Restart the time to live of items; return the end of each by its document's id."""
+        ends = self._table.touch([row.id for row in rows], now)
+        return {document_of(r.namespace, r.key): ends[r.id] for r in rows if r.id in ends}
+
+    def _extend(self, bank: str, touched: Mapping[str, datetime], now: datetime) -> None:
+        """Let the memories of items live as long as these; to a hundredth of the time that is left.
+
+        So a burst of reads writes to the bank once.
+        """
+        for name, end in touched.items():
+            known = self._ends.get(name)
+            if known is not None and abs(end - known) * LAG <= end - now:
+                continue
+            with suppress(BankNotFoundError):  # no query can find any of its items
+                held = self._memory.memories.list(bank, document_id=name, state="any").items
+                for memory in held:
+                    self._memory.memories.update(bank, memory.id, expires_at=self._real(end))
+            self._ends[name] = end
+
+    def _real(self, end: datetime | None) -> datetime | None:
+        """Return the time that the store's clock shows as `end`, by the clock of recall."""
+        if end is None:
+            return None
+        left = end - as_datetime(self._clock())
+        now = utc_now()
+        return now + min(left, datetime.max.replace(tzinfo=UTC) - now)
 
     def _page(
         self, bank: str, op: SearchOp, scores: Mapping[str, float] | None
@@ -269,7 +315,9 @@ class HindsightStore(ContextManaged, BaseStore):
                 changes = self._table.unsent(bank)
             if not changes:
                 return
-            _apply(self._memory, bank, changes)
+            _apply(self._memory, bank, changes, self._real)
+            names = {document_of(c.namespace, c.key): c.expires_at for c in changes}
+            self._ends |= {name: end for name, end in names.items() if end is not None}
             with self._lock, self._table.transaction():
                 self._table.sent([change.id for change in changes])
 
@@ -297,7 +345,12 @@ def _fields(row: Row) -> dict[str, Any]:
     }
 
 
-def _apply(memory: Hindsight, bank: str, changes: Sequence[Unsent]) -> None:
+def _apply(
+    memory: Hindsight,
+    bank: str,
+    changes: Sequence[Unsent],
+    real: Callable[[datetime | None], datetime | None],
+) -> None:
     """Retain the items that are new or changed, and forget those that were deleted.
 
     Raises:
@@ -305,7 +358,8 @@ def _apply(memory: Hindsight, bank: str, changes: Sequence[Unsent]) -> None:
     """
     fresh = [change for change in changes if change.text]
     if fresh:
-        for failed in memory.retain_many(bank, map(_as_item, fresh)).failed:
+        items = (_as_item(change, real(change.expires_at)) for change in fresh)
+        for failed in memory.retain_many(bank, items).failed:
             if not isinstance(failed.error, InvalidInputError):
                 raise failed.error
             # It would fail every time; the item itself is safe in the table.
@@ -321,7 +375,7 @@ def document_of(namespace: Namespace, key: str) -> str:
     return f"item-{digest(*namespace, key)}"
 
 
-def _as_item(change: Unsent) -> Item:
+def _as_item(change: Unsent, expires_at: datetime | None) -> Item:
     """Return the item's document; its namespaces become tags, since a query may name any."""
     document = document_of(change.namespace, change.key)
     above = [change.namespace[:depth] for depth in range(len(change.namespace) + 1)]
@@ -330,6 +384,7 @@ def _as_item(change: Unsent) -> Item:
         document_id=document,
         metadata={ITEM: document},
         tags=list(map(_tag, above)),
+        expires_at=expires_at,
     )
 
 

@@ -88,12 +88,16 @@ class Row(NamedTuple):
 
 
 class Unsent(NamedTuple):
-    """A change that recall does not know yet; a blank text means that the item was deleted."""
+    """A change that recall does not know yet; a blank text means that the item was deleted.
+
+    `expires_at` is when the item expires, if it has a time to live.
+    """
 
     id: int
     namespace: Namespace
     key: str
     text: str
+    expires_at: datetime | None
 
 
 class StoreTable:
@@ -219,20 +223,30 @@ class StoreTable:
         for bank, path, key, item in expired:
             self._remove(bank, path, key, item)
 
-    def touch(self, ids: Iterable[int], now: datetime) -> None:
-        """Restart the time to live of the items that have one."""
+    def touch(self, ids: Iterable[int], now: datetime) -> dict[int, datetime]:
+        """Restart the time to live of the items that have one; return when each expires now."""
+        ends: dict[int, datetime] = {}
         for item in ids:
             row = self._db.execute("SELECT ttl FROM items WHERE id = ?", (item,)).fetchone()
-            if row and row[0] is not None:
-                end = _end(now, row[0])
+            if row and (end := _end(now, row[0])) is not None:
                 self._db.execute("UPDATE items SET expires_at = ? WHERE id = ?", (end, item))
+                ends[item] = datetime.fromisoformat(end)
+        return ends
 
     def unsent(self, bank: str) -> list[Unsent]:
         """Return the changes that recall does not know yet, oldest first."""
         rows = self._db.execute(
-            "SELECT id, path, key, text FROM unsent WHERE bank = ? ORDER BY id", (bank,)
+            "SELECT unsent.id, unsent.path, unsent.key, text, expires_at FROM unsent "
+            "LEFT JOIN namespaces ON namespaces.bank = unsent.bank "
+            "AND namespaces.path = unsent.path "
+            "LEFT JOIN items ON items.namespace = namespaces.id AND items.key = unsent.key "
+            "WHERE unsent.bank = ? ORDER BY unsent.id",
+            (bank,),
         )
-        return [Unsent(number, _namespace(path), key, text) for number, path, key, text in rows]
+        return [
+            Unsent(number, _namespace(path), key, text, end and datetime.fromisoformat(end))
+            for number, path, key, text, end in rows
+        ]
 
     def sent(self, ids: Sequence[int]) -> None:
         """Mark changes as known to recall; an item that changed again has another row."""
