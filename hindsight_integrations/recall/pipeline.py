@@ -19,6 +19,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.explain import deciding
 from hindsight_integrations.models import Arm, Entity, Memory
+from hindsight_integrations.nlp.blas import one_core
 from hindsight_integrations.nlp.bm25 import question_terms
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
@@ -428,7 +429,8 @@ def _rank(
     if not parts.reranking:
         return rank_fused(pool, question)
     head = min(DEPTHS[request.budget].head, parts.settings.rerank_candidates)
-    ranking = rank(pool, question, head, parts.weights, parts.calibration)
+    with one_core():
+        ranking = rank(pool, question, head, parts.weights, parts.calibration)
     if parts.reranker is not None and question.text:
         stating = ranking.order[~pool.memories.context[ranking.order]]
         memories = _memories(parts, banks, pool, stating[:head].tolist())
