@@ -99,6 +99,8 @@ class Runtime:
         self._locks_guard = threading.Lock()
         self._flushing = threading.Lock()
         self._closed = False
+        self.closing = threading.Event()
+        """Set once `close` was called: background work ends."""
         self.lag: StoreError | None = None
         """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
         self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
@@ -350,6 +352,7 @@ class Runtime:
         """
         with self._locks_guard:
             first, self._closed = not self._closed, True
+        self.closing.set()
         self.worker.close(finish=finish)
         if not first:
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from hindsight_integrations.errors import (
     ClosedError,
     StoreError,
 )
-from hindsight_integrations.models import Bank, Disposition, LinkKind, MemoryType
+from hindsight_integrations.models import Bank, Disposition, Expiry, LinkKind, MemoryType
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
     ChangeSet,
@@ -89,6 +90,7 @@ class GraphStoreContract(
             background="b",
             disposition=Disposition(1, 2, 5),
             directives=("be brief", "be kind"),
+            expiry=Expiry(timedelta(days=1.5), {"opinion": None}, {"É": timedelta(hours=1)}),
             created_at=ago(2),
             updated_at=ago(1),
         )
