@@ -1,5 +1,7 @@
 """A folder of notes as memory: kept in step with a bank, searched by line, and watched."""
 
+from hindsight_integrations.prompts import GUIDANCE
+from hindsight_integrations.workspace.config import WorkspaceConfig
 from hindsight_integrations.workspace.migration import (
     Comparison,
     Migration,
@@ -16,9 +18,11 @@ from hindsight_integrations.workspace.results import (
     SyncEvent,
     SyncResult,
 )
+from hindsight_integrations.workspace.tools import WorkspaceTool, workspace_tools
 from hindsight_integrations.workspace.workspace import Workspace
 
 __all__ = [
+    "GUIDANCE",
     "Action",
     "Comparison",
     "Excerpt",
@@ -33,4 +37,7 @@ __all__ = [
     "SyncEvent",
     "SyncResult",
     "Workspace",
+    "WorkspaceConfig",
+    "WorkspaceTool",
+    "workspace_tools",
 ]

@@ -34,8 +34,8 @@ from hindsight_integrations.workspace.results import (
     SyncEvent,
     SyncResult,
 )
-from hindsight_integrations.workspace.sync import NoteSync, metadata_of
-from hindsight_integrations.workspace.watcher import Debouncer, watch_folder
+from hindsight_integrations.workspace.sync import PATIENCE, NoteSync, metadata_of
+from hindsight_integrations.workspace.watcher import Debouncer, watch_folder, watching
 
 FACT = "hindsight://facts/"
 SESSION = "hindsight://sessions/"
@@ -99,8 +99,12 @@ class Workspace(ContextManaged):
         self._debounce = validation.not_negative("retain_debounce_ms", retain_debounce_ms) / 1000
         self._fallback = validation.flag("fallback_to_local", fallback_to_local)
         self._files = FileSearch(self._folder)
+        self._stop = threading.Event()
+        self._watcher: threading.Thread | None = None
         registry = Registry(self._folder.root)
-        self._durable = DurableRetain(memory, registry.queue, backoff=backoff, settings=settings)
+        self._durable = DurableRetain(
+            memory, registry.queue, patience=PATIENCE, backoff=backoff, settings=settings
+        )
         self._sync = NoteSync(self._durable, registry, self._folder, self._bank_id)
 
     @property
@@ -142,7 +146,10 @@ class Workspace(ContextManaged):
         return self._durable.drain(timeout)
 
     def close(self) -> None:
-        """Stop sending; what waits is sent by the next to open the root. Idempotent."""
+        """Stop watching and sending; the next to open the root sends what waits. Idempotent."""
+        self._stop.set()
+        if self._watcher is not None:
+            self._watcher.join()
         self._durable.close()
 
     def __repr__(self) -> str:
@@ -229,6 +236,24 @@ class Workspace(ContextManaged):
             self._folder.root, Debouncer(self._debounce), retain, stop or threading.Event()
         )
         return counts
+
+    def start_watching(self, on_event: Callable[[SyncEvent], None] | None = None) -> None:
+        """Watch in a thread of its own until `close`, which waits until all is carried over.
+
+        Args:
+            on_event: called in that thread with each event; see `watch`.
+
+        Raises:
+            MissingExtraError: the package `watchfiles` is not installed.
+            InvalidInputError: it is being watched already.
+        """
+        watching()  # here, so that the caller gets the error
+        if self._watcher is not None:
+            raise InvalidInputError("this workspace is being watched already")
+        self._watcher = threading.Thread(
+            target=self.watch, args=(self._stop, on_event), name="hindsight-watch", daemon=True
+        )
+        self._watcher.start()
 
     # Reading
 
@@ -340,6 +365,7 @@ class Workspace(ContextManaged):
     asearch_files = async_variant(search_files)
     aget = async_variant(get)
     awatch = async_variant(watch)
+    astart_watching = async_variant(start_watching)
 
 
 def _uri(memory: Memory) -> str:
