@@ -18,6 +18,7 @@ from hindsight_integrations.workspace.results import (
     SyncEvent,
     SyncResult,
 )
+from hindsight_integrations.workspace.shadow import ShadowEntry, ShadowReport
 from hindsight_integrations.workspace.tools import WorkspaceTool, workspace_tools
 from hindsight_integrations.workspace.workspace import Workspace
 
@@ -33,6 +34,8 @@ __all__ = [
     "NoteRules",
     "Review",
     "SearchHit",
+    "ShadowEntry",
+    "ShadowReport",
     "Stage",
     "SyncEvent",
     "SyncResult",

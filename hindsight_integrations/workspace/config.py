@@ -108,6 +108,7 @@ class WorkspaceConfig:
         *,
         memory: Hindsight | Callable[[], Hindsight] | None = None,
         rules: NoteRules | None = None,
+        shadow: bool = False,
         on_event: Callable[[SyncEvent], None] | None = None,
     ) -> Workspace:
         """Return a workspace of this configuration; with `retain_on_write` it is being watched.
@@ -116,6 +117,7 @@ class WorkspaceConfig:
             root: the folder of the notes.
             memory: an open memory, or a function that opens one, in place of `base_url`.
             rules: which files are notes.
+            shadow: log each search with the hits of both searches; see `Workspace`.
             on_event: called by the thread that watches with each event.
 
         Raises:
@@ -131,6 +133,7 @@ class WorkspaceConfig:
             recall_budget=self.recall_budget,
             retain_debounce_ms=self.retain_debounce_ms,
             fallback_to_local=self.fallback_to_local,
+            shadow=shadow,
         )
         if self.retain_on_write:
             workspace.start_watching(on_event)

@@ -113,7 +113,9 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> tuple[Work
             found = workspace.memory.reflect(workspace.bank_id, query)
         except BankNotFoundError:
             return NOTHING_FOUND
-        return fence(found.text) if found.context else NOTHING_FOUND
+        # An agent reads the evidence itself where no rule could answer from it.
+        text = found.text if found else found.context.text
+        return fence(text) if found.context else NOTHING_FOUND
 
     tools = (
         WorkspaceTool(

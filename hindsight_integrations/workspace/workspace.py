@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -19,14 +20,15 @@ from hindsight_integrations.errors import (
     NotFoundError,
     StoreUnavailableError,
 )
-from hindsight_integrations.models import Memory, MemoryType, Source
+from hindsight_integrations.models import Memory, MemoryType, Source, utc_now
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
+from hindsight_integrations.normalization import new_id
 from hindsight_integrations.results import Recalled
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.workspace.file_search import FileSearch
 from hindsight_integrations.workspace.locations import LineIndex, Lines
 from hindsight_integrations.workspace.notes import NoteFolder, NoteKind, NoteRules
-from hindsight_integrations.workspace.registry import Registry
+from hindsight_integrations.workspace.registry import FOLDER, Registry
 from hindsight_integrations.workspace.results import (
     Action,
     Excerpt,
@@ -34,6 +36,7 @@ from hindsight_integrations.workspace.results import (
     SyncEvent,
     SyncResult,
 )
+from hindsight_integrations.workspace.shadow import FILE, ShadowEntry, ShadowLog
 from hindsight_integrations.workspace.sync import PATIENCE, NoteSync, metadata_of
 from hindsight_integrations.workspace.watcher import Debouncer, watch_folder, watching
 
@@ -64,6 +67,8 @@ class Workspace(ContextManaged):
             or "high".
         retain_debounce_ms: milliseconds without a write after which `watch` retains a note.
         fallback_to_local: False to raise an error in a search while the memory is away.
+        shadow: log each search with the hits of the notes' text search and of the memory, for
+            `ShadowReport`, in `.hindsight/shadow.jsonl`.
         backoff: waits between attempts to reach a memory that is away.
         settings: of the memory that a function opens; only `max_content_chars` is used here.
 
@@ -88,6 +93,7 @@ class Workspace(ContextManaged):
         recall_budget: str = "mid",
         retain_debounce_ms: int = DEBOUNCE_MS,
         fallback_to_local: bool = True,
+        shadow: bool = False,
         backoff: Backoff | None = None,
         settings: Settings | None = None,
     ) -> None:
@@ -101,6 +107,8 @@ class Workspace(ContextManaged):
         self._files = FileSearch(self._folder)
         self._stop = threading.Event()
         self._watcher: threading.Thread | None = None
+        self._session = new_id("session-")
+        self._shadow = validation.flag("shadow", shadow)
         registry = Registry(self._folder.root)
         self._durable = DurableRetain(
             memory, registry.queue, patience=PATIENCE, backoff=backoff, settings=settings
@@ -125,6 +133,11 @@ class Workspace(ContextManaged):
     def folder(self) -> NoteFolder:
         """The notes."""
         return self._folder
+
+    @property
+    def shadow_log(self) -> ShadowLog:
+        """The log of the searches made with `shadow`."""
+        return ShadowLog(self._folder.root / FOLDER / FILE)
 
     def health(self) -> Health:
         """Return the health of the memory, the queue and the notes.
@@ -274,12 +287,21 @@ class Workspace(ContextManaged):
             EmbedderMismatchError, ModelError: see `Hindsight.recall`.
             StoreUnavailableError: the memory is away, and `fallback_to_local` is False.
         """
+        started = time.perf_counter()
         try:
-            return self.search_memory(query, max_results, min_score)
+            hits = self.search_memory(query, max_results, min_score)
         except StoreUnavailableError:
             if not self._fallback:
                 raise
-        return self.search_files(query, max_results, min_score)
+            hits = self.search_files(query, max_results, min_score)
+        if self._shadow:
+            between = time.perf_counter()
+            others = self.search_files(query, max_results, min_score)
+            took = time.perf_counter() - between, between - started
+            self.shadow_log.add(
+                ShadowEntry(utc_now(), self._session, query, tuple(others), tuple(hits), *took)
+            )
+        return hits
 
     def search_memory(
         self, query: str, max_results: int = 6, min_score: float = 0.0

@@ -127,6 +127,7 @@ def test_the_tools_answer_a_model(workspace: Workspace) -> None:
     assert "pear tree" in tools["memory_get"](path="memory/2026-02-03.md", from_line=8, lines=1)
     answer = tools["reflect"](query="Who pays for the website project?")
     assert "Northwind" in answer
+    assert "trains" in tools["reflect"](query="What are Alice's likes when travelling?")
     assert asyncio.run(tools["reflect"].acall(query="Who pays for the website project?")) == answer
     with pytest.raises(NotFoundError):
         tools["memory_get"](path="../secret.md")
