@@ -31,7 +31,7 @@ LEVELS = [
     {"namespaces"},
     {"opening"},
     {"client"},
-    {"durable", "sessions", "integrations", "evaluate", "demo", "workspace"},
+    {"durable", "sessions", "integrations", "evaluate", "demo", "workspace", "transcripts"},
     {"langchain", "llamaindex", "cli"},
 ]
 """The parts of the package, lowest first. A part imports only what is on lower levels."""

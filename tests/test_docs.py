@@ -53,7 +53,7 @@ FAST = {
     ),
     "docs/control.md",
     "docs/stores.md",
-    "docs/workspace.md",
+    "docs/transcripts.md",
 }
 """Pages that need neither a framework nor a server."""
 
