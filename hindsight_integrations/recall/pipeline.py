@@ -243,7 +243,10 @@ def _gather_bank(
     clock: Clock,
 ) -> Gathered:
     """Run the arms on one bank, and load the pool of what they found."""
-    stats = parts.graph.lexeme_stats(bank.bank.id, question.lexemes)
+    # Reads that do not need each other are made at once: on servers each is a round trip.
+    counted = parts.started(partial(parts.graph.lexeme_stats, bank.bank.id, question.lexemes))
+    spoken = entity.query_entities(parts.graph, bank.bank.id, request.query)
+    stats = counted.result()
     whole = request.arms == frozenset(Arm) and not request.arm_limits
     depth = DEPTHS[request.budget]
     if whole and parts.reranking and stats.documents <= depth.whole:
@@ -254,7 +257,11 @@ def _gather_bank(
     filter = replace(request.filter, entity_ids=ids)
     search = BankSearch(parts.graph, parts.index, bank, question, filter, depth, stats)
     failures: list[Failure] = []
-    spoken = entity.query_entities(parts.graph, bank.bank.id, request.query)
+    everything = (
+        parts.started(partial(parts.graph.find_ids, bank.bank.id, filter, depth.whole))
+        if whole
+        else None
+    )
     named = list({one.id: one for one in (*spoken, *given.values())}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):
@@ -264,7 +271,7 @@ def _gather_bank(
     with clock.timing("pool"):
         named_ids = [entity.id for entity in named]
         rrf_k = parts.settings.rrf_k
-        pool = gather(search, rankings, named_ids, rrf_k, parts.candidates, whole=whole)
+        pool = gather(search, rankings, named_ids, rrf_k, parts.candidates, everything)
     return Gathered(pool, search.question, tuple(named), tuple(failures))
 
 

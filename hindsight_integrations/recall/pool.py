@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -75,8 +76,7 @@ def gather(
     named: Sequence[str],
     rrf_k: int,
     kept: CandidateCache,
-    *,
-    whole: bool,
+    whole: Future[list[str] | None] | None = None,
 ) -> Pool:
     """Fuse the arms' rankings, and load the best and what else may hold the answer.
 
@@ -86,17 +86,13 @@ def gather(
         named: ids of the entities that the question names.
         rrf_k: constant of reciprocal rank fusion.
         kept: cache of candidates.
-        whole: load all of a bank of at most `Depth.whole` memories; else, and in larger ones, the
-            neighbours of the best.
+        whole: the memories that pass, of which all are loaded; if it is None or brings None, as
+            for a bank of more than `Depth.whole`, the neighbours of the best are.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
-    everything = (
-        request.graph.find_ids(request.bank_id, request.filter, request.depth.whole)
-        if whole
-        else None
-    )
+    everything = None if whole is None else whole.result()
     load = partial(_load, request)
     if everything is None:
         ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside)]))

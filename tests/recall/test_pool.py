@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import get_args
 
 import pytest
@@ -74,7 +75,9 @@ def gathered(
         find_ids=store.find_ids,
         read=store.read,
     )
-    return gather(search, rankings, ["id-X"], 60, CandidateCache(), whole=admit_all)
+    everything: Future[list[str] | None] = Future()
+    everything.set_result(store.find_ids("b", search.filter, whole) if admit_all else None)
+    return gather(search, rankings, ["id-X"], 60, CandidateCache(), everything)
 
 
 def ids(pool: Pool) -> list[str]:
