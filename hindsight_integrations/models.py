@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Generic, Literal, TypeAlias, TypeVar
 
@@ -20,6 +20,7 @@ __all__ = [
     "Disposition",
     "Document",
     "Entity",
+    "Expiry",
     "Link",
     "LinkKind",
     "Memory",
@@ -125,6 +126,60 @@ class Disposition:
 
 
 @dataclass(frozen=True, slots=True)
+class Expiry:
+    """Times to live of a bank's memories, each counted from when the memory was first stored.
+
+    The narrowest rule that names a memory holds: that of its tags (of several, the shortest), else
+    that of its type, else the bank's. A rule of None keeps what it names for good.
+
+    Attributes:
+        default: of what no other rule names; None keeps it.
+        types: by type.
+        tags: by tag.
+
+    Raises:
+        InvalidInputError: a type is unknown, or a time is no timedelta above zero.
+    """
+
+    default: timedelta | None = None
+    types: Mapping[str, timedelta | None] = field(default_factory=dict)
+    tags: Mapping[str, timedelta | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.types, Mapping) or not isinstance(self.tags, Mapping):
+            raise InvalidInputError("expiry takes types and tags as mappings to a timedelta")
+        for name in self.types:
+            if str(name) not in {kind.value for kind in MemoryType}:
+                kinds = ", ".join(kind.value for kind in MemoryType)
+                raise InvalidInputError(f"expiry names the type {name!r}; the types are {kinds}")
+        for after in (self.default, *self.types.values(), *self.tags.values()):
+            if after is not None and not (isinstance(after, timedelta) and after > timedelta(0)):
+                raise InvalidInputError(
+                    f"expiry has a time of {after!r}; give a timedelta above zero, or None"
+                )
+        object.__setattr__(self, "types", {str(name): t for name, t in self.types.items()})
+        object.__setattr__(self, "tags", {str(name): t for name, t in self.tags.items()})
+
+    def end_of(self, memory: Memory) -> datetime | None:
+        """Return the time from which these rules hide a memory; None if they keep it."""
+        after = self.types.get(memory.type.value, self.default)
+        if ruled := [self.tags[tag] for tag in memory.tags if tag in self.tags]:
+            after = min((time for time in ruled if time is not None), default=None)
+        if after is None or memory.pinned or after > _LATEST - memory.created_at:
+            return None
+        return memory.created_at + after
+
+    def applied_to(self, memory: Memory) -> Memory:
+        """Return a memory with the expiry of these rules, unless it has one of its own."""
+        if memory.pinned or memory.expires_at is None:
+            return replace(memory, expires_at=self.end_of(memory))
+        return memory
+
+
+_LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
 class Bank:
     """An isolated memory space of one agent or user."""
 
@@ -134,6 +189,7 @@ class Bank:
     background: str = ""
     disposition: Disposition = Disposition()
     directives: tuple[str, ...] = ()
+    expiry: Expiry = field(default_factory=Expiry)
     created_at: datetime = field(default_factory=utc_now)
     updated_at: datetime = field(default_factory=utc_now)
 
@@ -247,6 +303,7 @@ class Memory:
             recalled.
         derived: the engine drew it from other memories, and may rewrite, merge or remove it;
             False for whatever a caller gave.
+        pinned: it never expires, and nothing else is shown in its place.
     """
 
     id: str
@@ -271,6 +328,7 @@ class Memory:
     kind: str | None = None
     reasoning: str | None = None
     derived: bool = False
+    pinned: bool = False
 
     @property
     def occurred_start(self) -> datetime | None:

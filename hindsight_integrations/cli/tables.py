@@ -166,6 +166,7 @@ def memory(memory: Memory) -> RenderableType:
             "scope": memory.scope,
             "sources": "\n".join(sources),
             "expires": memory.expires_at and f"{memory.expires_at:%Y-%m-%d %H:%M} UTC",
+            "pinned": "yes" if memory.pinned else None,
             "invalid since": memory.invalidated_at and day_text(memory.invalidated_at),
             "because": memory.invalidated_because,
         }

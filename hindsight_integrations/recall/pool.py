@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hindsight_integrations.models import Arm
 from hindsight_integrations.recall.base import ArmHit, BankSearch
 from hindsight_integrations.recall.cache import CandidateCache, Candidates
+from hindsight_integrations.recall.dependencies import result_of
 from hindsight_integrations.recall.scaling import reciprocal_rank_fusion
 from hindsight_integrations.results import ArmScore
 from hindsight_integrations.stores.base import (
@@ -38,6 +39,9 @@ TEMPORAL_SHARE = 0.25
 """Share of `Depth.hits` that the temporal arm may fill beside other arms: most memories in a wide
 window have nothing to do with the question, and the other arms find those that have."""
 
+_ALL = 1 << 31
+"""More pinned memories than a bank has."""
+
 OFFSETS = (-2, -1, 1, 2)
 """Positions of the neighbours looked at, in turns from the memory."""
 
@@ -56,6 +60,7 @@ class Pool:
         stats: term statistics of the banks searched, added up, for BM25.
         named: ids of the entities that the question names.
         unreadable: bank and id of memories that exist and could not be read.
+        pinned: bank and id of the pinned memories, if they are to come first.
     """
 
     memories: Candidates
@@ -65,6 +70,7 @@ class Pool:
     stats: LexemeStats
     named: frozenset[str]
     unreadable: tuple[tuple[str, str], ...] = ()
+    pinned: frozenset[tuple[str, str]] = frozenset()
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -77,6 +83,8 @@ def gather(
     rrf_k: int,
     kept: CandidateCache,
     whole: Future[list[str] | None] | None = None,
+    *,
+    pinned: bool = False,
 ) -> Pool:
     """Fuse the arms' rankings, and load the best and what else may hold the answer.
 
@@ -88,14 +96,18 @@ def gather(
         kept: cache of candidates.
         whole: the memories that pass, of which all are loaded; if it is None or brings None, as
             for a bank of more than `Depth.whole`, the neighbours of the best are.
+        pinned: load the pinned memories that pass the filter too.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
-    everything = None if whole is None else whole.result()
+    everything = None if whole is None else result_of(whole)
+    only_pinned = replace(request.filter, pinned=True)
+    first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
+    first = first or ()
     load = partial(_load, request)
     if everything is None:
-        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside)]))
+        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside), *first]))
         memories = Candidates(kept.single.read(request.bank, ids, load).values())
     else:
         ids = everything
@@ -110,6 +122,7 @@ def gather(
         stats=request.stats,
         named=frozenset(named),
         unreadable=existing(request.graph, request.bank_id, lost),
+        pinned=frozenset((request.bank_id, id) for id in first),
     )
 
 
@@ -143,6 +156,7 @@ def join(pools: Sequence[Pool]) -> Pool:
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
         named=frozenset().union(*(pool.named for pool in pools)),
         unreadable=tuple(chain.from_iterable(pool.unreadable for pool in pools)),
+        pinned=frozenset().union(*(pool.pinned for pool in pools)),
     )
 
 
