@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from hindsight_integrations.asynchronous import within
-from hindsight_integrations.errors import ClosedError, StoreUnavailableError
+from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.models import Memory, TurnKind
 from hindsight_integrations.nlp.chatter import turn_kind
 from hindsight_integrations.nlp.spacy_pipeline import Annotation
@@ -66,14 +66,6 @@ class RecallDependencies:
             except Exception as error:  # noqa: BLE001 - raised where the result is asked for
                 done.set_exception(error)
             return done
-
-
-def result_of(future: Future[T]) -> T:
-    """Return the result of work that was started. Raises `ClosedError` if it was called off."""
-    try:
-        return future.result()
-    except CancelledError as error:
-        raise ClosedError("this Hindsight was closed while it recalled") from error
 
 
 @dataclass(slots=True)

@@ -24,8 +24,15 @@ from hindsight_integrations.nlp.bm25 import question_terms
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
-from hindsight_integrations.recall.base import DEPTHS, ArmHit, BankSearch, Question, Reranker
-from hindsight_integrations.recall.dependencies import Clock, RecallDependencies, result_of
+from hindsight_integrations.recall.base import (
+    DEPTHS,
+    ArmHit,
+    BankSearch,
+    Question,
+    Reranker,
+    result_of,
+)
+from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
 from hindsight_integrations.recall.entity_notes import AskedEntity, entity_notes, with_observations
 from hindsight_integrations.recall.pool import Pool, existing, gather, join
 from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.models import Arm
-from hindsight_integrations.recall.base import ArmHit, BankSearch
+from hindsight_integrations.recall.base import ArmHit, BankSearch, result_of
 from hindsight_integrations.recall.cache import CandidateCache, Candidates
-from hindsight_integrations.recall.dependencies import result_of
 from hindsight_integrations.recall.scaling import reciprocal_rank_fusion
 from hindsight_integrations.results import ArmScore
 from hindsight_integrations.stores.base import (
