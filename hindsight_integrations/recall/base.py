@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindsight_integrations.errors import ClosedError
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.late_interaction import TokenMatrix
 from hindsight_integrations.results import Window
@@ -23,8 +21,6 @@ from hindsight_integrations.stores.base import (
     Vector,
     VectorIndex,
 )
-
-T = TypeVar("T")
 
 Budget: TypeAlias = Literal["low", "mid", "high"]
 
@@ -122,14 +118,6 @@ class ArmHit(NamedTuple):
     memory_id: str
     score: float
     reason: str
-
-
-def result_of(future: Future[T]) -> T:
-    """Return the result of work that was started. Raises `ClosedError` if it was called off."""
-    try:
-        return future.result()
-    except CancelledError as error:
-        raise ClosedError("this Hindsight was closed while it recalled") from error
 
 
 class Reranker(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,6 @@ from hindsight_integrations.recall.base import (
     BankSearch,
     Question,
     Reranker,
-    result_of,
 )
 from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
 from hindsight_integrations.recall.entity_notes import AskedEntity, entity_notes, with_observations
@@ -253,9 +253,9 @@ def _gather_bank(
 ) -> Gathered:
     """Run the arms on one bank, and load the pool of what they found."""
     # Reads that do not need each other are made at once: on servers each is a round trip.
-    counted = parts.started(partial(parts.graph.lexeme_stats, bank.bank.id, question.lexemes))
+    counted = parts.alongside(partial(parts.graph.lexeme_stats, bank.bank.id, question.lexemes))
     spoken = entity.query_entities(parts.graph, bank.bank.id, request.query)
-    stats = result_of(counted)
+    stats = counted()
     whole = request.arms == frozenset(Arm) and not request.arm_limits
     depth = DEPTHS[request.budget]
     if whole and parts.reranking and stats.documents <= depth.whole:
@@ -267,7 +267,7 @@ def _gather_bank(
     search = BankSearch(parts.graph, parts.index, bank, question, filter, depth, stats)
     failures: list[Failure] = []
     everything = (
-        parts.started(partial(parts.graph.find_ids, bank.bank.id, filter, depth.whole))
+        parts.alongside(partial(parts.graph.find_ids, bank.bank.id, filter, depth.whole))
         if whole
         else None
     )
@@ -351,8 +351,10 @@ def _run_arms(
     """
     rankings: dict[Arm, Sequence[ArmHit]] = {}
     running: dict[Arm, Future[list[ArmHit]]] = {}
+    begun: dict[Arm, float] = {}
 
     def run(arm: Arm, similar: Sequence[ArmHit]) -> list[ArmHit]:
+        begun[arm] = clock.elapsed
         with clock.timing(f"arm {arm}"):
             return ARMS[arm].search(_limited(search, arm, request), named, similar)
 
@@ -365,7 +367,7 @@ def _run_arms(
                 running[arm] = parts.started(partial(run, arm, similar))
 
     def collect(arm: Arm) -> None:
-        outcome = _outcome(arm, running.pop(arm), min(parts.settings.arm_timeout, clock.share))
+        outcome = _outcome(arm, running.pop(arm), begun, parts.settings.arm_timeout, clock)
         if isinstance(outcome, Failure):
             failures.append(outcome)
         else:
@@ -388,15 +390,34 @@ def _limited(search: BankSearch, arm: Arm, request: RecallRequest) -> BankSearch
     return search if limit is None else replace(search, depth=replace(search.depth, hits=limit))
 
 
-def _outcome(arm: Arm, future: Future[list[ArmHit]], timeout: float) -> list[ArmHit] | Failure:
-    """Return what an arm found, or why it did not answer within `timeout` seconds."""
-    try:
-        return future.result(timeout=timeout)
-    except TimeoutError:
-        future.cancel()  # it may still wait for a thread
-        return Failure(f"arm {arm}", StoreUnavailableError(f"no answer in {timeout:g} s"))
-    except Exception as error:  # noqa: BLE001 - reported in the result; the others answer
-        return Failure(f"arm {arm}", error)
+def _outcome(
+    arm: Arm,
+    future: Future[list[ArmHit]],
+    begun: Mapping[Arm, float],
+    timeout: float,
+    clock: Clock,
+) -> list[ArmHit] | Failure:
+    """Return what an arm found, or why it did not answer within `timeout` seconds of its start.
+
+    Seconds in which it waits for a thread, because many recall at once, do not count; but it gets
+    no more than its share of the time of the recall.
+    """
+    started = clock.elapsed
+    until = started + clock.share
+    while True:
+        end = min(until, begun.get(arm, clock.elapsed) + timeout)
+        try:
+            return future.result(timeout=max(0.0, end - clock.elapsed))
+        except TimeoutError as error:
+            if future.done():  # its own error
+                return Failure(f"arm {arm}", error)
+            if clock.elapsed < min(until, begun.get(arm, math.inf) + timeout):
+                continue  # it waited for a thread
+            future.cancel()  # it may still wait for one
+            waited = min(timeout, until - started)
+            return Failure(f"arm {arm}", StoreUnavailableError(f"no answer in {waited:g} s"))
+        except Exception as error:  # noqa: BLE001 - reported in the result; the others answer
+            return Failure(f"arm {arm}", error)
 
 
 def _wanted_arms(request: RecallRequest, question: Question) -> dict[Arm, ArmEntry]:

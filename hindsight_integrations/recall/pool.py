@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.models import Arm
-from hindsight_integrations.recall.base import ArmHit, BankSearch, result_of
+from hindsight_integrations.recall.base import ArmHit, BankSearch
 from hindsight_integrations.recall.cache import CandidateCache, Candidates
 from hindsight_integrations.recall.scaling import reciprocal_rank_fusion
 from hindsight_integrations.results import ArmScore
@@ -81,7 +80,7 @@ def gather(
     named: Sequence[str],
     rrf_k: int,
     kept: CandidateCache,
-    whole: Future[list[str] | None] | None = None,
+    whole: Callable[[], list[str] | None] | None = None,
     *,
     pinned: bool = False,
 ) -> Pool:
@@ -93,14 +92,14 @@ def gather(
         named: ids of the entities that the question names.
         rrf_k: constant of reciprocal rank fusion.
         kept: cache of candidates.
-        whole: the memories that pass, of which all are loaded; if it is None or brings None, as
-            for a bank of more than `Depth.whole`, the neighbours of the best are.
+        whole: returns the memories that pass, all of which are loaded; if it is None or returns
+            None, as for a bank of more than `Depth.whole`, the neighbours of the best are.
         pinned: load the pinned memories that pass the filter too.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
-    everything = None if whole is None else result_of(whole)
+    everything = None if whole is None else whole()
     only_pinned = replace(request.filter, pinned=True)
     first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
     first = first or ()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
+from functools import partial
 from typing import get_args
 
 import pytest
@@ -75,8 +75,7 @@ def gathered(
         find_ids=store.find_ids,
         read=store.read,
     )
-    everything: Future[list[str] | None] = Future()
-    everything.set_result(store.find_ids("b", search.filter, whole) if admit_all else None)
+    everything = partial(store.find_ids, "b", search.filter, whole) if admit_all else None
     return gather(search, rankings, ["id-X"], 60, CandidateCache(), everything)
 
 
