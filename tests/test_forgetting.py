@@ -127,6 +127,7 @@ WAYS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forget", WAYS, ids=lambda way: way.__name__)
 def test_no_file_has_a_word_of_what_was_forgotten(
     memories: Hindsight, folder: Path, forget: Callable[[Hindsight], None]

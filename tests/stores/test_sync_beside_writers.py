@@ -131,6 +131,7 @@ def test_what_others_write_meanwhile_is_no_fault_and_keeps_its_vector(
     in_step(graph, index)
 
 
+@pytest.mark.slow
 def test_faults_are_found_and_repaired_beside_writers(
     graph: SqliteGraph, index: ChromaVectors
 ) -> None:
