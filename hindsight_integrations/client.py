@@ -379,6 +379,7 @@ class Hindsight(ContextManaged):
             mental_model_tokens: budget for mental models on the question.
             prefer_observations: an observation takes the place of the facts it quotes whatever
                 tokens it takes; else only if it takes fewer than they do.
+            pinned: take the pinned memories that pass the filters first, whatever the query.
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -419,6 +420,7 @@ class Hindsight(ContextManaged):
             fill: use as much as fits, however little relevant.
             prefer_observations: an observation takes the place of the facts it quotes whatever
                 tokens it takes; else only if it takes fewer than they do.
+            pinned: take the pinned memories that pass the filters first, whatever the query.
 
         Raises:
             InvalidInputError: an argument cannot be used.

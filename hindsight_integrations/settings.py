@@ -82,6 +82,11 @@ class Settings:
     observation_similarity: float = 0.45
     """Give a language model memories that share a word together from this cosine on, 0 to 1 [C]."""
 
+    # Expiring
+    purge_interval: float = 60.0
+    """Delete expired memories every so many seconds [C]; 0 leaves that to `maintenance.purge`.
+    Recall ignores them from the moment they expire."""
+
     # Models
     models_path: str = ""
     """Folder of installed models [C]; "" is that of the user's data (docs/models.md)."""
@@ -143,6 +148,7 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("consolidation_delay", 0.0, 3600),
     ("consolidation_tokens", 0, 1_000_000_000),
     ("observation_similarity", 0.0, 1.0),
+    ("purge_interval", 0.0, 1_000_000),
 )
 
 

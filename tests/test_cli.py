@@ -404,6 +404,19 @@ def test_a_memory_is_corrected(writing: Run) -> None:
 
 
 @pytest.mark.slow
+def test_memories_expire_by_rules_and_pins_hold_them(writing: Run) -> None:
+    first, second, *_ = ids(writing)
+    rules = ["--expire", "30", "--expire", "type:opinion=7", "--expire", "tag:law=never"]
+    bank = writing("banks", "update", "default", *rules, "--json").json
+    seconds = {"default": 30 * 86400, "types": {"opinion": 7 * 86400}, "tags": {"law": None}}
+    assert bank["expiry"] == seconds
+    assert writing("memories", "show", second, "--json").json["expires_at"]
+    pinned = writing("memories", "update", first, "--pin", "--json").json
+    assert (pinned["pinned"], pinned["expires_at"]) == (True, None)
+    assert writing("banks", "update", "default", "--expire", "person:Ann=3").code == 2
+
+
+@pytest.mark.slow
 def test_forgetting_by_filter_asks_or_wants_to_be_told(writing: Run) -> None:
     asked = ["memories", "forget", "--entity", "Alice"]
     told = writing(*asked, "--dry-run", "--json").json

@@ -100,6 +100,14 @@ def update_bank(
     skepticism: Trait = None,
     literalism: Trait = None,
     empathy: Trait = None,
+    expire: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]DAYS",
+            help="When memories expire, all of these rules; NAME is type:T or tag:T, and DAYS is "
+            "'never' to keep them; repeatable.",
+        ),
+    ] = None,
 ) -> Output:
     """Change what is given, and leave the rest."""
     old = job.memory.banks.get(bank).disposition
@@ -110,6 +118,7 @@ def update_bank(
         background=background,
         disposition=_disposition(old, skepticism, literalism, empathy),
         directives=directives,
+        expiry=inputs.read_expiry(expire) if expire else None,
     )
     return Output(changed, tables.bank(changed, job.memory.banks.stats(bank)))
 
@@ -232,6 +241,10 @@ def update_memory(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="All its metadata; repeatable.")
     ] = None,
     confidence: Annotated[float | None, typer.Option(min=0, max=1, help="For opinions.")] = None,
+    expires: Annotated[TimeOption, time_option("Recall ignores it from then on.")] = None,
+    pin: Annotated[
+        bool | None, typer.Option("--pin/--unpin", help="Pinned, it never expires.")
+    ] = None,
     reason: Reason = None,
 ) -> Output:
     """Correct what is given of a memory, and leave the rest."""
@@ -247,6 +260,8 @@ def update_memory(
         occurred=happened or None,
         metadata=dict(map(inputs.read_pair, meta)) if meta else None,
         confidence=confidence,
+        expires_at=expires,
+        pinned=pin,
         reason=reason,
     )
     return Output(changed, tables.memory(changed))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, takewhile
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -18,7 +19,8 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.explain import deciding
 from hindsight_integrations.models import Arm, Entity, Memory
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.blas import one_core
+from hindsight_integrations.nlp.bm25 import question_terms
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
@@ -231,7 +233,7 @@ def _asked(
             failures.append(Failure("embedder", error))
             vector, tokens = parts.encoder.without_embedder(text)
     chosen = vector if given is None else given
-    return Question(text, request.asked_at, chosen, tokens, tuple(lexemes(text)))
+    return Question(text, request.asked_at, chosen, tokens, tuple(question_terms(text)))
 
 
 def _gather_bank(
@@ -264,7 +266,9 @@ def _gather_bank(
     with clock.timing("pool"):
         named_ids = [entity.id for entity in named]
         rrf_k = parts.settings.rrf_k
-        pool = gather(search, rankings, named_ids, rrf_k, parts.candidates, whole=whole)
+        pool = gather(
+            search, rankings, named_ids, rrf_k, parts.candidates, whole=whole, pinned=request.pinned
+        )
     return Gathered(pool, search.question, tuple(named), tuple(failures))
 
 
@@ -283,7 +287,7 @@ def _anchored(
 
     def read(text: str) -> Question:
         vector, tokens = clock.within(lambda: parts.encoder.question(text))
-        return Question(text, request.asked_at, vector, tokens, tuple(lexemes(text)))
+        return Question(text, request.asked_at, vector, tokens, tuple(question_terms(text)))
 
     anchors = list(dict.fromkeys(times.anchors))
     until = clock.left - clock.share
@@ -425,7 +429,8 @@ def _rank(
     if not parts.reranking:
         return rank_fused(pool, question)
     head = min(DEPTHS[request.budget].head, parts.settings.rerank_candidates)
-    ranking = rank(pool, question, head, parts.weights, parts.calibration)
+    with one_core():
+        ranking = rank(pool, question, head, parts.weights, parts.calibration)
     if parts.reranker is not None and question.text:
         stating = ranking.order[~pool.memories.context[ranking.order]]
         memories = _memories(parts, banks, pool, stating[:head].tolist())
@@ -457,12 +462,16 @@ def _is_beside_the_point(
 
 
 def _in_order(pool: Pool, ranking: Ranking, least: float) -> list[int]:
-    """Return positions in the pool, best first, without repetitions and the less relevant."""
+    """Return positions in the pool, best first, without repetitions and the less relevant.
+
+    The pinned memories that were asked for stand first.
+    """
     seen: set[tuple[str, str]] = set()
     order: list[int] = []
-    for position in ranking.order.tolist():
-        if ranking.relevance[position] < least:
-            break
+    positions: list[int] = ranking.order.tolist()
+    first = [p for p in positions if (pool.memories[p].bank_id, pool.memories[p].id) in pool.pinned]
+    relevant = takewhile(lambda position: ranking.relevance[position] >= least, positions)
+    for position in chain(first, relevant):
         memory = pool.memories[position]
         key = (memory.bank_id, memory.fingerprint)
         if key not in seen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -37,6 +37,9 @@ TEMPORAL_SHARE = 0.25
 """Share of `Depth.hits` that the temporal arm may fill beside other arms: most memories in a wide
 window have nothing to do with the question, and the other arms find those that have."""
 
+_ALL = 1 << 31
+"""More pinned memories than a bank has."""
+
 OFFSETS = (-2, -1, 1, 2)
 """Positions of the neighbours looked at, in turns from the memory."""
 
@@ -55,6 +58,7 @@ class Pool:
         stats: term statistics of the banks searched, added up, for BM25.
         named: ids of the entities that the question names.
         unreadable: bank and id of memories that exist and could not be read.
+        pinned: bank and id of the pinned memories, if they are to come first.
     """
 
     memories: Candidates
@@ -64,6 +68,7 @@ class Pool:
     stats: LexemeStats
     named: frozenset[str]
     unreadable: tuple[tuple[str, str], ...] = ()
+    pinned: frozenset[tuple[str, str]] = frozenset()
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -77,6 +82,7 @@ def gather(
     kept: CandidateCache,
     *,
     whole: bool,
+    pinned: bool = False,
 ) -> Pool:
     """Fuse the arms' rankings, and load the best and what else may hold the answer.
 
@@ -88,6 +94,7 @@ def gather(
         kept: cache of candidates.
         whole: load all of a bank of at most `Depth.whole` memories; else, and in larger ones, the
             neighbours of the best.
+        pinned: load the pinned memories that pass the filter too.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
@@ -97,9 +104,12 @@ def gather(
         if whole
         else None
     )
+    only_pinned = replace(request.filter, pinned=True)
+    first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
+    first = first or ()
     load = partial(_load, request)
     if everything is None:
-        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside)]))
+        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside), *first]))
         memories = Candidates(kept.single.read(request.bank, ids, load).values())
     else:
         ids = everything
@@ -114,6 +124,7 @@ def gather(
         stats=request.stats,
         named=frozenset(named),
         unreadable=existing(request.graph, request.bank_id, lost),
+        pinned=frozenset((request.bank_id, id) for id in first),
     )
 
 
@@ -147,6 +158,7 @@ def join(pools: Sequence[Pool]) -> Pool:
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
         named=frozenset().union(*(pool.named for pool in pools)),
         unreadable=tuple(chain.from_iterable(pool.unreadable for pool in pools)),
+        pinned=frozenset().union(*(pool.pinned for pool in pools)),
     )
 
 

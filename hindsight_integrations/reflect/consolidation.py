@@ -238,6 +238,7 @@ def _read_round(
         id: record
         for id, record in graph.read(bank_id, RECORD, sorted(known)).items()
         if record.memory.derived
+        and not record.memory.pinned
         and (record.memory.expires_at is None or record.memory.expires_at > now)
     }
     rested = {s.memory_id for r in conclusions.values() for s in r.memory.sources if s.memory_id}

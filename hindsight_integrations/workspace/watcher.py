@@ -13,6 +13,10 @@ LOOK_MS = 200
 """Milliseconds between two looks at what is due."""
 
 
+AGAIN = 1.0
+"""Seconds after which what failed or waits is looked at again, at least."""
+
+
 class Debouncer:
     """Paths that were written to, each due when it was left alone for `delay` seconds.
 
@@ -26,9 +30,9 @@ class Debouncer:
         self._clock = clock
         self._due: dict[str, float] = {}
 
-    def note(self, paths: Iterable[str]) -> None:
+    def note(self, paths: Iterable[str], at_least: float = 0.0) -> None:
         """Begin the wait of these paths, or begin it again."""
-        due = self._clock() + self._delay
+        due = self._clock() + max(self._delay, at_least)
         self._due.update(dict.fromkeys(paths, due))
 
     def take_due(self) -> list[str]:
@@ -48,8 +52,8 @@ def watch_folder(
 ) -> None:
     """Call `retain` with the paths that are due until `stop` is set or Ctrl-C is pressed.
 
-    It returns the paths that failed, which become due again. It is called with None, for all paths,
-    at the start, and at the end: a write just before it may not have been reported yet.
+    It returns the paths that failed or wait, which become due again. It is called with None, for
+    all paths, at the start, and at the end: a write just before it may not have been reported yet.
 
     Raises:
         MissingExtraError: the package `watchfiles` is not installed.
@@ -75,12 +79,12 @@ def watch_folder(
     try:
         # The watch begins with the first batch: what is written before it is found by the sync.
         next(batches, None)
-        waiting.note(retain(None))
+        waiting.note(retain(None), AGAIN)
         for changes in batches:
             paths = (_relative(root, path) for _, path in changes)
             waiting.note(path for path in paths if path is not None)
             if due := waiting.take_due():
-                waiting.note(retain(due))
+                waiting.note(retain(due), AGAIN)
     except KeyboardInterrupt:
         stop.set()
     retain(None)

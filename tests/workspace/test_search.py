@@ -21,7 +21,7 @@ from hindsight_integrations import (
 from hindsight_integrations.workspace import SearchHit
 from hindsight_integrations.workspace.locations import LineIndex
 
-from .conftest import BANK, CURATED, DAILY
+from .conftest import BANK, CURATED, DAILY, synced
 
 QUESTIONS = (
     "When is the dentist?",
@@ -103,12 +103,13 @@ def test_a_hit_has_score_entities_and_a_uri_where_there_is_no_note(
 
 
 def test_the_budgets_of_a_host_are_passed_to_recall(memory: Hindsight, root: Path) -> None:
-    Workspace(memory, BANK, root).sync()
+    synced(memory, root)
     query = "What is in the notes about Northwind, Bob, Ana and Alice?"
     for given_name, ours in (("low", "low"), ("mid", "mid"), ("medium", "mid"), ("high", "high")):
-        workspace = Workspace(memory, BANK, root, recall_budget=given_name, max_tokens=30)
         expected = memory.recall(BANK, query, budget=ours, max_tokens=30, min_score=0.0)
-        assert [hit.text for hit in workspace.search(query, 50)] == [m.text for m in expected]
+        with Workspace(memory, BANK, root, recall_budget=given_name, max_tokens=30) as workspace:
+            hits = workspace.search(query, 50)
+        assert [hit.text for hit in hits] == [m.text for m in expected]
         assert expected.tokens <= 30
     for wrong in ({"recall_budget": "huge"}, {"max_tokens": 0}, {"retain_debounce_ms": -1}):
         with pytest.raises(InvalidInputError):

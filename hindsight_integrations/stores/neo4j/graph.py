@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import datetime
 
 from hindsight_integrations.errors import BankExistsError, BankNotFoundError
 from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
@@ -22,6 +23,7 @@ from hindsight_integrations.stores.neo4j.nodes import (
     BankTransaction,
     bank_properties,
     stored_bank,
+    text_or_none,
     time_or_none,
 )
 from hindsight_integrations.stores.neo4j.schema import BANK_LABELS, identity
@@ -99,15 +101,25 @@ class Neo4jGraph(Searching):
         return stored_bank(found[0][0]) if found else None
 
     def list_banks(
-        self, *, pending_consolidation: bool = False, importing: bool = False
+        self,
+        *,
+        pending_consolidation: bool = False,
+        importing: bool = False,
+        expired_by: datetime | None = None,
     ) -> list[StoredBank]:
         """See `GraphStore`."""
-        pending = "AND EXISTS { MATCH (m:Waiting) WHERE m.bank = b.key AND m.seq > 0 }"
-        query = (
-            "MATCH (b:Bank) WHERE (b.importing IS NOT NULL) = $importing "
-            f"{pending if pending_consolidation else ''} RETURN properties(b) ORDER BY b.id"
+        query = "MATCH (b:Bank) WHERE (b.importing IS NOT NULL) = $importing"
+        if pending_consolidation:
+            query += " AND EXISTS { MATCH (m:Waiting) WHERE m.bank = b.key AND m.seq > 0 }"
+        if expired_by is not None:
+            query += " AND EXISTS { MATCH (m:Memory) WHERE m.bank = b.key AND m.expires_at <= $by }"
+        found = self._database.read(
+            lambda tx: tx.run(
+                f"{query} RETURN properties(b) ORDER BY b.id",
+                importing=importing,
+                by=text_or_none(expired_by),
+            )
         )
-        found = self._database.read(lambda tx: tx.run(query, importing=importing))
         return [stored_bank(node) for (node,) in found]
 
     def update_bank(
@@ -157,10 +169,10 @@ class Neo4jGraph(Searching):
         """See `GraphStore`."""
         return self._database.read(lambda tx: vectors.pending(tx, limit))
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         """See `GraphStore`."""
         done = list(tickets)
-        self._database.write(lambda tx: vectors.acknowledge(tx, done))
+        return self._database.write(lambda tx: vectors.acknowledge(tx, done))
 
     # The store itself
 

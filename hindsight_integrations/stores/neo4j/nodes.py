@@ -22,6 +22,8 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.stores.base import EmbedderStamp, StoredBank
 from hindsight_integrations.stores.common import (
+    expiry_of,
+    expiry_text,
     metadata_text,
 )
 from hindsight_integrations.stores.neo4j.connection import Row, Transaction
@@ -204,13 +206,18 @@ def _attribute(name: str, value: Any) -> Any:
 
 def bank_properties(bank: Bank) -> Properties:
     """Return the properties of a bank, without its embedder."""
-    return properties(bank, "disposition") | properties(bank.disposition)
+    return (
+        properties(bank, "disposition", "expiry")
+        | properties(bank.disposition)
+        | {"expiry": expiry_text(bank.expiry)}
+    )
 
 
 def stored_bank(node: Mapping[str, Any]) -> StoredBank:
     """Return the bank of a node."""
     traits = Disposition(**attributes(node, Disposition))
-    bank = Bank(**attributes(node, Bank, "disposition"), disposition=traits)
+    given = attributes(node, Bank, "disposition", "expiry")
+    bank = Bank(**given, disposition=traits, expiry=expiry_of(node.get("expiry", "{}")))
     stamp = EmbedderStamp(node["embedder"], node["dimension"])
     key = vector_key(node["key"], node["revision"])
     return StoredBank(bank, key, stamp, node.get("edition", 0), node.get("importing"))
@@ -254,6 +261,7 @@ def memory_properties(memory: Memory) -> Properties:
         "kind": memory.kind,
         "reasoning": memory.reasoning,
         "derived": memory.derived,
+        "pinned": memory.pinned,
     }
 
 
@@ -295,6 +303,7 @@ def memory_of(node: Mapping[str, Any], bank_id: str, entities: Iterable[str] = (
         kind=node.get("kind"),
         reasoning=node.get("reasoning"),
         derived=node["derived"],
+        pinned=node.get("pinned", False),
     )
     return sound_memory(memory)
 

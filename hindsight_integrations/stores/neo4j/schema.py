@@ -92,7 +92,11 @@ _VERSION_3 = (
     "AND c.old STARTS WITH 'mm-' THEN 'mental model' ELSE c.field END RETURN count(c)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
+_VERSION_4 = (
+    "CREATE INDEX hindsight_memory_expiry IF NOT EXISTS FOR (n:Memory) ON (n.bank, n.expires_at)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """Statements that lead from version n (its index) to n + 1. Only ever appended to, and each may be
 run again: Neo4j commits changes of the schema one by one. One that returns the number of nodes it
 changed is run until it changes none."""

@@ -34,6 +34,10 @@ _QUEUE = """
     CREATE (p:PendingVector) SET p = row, p.bank_key = $bank_key, p.operation = $operation,
         p.queued_at = timestamp()"""
 
+_ACKNOWLEDGE = """
+    UNWIND $rows AS ticket MATCH (p:PendingVector {ticket: ticket})
+    DELETE p RETURN collect([ticket])"""
+
 _PENDING = """
     MATCH (p:PendingVector) USING INDEX p:PendingVector(queued_at, ticket)
     WHERE p.queued_at >= 0 AND p.ticket >= 0
@@ -118,9 +122,9 @@ def pending(tx: Transaction, limit: int) -> list[PendingVector]:
     ]
 
 
-def acknowledge(tx: Transaction, tickets: Sequence[int]) -> None:
-    """Remove operations from the outbox."""
-    tx.run_each("UNWIND $rows AS ticket MATCH (p:PendingVector {ticket: ticket}) DELETE p", tickets)
+def acknowledge(tx: Transaction, tickets: Sequence[int]) -> set[int]:
+    """Remove operations from the outbox; return the tickets of those that were in it."""
+    return {ticket for (ticket,) in tx.gather(_ACKNOWLEDGE, tickets)}
 
 
 def stage(tx: BankTransaction, staged: Sequence[StagedVector]) -> None:

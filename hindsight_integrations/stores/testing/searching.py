@@ -46,6 +46,9 @@ class SearchContract:
             "near",
             "or",
             "*",
+            "%",
+            "}",
+            "\\",
         ],
     )
     def test_a_lexeme_is_found_whatever_it_is_made_of(self, graph: GraphStore, lexeme: str) -> None:
