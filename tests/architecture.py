@@ -20,6 +20,7 @@ BEGIN, END = "<!-- drawing: python -m tests.architecture -->", "<!-- end of draw
 LEVELS = [
     {"_version", "errors", "rendering"},
     {"timespan"},
+    {"display"},
     {"models", "settings", "normalization", "prompts"},
     {"validation", "explain"},
     {"results", "conclusions"},
