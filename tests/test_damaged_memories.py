@@ -98,6 +98,7 @@ def works(memory: Hindsight) -> None:
     assert memory.maintenance.health().parts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_the_doctor_repairs_a_damaged_value_and_until_then_the_bank_works(
     folder: Path, damage: tuple[str, str, object], tmp_path: Path
