@@ -19,7 +19,7 @@ SHORT = 60
 ROWS = 50
 """Rows of a table; the rest is counted below it."""
 
-_CELL = "text-align: left; vertical-align: top; white-space: pre-wrap"
+_CELL = "text-align: left; vertical-align: top; white-space: pre-wrap; padding: 2px 8px"
 _BAR = (
     '<div style="height: 3px; background: currentColor; opacity: .6; width: {width}%"></div>{text}'
 )
@@ -48,15 +48,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else plural}"
 
 
-def table(rows: Iterable[Mapping[str, object]], caption: str = "") -> str:
-    """Return an HTML table: a column for each key of the first row that has a value in any row."""
+def table(rows: Iterable[Mapping[str, object]], caption: str = "", most: int = ROWS) -> str:
+    """Return an HTML table: a column for each key of the first row that has a value in any row.
+
+    Args:
+        rows: the values by column.
+        caption: what stands above it.
+        most: rows shown; the others are counted.
+    """
     every = list(rows)
-    shown = every[:ROWS]
+    shown = every[:most]
     columns = [key for key in (shown[0] if shown else ()) if any(row[key] != "" for row in shown)]
     headings = "".join(f'<th style="{_CELL}">{_text(column)}</th>' for column in columns)
     head = f"<thead><tr>{headings}</tr></thead>" if "".join(columns).strip() else ""
     body = "".join(f"<tr>{''.join(_cell(row[column]) for column in columns)}</tr>" for row in shown)
-    rest = f"<p>and {len(every) - ROWS} more</p>" if len(every) > ROWS else ""
+    rest = f"<p>and {len(every) - most} more</p>" if len(every) > most else ""
     title = f"<caption style='text-align: left'>{_text(caption)}</caption>" if caption else ""
     return f"<table>{title}{head}<tbody>{body}</tbody></table>{rest}"
 

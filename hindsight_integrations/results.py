@@ -170,6 +170,9 @@ class Forgotten(tuple[str, ...]):
 
 # Recalling
 
+SHOWN_MEMORIES, SHOWN_REASONS = 10, 3
+"""Memories of a result, and reasons of each, in a table; `explain()` has them all."""
+
 
 class ArmScore(NamedTuple):
     """Rank of a memory in one arm (1 is best), with the arm's own score and its reason."""
@@ -321,7 +324,7 @@ class Recalled(Shown):
             "": self.rank,
             "relevance": display.Share(self.relevance),
             **{name: memory[name] for name in ("text", "speaker", "said", "happened")},
-            "why": "\n".join(self.reasons),
+            "why": "\n".join(self.reasons[:SHOWN_REASONS]),
         }
 
 
@@ -458,7 +461,7 @@ class RecallResult:
         size = f"{memories}, {self.tokens} of {self.max_tokens} tokens"
         failed = "".join(f"; {failure}" for failure in self.failures)
         rows = [memory._shown() for memory in self.memories]
-        return display.table(rows, f"{self.query}: {size}{failed}")
+        return display.table(rows, f"{self.query}: {size}{failed}", SHOWN_MEMORIES)
 
 
 # Reflecting

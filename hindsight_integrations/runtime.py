@@ -54,8 +54,8 @@ from hindsight_integrations.stores.sqlite import SqliteGraph
 
 log = logging.getLogger("hindsight_integrations")
 
-ARMS_AT_ONCE = 8
-"""Threads that the arms of all recalls share."""
+ARMS_AT_ONCE = 32
+"""Threads at most that the arms of all recalls share: on servers they do little but wait."""
 
 UNCHANGED: object = object()
 """Default of an argument whose None has a meaning: leave the part as it is."""

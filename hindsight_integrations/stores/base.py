@@ -362,6 +362,20 @@ class Posting(NamedTuple):
     degree: int
 
 
+class Surroundings(NamedTuple):
+    """What leads on from some entities and memories.
+
+    Attributes:
+        postings: from the entities.
+        mentions: from the memories: memory id to the ids of the entities it mentions.
+        links: from and to the memories.
+    """
+
+    postings: list[Posting]
+    mentions: Mapping[str, tuple[str, ...]]
+    links: list[Link]
+
+
 class Neighbour(NamedTuple):
     """A memory `offset` positions after (before, if negative) another in the same document."""
 
@@ -588,10 +602,12 @@ class GraphStore(Protocol):
             InvalidInputError: the cursor is not one of this list.
         """
 
-    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
-        """Return entities whose normalised names share trigrams or words with `name`.
+    def similar_entities(
+        self, bank_id: str, names: Sequence[str], limit: int
+    ) -> dict[str, list[Entity]]:
+        """Return, for each of the names, entities whose normalised names share trigrams or words.
 
-        Ordered by `common.name_similarity`, greatest first.
+        At most `limit` of each, ordered by `common.name_similarity`, greatest first.
         """
 
     # Searching
@@ -628,6 +644,20 @@ class GraphStore(Protocol):
 
         Both ends pass the filter. In the order of the memories asked for, then by weight, the
         other end's id, kind, and inward before outward.
+        """
+
+    def surroundings(
+        self,
+        bank_id: str,
+        entity_ids: Sequence[str],
+        memory_ids: Sequence[str],
+        per_entity: int,
+        per_memory: int,
+        filter: MemoryFilter,
+    ) -> Surroundings:
+        """Return `postings` of the entities, and `MENTIONS` and `links` of the memories, together.
+
+        A store behind a network reads them in one round trip.
         """
 
     def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:

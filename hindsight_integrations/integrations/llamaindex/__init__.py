@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         HindsightRerank,
         HindsightTimeFilter,
     )
+    from hindsight_integrations.integrations.llamaindex.profile import HindsightProfileBlock
     from hindsight_integrations.integrations.llamaindex.reflection import ReflectionChatMemory
     from hindsight_integrations.integrations.llamaindex.retriever import (
         HindsightQueryEngine,
@@ -45,6 +46,7 @@ _HOME_OF = {
     "HindsightEmbedding": "models",
     "HindsightMemory": "memory",
     "HindsightMemoryBlock": "memory",
+    "HindsightProfileBlock": "profile",
     "HindsightQueryEngine": "retriever",
     "HindsightRerank": "models",
     "HindsightRetriever": "retriever",
@@ -63,6 +65,7 @@ __all__ = [
     "HindsightEmbedding",
     "HindsightMemory",
     "HindsightMemoryBlock",
+    "HindsightProfileBlock",
     "HindsightQueryEngine",
     "HindsightRerank",
     "HindsightRetriever",
