@@ -30,7 +30,7 @@ LEVELS = [
     {"export_import"},
     {"namespaces", "opening"},
     {"client"},
-    {"durable", "sessions", "integrations", "evaluate", "demo", "workspace"},
+    {"durable", "migration", "sessions", "integrations", "evaluate", "demo", "workspace"},
     {"langchain", "llamaindex", "cli"},
 ]
 """The parts of the package, lowest first. A part imports only what is on lower levels."""
