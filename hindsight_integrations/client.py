@@ -374,8 +374,8 @@ class Hindsight(ContextManaged):
             entity_tokens: budget for notes on entities: those that the question names or
                 `entities` asks for, with observations about them, then those of the memories.
             mental_model_tokens: budget for mental models on the question.
-            prefer_observations: an observation takes the place of the facts it quotes whatever
-                tokens it takes; else only if it takes fewer than they do.
+            prefer_observations: show them in place of the facts they quote even if that is longer.
+            pinned: take the pinned memories that pass the filters first, whatever the query.
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -414,8 +414,8 @@ class Hindsight(ContextManaged):
             as_of: only what was known then.
             min_score: leave out memories of a smaller `relevance`, 0 to 1; see `recall`.
             fill: use as much as fits, however little relevant.
-            prefer_observations: an observation takes the place of the facts it quotes whatever
-                tokens it takes; else only if it takes fewer than they do.
+            prefer_observations: show them in place of the facts they quote even if that is longer.
+            pinned: take the pinned memories that pass the filters first, whatever the query.
 
         Raises:
             InvalidInputError: an argument cannot be used.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hindsight_integrations.errors import ForkedError, InvalidInputError
+from hindsight_integrations.namespaces.purging import purge_in_background
 from hindsight_integrations.runtime import (
     IN_MEMORY,
     UNCHANGED,
@@ -125,6 +126,7 @@ def _hold(
 ) -> tuple[str, Runtime]:
     _opened_with[runtime] = (where, arguments)
     _holders[runtime] = weakref.WeakSet([holder])
+    purge_in_background(runtime)
     return where, runtime
 
 
@@ -199,6 +201,7 @@ def _revive(forked: _ForkedRuntime) -> None:
         _, fresh = assemble(**arguments.as_dict())
         forked.__dict__ = fresh.__dict__
         forked.__class__ = Runtime  # type: ignore[assignment]
+        purge_in_background(forked)
 
 
 def _after_fork() -> None:

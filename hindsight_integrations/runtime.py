@@ -17,6 +17,7 @@ from hindsight_integrations.errors import (
     BankNotFoundError,
     ClosedError,
     EmbedderMismatchError,
+    HindsightError,
     InvalidInputError,
     StoreError,
 )
@@ -54,8 +55,8 @@ from hindsight_integrations.stores.sqlite import SqliteGraph
 
 log = logging.getLogger("hindsight_integrations")
 
-ARMS_AT_ONCE = 8
-"""Threads that the arms of all recalls share."""
+ARMS_AT_ONCE = 32
+"""Threads at most that the arms of all recalls share: on servers they do little but wait."""
 
 UNCHANGED: object = object()
 """Default of an argument whose None has a meaning: leave the part as it is."""
@@ -100,6 +101,8 @@ class Runtime:
         self._locks_guard = threading.Lock()
         self._flushing = threading.Lock()
         self._closed = False
+        self.closing = threading.Event()
+        """Set once `close` was called: background work ends."""
         self.lag: StoreError | None = None
         """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
         self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
@@ -246,6 +249,24 @@ class Runtime:
                 raise
             self.lag = None
 
+    def mend_index(self) -> None:
+        """Compare the index with the graph in the background, and repair it.
+
+        For an index that several processes write: one that was killed may have left a vector of
+        what another forgot meanwhile.
+        """
+        threading.Thread(target=self._mend_index, name="hindsight-mend", daemon=True).start()
+
+    def _mend_index(self) -> None:
+        try:
+            if count := sync.mend(self.graph, self.index):
+                log.warning("the vector index differed from the graph in %d vectors", count)
+                self.flush()
+        except ClosedError:
+            log.debug("closed before the vector index was compared with the graph")
+        except HindsightError as error:
+            log.warning("the vector index could not be compared with the graph: %s", error)
+
     def consolidations(
         self, bank_id: str, *, min_confidence: float = 0.0
     ) -> Iterator[Consolidation]:
@@ -333,6 +354,7 @@ class Runtime:
         """
         with self._locks_guard:
             first, self._closed = not self._closed, True
+        self.closing.set()
         self.worker.close(finish=finish)
         if not first:
             return
@@ -397,6 +419,8 @@ def assemble(
     if embedded_in(path) and graph is None and vectors is None:
         _remove_unfinished_imports(runtime)
     runtime.flush()
+    if isinstance(vectors, str):
+        runtime.mend_index()
     runtime.purge_deleted()  # left by a deletion that was interrupted
     runtime.reflect_on_leftovers()
     return where, runtime

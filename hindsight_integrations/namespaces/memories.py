@@ -30,6 +30,7 @@ from hindsight_integrations.models import (
     utc_now,
 )
 from hindsight_integrations.namespaces.concurrency import change
+from hindsight_integrations.namespaces.expiry import renewed
 from hindsight_integrations.namespaces.selection import (
     SELECTION,
     SelectionOptions,
@@ -172,6 +173,8 @@ class Memories:
         mentioned_at: datetime | None = None,
         entities: Sequence[str] | None = None,
         speaker: str | None = None,
+        expires_at: datetime | None = None,
+        pinned: bool | None = None,
         reason: str | None = None,
     ) -> Memory:
         """Correct a memory. The old values are kept in its history, with the reason.
@@ -192,6 +195,9 @@ class Memories:
             mentioned_at: when it was said.
             entities: names of all entities it mentions; none for an empty list.
             speaker: who said it; nobody for an empty text.
+            expires_at: recall ignores it from then on.
+            pinned: True keeps it: it never expires, and no observation is shown in its place.
+                False lets the bank's rules say when it expires.
             reason: kept in the history.
 
         Raises:
@@ -209,6 +215,10 @@ class Memories:
         said_at = validation.timestamp("mentioned_at", mentioned_at)
         who = validation.label("speaker", speaker) if speaker else None
         names = None if entities is None else validation.items("entities", entities)
+        ends_at = validation.timestamp("expires_at", expires_at)
+        pin = None if pinned is None else validation.flag("pinned", pinned)
+        if pin and ends_at is not None:
+            raise InvalidInputError("a pinned memory never expires; give pinned or expires_at")
         mentioned = names and tuple(validation.label("an entity", name) for name in names)
 
         def corrected(old: Memory) -> Memory:
@@ -222,6 +232,8 @@ class Memories:
                 confidence=old.confidence if sure is None else sure,
                 mentioned_at=old.mentioned_at if said_at is None else as_datetime(said_at),
                 speaker=old.speaker if speaker is None else who,
+                expires_at=old.expires_at if ends_at is None else as_datetime(ends_at),
+                pinned=old.pinned if pin is None else pin,
             )
             return self._admitted(new) if text is not None or details is not None else new
 
@@ -289,7 +301,8 @@ class Memories:
         def make(bank: StoredBank) -> tuple[ChangeSet, Memory]:
             record, now = self._record(bank_id, memory_id), utc_now()
             old = record.memory
-            wanted = replace(corrected(old), updated_at=now)
+            wanted = renewed(runtime.graph, bank.bank, old, corrected(old))
+            wanted = replace(wanted, updated_at=now)
             changed = reindexed(runtime.retaining, bank_id, record, wanted)
             new = changed.record.memory
             changes = ChangeSet(
@@ -424,11 +437,12 @@ def _replacement(
             "id, or correct that one with memories.update"
         )
     same_vector = not given_vector or np.allclose(known.vector, given.vector, atol=1e-5)
-    if says_the_same(old, given.memory) and same_vector:
+    meant = replacing(old, given.memory, bank.bank.expiry)
+    if says_the_same(old, meant) and same_vector:
         skipped = Skipped(old.text[:80], SkipReason.UNCHANGED, old.id)
         return ChangeSet(bank_id), RetainResult(bank_id, skipped=(skipped,))
     now = utc_now()
-    new = replace(given, memory=replace(replacing(old, given.memory), updated_at=now))
+    new = replace(given, memory=replace(meant, updated_at=now))
     changes = ChangeSet(
         bank_id,
         entities=made.created,

@@ -170,8 +170,9 @@ def _planned(
     nearest = _nearest(deps, bank, records)
     given = [statement.fact.id is not None for statement in flat]
     placed = caller_ids.place(
-        records, given, nearest, deps.graph, bank_id, leaving, deps.settings.duplicate_similarity
-    )
+        records, given, nearest, deps.graph, bank_id, leaving, deps.settings.duplicate_similarity,
+        (current or bank).bank.expiry,
+    )  # fmt: skip
     folded = placed.folded
     links = _links(deps, bank_id, flat, folded, nearest)
     links += _causal_links(diffs, statements, folded)
@@ -541,7 +542,10 @@ def store_made(deps: RetainDependencies, bank: StoredBank, *made: MadeRecord) ->
     Raises:
         ConflictError: the bank has a memory of one of the ids; nothing was stored.
     """
-    records = tuple(each.record for each in made)
+    expiry = bank.bank.expiry
+    records = tuple(
+        replace(each.record, memory=expiry.applied_to(each.record.memory)) for each in made
+    )
     entities = {entity.id: entity for each in made for entity in each.created}
     with deps.lock(bank.key):
         deps.graph.apply(

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
         HindsightRetriever,
         RecallQuery,
     )
-    from hindsight_integrations.integrations.llamaindex.tools import HindsightToolSpec
+    from hindsight_integrations.integrations.llamaindex.tools import (
+        HindsightToolSpec,
+        workspace_tools,
+    )
     from hindsight_integrations.integrations.llamaindex.vectorstore import HindsightVectorStore
 
 _HOME_OF = {
@@ -54,6 +57,7 @@ _HOME_OF = {
     "HindsightVectorStore": "vectorstore",
     "RecallQuery": "retriever",
     "ReflectionChatMemory": "reflection",
+    "workspace_tools": "tools",
 }
 
 __all__ = [
@@ -72,6 +76,7 @@ __all__ = [
     "HindsightVectorStore",
     "RecallQuery",
     "ReflectionChatMemory",
+    "workspace_tools",
 ]
 
 __getattr__ = loader(__name__, _HOME_OF, {"llama_index": '"hindsight-integrations[llamaindex]"'})

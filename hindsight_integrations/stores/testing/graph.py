@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from hindsight_integrations.errors import (
     ClosedError,
     StoreError,
 )
-from hindsight_integrations.models import Bank, Disposition, LinkKind, MemoryType
+from hindsight_integrations.models import Bank, Disposition, Expiry, LinkKind, MemoryType
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
     ChangeSet,
@@ -89,6 +90,7 @@ class GraphStoreContract(
             background="b",
             disposition=Disposition(1, 2, 5),
             directives=("be brief", "be kind"),
+            expiry=Expiry(timedelta(days=1.5), {"opinion": None}, {"É": timedelta(hours=1)}),
             created_at=ago(2),
             updated_at=ago(1),
         )
@@ -236,10 +238,10 @@ class GraphStoreContract(
         assert np.array_equal(first.vector, vector(1))
         assert [p.memory_id for p in graph.pending_vectors(1)] == ["a"]
         assert graph.pending_vectors(0) == []
-        graph.acknowledge([first.ticket])
+        assert graph.acknowledge([first.ticket]) == {first.ticket}
         keep(graph, remove_memories=("a", "b"))
         assert pending(graph) == [(bank, "delete", "a"), (bank, "delete", "b")]
-        graph.acknowledge([first.ticket, second.ticket])
+        assert graph.acknowledge([first.ticket, second.ticket]) == set()
         assert len(pending(graph)) == 2
         acknowledge_all(graph)
         assert pending(graph) == []
