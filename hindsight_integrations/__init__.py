@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         EntityNotFoundError,
         ExtractionError,
         ForkedError,
+        GuardError,
         HindsightError,
         InvalidInputError,
         MemoryNotFoundError,
@@ -92,7 +93,9 @@ if TYPE_CHECKING:
         Tool,
     )
     from hindsight_integrations.retain.extraction import Fact, Mention, Passage, SentenceExtractor
+    from hindsight_integrations.retain.guard import Incoming, SourceTrust
     from hindsight_integrations.retain.llm_extraction import LLMExtractor
+    from hindsight_integrations.retain.redaction import Redactor
     from hindsight_integrations.retain.request import Item
     from hindsight_integrations.sessions import (
         Evidence,
@@ -130,6 +133,7 @@ _HOMES = {
         "EntityNotFoundError",
         "ExtractionError",
         "ForkedError",
+        "GuardError",
         "HindsightError",
         "InvalidInputError",
         "MemoryNotFoundError",
@@ -190,6 +194,8 @@ _HOMES = {
         "Tool",
     ),
     "retain.extraction": ("Fact", "Mention", "Passage", "SentenceExtractor"),
+    "retain.guard": ("Incoming", "SourceTrust"),
+    "retain.redaction": ("Redactor",),
     "retain.llm_extraction": ("LLMExtractor",),
     "retain.request": ("Item",),
     "settings": ("Settings",),
@@ -227,9 +233,11 @@ __all__ = [
     "ExtractionError",
     "Forgotten",
     "ForkedError",
+    "GuardError",
     "Hindsight",
     "HindsightError",
     "ImportResult",
+    "Incoming",
     "Insight",
     "InvalidInputError",
     "Item",
@@ -262,6 +270,7 @@ __all__ = [
     "RecallResult",
     "Recalled",
     "Receipt",
+    "Redactor",
     "Reflection",
     "ReflectionMemory",
     "RerankError",
@@ -272,6 +281,7 @@ __all__ = [
     "Session",
     "Settings",
     "Source",
+    "SourceTrust",
     "SqliteGraph",
     "Staleness",
     "StoreCorruptError",

@@ -43,6 +43,10 @@ CHARACTERS_A_TOKEN = 12
 """Characters a token above which a line need not be counted: no prose has as many on average."""
 
 
+UNVERIFIED = "(not verified)"
+"""Precedes what comes from a source of low trust."""
+
+
 # Text
 
 
@@ -65,7 +69,8 @@ def _stamp(timestamp: datetime) -> str:
 def memory_line(memory: Memory) -> str:
     """Return the text as an item, after its speaker or the context it stands in."""
     lead = memory.speaker or memory.context
-    return as_item(f"{as_line(lead)}: {memory.text}" if lead else memory.text)
+    line = as_item(f"{as_line(lead)}: {memory.text}" if lead else memory.text)
+    return line if memory.is_trusted else f"{UNVERIFIED} {line}"
 
 
 def render(memories: Iterable[Memory]) -> str:
