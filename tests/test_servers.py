@@ -12,6 +12,8 @@ from hindsight_integrations.errors import InvalidInputError, StoreUnavailableErr
 
 from .stores.chroma_server import free_port, served
 
+pytestmark = pytest.mark.xdist_group("servers")
+
 TEXTS = ["Alice keeps bees in Porto.", "Bruno repairs radios.", "The ferry leaves at nine."]
 
 

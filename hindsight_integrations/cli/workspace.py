@@ -13,8 +13,8 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from hindsight_integrations.cli.inputs import read_text
-from hindsight_integrations.cli.job import Job, on_memory
-from hindsight_integrations.cli.screen import Output
+from hindsight_integrations.cli.job import Job, on_memory, shown
+from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.cli.tables import simple_table
 
 if TYPE_CHECKING:
@@ -44,13 +44,19 @@ def _workspace(
     exclude: list[str] | None = None,
     max_bytes: int = MAX_BYTES,
     debounce_ms: int = 30_000,
+    shadow: bool = False,
 ) -> Workspace:
     from hindsight_integrations.workspace import NoteRules, Workspace  # takes a second to load
 
     default = NoteRules()
     rules = NoteRules(include or default.include, exclude or default.exclude, max_bytes)
     return Workspace(
-        lambda: job.memory, job.bank, root, rules=rules, retain_debounce_ms=debounce_ms
+        lambda: job.memory,
+        job.bank,
+        root,
+        rules=rules,
+        retain_debounce_ms=debounce_ms,
+        shadow=shadow,
     )
 
 
@@ -82,12 +88,15 @@ def search(
     root: Root = Path(),
     max_results: Annotated[int, typer.Option("--top", "-n", min=1, help="Hits at most.")] = 6,
     min_score: Annotated[float, typer.Option(min=0, max=1, help="Least score of a hit.")] = 0.0,
+    log: Annotated[
+        bool, typer.Option("--shadow", help="Log the hits of both searches, for shadow report.")
+    ] = False,
 ) -> Output:
     """Search the memories of a folder of notes; shows the lines that hold each.
 
     While the memory is away or in use, the notes themselves are searched for the words.
     """
-    with _workspace(job, root) as workspace:
+    with _workspace(job, root, shadow=log) as workspace:
         hits = workspace.search(query, max_results, min_score)
     away = ["the memory is away: the notes were searched for the words"]
     warnings = away if any(hit.source == "files" for hit in hits) else []
@@ -189,6 +198,19 @@ def migrate(
     drawing = Group(Markdown(written.markdown), Text(f"Report: {files[0]}, {files[1]}"))
     failed = [_line(event) for event in events if event.action == "failed"]
     return Output(data, drawing, failed, code=1 if failed else 0)
+
+
+shadow = typer.Typer(no_args_is_help=True, help="Searches of the files beside the memory's.")
+
+
+@shadow.command("report")
+@shown
+def shadow_report(screen: Screen, root: Root = Path()) -> Output:
+    """Compare both searches over all that were made with --shadow."""
+    from hindsight_integrations.workspace.shadow import FILE, ShadowLog, ShadowReport
+
+    report = ShadowReport(ShadowLog(root / ".hindsight" / FILE).read())
+    return Output(report.figures, Markdown(report.markdown))
 
 
 def _data(event: SyncEvent) -> dict[str, object]:

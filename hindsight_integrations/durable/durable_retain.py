@@ -206,7 +206,11 @@ class DurableRetain(ContextManaged):
     # The queue
 
     def drain(self, timeout: float = 60.0) -> bool:
-        """Send at once, for at most `timeout` seconds; return True if nothing waits any more."""
+        """Send at once, for at most `timeout` seconds.
+
+        Returns:
+            True if nothing waits any more, and the store is not away.
+        """
         return self._replayer.drain(timeout)
 
     def available(self) -> bool:

@@ -230,12 +230,12 @@ class Replayer:
         return call
 
     def drain(self, timeout: float) -> bool:
-        """Send at once, for at most `timeout` seconds; return True if nothing waits any more."""
+        """Send at once, for at most `timeout` seconds; True if the store has all that waited."""
         until = time.monotonic() + timeout
         with self._turn:
             self._due = 0.0
             self._turn.notify_all()
-            while self._queue.extent().waiting:
+            while self._queue.extent().waiting or self._away:
                 left = until - time.monotonic()
                 if left <= 0 or self._closing:
                     return False

@@ -1,5 +1,7 @@
 """A folder of notes as memory: kept in step with a bank, searched by line, and watched."""
 
+from hindsight_integrations.prompts import GUIDANCE
+from hindsight_integrations.workspace.config import WorkspaceConfig
 from hindsight_integrations.workspace.migration import (
     Comparison,
     Migration,
@@ -16,9 +18,12 @@ from hindsight_integrations.workspace.results import (
     SyncEvent,
     SyncResult,
 )
+from hindsight_integrations.workspace.shadow import ShadowEntry, ShadowReport
+from hindsight_integrations.workspace.tools import WorkspaceTool, workspace_tools
 from hindsight_integrations.workspace.workspace import Workspace
 
 __all__ = [
+    "GUIDANCE",
     "Action",
     "Comparison",
     "Excerpt",
@@ -29,8 +34,13 @@ __all__ = [
     "NoteRules",
     "Review",
     "SearchHit",
+    "ShadowEntry",
+    "ShadowReport",
     "Stage",
     "SyncEvent",
     "SyncResult",
     "Workspace",
+    "WorkspaceConfig",
+    "WorkspaceTool",
+    "workspace_tools",
 ]

@@ -30,6 +30,9 @@ QUESTIONS = (
 TOKENS_PER_SECOND = 900
 """Tokens retained in a second on two cores, for the estimate: measured on the sample workspace."""
 
+ANSWER_TOKENS = 500
+"""Budget of the evidence of an answer, in tokens: about twenty notes, which a report can show."""
+
 RECENT_DAYS = 7
 
 _SHORT, _LONG = 3, 150
@@ -72,9 +75,9 @@ class MigrationPlan:
     notes: tuple[PlannedNote, ...]
     refused: tuple[SyncEvent, ...]
 
-    def of(self, stage: Stage) -> list[PlannedNote]:
+    def of(self, stage: Stage | str) -> list[PlannedNote]:
         """Return the notes of a stage."""
-        return [note for note in self.notes if note.stage is stage]
+        return [note for note in self.notes if note.stage == stage]
 
     @property
     def seconds(self) -> float:
@@ -205,9 +208,16 @@ class Migration:
         )
 
     def answers(self, questions: Sequence[str] = QUESTIONS) -> tuple[Reflection, ...]:
-        """Return answers to questions that need many notes; see `Hindsight.reflect`."""
+        """Return answers to questions that need many notes; see `Hindsight.reflect`.
+
+        Without a language model few such questions have a memory that states the answer; then the
+        `context` of the answer has the memories that bear on it most.
+        """
         memory, bank = self._workspace.memory, self._workspace.bank_id
-        return tuple(memory.reflect(bank, question) for question in questions)
+        return tuple(
+            memory.reflect(bank, question, max_tokens=ANSWER_TOKENS, fill=True)
+            for question in questions
+        )
 
     def _planned(self, note: Note) -> PlannedNote:
         sections = markdown_sections(note.text)

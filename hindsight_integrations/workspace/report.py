@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 
 from hindsight_integrations.results import Reflection
@@ -16,11 +14,7 @@ from hindsight_integrations.workspace.migration import (
     Stage,
 )
 from hindsight_integrations.workspace.results import SearchHit
-
-_SHOWN = 200
-"""Characters of a text that a row shows."""
-
-_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
+from hindsight_integrations.workspace.side_by_side import escaped, hit_table
 
 _STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
@@ -78,8 +72,11 @@ class MigrationReport:
             yield from ("", "## Answers")
             for answer in self.answers:
                 yield from ("", f"### {escaped(answer.query)}", "")
-                yield from (f"> {escaped(line)}  " for line in answer.text.splitlines())
-                yield f"\n{len(answer.sources)} memories cited."
+                if answer:
+                    yield from (f"> {escaped(line)}  " for line in answer.text.splitlines())
+                else:
+                    yield from ("No memory states it. Nearest to it:", "")
+                    yield from (f"- {escaped(item.text)}" for item in answer.context)
 
 
 def plan_lines(plan: MigrationPlan) -> Iterator[str]:
@@ -115,24 +112,8 @@ def _comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for each in comparisons:
         shared = {_place(hit) for hit in each.files} & {_place(hit) for hit in each.memory}
         yield from ("", f"### {escaped(each.query)}", "", f"{len(shared)} places in both.", "")
-        yield from ("| files | memory |", "|---|---|")
-        for old, new in zip_longest(each.files, each.memory):
-            yield f"| {_cell(old)} | {_cell(new)} |"
+        yield from hit_table(each.files, each.memory)
 
 
 def _place(hit: SearchHit) -> tuple[str, int]:
     return hit.path, hit.start_line
-
-
-def _cell(hit: SearchHit | None) -> str:
-    if hit is None:
-        return ""
-    lines = f":{hit.start_line}" if hit.start_line else ""
-    return f"{escaped(hit.path)}{lines} {escaped(hit.text)}"
-
-
-def escaped(text: str) -> str:
-    """Return a text on one line, shortened, whose characters mean nothing in Markdown."""
-    line = " ".join(text.split())
-    line = line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
-    return _SIGNS.sub(r"\\\1", line)

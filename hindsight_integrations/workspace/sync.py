@@ -8,7 +8,6 @@ from pathlib import PurePath
 
 from hindsight_integrations import validation
 from hindsight_integrations.durable import DurableRetain
-from hindsight_integrations.durable.durable_retain import PATIENCE
 from hindsight_integrations.errors import (
     BankExistsError,
     BankNotFoundError,
@@ -23,6 +22,9 @@ from hindsight_integrations.retain.request import Item, digest
 from hindsight_integrations.workspace.notes import Note, NoteFolder, NoteKind, kind_of
 from hindsight_integrations.workspace.registry import Entry, Registry
 from hindsight_integrations.workspace.results import Action, SyncEvent
+
+PATIENCE = 60.0
+"""Seconds that a retain may take before it counts as waiting: a language model may read it."""
 
 _DELETED_LATER = "deleted once the store is back"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from hindsight_integrations.errors import MissingExtraError
 
@@ -44,6 +45,22 @@ class Debouncer:
         return paths
 
 
+def watching() -> Callable[..., Iterator[Any]]:
+    """Return the function of `watchfiles` that yields changes.
+
+    Raises:
+        MissingExtraError: the package `watchfiles` is not installed.
+    """
+    try:
+        from watchfiles import watch
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            "watching a folder needs watchfiles, which is not installed; run: "
+            'pip install "hindsight-integrations[workspace]"'
+        ) from error
+    return watch
+
+
 def watch_folder(
     root: Path,
     waiting: Debouncer,
@@ -58,15 +75,7 @@ def watch_folder(
     Raises:
         MissingExtraError: the package `watchfiles` is not installed.
     """
-    try:
-        from watchfiles import watch
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            "watching a folder needs watchfiles, which is not installed; run: "
-            'pip install "hindsight-integrations[workspace]"'
-        ) from error
-
-    batches = watch(
+    batches = watching()(
         root,
         watch_filter=None,
         debounce=LOOK_MS,

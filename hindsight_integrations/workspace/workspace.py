@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -19,14 +20,15 @@ from hindsight_integrations.errors import (
     NotFoundError,
     StoreUnavailableError,
 )
-from hindsight_integrations.models import Memory, MemoryType, Source
+from hindsight_integrations.models import Memory, MemoryType, Source, utc_now
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
+from hindsight_integrations.normalization import new_id
 from hindsight_integrations.results import Recalled
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.workspace.file_search import FileSearch
 from hindsight_integrations.workspace.locations import LineIndex, Lines
 from hindsight_integrations.workspace.notes import NoteFolder, NoteKind, NoteRules
-from hindsight_integrations.workspace.registry import Registry
+from hindsight_integrations.workspace.registry import FOLDER, Registry
 from hindsight_integrations.workspace.results import (
     Action,
     Excerpt,
@@ -34,8 +36,9 @@ from hindsight_integrations.workspace.results import (
     SyncEvent,
     SyncResult,
 )
-from hindsight_integrations.workspace.sync import NoteSync, metadata_of
-from hindsight_integrations.workspace.watcher import Debouncer, watch_folder
+from hindsight_integrations.workspace.shadow import FILE, ShadowEntry, ShadowLog
+from hindsight_integrations.workspace.sync import PATIENCE, NoteSync, metadata_of
+from hindsight_integrations.workspace.watcher import Debouncer, watch_folder, watching
 
 FACT = "hindsight://facts/"
 SESSION = "hindsight://sessions/"
@@ -64,6 +67,8 @@ class Workspace(ContextManaged):
             or "high".
         retain_debounce_ms: milliseconds without a write after which `watch` retains a note.
         fallback_to_local: False to raise an error in a search while the memory is away.
+        shadow: log each search with the hits of the notes' text search and of the memory, for
+            `ShadowReport`, in `.hindsight/shadow.jsonl`.
         backoff: waits between attempts to reach a memory that is away.
         settings: of the memory that a function opens; only `max_content_chars` is used here.
 
@@ -88,6 +93,7 @@ class Workspace(ContextManaged):
         recall_budget: str = "mid",
         retain_debounce_ms: int = DEBOUNCE_MS,
         fallback_to_local: bool = True,
+        shadow: bool = False,
         backoff: Backoff | None = None,
         settings: Settings | None = None,
     ) -> None:
@@ -99,8 +105,14 @@ class Workspace(ContextManaged):
         self._debounce = validation.not_negative("retain_debounce_ms", retain_debounce_ms) / 1000
         self._fallback = validation.flag("fallback_to_local", fallback_to_local)
         self._files = FileSearch(self._folder)
+        self._stop = threading.Event()
+        self._watcher: threading.Thread | None = None
+        self._session = new_id("session-")
+        self._shadow = validation.flag("shadow", shadow)
         registry = Registry(self._folder.root)
-        self._durable = DurableRetain(memory, registry.queue, backoff=backoff, settings=settings)
+        self._durable = DurableRetain(
+            memory, registry.queue, patience=PATIENCE, backoff=backoff, settings=settings
+        )
         self._sync = NoteSync(self._durable, registry, self._folder, self._bank_id)
 
     @property
@@ -122,6 +134,11 @@ class Workspace(ContextManaged):
         """The notes."""
         return self._folder
 
+    @property
+    def shadow_log(self) -> ShadowLog:
+        """The log of the searches made with `shadow`."""
+        return ShadowLog(self._folder.root / FOLDER / FILE)
+
     def health(self) -> Health:
         """Return the health of the memory, the queue and the notes.
 
@@ -142,7 +159,10 @@ class Workspace(ContextManaged):
         return self._durable.drain(timeout)
 
     def close(self) -> None:
-        """Stop sending; what waits is sent by the next to open the root. Idempotent."""
+        """Stop watching and sending; the next to open the root sends what waits. Idempotent."""
+        self._stop.set()
+        if self._watcher is not None:
+            self._watcher.join()
         self._durable.close()
 
     def __repr__(self) -> str:
@@ -230,6 +250,24 @@ class Workspace(ContextManaged):
         )
         return counts
 
+    def start_watching(self, on_event: Callable[[SyncEvent], None] | None = None) -> None:
+        """Watch in a thread of its own until `close`, which waits until all is carried over.
+
+        Args:
+            on_event: called in that thread with each event; see `watch`.
+
+        Raises:
+            MissingExtraError: the package `watchfiles` is not installed.
+            InvalidInputError: it is being watched already.
+        """
+        watching()  # here, so that the caller gets the error
+        if self._watcher is not None:
+            raise InvalidInputError("this workspace is being watched already")
+        self._watcher = threading.Thread(
+            target=self.watch, args=(self._stop, on_event), name="hindsight-watch", daemon=True
+        )
+        self._watcher.start()
+
     # Reading
 
     def search(self, query: str, max_results: int = 6, min_score: float = 0.0) -> list[SearchHit]:
@@ -249,12 +287,21 @@ class Workspace(ContextManaged):
             EmbedderMismatchError, ModelError: see `Hindsight.recall`.
             StoreUnavailableError: the memory is away, and `fallback_to_local` is False.
         """
+        started = time.perf_counter()
         try:
-            return self.search_memory(query, max_results, min_score)
+            hits = self.search_memory(query, max_results, min_score)
         except StoreUnavailableError:
             if not self._fallback:
                 raise
-        return self.search_files(query, max_results, min_score)
+            hits = self.search_files(query, max_results, min_score)
+        if self._shadow:
+            between = time.perf_counter()
+            others = self.search_files(query, max_results, min_score)
+            took = time.perf_counter() - between, between - started
+            self.shadow_log.add(
+                ShadowEntry(utc_now(), self._session, query, tuple(others), tuple(hits), *took)
+            )
+        return hits
 
     def search_memory(
         self, query: str, max_results: int = 6, min_score: float = 0.0
@@ -340,6 +387,7 @@ class Workspace(ContextManaged):
     asearch_files = async_variant(search_files)
     aget = async_variant(get)
     awatch = async_variant(watch)
+    astart_watching = async_variant(start_watching)
 
 
 def _uri(memory: Memory) -> str:

@@ -28,6 +28,8 @@ from hindsight_integrations.stores.testing.samples import STAMP, VALID, keep, re
 from .chroma_server import free_port
 from .neo4j_server import Server, or_skip
 
+pytestmark = pytest.mark.xdist_group("Neo4j with a password")
+
 PASSWORD = "correct-horse-7"
 
 

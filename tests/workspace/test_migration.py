@@ -129,3 +129,4 @@ def test_the_command_stops_after_the_curated_notes_and_goes_on_when_told(
     text = (tmp_path / "r.md").read_text()
     for part in ("Where is the pear tree?", "main active projects", "technical preferences"):
         assert part in text
+    assert "Nearest to it:\n\n- " in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -145,9 +146,8 @@ ATTACKS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", ATTACKS)
 def test_get_cannot_leave_the_root_nor_read_what_is_no_note(
-    workspace: Workspace, root: Path, tmp_path: Path, path: str
+    workspace: Workspace, root: Path, tmp_path: Path
 ) -> None:
     workspace.sync()
     secret = tmp_path / "secret.md"
@@ -157,9 +157,12 @@ def test_get_cannot_leave_the_root_nor_read_what_is_no_note(
     (root / "inner").symlink_to(root / "memory")
     (root / ".env").write_text("KEY=1", encoding="utf-8")
     os.mkfifo(root / "pipe.md")
-    for given_path in (path, str(secret) if path == "/" else path):
-        with pytest.raises(HindsightError):
-            workspace.get(given_path)
+    read = []
+    for path in (*ATTACKS, str(secret)):
+        with contextlib.suppress(HindsightError):
+            workspace.get(path)
+            read.append(path)
+    assert read == []
 
 
 def test_get_of_no_text_is_refused(workspace: Workspace) -> None:

@@ -315,7 +315,8 @@ def _comparison(column: str, operator: Operator) -> str:
     if operator == "$contains":
         return f"instr({column}, ?) > 0"
     if operator == "$icontains":
-        return f"instr({LOWER}({column}), {LOWER}(?)) > 0"
+        text = f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) END"
+        return f"instr({LOWER}({text}), {LOWER}(?)) > 0"
     return f"{column} {_COMPARISONS.get(operator, '=')} ?"
 
 
