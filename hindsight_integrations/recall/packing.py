@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -43,6 +43,10 @@ CHARACTERS_A_TOKEN = 12
 """Characters a token above which a line need not be counted: no prose has as many on average."""
 
 
+UNVERIFIED = "(not verified)"
+"""Precedes what comes from a source of low trust."""
+
+
 # Text
 
 
@@ -65,7 +69,8 @@ def _stamp(timestamp: datetime) -> str:
 def memory_line(memory: Memory) -> str:
     """Return the text as an item, after its speaker or the context it stands in."""
     lead = memory.speaker or memory.context
-    return as_item(f"{as_line(lead)}: {memory.text}" if lead else memory.text)
+    line = as_item(f"{as_line(lead)}: {memory.text}" if lead else memory.text)
+    return line if memory.is_trusted else f"{UNVERIFIED} {line}"
 
 
 def render(memories: Iterable[Memory]) -> str:
@@ -93,7 +98,8 @@ def substitute_observations(
 ) -> list[int]:
     """Put an observation in the place of the facts it quotes, or leave it out for them.
 
-    Never does an observation stand beside a fact that it quotes in full. It stands for its facts
+    Never does an observation stand beside a fact that it quotes in full, unless one is pinned:
+    a pinned memory stays as it is. It stands for its facts
     where several of them would be shown anyway, and takes the place of the best of them, if it
     takes fewer tokens than they do. Where it does not, the facts say the same and more. A fact of
     which it shows less than half stays, so that nothing is lost that the question may be about.
@@ -130,26 +136,21 @@ def substitute_observations(
             ]
             facts = [position for position in shown if position not in standing]
             called_for = len(best.intersection(facts)) > 1
-            if called_for and (prefer or _saves(graph, bank_id, pool, observation, facts, count)):
+            ids = [pool.memories[position].id for position in facts]
+            stored = graph.read(bank_id, MEMORY, ids) if called_for else {}
+            kept = any(memory.pinned for memory in stored.values())
+            if called_for and not kept and (prefer or _saves(observation, stored, count)):
                 standing |= dict.fromkeys(facts, place)
-            elif facts:
+            elif facts and not observation.pinned:
                 left_out.add(place)
     left_out -= set(standing.values())
     placed = (standing.get(position, position) for position in order if position not in left_out)
     return list(dict.fromkeys(placed))
 
 
-def _saves(
-    graph: GraphStore,
-    bank_id: str,
-    pool: Pool,
-    observation: Memory,
-    facts: Sequence[int],
-    count: Callable[[str], int],
-) -> bool:
+def _saves(observation: Memory, facts: Mapping[str, Memory], count: Callable[[str], int]) -> bool:
     """Return True if an observation takes fewer tokens than the facts it stands for."""
-    stored = graph.read(bank_id, MEMORY, [pool.memories[position].id for position in facts])
-    return count(render([observation])) < count(render(stored.values()))
+    return count(render([observation])) < count(render(facts.values()))
 
 
 def _shown(observation: Memory) -> list[tuple[str, str]]:

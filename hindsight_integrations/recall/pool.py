@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -37,6 +37,9 @@ TEMPORAL_SHARE = 0.25
 """Share of `Depth.hits` that the temporal arm may fill beside other arms: most memories in a wide
 window have nothing to do with the question, and the other arms find those that have."""
 
+_ALL = 1 << 31
+"""More pinned memories than a bank has."""
+
 OFFSETS = (-2, -1, 1, 2)
 """Positions of the neighbours looked at, in turns from the memory."""
 
@@ -55,6 +58,7 @@ class Pool:
         stats: term statistics of the banks searched, added up, for BM25.
         named: ids of the entities that the question names.
         unreadable: bank and id of memories that exist and could not be read.
+        pinned: bank and id of the pinned memories, if they are to come first.
     """
 
     memories: Candidates
@@ -64,6 +68,7 @@ class Pool:
     stats: LexemeStats
     named: frozenset[str]
     unreadable: tuple[tuple[str, str], ...] = ()
+    pinned: frozenset[tuple[str, str]] = frozenset()
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -75,8 +80,9 @@ def gather(
     named: Sequence[str],
     rrf_k: int,
     kept: CandidateCache,
+    whole: Callable[[], list[str] | None] | None = None,
     *,
-    whole: bool,
+    pinned: bool = False,
 ) -> Pool:
     """Fuse the arms' rankings, and load the best and what else may hold the answer.
 
@@ -86,20 +92,20 @@ def gather(
         named: ids of the entities that the question names.
         rrf_k: constant of reciprocal rank fusion.
         kept: cache of candidates.
-        whole: load all of a bank of at most `Depth.whole` memories; else, and in larger ones, the
-            neighbours of the best.
+        whole: returns the memories that pass, all of which are loaded; if it is None or returns
+            None, as for a bank of more than `Depth.whole`, the neighbours of the best are.
+        pinned: load the pinned memories that pass the filter too.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
-    everything = (
-        request.graph.find_ids(request.bank_id, request.filter, request.depth.whole)
-        if whole
-        else None
-    )
+    everything = None if whole is None else whole()
+    only_pinned = replace(request.filter, pinned=True)
+    first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
+    first = first or ()
     load = partial(_load, request)
     if everything is None:
-        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside)]))
+        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside), *first]))
         memories = Candidates(kept.single.read(request.bank, ids, load).values())
     else:
         ids = everything
@@ -113,6 +119,7 @@ def gather(
         stats=request.stats,
         named=frozenset(named),
         unreadable=existing(request.graph, request.bank_id, lost),
+        pinned=frozenset((request.bank_id, id) for id in first),
     )
 
 
@@ -150,6 +157,7 @@ def join(pools: Sequence[Pool]) -> Pool:
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
         named=frozenset().union(*(pool.named for pool in pools)),
         unreadable=tuple(chain.from_iterable(pool.unreadable for pool in pools)),
+        pinned=frozenset().union(*(pool.pinned for pool in pools)),
     )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.integrations.lazy import loader
 
 if TYPE_CHECKING:
+    from hindsight_integrations.integrations.llamaindex.chat_store import HindsightChatStore
     from hindsight_integrations.integrations.llamaindex.ingest import HindsightTransform
     from hindsight_integrations.integrations.llamaindex.memory import (
         HindsightMemory,
@@ -28,20 +29,26 @@ if TYPE_CHECKING:
         HindsightRerank,
         HindsightTimeFilter,
     )
+    from hindsight_integrations.integrations.llamaindex.profile import HindsightProfileBlock
     from hindsight_integrations.integrations.llamaindex.reflection import ReflectionChatMemory
     from hindsight_integrations.integrations.llamaindex.retriever import (
         HindsightQueryEngine,
         HindsightRetriever,
         RecallQuery,
     )
-    from hindsight_integrations.integrations.llamaindex.tools import HindsightToolSpec
+    from hindsight_integrations.integrations.llamaindex.tools import (
+        HindsightToolSpec,
+        workspace_tools,
+    )
     from hindsight_integrations.integrations.llamaindex.vectorstore import HindsightVectorStore
 
 _HOME_OF = {
     "FunctionLLM": "models",
+    "HindsightChatStore": "chat_store",
     "HindsightEmbedding": "models",
     "HindsightMemory": "memory",
     "HindsightMemoryBlock": "memory",
+    "HindsightProfileBlock": "profile",
     "HindsightQueryEngine": "retriever",
     "HindsightRerank": "models",
     "HindsightRetriever": "retriever",
@@ -52,13 +59,16 @@ _HOME_OF = {
     "HindsightVectorStore": "vectorstore",
     "RecallQuery": "retriever",
     "ReflectionChatMemory": "reflection",
+    "workspace_tools": "tools",
 }
 
 __all__ = [
     "FunctionLLM",
+    "HindsightChatStore",
     "HindsightEmbedding",
     "HindsightMemory",
     "HindsightMemoryBlock",
+    "HindsightProfileBlock",
     "HindsightQueryEngine",
     "HindsightRerank",
     "HindsightRetriever",
@@ -69,6 +79,7 @@ __all__ = [
     "HindsightVectorStore",
     "RecallQuery",
     "ReflectionChatMemory",
+    "workspace_tools",
 ]
 
 __getattr__ = loader(__name__, _HOME_OF, {"llama_index": '"hindsight-integrations[llamaindex]"'})
