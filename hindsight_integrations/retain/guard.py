@@ -168,12 +168,16 @@ def guarded_memory(guards: Sequence[BeforeRetain], memory: Memory) -> Memory | N
             document_id,
         ),
     )
-    return out and replace(
-        memory,
-        text=out.text,
-        speaker=out.speaker,
-        context=out.context,
-        metadata=dict(out.metadata),
+    return (
+        None
+        if out is None
+        else replace(
+            memory,
+            text=out.text,
+            speaker=out.speaker,
+            context=out.context,
+            metadata=dict(out.metadata),
+        )
     )
 
 
