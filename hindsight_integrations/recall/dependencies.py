@@ -42,7 +42,8 @@ class RecallDependencies:
         reranker: orders the head in place of the built-in ranking.
         reranking: False leaves the order of the fusion.
         calibration: makes probabilities of the ranking's totals, if the embedder's scale is known.
-        turns: of the recalls that compute at once.
+        turns: of the recalls that compute at once; None where they wait for servers most of the
+            time, and do so together.
     """
 
     graph: GraphStore
@@ -57,7 +58,7 @@ class RecallDependencies:
     calibration: Calibration | None = None
     candidates: CandidateCache = field(default_factory=CandidateCache)
     memories: VersionedCache[Memory] = field(default_factory=VersionedCache)
-    turns: Semaphore = field(default_factory=lambda: Semaphore(AT_ONCE))
+    turns: Semaphore | None = None
 
     def is_courtesy(self, query: str) -> bool:
         """Return True if a query asks for nothing: "Thanks!", "ok"."""
