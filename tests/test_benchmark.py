@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.speed.__main__ import main
 from benchmarks.speed.corpus import questions, sessions
+from benchmarks.speed.event_loop import measure
 from benchmarks.speed.machine import disk_usage, import_seconds, peak_memory
 from benchmarks.speed.place import Place
 from benchmarks.speed.prepared import mixed_vectors, prepare
@@ -129,3 +130,11 @@ def test_servers_without_a_url_are_asked_for(
     monkeypatch.delenv("HINDSIGHT_VECTORS", raising=False)
     with pytest.raises(InvalidInputError, match="HINDSIGHT_VECTORS not set"):
         main(["--servers", "--page", str(tmp_path / "page.md")])
+
+
+def test_a_task_beside_calls_is_watched_until_they_are_done() -> None:
+    found = measure(recalls=4, messages=4, turns=20)
+    assert list(found) == ["nothing", "4 recalls at once", "4 messages retained"]
+    nothing, *calls = found.values()
+    assert nothing.seconds >= 1.0
+    assert all(0 < stall.p99 <= stall.worst for stall in calls)

@@ -56,13 +56,17 @@ class Stall:
 
 
 def measure(
-    recalls: int = RECALLS, messages: int = MESSAGES, *, frozen: bool = False
+    recalls: int = RECALLS,
+    messages: int = MESSAGES,
+    turns: int = TURNS,
+    *,
+    frozen: bool = False,
 ) -> dict[str, Stall]:
     """Measure nothing, concurrent recalls, and retaining, in turn, models loaded.
 
     With `frozen`, garbage collections pass over all objects made before.
     """
-    said = [message for session in sessions(TURNS) for message in session.messages]
+    said = [message for session in sessions(turns) for message in session.messages]
     new = [message for session in sessions(messages, seed=9) for message in session.messages]
     with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
         memory.retain_messages(BANK, said, session="s")
