@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         EntityNotFoundError,
         ExtractionError,
         ForkedError,
+        GuardError,
         HindsightError,
         InvalidInputError,
         MemoryNotFoundError,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         Disposition,
         Document,
         Entity,
+        Expiry,
         Memory,
         MemoryType,
         MentalModel,
@@ -72,6 +74,8 @@ if TYPE_CHECKING:
     from hindsight_integrations.nlp.minilm import MiniLM
     from hindsight_integrations.reflect.consolidation import Consolidation
     from hindsight_integrations.reflect.llm_rules import LLMConsolidator
+    from hindsight_integrations.reflect.profile import Profile, ProfileLine
+    from hindsight_integrations.reflect.profile_reader import ProfileSection
     from hindsight_integrations.results import (
         Bound,
         Context,
@@ -89,7 +93,9 @@ if TYPE_CHECKING:
         Tool,
     )
     from hindsight_integrations.retain.extraction import Fact, Mention, Passage, SentenceExtractor
+    from hindsight_integrations.retain.guard import Incoming, SourceTrust
     from hindsight_integrations.retain.llm_extraction import LLMExtractor
+    from hindsight_integrations.retain.redaction import Redactor
     from hindsight_integrations.retain.request import Item
     from hindsight_integrations.sessions import (
         Evidence,
@@ -127,6 +133,7 @@ _HOMES = {
         "EntityNotFoundError",
         "ExtractionError",
         "ForkedError",
+        "GuardError",
         "HindsightError",
         "InvalidInputError",
         "MemoryNotFoundError",
@@ -151,6 +158,7 @@ _HOMES = {
         "Disposition",
         "Document",
         "Entity",
+        "Expiry",
         "Memory",
         "MemoryType",
         "MentalModel",
@@ -165,6 +173,8 @@ _HOMES = {
     "export_import": ("ExportResult", "ImportResult"),
     "reflect.consolidation": ("Consolidation",),
     "reflect.llm_rules": ("LLMConsolidator",),
+    "reflect.profile": ("Profile", "ProfileLine"),
+    "reflect.profile_reader": ("ProfileSection",),
     "durable": ("Backoff", "DurableRetain", "Receipt"),
     "conclusions": ("Observation", "Opinion", "Quotation", "Trend"),
     "results": (
@@ -184,6 +194,8 @@ _HOMES = {
         "Tool",
     ),
     "retain.extraction": ("Fact", "Mention", "Passage", "SentenceExtractor"),
+    "retain.guard": ("Incoming", "SourceTrust"),
+    "retain.redaction": ("Redactor",),
     "retain.llm_extraction": ("LLMExtractor",),
     "retain.request": ("Item",),
     "settings": ("Settings",),
@@ -216,13 +228,16 @@ __all__ = [
     "EmbeddingError",
     "Entity",
     "EntityNotFoundError",
+    "Expiry",
     "ExportResult",
     "ExtractionError",
     "Forgotten",
     "ForkedError",
+    "GuardError",
     "Hindsight",
     "HindsightError",
     "ImportResult",
+    "Incoming",
     "Insight",
     "InvalidInputError",
     "Item",
@@ -248,10 +263,14 @@ __all__ = [
     "Opinion",
     "Page",
     "Precision",
+    "Profile",
+    "ProfileLine",
+    "ProfileSection",
     "Quotation",
     "RecallResult",
     "Recalled",
     "Receipt",
+    "Redactor",
     "Reflection",
     "ReflectionMemory",
     "RerankError",
@@ -262,6 +281,7 @@ __all__ = [
     "Session",
     "Settings",
     "Source",
+    "SourceTrust",
     "SqliteGraph",
     "Staleness",
     "StoreCorruptError",

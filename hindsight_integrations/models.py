@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+from hindsight_integrations import display
+from hindsight_integrations.display import Shown
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
 
@@ -20,6 +22,7 @@ __all__ = [
     "Disposition",
     "Document",
     "Entity",
+    "Expiry",
     "Link",
     "LinkKind",
     "Memory",
@@ -101,6 +104,13 @@ def proves(type: MemoryType, speaker: str | None, kind: str | None) -> bool:
     return not own_words and not states_nothing(kind)
 
 
+TRUST = "trust"
+"""Name of the metadata that says how far the source of a memory is trusted."""
+
+LOW_TRUST = "low"
+"""Value of it for a source that is not trusted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Disposition:
     """Traits of a bank's agent, each from 1 (low) to 5 (high).
@@ -125,7 +135,61 @@ class Disposition:
 
 
 @dataclass(frozen=True, slots=True)
-class Bank:
+class Expiry:
+    """Times to live of a bank's memories, each counted from when the memory was first stored.
+
+    The narrowest rule that names a memory holds: that of its tags (of several, the shortest), else
+    that of its type, else the bank's. A rule of None keeps what it names for good.
+
+    Attributes:
+        default: of what no other rule names; None keeps it.
+        types: by type.
+        tags: by tag.
+
+    Raises:
+        InvalidInputError: a type is unknown, or a time is no timedelta above zero.
+    """
+
+    default: timedelta | None = None
+    types: Mapping[str, timedelta | None] = field(default_factory=dict)
+    tags: Mapping[str, timedelta | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.types, Mapping) or not isinstance(self.tags, Mapping):
+            raise InvalidInputError("expiry takes types and tags as mappings to a timedelta")
+        for name in self.types:
+            if str(name) not in {kind.value for kind in MemoryType}:
+                kinds = ", ".join(kind.value for kind in MemoryType)
+                raise InvalidInputError(f"expiry names the type {name!r}; the types are {kinds}")
+        for after in (self.default, *self.types.values(), *self.tags.values()):
+            if after is not None and not (isinstance(after, timedelta) and after > timedelta(0)):
+                raise InvalidInputError(
+                    f"expiry has a time of {after!r}; give a timedelta above zero, or None"
+                )
+        object.__setattr__(self, "types", {str(name): t for name, t in self.types.items()})
+        object.__setattr__(self, "tags", {str(name): t for name, t in self.tags.items()})
+
+    def end_of(self, memory: Memory) -> datetime | None:
+        """Return the time from which these rules hide a memory; None if they keep it."""
+        after = self.types.get(memory.type.value, self.default)
+        if ruled := [self.tags[tag] for tag in memory.tags if tag in self.tags]:
+            after = min((time for time in ruled if time is not None), default=None)
+        if after is None or memory.pinned or after > _LATEST - memory.created_at:
+            return None
+        return memory.created_at + after
+
+    def applied_to(self, memory: Memory) -> Memory:
+        """Return a memory with the expiry of these rules, unless it has one of its own."""
+        if memory.pinned or memory.expires_at is None:
+            return replace(memory, expires_at=self.end_of(memory))
+        return memory
+
+
+_LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Bank(Shown):
     """An isolated memory space of one agent or user."""
 
     id: str
@@ -134,12 +198,27 @@ class Bank:
     background: str = ""
     disposition: Disposition = Disposition()
     directives: tuple[str, ...] = ()
+    expiry: Expiry = field(default_factory=Expiry)
     created_at: datetime = field(default_factory=utc_now)
     updated_at: datetime = field(default_factory=utc_now)
 
+    def __repr__(self) -> str:
+        name = f", {display.short(self.name)}" if self.name else ""
+        return f"Bank({self.id!r}{name}, created {display.moment(self.created_at)})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "mission": self.mission,
+            "background": self.background,
+            "directives": "\n".join(self.directives),
+            "created": display.moment(self.created_at),
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class BankStats:
+class BankStats(Shown):
     """Counts of a bank's contents."""
 
     bank_id: str
@@ -153,6 +232,24 @@ class BankStats:
     pending_vectors: int
     first_mentioned_at: datetime | None
     last_mentioned_at: datetime | None
+
+    def __repr__(self) -> str:
+        counts = {"memory": self.memories, "entity": self.entities, "document": self.documents}
+        shown = ", ".join(display.counted(number, noun) for noun, number in counts.items())
+        return f"BankStats({self.bank_id!r}: {shown})"
+
+    def _shown(self) -> Mapping[str, object]:
+        times = (self.first_mentioned_at, self.last_mentioned_at)
+        return {
+            "memories": self.memories,
+            **{f"{kind} memories": count for kind, count in self.by_type.items() if count},
+            "invalidated": self.invalidated,
+            "entities": self.entities,
+            "documents": self.documents,
+            **{f"{kind} links": count for kind, count in self.links.items() if count},
+            "waiting vectors": self.pending_vectors,
+            "said": " to ".join(filter(None, map(display.moment, times))),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +268,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(Shown):
     """The text that memories came from.
 
     Attributes:
@@ -187,6 +284,19 @@ class Document:
     updated_at: datetime
     chunk_count: int = 0
     is_record: bool = False
+
+    def __repr__(self) -> str:
+        changed = display.moment(self.updated_at)
+        chunks = display.counted(self.chunk_count, "chunk")
+        return f"Document({self.id!r}, {chunks}, changed {changed})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "id": self.id,
+            "chunks": self.chunk_count,
+            "created": display.moment(self.created_at),
+            "changed": display.moment(self.updated_at),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +335,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Shown):
     """One retained statement.
 
     Attributes:
@@ -247,6 +357,7 @@ class Memory:
             recalled.
         derived: the engine drew it from other memories, and may rewrite, merge or remove it;
             False for whatever a caller gave.
+        pinned: it never expires, and nothing else is shown in its place.
     """
 
     id: str
@@ -271,6 +382,7 @@ class Memory:
     kind: str | None = None
     reasoning: str | None = None
     derived: bool = False
+    pinned: bool = False
 
     @property
     def occurred_start(self) -> datetime | None:
@@ -293,6 +405,11 @@ class Memory:
         return proves(self.type, self.speaker, self.kind)
 
     @property
+    def is_trusted(self) -> bool:
+        """False if its metadata says that its source is of low trust: it proves nothing."""
+        return self.metadata.get(TRUST) != LOW_TRUST
+
+    @property
     def proof_count(self) -> int:
         """Number of sources that support it, at least one; one if it is no evidence."""
         return max(1, sum(source.supports for source in self.sources)) if self.is_evidence else 1
@@ -302,9 +419,29 @@ class Memory:
         """The document it was first stated in."""
         return self.sources[0].document_id if self.sources else None
 
+    def __repr__(self) -> str:
+        by = f", by {self.speaker}" if self.speaker else ""
+        state = ", invalidated" if self.invalidated_at else ""
+        said = display.moment(self.mentioned_at)
+        return f"Memory({self.id!r}: {display.short(self.text)}, {self.type}{by}, {said}{state})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "text": self.text,
+            "type": self.type,
+            "speaker": self.speaker or "",
+            "said": display.moment(self.mentioned_at),
+            "happened": ", ".join(map(str, self.occurred)),
+            "entities": ", ".join(self.entities),
+            "tags": ", ".join(self.tags),
+            "invalidated": display.moment(self.invalidated_at),
+            "expires": display.moment(self.expires_at),
+            "id": self.id,
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Shown):
     """A resolved person, place, organisation or thing, with the other names it goes by."""
 
     id: str
@@ -315,6 +452,22 @@ class Entity:
     mention_count: int = 0
     first_seen: datetime | None = None
     last_seen: datetime | None = None
+
+    def __repr__(self) -> str:
+        mentions = display.counted(self.mention_count, "mention")
+        also = f", also {', '.join(map(repr, self.aliases))}" if self.aliases else ""
+        return f"Entity({self.name!r}, {self.kind}, {mentions}{also})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "mentions": self.mention_count,
+            "also called": ", ".join(self.aliases),
+            "first seen": display.moment(self.first_seen),
+            "last seen": display.moment(self.last_seen),
+            "id": self.id,
+        }
 
 
 class ObservationKind(StrEnum):
@@ -335,7 +488,7 @@ class ObservationKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MentalModel:
+class MentalModel(Shown):
     """A summary that the user curates; reflection reads it first.
 
     Attributes:
@@ -358,6 +511,19 @@ class MentalModel:
     auto_refresh: bool = False
     created_at: datetime = field(default_factory=utc_now)
     refreshed_at: datetime = field(default_factory=utc_now)
+
+    def __repr__(self) -> str:
+        written = display.moment(self.refreshed_at)
+        return f"MentalModel({self.name!r}: {display.short(self.text)}, written {written})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "name": self.name,
+            "text": self.text,
+            "question": self.source_query or "",
+            "written": display.moment(self.refreshed_at),
+            "id": self.id,
+        }
 
 
 class Arm(StrEnum):
@@ -401,7 +567,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Shown):
     """One entry of a history: which field changed, from what to what, when and why.
 
     Attributes:
@@ -417,6 +583,21 @@ class Change:
     reason: str | None = None
     of_model: bool = False
 
+    def __repr__(self) -> str:
+        values = " to ".join(display.short(value) for value in (self.old, self.new) if value)
+        because = f", because {self.reason!r}" if self.reason else ""
+        what = " ".join(filter(None, (self.action, self.field, values)))
+        return f"Change({display.moment(self.at)}: {what}{because})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "at": display.moment(self.at),
+            "what": f"{self.action} {self.field}",
+            "before": self.old or "",
+            "after": self.new or "",
+            "because": self.reason or "",
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
@@ -425,6 +606,13 @@ class Page(Generic[T]):
     items: Sequence[T]
     total: int
     next_cursor: str | None = None
+
+    def __repr__(self) -> str:
+        return display.lines(f"Page({len(self.items)} of {self.total})", self.items)
+
+    def _repr_html_(self) -> str:
+        rows = [item._shown() for item in self.items if isinstance(item, Shown)]
+        return display.table(rows, f"{len(self.items)} of {self.total}")
 
 
 def as_datetime(value: datetime | None) -> datetime:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hindsight_integrations.errors import ForkedError, InvalidInputError
+from hindsight_integrations.namespaces.purging import purge_in_background
 from hindsight_integrations.runtime import (
     IN_MEMORY,
     UNCHANGED,
@@ -38,6 +39,7 @@ class Arguments:
     extractor: object | None
     llm: object | None
     settings: Settings
+    before_retain: object | None = None
 
     @property
     def is_embedded(self) -> bool:
@@ -61,6 +63,17 @@ class Arguments:
                 "a memory in RAM cannot be pickled or copied: it would be another one; give it a "
                 "folder, as in Hindsight('./memories')"
             )
+
+
+def from_environment() -> dict[str, object]:
+    """Return the arguments that environment variables give; `Hindsight.from_env` lists these."""
+    return {
+        "path": os.environ.get("HINDSIGHT_PATH", "./hindsight-memory"),
+        "graph": os.environ.get("HINDSIGHT_GRAPH") or None,
+        "vectors": os.environ.get("HINDSIGHT_VECTORS") or None,
+        "embedder": os.environ.get("HINDSIGHT_EMBEDDER") or None,
+        "settings": Settings.from_env(),
+    }
 
 
 _guard = threading.Lock()
@@ -113,6 +126,7 @@ def _hold(
 ) -> tuple[str, Runtime]:
     _opened_with[runtime] = (where, arguments)
     _holders[runtime] = weakref.WeakSet([holder])
+    purge_in_background(runtime)
     return where, runtime
 
 
@@ -126,6 +140,8 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> None:
         and embedder_stamp(given.embedder, given.settings) != runtime.stamp
     ):
         differs = "another embedder"
+    elif given.before_retain is not None and given.before_retain != before.before_retain:
+        differs = "another before_retain"
     if differs:
         raise InvalidInputError(
             f"the folder {os.fspath(given.path or '')!r} is open in this process with {differs}; "
@@ -185,6 +201,7 @@ def _revive(forked: _ForkedRuntime) -> None:
         _, fresh = assemble(**arguments.as_dict())
         forked.__dict__ = fresh.__dict__
         forked.__class__ = Runtime  # type: ignore[assignment]
+        purge_in_background(forked)
 
 
 def _after_fork() -> None:

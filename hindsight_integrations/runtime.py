@@ -17,6 +17,7 @@ from hindsight_integrations.errors import (
     BankNotFoundError,
     ClosedError,
     EmbedderMismatchError,
+    HindsightError,
     InvalidInputError,
     StoreError,
 )
@@ -43,6 +44,7 @@ from hindsight_integrations.reflect.worker import Worker
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.extraction import Extractor, SentenceExtractor
 from hindsight_integrations.retain.extractors import as_extractor
+from hindsight_integrations.retain.guard import as_guards
 from hindsight_integrations.retain.llm_extraction import LLMExtractor
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores import sync
@@ -53,8 +55,8 @@ from hindsight_integrations.stores.sqlite import SqliteGraph
 
 log = logging.getLogger("hindsight_integrations")
 
-ARMS_AT_ONCE = 8
-"""Threads that the arms of all recalls share."""
+ARMS_AT_ONCE = 32
+"""Threads at most that the arms of all recalls share: on servers they do little but wait."""
 
 UNCHANGED: object = object()
 """Default of an argument whose None has a meaning: leave the part as it is."""
@@ -82,6 +84,7 @@ class Runtime:
         settings: Settings,
         reranker: object | None,
         model: StructuredModel | None,
+        before_retain: object | None,
         release: Callable[[], None],
     ) -> None:
         self.graph = graph
@@ -98,13 +101,15 @@ class Runtime:
         self._locks_guard = threading.Lock()
         self._flushing = threading.Lock()
         self._closed = False
+        self.closing = threading.Event()
+        """Set once `close` was called: background work ends."""
         self.lag: StoreError | None = None
         """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
         self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
         """Health checks of other parts, by name: each returns (healthy, description)."""
         self.retaining = RetainDependencies(
             graph, index, encoder, _extractor(extractor, model, settings, tokenizer), tokenizer,
-            settings, self.lock, self.flush,
+            settings, self.lock, self.flush, as_guards(before_retain),
         )  # fmt: skip
         fitted = fitted_for(encoder.embedder.id)
         self.recalling = RecallDependencies(
@@ -244,6 +249,24 @@ class Runtime:
                 raise
             self.lag = None
 
+    def mend_index(self) -> None:
+        """Compare the index with the graph in the background, and repair it.
+
+        For an index that several processes write: one that was killed may have left a vector of
+        what another forgot meanwhile.
+        """
+        threading.Thread(target=self._mend_index, name="hindsight-mend", daemon=True).start()
+
+    def _mend_index(self) -> None:
+        try:
+            if count := sync.mend(self.graph, self.index):
+                log.warning("the vector index differed from the graph in %d vectors", count)
+                self.flush()
+        except ClosedError:
+            log.debug("closed before the vector index was compared with the graph")
+        except HindsightError as error:
+            log.warning("the vector index could not be compared with the graph: %s", error)
+
     def consolidations(
         self, bank_id: str, *, min_confidence: float = 0.0
     ) -> Iterator[Consolidation]:
@@ -331,6 +354,7 @@ class Runtime:
         """
         with self._locks_guard:
             first, self._closed = not self._closed, True
+        self.closing.set()
         self.worker.close(finish=finish)
         if not first:
             return
@@ -358,6 +382,7 @@ def assemble(
     extractor: object | None,
     llm: object | None,
     settings: Settings,
+    before_retain: object | None,
 ) -> tuple[str, Runtime]:
     """Build the runtime; return a description of where the memory is, and the runtime.
 
@@ -376,6 +401,7 @@ def assemble(
     # A part that cannot be used is refused before any store is opened.
     _extractor(extractor, model, settings, tokenizer)
     _reranker(reranker)
+    as_guards(before_retain)
     with ExitStack() as opened:
         where, store, index = _stores(path, graph, vectors, settings, opened)
         runtime = Runtime(
@@ -387,11 +413,14 @@ def assemble(
             settings=settings,
             reranker=reranker,
             model=model,
+            before_retain=before_retain,
             release=opened.pop_all().close,
         )
     if embedded_in(path) and graph is None and vectors is None:
         _remove_unfinished_imports(runtime)
     runtime.flush()
+    if isinstance(vectors, str):
+        runtime.mend_index()
     runtime.purge_deleted()  # left by a deletion that was interrupted
     runtime.reflect_on_leftovers()
     return where, runtime

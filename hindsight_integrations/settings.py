@@ -63,7 +63,7 @@ class Settings:
     hemisphere: Hemisphere = "north"
     """Hemisphere whose seasons "last spring" means: "north" or "south" [C]."""
     arm_timeout: float = 10.0
-    """Go on without an arm that has not answered after so many seconds, and report it in
+    """Go on without an arm that has not answered so many seconds after it began, and report it in
     `failures` [C]."""
     recall_timeout: float = 60.0
     """Answer a recall after so many seconds with what was found: the embedder, event, arm, bank or
@@ -81,6 +81,11 @@ class Settings:
     waits for the next."""
     observation_similarity: float = 0.45
     """Give a language model memories that share a word together from this cosine on, 0 to 1 [C]."""
+
+    # Expiring
+    purge_interval: float = 60.0
+    """Delete expired memories every so many seconds [C]; 0 leaves that to `maintenance.purge`.
+    Recall ignores them from the moment they expire."""
 
     # Models
     models_path: str = ""
@@ -143,6 +148,7 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("consolidation_delay", 0.0, 3600),
     ("consolidation_tokens", 0, 1_000_000_000),
     ("observation_similarity", 0.0, 1.0),
+    ("purge_interval", 0.0, 1_000_000),
 )
 
 

@@ -20,6 +20,7 @@ BEGIN, END = "<!-- drawing: python -m tests.architecture -->", "<!-- end of draw
 LEVELS = [
     {"_version", "errors", "rendering"},
     {"timespan"},
+    {"display"},
     {"models", "settings", "normalization", "prompts"},
     {"validation", "explain"},
     {"results", "conclusions"},
@@ -28,9 +29,19 @@ LEVELS = [
     {"reflect"},
     {"runtime"},
     {"export_import"},
-    {"namespaces", "opening"},
+    {"namespaces"},
+    {"opening"},
     {"client"},
-    {"durable", "migration", "sessions", "integrations", "evaluate", "demo", "workspace"},
+    {
+        "durable",
+        "sessions",
+        "integrations",
+        "evaluate",
+        "demo",
+        "migration",
+        "transcripts",
+        "workspace",
+    },
     {"langchain", "llamaindex", "cli"},
 ]
 """The parts of the package, lowest first. A part imports only what is on lower levels."""
@@ -55,11 +66,16 @@ def files() -> list[Path]:
     return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield the modules of the package that a file imports, late imports included.
+@cache
+def imports(path: Path) -> tuple[str, ...]:
+    """Return the modules of the package that a file imports, late imports included.
 
     Imports for type checkers alone are left out.
     """
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     typing_only = {
         id(node)

@@ -14,7 +14,7 @@ from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
 __all__ = ["empty_neo4j", "engine", "neo4j_address"]
 
-QUIET = Settings(consolidate=False)
+QUIET = Settings(consolidate=False, purge_interval=0)
 
 
 GRAPHS = ("sqlite", pytest.param("neo4j", marks=pytest.mark.slow))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
 
 import typer
 
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import MetadataValue, TimeSpan
+from hindsight_integrations.models import Expiry, MetadataValue, TimeSpan
 
 NOTES = (".md", ".txt")
 """Endings of the files of a folder that are read."""
@@ -160,3 +160,27 @@ def read_span(text: str) -> TimeSpan:
         raise typer.BadParameter(
             f"{text!r} is no stretch of time; give START/END, such as 2025-05-07/2025-05-08"
         ) from error
+
+
+def read_expiry(rules: Sequence[str]) -> Expiry:
+    """Return the rules of [NAME=]DAYS, NAME being type:T or tag:T and DAYS a number or "never".
+
+    Raises:
+        typer.BadParameter: a rule has another form.
+    """
+    default: timedelta | None = None
+    named: dict[str, dict[str, timedelta | None]] = {"type": {}, "tag": {}}
+    for rule in rules:
+        name, equals, days = rule.rpartition("=")
+        kind, _, value = name.partition(":")
+        try:
+            after = None if days == "never" else timedelta(days=float(days))
+            if equals:
+                named[kind][value] = after
+            else:
+                default = after
+        except (ValueError, OverflowError, KeyError) as error:
+            raise typer.BadParameter(
+                f"--expire is {rule!r}; give days, as in 30, type:opinion=7 or tag:law=never"
+            ) from error
+    return Expiry(default, named["type"], named["tag"])

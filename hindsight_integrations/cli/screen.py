@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple, Protocol, TypeAlias
@@ -166,7 +166,7 @@ def interruptible() -> Iterator[Callable[[], None]]:
 def jsonable(value: object) -> Json:
     """Return a value as JSON types: dataclasses and named tuples become objects of their fields.
 
-    Times become ISO 8601 text, and an exception becomes `{"type", "message"}`.
+    Times become ISO 8601 text, durations seconds, and an exception becomes `{"type", "message"}`.
 
     Raises:
         TypeError: the value is of a kind that no result holds.
@@ -175,6 +175,8 @@ def jsonable(value: object) -> Json:
         return value
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, BaseException):

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hindsight_integrations.explain import said_by, span_text, window_text
+from hindsight_integrations.explain import said_by, window_text
 from hindsight_integrations.models import (
     Bank,
     BankStats,
@@ -158,7 +158,7 @@ def memory(memory: Memory) -> RenderableType:
             "speaker": memory.speaker,
             "context": memory.context,
             "said": f"{memory.mentioned_at:%Y-%m-%d %H:%M} UTC",
-            "happened": "; ".join(map(span_text, memory.occurred)),
+            "happened": "; ".join(map(str, memory.occurred)),
             "names": ", ".join(memory.entities),
             "tags": ", ".join(memory.tags),
             "metadata": ", ".join(f"{key}={value}" for key, value in memory.metadata.items()),
@@ -166,6 +166,7 @@ def memory(memory: Memory) -> RenderableType:
             "scope": memory.scope,
             "sources": "\n".join(sources),
             "expires": memory.expires_at and f"{memory.expires_at:%Y-%m-%d %H:%M} UTC",
+            "pinned": "yes" if memory.pinned else None,
             "invalid since": memory.invalidated_at and day_text(memory.invalidated_at),
             "because": memory.invalidated_because,
         }
@@ -270,7 +271,7 @@ def diagnosis(result: Diagnosis, health: Health) -> RenderableType:
 
 
 def _details(memory: Memory) -> str:
-    when = "; ".join(map(span_text, memory.occurred))
+    when = "; ".join(map(str, memory.occurred))
     return "  ".join(filter(None, (memory.id, ", ".join(memory.entities), when)))
 
 

@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, fields, is_dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from functools import cache, partial
 from hashlib import sha256
@@ -67,7 +67,7 @@ log = logging.getLogger("hindsight_integrations")
 FORMAT = "hindsight-bank"
 """Name of the format, and of its first line."""
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the lines: raised whenever a field of any of them is added, removed or changed."""
 
 BATCH = 500
@@ -303,9 +303,11 @@ _PLAIN = (str, int, float, bool)
 
 
 def _encoded(value: object) -> object:
-    """Encode what JSON lacks: timestamps as ISO 8601 in UTC, bytes and vectors in base64."""
+    """Encode timestamps as ISO 8601 in UTC, durations in seconds, bytes and vectors in base64."""
     if isinstance(value, datetime):
         return as_utc(value).isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if isinstance(value, np.ndarray):
         value = value.astype("<f4").tobytes()
     if isinstance(value, bytes):
@@ -342,8 +344,8 @@ def _decoded(kind: Any, value: Any, bank_id: str) -> Any:
         return {_plain(str, name): _decoded(item_kind, item, bank_id) for name, item in named}
     if origin is np.ndarray:
         return np.frombuffer(_bytes(value), dtype="<f4")
-    if kind in _READ_FROM_TEXT:
-        return _READ_FROM_TEXT[kind](value)
+    if kind in _READ_FROM_PLAIN:
+        return _READ_FROM_PLAIN[kind](value)
     if is_dataclass(kind):
         return _decoded_fields(kind, value, bank_id)
     if issubclass(kind, Enum):
@@ -393,7 +395,15 @@ def _timestamp(value: Any) -> datetime:
     return as_utc(timestamp)
 
 
-_READ_FROM_TEXT: dict[Any, Callable[[Any], Any]] = {bytes: _bytes, datetime: _timestamp}
+def _seconds(value: Any) -> timedelta:
+    return timedelta(seconds=_plain(float, value))
+
+
+_READ_FROM_PLAIN: dict[Any, Callable[[Any], Any]] = {
+    bytes: _bytes,
+    datetime: _timestamp,
+    timedelta: _seconds,
+}
 
 
 # Files

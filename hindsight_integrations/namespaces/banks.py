@@ -16,7 +16,8 @@ from hindsight_integrations.export_import import (
     import_bank,
     remove_unfinished,
 )
-from hindsight_integrations.models import Bank, BankStats, Disposition, utc_now
+from hindsight_integrations.models import Bank, BankStats, Disposition, Expiry, utc_now
+from hindsight_integrations.namespaces.expiry import restamp
 from hindsight_integrations.runtime import Runtime
 
 MAX_PROFILE = 20_000
@@ -38,6 +39,7 @@ class Banks:
         background: str = "",
         disposition: Disposition | None = None,
         directives: Sequence[str] = (),
+        expiry: Expiry | None = None,
     ) -> Bank:
         """Create an empty bank.
 
@@ -49,6 +51,7 @@ class Banks:
             background: what its agent should always know of itself.
             disposition: how its agent weighs what it remembers.
             directives: hard rules for reflection.
+            expiry: times to live of its memories.
 
         Raises:
             BankExistsError: there is one of this id.
@@ -62,6 +65,7 @@ class Banks:
             background=_profile("background", background),
             disposition=_disposition(Disposition() if disposition is None else disposition),
             directives=_directives(directives),
+            expiry=_expiry(Expiry() if expiry is None else expiry),
         )
         return self._runtime.graph.create_bank(bank, self._runtime.stamp).bank
 
@@ -87,8 +91,13 @@ class Banks:
         background: str | None = None,
         disposition: Disposition | None = None,
         directives: Iterable[str] | None = None,
+        expiry: Expiry | None = None,
     ) -> Bank:
-        """Change the given fields only. Raises `BankNotFoundError`."""
+        """Change the given fields only. Raises `BankNotFoundError`.
+
+        Another `expiry` counts for what is stored already too, unless it was given an expiry of
+        its own: what it makes expired is hidden at once, and soon deleted.
+        """
         runtime = self._runtime
         given: dict[str, object] = {
             "name": None if name is None else _profile("name", name),
@@ -96,12 +105,20 @@ class Banks:
             "background": None if background is None else _profile("background", background),
             "disposition": None if disposition is None else _disposition(disposition),
             "directives": None if directives is None else _directives(directives),
+            "expiry": None if expiry is None else _expiry(expiry),
         }
         changed = {field: value for field, value in given.items() if value is not None}
+
+        def with_changes(bank: Bank) -> Bank:  # of the fields as they are stored then
+            return replace(bank, **changed, updated_at=utc_now())  # type: ignore[arg-type]
+
         with runtime.lock(runtime.stored_bank(validation.bank_id(bank_id)).key):
-            bank = replace(self.get(bank_id), **changed, updated_at=utc_now())  # type: ignore[arg-type]
-            runtime.graph.update_bank(bank.id, bank)
-        return bank
+            before = self.get(bank_id)
+            wanted = with_changes(before)
+            if wanted.expiry != before.expiry:
+                # First: if this is interrupted, the same call finishes it.
+                restamp(runtime, bank_id, before.expiry, wanted.expiry)
+            return runtime.graph.update_bank(bank_id, with_changes).bank
 
     def delete(self, bank_id: str) -> None:
         """Delete a bank with everything in it, in both stores.
@@ -203,6 +220,14 @@ def _profile(what: str, value: str) -> str:
 def _directives(values: Iterable[str]) -> tuple[str, ...]:
     given = validation.items("directives", values)
     return tuple(_profile("a directive", value) for value in given)
+
+
+def _expiry(value: object) -> Expiry:
+    if isinstance(value, Expiry):
+        return value
+    raise InvalidInputError(
+        f"expiry is {validation.shown(value)}; give an Expiry, such as Expiry(timedelta(days=30))"
+    )
 
 
 def _disposition(value: object) -> Disposition:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -37,6 +37,9 @@ TEMPORAL_SHARE = 0.25
 """Share of `Depth.hits` that the temporal arm may fill beside other arms: most memories in a wide
 window have nothing to do with the question, and the other arms find those that have."""
 
+_ALL = 1 << 31
+"""More pinned memories than a bank has."""
+
 OFFSETS = (-2, -1, 1, 2)
 """Positions of the neighbours looked at, in turns from the memory."""
 
@@ -49,21 +52,23 @@ class Pool:
         memories: the memories scored: a small bank in the order of storing; else the best fused
             score first, then neighbours that no arm found.
         fused: reciprocal rank fusion score of each; 0 for a neighbour.
-        arms: rank, score and reason of each in the arms that found it.
+        arms: rank, score and reason in the arms of each that an arm found, by position.
         around: positions in the pool of the neighbours at `OFFSETS` of each, -1 where there is
             none; shape (memories, offsets).
         stats: term statistics of the banks searched, added up, for BM25.
         named: ids of the entities that the question names.
         unreadable: bank and id of memories that exist and could not be read.
+        pinned: bank and id of the pinned memories, if they are to come first.
     """
 
     memories: Candidates
     fused: NDArray[np.float64]
-    arms: tuple[tuple[ArmScore, ...], ...]
+    arms: Mapping[int, tuple[ArmScore, ...]]
     around: NDArray[np.intp]
     stats: LexemeStats
     named: frozenset[str]
     unreadable: tuple[tuple[str, str], ...] = ()
+    pinned: frozenset[tuple[str, str]] = frozenset()
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -75,8 +80,9 @@ def gather(
     named: Sequence[str],
     rrf_k: int,
     kept: CandidateCache,
+    whole: Callable[[], list[str] | None] | None = None,
     *,
-    whole: bool,
+    pinned: bool = False,
 ) -> Pool:
     """Fuse the arms' rankings, and load the best and what else may hold the answer.
 
@@ -86,34 +92,34 @@ def gather(
         named: ids of the entities that the question names.
         rrf_k: constant of reciprocal rank fusion.
         kept: cache of candidates.
-        whole: load all of a bank of at most `Depth.whole` memories; else, and in larger ones, the
-            neighbours of the best.
+        whole: returns the memories that pass, all of which are loaded; if it is None or returns
+            None, as for a bank of more than `Depth.whole`, the neighbours of the best are.
+        pinned: load the pinned memories that pass the filter too.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
-    everything = (
-        request.graph.find_ids(request.bank_id, request.filter, request.depth.whole)
-        if whole
-        else None
-    )
+    everything = None if whole is None else whole()
+    only_pinned = replace(request.filter, pinned=True)
+    first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
+    first = first or ()
     load = partial(_load, request)
     if everything is None:
-        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside)]))
+        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside), *first]))
         memories = Candidates(kept.single.read(request.bank, ids, load).values())
     else:
         ids = everything
         memories = kept.all_of(request.bank, everything, load)
     lost = {*ids}.difference(memory.id for memory in memories) if len(memories) < len(ids) else ()
-    scores = _arm_scores(rankings)
     return Pool(
         memories=memories,
-        fused=np.array([fused.get(memory.id, 0.0) for memory in memories]),
-        arms=tuple(tuple(scores.get(memory.id, ())) for memory in memories),
+        fused=_aligned(memories, fused),
+        arms=_arm_scores(memories, rankings),
         around=_around(memories, beside),
         stats=request.stats,
         named=frozenset(named),
         unreadable=existing(request.graph, request.bank_id, lost),
+        pinned=frozenset((request.bank_id, id) for id in first),
     )
 
 
@@ -137,7 +143,11 @@ def join(pools: Sequence[Pool]) -> Pool:
     return Pool(
         memories=Candidates(memory for pool in pools for memory in pool.memories),
         fused=np.concatenate([pool.fused for pool in pools]),
-        arms=tuple(arms for pool in pools for arms in pool.arms),
+        arms={
+            start + position: arms
+            for pool, start in zip(pools, starts.tolist(), strict=True)
+            for position, arms in pool.arms.items()
+        },
         around=np.concatenate(
             [
                 np.where(pool.around < 0, -1, pool.around + start)
@@ -147,6 +157,7 @@ def join(pools: Sequence[Pool]) -> Pool:
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
         named=frozenset().union(*(pool.named for pool in pools)),
         unreadable=tuple(chain.from_iterable(pool.unreadable for pool in pools)),
+        pinned=frozenset().union(*(pool.pinned for pool in pools)),
     )
 
 
@@ -169,8 +180,17 @@ def _joining(hits: int, rankings: Mapping[Arm, Sequence[ArmHit]]) -> list[list[s
     return [[hit.memory_id for hit in ranked[: most.get(arm)]] for arm, ranked in rankings.items()]
 
 
-def _around(memories: Sequence[Candidate], beside: Sequence[Neighbour]) -> NDArray[np.intp]:
-    position = {memory.id: index for index, memory in enumerate(memories)}
+def _aligned(memories: Candidates, fused: Mapping[str, float]) -> NDArray[np.float64]:
+    position = memories.positions
+    scores = np.zeros(len(memories))
+    for memory_id, score in fused.items():
+        if memory_id in position:
+            scores[position[memory_id]] = score
+    return scores
+
+
+def _around(memories: Candidates, beside: Sequence[Neighbour]) -> NDArray[np.intp]:
+    position = memories.positions
     column = {offset: index for index, offset in enumerate(OFFSETS)}
     around = np.full((len(memories), len(OFFSETS)), -1, dtype=np.intp)
     for memory_id, neighbour_id, offset in beside:
@@ -180,9 +200,13 @@ def _around(memories: Sequence[Candidate], beside: Sequence[Neighbour]) -> NDArr
     return around
 
 
-def _arm_scores(rankings: Mapping[Arm, Sequence[ArmHit]]) -> dict[str, list[ArmScore]]:
-    scores: defaultdict[str, list[ArmScore]] = defaultdict(list)
+def _arm_scores(
+    memories: Candidates, rankings: Mapping[Arm, Sequence[ArmHit]]
+) -> dict[int, tuple[ArmScore, ...]]:
+    position = memories.positions
+    scores: defaultdict[int, list[ArmScore]] = defaultdict(list)
     for arm, hits in rankings.items():
         for rank, (memory_id, score, reason) in enumerate(hits, start=1):
-            scores[memory_id].append(ArmScore(arm, rank, score, reason))
-    return scores
+            if memory_id in position:
+                scores[position[memory_id]].append(ArmScore(arm, rank, score, reason))
+    return {index: tuple(found) for index, found in scores.items()}

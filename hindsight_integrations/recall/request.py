@@ -69,6 +69,7 @@ class ContextOptions(SearchOptions, total=False):
     """Options of `Hindsight.context`, which documents them."""
 
     prefer_observations: bool
+    pinned: bool
 
 
 class RecallOptions(ContextOptions, total=False):
@@ -103,6 +104,7 @@ DEFAULTS: RecallOptions = {
     "entity_tokens": 0,
     "mental_model_tokens": 0,
     "prefer_observations": False,
+    "pinned": False,
 }
 """Default of each option, in the order that signatures list them."""
 
@@ -165,6 +167,7 @@ class RecallRequest:
         vector: unit vector to search with in place of the query's; None to embed the query.
         arm_limits: most hits of an arm, where it is not that of the budget.
         fill: take as many memories as fit, however little relevant.
+        pinned: take the pinned memories that pass the filter first, whatever the query.
     """
 
     bank_ids: tuple[str, ...]
@@ -183,6 +186,7 @@ class RecallRequest:
     vector: Vector | None = None
     arm_limits: Mapping[Arm, int] = field(default_factory=dict)
     prefer_observations: bool = False
+    pinned: bool = False
 
 
 def recall_request(
@@ -233,6 +237,7 @@ def recall_request(
         vector=vector,
         arm_limits=_arm_limits(given["arm_limits"]),
         prefer_observations=validation.flag("prefer_observations", given["prefer_observations"]),
+        pinned=validation.flag("pinned", given["pinned"]),
     )
 
 

@@ -165,6 +165,8 @@ def conclusion(
         reasoning=draft.reasoning,
         derived=True,
     )
+    if ended := [end for end in (memory.expires_at, bank.expiry.end_of(memory)) if end]:
+        memory = replace(memory, expires_at=min(ended))
     placeholder = EncodedText(rested[0].vector, None)
     return record_of(memory, indexed_of(memory), placeholder, tuple(entities))
 
@@ -338,6 +340,12 @@ def rewritten(
     resting = graph.read(bank_id, CONCLUSIONS_CITING, sorted(gone | changed.keys()))
     ids = {id for cited_by in resting.values() for id in cited_by} - gone
     conclusions = graph.read(bank_id, RECORD, sorted(ids))
+    if not forgetting:
+        conclusions = {
+            id: record
+            for id, record in conclusions.items()
+            if not _stays(record.memory, gone, changed)
+        }
     if not conclusions:
         return Rewritten()
     unquotable: Set[str] = parts.waiting(bank_id)
@@ -353,6 +361,17 @@ def rewritten(
         quotable = id not in unquotable
         result = _combined(result, _rewrite(parts, bank, record, facts, quotable=quotable))
     return replace(result, records=tuple(encoded(parts.encoder, result.records)))
+
+
+def _stays(old: Memory, gone: Set[str], changed: Mapping[str, MemoryRecord]) -> bool:
+    """Return True for a pinned conclusion of which every quote still stands."""
+    cited = [source for source in old.sources if source.memory_id is not None]
+    texts = {id: record.memory.text for id, record in changed.items()}
+    return old.pinned and all(
+        source.memory_id not in gone
+        and (source.quote or "") in texts.get(source.memory_id or "", source.quote or "")
+        for source in cited
+    )
 
 
 def _without(record: MemoryRecord, gone: Set[str]) -> MemoryRecord:

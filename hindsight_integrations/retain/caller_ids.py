@@ -12,7 +12,7 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.models import Change, Memory, Source
+from hindsight_integrations.models import Change, Expiry, Memory, Source
 from hindsight_integrations.results import Skipped, SkipReason
 from hindsight_integrations.retain import deduplication
 from hindsight_integrations.stores.base import HISTORY, RECORD, GraphStore, MemoryRecord
@@ -25,16 +25,18 @@ _OWN = ("id", "bank_id", "sources", "mentioned_at", "created_at", "updated_at", 
 _KEPT = ("invalidated_at", "invalidated_because")
 
 
-def replacing(old: Memory, new: Memory) -> Memory:
-    """Return `new` in the place of `old`, with what a correction keeps."""
-    return replace(
+def replacing(old: Memory, new: Memory, expiry: Expiry) -> Memory:
+    """Return `new` in the place of `old`, with what a correction keeps, under the bank's rules."""
+    kept = replace(
         new,
         sources=new.sources or old.sources,
         created_at=old.created_at,
         invalidated_at=old.invalidated_at,
         invalidated_because=old.invalidated_because,
         derived=old.derived,
+        pinned=old.pinned or new.pinned,
     )
+    return expiry.applied_to(kept)
 
 
 def says_the_same(old: Memory, new: Memory) -> bool:
@@ -97,6 +99,7 @@ def place(
     bank_id: str,
     leaving: set[str],
     threshold: float,
+    expiry: Expiry,
 ) -> Placed:
     """Separate new statements from those that repeat or replace a memory.
 
@@ -108,18 +111,23 @@ def place(
         bank_id: their bank.
         leaving: ids of memories that the same change removes.
         threshold: cosine from which two statements may be the same.
+        expiry: times to live in the bank.
     """
     rows = [row for row, own in enumerate(given) if not own]
     folded = deduplication.fold(
         [records[row] for row in rows], [nearest[row] for row in rows], graph, bank_id, leaving,
         threshold,
     )  # fmt: skip
+    kept = tuple(
+        replace(record, memory=expiry.applied_to(record.memory)) for record in folded.records
+    )
+    folded = replace(folded, records=kept)
     if len(rows) == len(records):
         return Placed(folded)
     ids = dict(zip(rows, folded.ids, strict=True))
     named = {row: records[row] for row, own in enumerate(given) if own}
     stored = graph.read(bank_id, RECORD, [record.memory.id for record in named.values()])
-    ours = _NamedStatements(graph, bank_id, stored, leaving)
+    ours = _NamedStatements(graph, bank_id, stored, leaving, expiry)
     for row, record in named.items():
         ids[row] = record.memory.id
         ours.add(row, record)
@@ -144,11 +152,13 @@ class _NamedStatements:
         bank_id: str,
         stored: Mapping[str, MemoryRecord],
         leaving: set[str],
+        expiry: Expiry,
     ) -> None:
         self._graph = graph
         self._bank_id = bank_id
         self._stored = stored
         self._leaving = leaving
+        self._expiry = expiry
         self._taken: set[str] = set()
         self.new: list[MemoryRecord] = []
         self.replaced: list[MemoryRecord] = []
@@ -163,7 +173,7 @@ class _NamedStatements:
             self._reject(row, memory, f"another fact of this retain has the id {memory.id!r}")
         elif known is None:
             self._taken.add(memory.id)
-            self.new.append(record)
+            self.new.append(replace(record, memory=self._expiry.applied_to(memory)))
         elif is_conclusion(known.memory):
             kind = known.memory.type
             self._reject(row, memory, f"the id {memory.id!r} is that of an {kind} of the bank")
@@ -178,7 +188,7 @@ class _NamedStatements:
         old, id = known.memory, known.memory.id
         leaves = id in self._leaving
         sources = record.memory.sources if leaves else (*old.sources, *record.memory.sources)
-        new = replacing(old, replace(record.memory, sources=sources))
+        new = replacing(old, replace(record.memory, sources=sources), self._expiry)
         changes = changes_between(old, new, REPLACE, new.updated_at)
         if leaves:
             # It goes with its part of the document, and its history with it: both are put back.

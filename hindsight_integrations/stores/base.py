@@ -8,7 +8,7 @@ in `hindsight_integrations.stores.testing`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -70,6 +70,7 @@ class MemoryFilter:
         only_invalid: only those invalidated; for use with `include_invalid`.
         expired_by: only those that expired at or before it; for use without `now`.
         updated_since: stored or changed at or after it.
+        pinned: only those pinned, or with False only the others.
     """
 
     now: datetime | None
@@ -88,11 +89,12 @@ class MemoryFilter:
     only_invalid: bool = False
     expired_by: datetime | None = None
     updated_since: datetime | None = None
+    pinned: bool | None = None
 
     @property
     def is_selective(self) -> bool:
         """Return True if it asks for more than valid memories of some types."""
-        exact = (self.scope, self.document_id, self.derived, self.text)
+        exact = (self.scope, self.document_id, self.derived, self.text, self.pinned)
         times = (self.window, self.as_of, self.expired_by, self.updated_since)
         some = bool(self.tags or self.where or self.entity_ids or self.only_invalid)
         return some or any(value is not None for value in (*exact, *times))
@@ -360,6 +362,20 @@ class Posting(NamedTuple):
     degree: int
 
 
+class Surroundings(NamedTuple):
+    """What leads on from some entities and memories.
+
+    Attributes:
+        postings: from the entities.
+        mentions: from the memories: memory id to the ids of the entities it mentions.
+        links: from and to the memories.
+    """
+
+    postings: list[Posting]
+    mentions: Mapping[str, tuple[str, ...]]
+    links: list[Link]
+
+
 class Neighbour(NamedTuple):
     """A memory `offset` positions after (before, if negative) another in the same document."""
 
@@ -482,23 +498,33 @@ class GraphStore(Protocol):
         """Return the bank, or None; also None while it is imported."""
 
     def list_banks(
-        self, *, pending_consolidation: bool = False, importing: bool = False
+        self,
+        *,
+        pending_consolidation: bool = False,
+        importing: bool = False,
+        expired_by: datetime | None = None,
     ) -> list[StoredBank]:
         """Return all banks by id, or only those with memories pending consolidation.
 
-        With `importing`, those whose import is not complete instead.
+        With `importing`, those whose import is not complete instead; with `expired_by`, only those
+        with memories that expired at or before it.
         """
 
     def update_bank(
-        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+        self,
+        bank_id: str,
+        bank: Bank | Callable[[Bank], Bank] | None = None,
+        *,
+        embedder: EmbedderStamp | None = None,
     ) -> StoredBank:
         """Change a bank in one transaction and return it as stored then.
 
         Args:
             bank_id: the bank to change.
-            bank: replaces its properties. With another id than `bank_id`, the bank is found
-                under that id only, and its import, if any, is complete; its key and all it holds
-                stay.
+            bank: replaces its properties; or a function of the bank as stored then that returns
+                it, and may be called more than once. With another id than `bank_id`, the bank
+                is found under that id only, and its import, if any, is complete; its key and all
+                it holds stay.
             embedder: replaces all vectors by those staged with this embedder. The bank gets a new
                 key; dropping the old one and writing all vectors are queued for the index.
 
@@ -581,10 +607,12 @@ class GraphStore(Protocol):
             InvalidInputError: the cursor is not one of this list.
         """
 
-    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
-        """Return entities whose normalised names share trigrams or words with `name`.
+    def similar_entities(
+        self, bank_id: str, names: Sequence[str], limit: int
+    ) -> dict[str, list[Entity]]:
+        """Return, for each of the names, entities whose normalised names share trigrams or words.
 
-        Ordered by `common.name_similarity`, greatest first.
+        At most `limit` of each, ordered by `common.name_similarity`, greatest first.
         """
 
     # Searching
@@ -623,6 +651,20 @@ class GraphStore(Protocol):
         other end's id, kind, and inward before outward.
         """
 
+    def surroundings(
+        self,
+        bank_id: str,
+        entity_ids: Sequence[str],
+        memory_ids: Sequence[str],
+        per_entity: int,
+        per_memory: int,
+        filter: MemoryFilter,
+    ) -> Surroundings:
+        """Return `postings` of the entities, and `MENTIONS` and `links` of the memories, together.
+
+        A store behind a network reads them in one round trip.
+        """
+
     def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
         """Return valid memories up to `distance` positions from each of `ids`, by first source.
 
@@ -639,8 +681,11 @@ class GraphStore(Protocol):
         the vector as it is stored now.
         """
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
-        """Remove operations that the vector index has applied; unknown tickets are ignored."""
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
+        """Remove operations that the vector index has applied; return those that were queued.
+
+        The others were replaced by later work meanwhile, or acknowledged by another process.
+        """
 
     # The store itself
 

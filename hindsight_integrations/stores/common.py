@@ -27,6 +27,7 @@ from hindsight_integrations.errors import (
     MemoryNotFoundError,
 )
 from hindsight_integrations.models import (
+    Expiry,
     Memory,
     MentalModel,
     Metadata,
@@ -54,6 +55,7 @@ from hindsight_integrations.validation import MAX_PAGE
 D = TypeVar("D")
 K = TypeVar("K")
 T = TypeVar("T")
+
 
 SCAN_PAGE = 1000
 """Values that `GraphStore.scan` reads at a time."""
@@ -271,6 +273,30 @@ def metadata_text(metadata: Metadata) -> str:
 
 
 # Answers
+
+
+def expiry_text(expiry: Expiry) -> str:
+    """Return the rules of a bank as JSON, times in seconds."""
+    default = expiry.default and expiry.default.total_seconds()
+    rules = {
+        name: {key: after and after.total_seconds() for key, after in getattr(expiry, name).items()}
+        for name in ("types", "tags")
+    }
+    return json.dumps({"default": default, **rules}, ensure_ascii=False)
+
+
+def expiry_of(text: str) -> Expiry:
+    """Return the rules that `expiry_text` was given; none for an empty object."""
+
+    def time(seconds: float | None) -> timedelta | None:
+        return None if seconds is None else timedelta(seconds=seconds)
+
+    stored = json.loads(text)
+    rules = {
+        name: {key: time(after) for key, after in stored.get(name, {}).items()}
+        for name in ("types", "tags")
+    }
+    return Expiry(time(stored.get("default")), **rules)
 
 
 def in_order(keys: Iterable[str], values: Mapping[str, T]) -> dict[str, T]:

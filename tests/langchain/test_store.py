@@ -360,19 +360,21 @@ def test_recall_itself_forgets_an_item_the_moment_its_time_is_over(
 def test_recall_knows_that_reading_an_item_renewed_its_time(
     store: HindsightStore, clock: Clock, engine: Hindsight, bank: str
 ) -> None:
-    def left() -> timedelta:
+    def end() -> datetime:
         (memory,) = engine.memories.list(bank).items
         assert memory.expires_at
-        return memory.expires_at - datetime.now(UTC)
+        return memory.expires_at
 
+    began = datetime.now(UTC)
     store.put(("n",), "k", {"v": "The cat sleeps on the piano."}, ttl=60)
     clock.forward(50)
     store.put(("n",), "other", {"v": "A dog."}, index=False)
-    assert timedelta(minutes=55) < left() <= timedelta(minutes=60)
+    before = end()
+    assert began + timedelta(minutes=59) < before < datetime.now(UTC) + timedelta(minutes=60)
     store.get(("n",), "k", refresh_ttl=False)
-    before = left()
+    assert end() == before
     store.get(("n",), "k")
-    assert left() > before
+    assert end() > before
     assert len(engine.recall(bank, "Who sleeps?")) == 1
 
 

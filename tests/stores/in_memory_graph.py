@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
 from itertools import chain, permutations
 from math import fsum
 from typing import Any, TypeVar
@@ -596,23 +597,38 @@ class InMemoryGraph:
         return None if data is None or data.bank.importing is not None else data.bank
 
     def list_banks(
-        self, *, pending_consolidation: bool = False, importing: bool = False
+        self,
+        *,
+        pending_consolidation: bool = False,
+        importing: bool = False,
+        expired_by: datetime | None = None,
     ) -> list[StoredBank]:
+        expired = (
+            None
+            if expired_by is None
+            else MemoryFilter(now=None, include_invalid=True, expired_by=expired_by)
+        )
         return [
             data.bank
             for _, data in sorted(self._now().banks.items())
             if (data.bank.importing is not None) == importing
             if data.pending or not pending_consolidation
+            if expired is None or data.passing(expired)
         ]
 
     def update_bank(
-        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+        self,
+        bank_id: str,
+        bank: Bank | Callable[[Bank], Bank] | None = None,
+        *,
+        embedder: EmbedderStamp | None = None,
     ) -> StoredBank:
-        if bank is not None:
-            check_storable(bank)
         with self._writing() as state:
             data = state.draft(bank_id)
+            if callable(bank):
+                bank = bank(data.bank.bank)
             if bank is not None:
+                check_storable(bank)
                 if bank.id != bank_id:
                     state.check_free(bank.id)
                     state.banks[bank.id] = state.banks.pop(bank_id)
@@ -706,7 +722,27 @@ class InMemoryGraph:
         more = None if last is None else common.entity_cursor(last.mention_count, last.id)
         return Page(shown, len(entities), more)
 
-    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+    def surroundings(
+        self,
+        bank_id: str,
+        entity_ids: Sequence[str],
+        memory_ids: Sequence[str],
+        per_entity: int,
+        per_memory: int,
+        filter: MemoryFilter,
+    ) -> base.Surroundings:
+        return base.Surroundings(
+            self.postings(bank_id, entity_ids, per_entity, filter),
+            self.read(bank_id, base.MENTIONS, memory_ids),
+            self.links(bank_id, memory_ids, per_memory, filter),
+        )
+
+    def similar_entities(
+        self, bank_id: str, names: Sequence[str], limit: int
+    ) -> dict[str, list[Entity]]:
+        return {name: self._similar(bank_id, name, limit) for name in names}
+
+    def _similar(self, bank_id: str, name: str, limit: int) -> list[Entity]:
         data, norm = self._bank(bank_id), entity_norm(name)
         sharing: dict[str, list[tuple[str, str]]] = {gram: [] for gram in common.grams_of(norm)}
         for other, id in data.owners().items():
@@ -811,10 +847,11 @@ class InMemoryGraph:
             for (key, id), (ticket, operation) in list(state.outbox.items())[: max(limit, 0)]
         ]
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
-        done = set(tickets)
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         with self._writing() as state:
+            done = {ticket for ticket, _ in state.outbox.values()}.intersection(tickets)
             state.outbox = {k: work for k, work in state.outbox.items() if work[0] not in done}
+            return done
 
     def identity(self) -> str:
         return self._identity

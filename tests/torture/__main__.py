@@ -53,6 +53,11 @@ PROMISES = (
     ),
     Promise("Forgetting leaves no word in any file", ("tests/test_forgetting.py",)),
     Promise(
+        "Of several processes that write one vector index, a slow one undoes nothing that another "
+        "did later",
+        ("tests/stores/test_sync_beside_flushes.py",),
+    ),
+    Promise(
         "Files are their user's alone, and nothing is left behind", ("tests/test_private_files.py",)
     ),
     Promise(
@@ -69,7 +74,11 @@ PROMISES = (
     ),
     Promise(
         "Several writers lose no update; a closing client refuses calls",
-        ("tests/test_small_promises.py", "tests/test_retaining_together.py"),
+        (
+            "tests/test_small_promises.py",
+            "tests/test_changing_together.py",
+            "tests/test_retaining_together.py",
+        ),
     ),
 )
 

@@ -30,6 +30,7 @@ from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import (
     check_options,
     checked_memory,
+    profile_section,
     section,
 )
 from hindsight_integrations.integrations.langchain.conversions import (
@@ -192,6 +193,8 @@ class HindsightMiddleware(TurnMiddleware):
         on_failure: "warn" continues without memory when the engine fails, logs it, and tells the
             model so; "raise" raises.
         max_tokens: maximum tokens of the memories shown.
+        profile: a person, or a speaker such as "user", whose `Hindsight.profile` is shown too,
+            before the memories.
         recall_options: other arguments of `Hindsight.recall`.
         retain_options: other arguments of `Hindsight.retain_messages`, such as `tags`.
         place: "system" shows the memories at the end of the system message; "question" at the
@@ -245,6 +248,7 @@ class HindsightMiddleware(TurnMiddleware):
         retain: Retaining = "every_turn",
         on_failure: OnFailure = "warn",
         max_tokens: int | None = None,
+        profile: str | None = None,
         recall_options: Mapping[str, Any] | None = None,
         retain_options: Mapping[str, Any] | None = None,
         place: Place = "system",
@@ -258,6 +262,7 @@ class HindsightMiddleware(TurnMiddleware):
         self.memory = checked_memory(memory)
         self.bank_id = checked_bank(bank_id)
         self.retain: Retaining = retain
+        self.profile = None if profile is None else validation.label("profile", profile)
         self.place = validation.choice("place", place, get_args(Place))
         if durable is not None and not callable(getattr(durable, "drain", None)):
             raise InvalidInputError(
@@ -293,13 +298,13 @@ class HindsightMiddleware(TurnMiddleware):
 
     def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
         question = question_in(messages)
-        if not question:
-            return ""
         bank = bank_of(self.bank_id, runtime)
         try:
-            return section(
-                traced_recall(self.memory, bank, question, self.name, self.recall_options).text
-            )
+            known = profile_section(self.memory, bank, self.profile) if self.profile else ""
+            if not question:
+                return known
+            found = traced_recall(self.memory, bank, question, self.name, self.recall_options)
+            return "\n".join(filter(None, (known, section(found.text))))
         except HindsightError as error:
             self._report(f"recall in bank {bank!r}", error)
             return UNREADABLE

@@ -65,6 +65,8 @@ def condition(tx: BankTransaction, filter: MemoryFilter) -> Cypher:
         params[f"facets{n}"] = group
         parts.append(f"any(facet IN $facets{n} WHERE facet IN m.facets)")
     parts += [_test(test, params) for test in filter.where if not _is_exact(test)]
+    if filter.pinned is False:
+        parts.append("NOT coalesce(m.pinned, false)")
     if filter.text is not None:
         parts.append(_compared("m.text", "$icontains", _param(params, filter.text)))
     if filter.updated_since is not None:
@@ -91,6 +93,9 @@ def start(tx: BankTransaction, filter: MemoryFilter) -> Cypher:
             "UNWIND $entities AS entity MATCH (:Entity {key: entity})<-[:MENTIONS]-(m:Memory) "
             "WITH DISTINCT m"
         )
+    elif filter.expired_by is not None:
+        params["expired_by"] = text_of(filter.expired_by)
+        text = "MATCH (m:Memory) WHERE m.bank = $bank AND m.expires_at <= $expired_by"
     elif filter.window is not None:
         params |= {"ranges": ranges_in(filter.window), **_bounds(filter.window)}
         test = condition(tx, replace(filter, window=None))
@@ -145,6 +150,8 @@ def _groups(filter: MemoryFilter) -> Iterator[list[str]]:
     """Yield groups of facets, of each of which a memory must have one."""
     tags = [facet("tag", tag) for tag in filter.tags]
     yield from [[tag] for tag in tags] if filter.tags_match == "all" else [tags] if tags else []
+    if filter.pinned:
+        yield [_PINNED]
     if filter.scope is not None:
         yield [facet("scope", filter.scope)]
     if filter.document_id is not None:
@@ -260,6 +267,7 @@ def _param(params: dict[str, Any], value: object) -> str:
 # Facets
 
 _STATED = ("document:", "chunk:")
+_PINNED = "pinned:"
 _EXACT_BITS = 64
 _REST = 1 << 12
 """Greater than how far a 64-bit whole number lies from the nearest float."""
@@ -270,6 +278,8 @@ def facets_of(memory: Memory) -> list[str]:
     found = [facet("tag", tag) for tag in memory.tags]
     if memory.scope is not None:
         found.append(facet("scope", memory.scope))
+    if memory.pinned:
+        found.append(_PINNED)
     found += [metadata_facet(field, value) for field, value in memory.metadata.items()]
     return with_sources(found, memory.sources)
 

@@ -92,7 +92,11 @@ _VERSION_3 = (
     "AND c.old STARTS WITH 'mm-' THEN 'mental model' ELSE c.field END RETURN count(c)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
+_VERSION_4 = (
+    "CREATE INDEX hindsight_memory_expiry IF NOT EXISTS FOR (n:Memory) ON (n.bank, n.expires_at)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """Statements that lead from version n (its index) to n + 1. Only ever appended to, and each may be
 run again: Neo4j commits changes of the schema one by one. One that returns the number of nodes it
 changed is run until it changes none."""
@@ -108,7 +112,7 @@ def migrate(database: Database) -> None:
     Raises:
         SchemaVersionError: it was written by a newer release.
     """
-    version = database.read(_version)
+    version = _version(database.reads)
     if version > len(MIGRATIONS):
         raise SchemaVersionError(
             f"the graph at {database.where} has schema version {version}, but this release knows "
@@ -120,7 +124,7 @@ def migrate(database: Database) -> None:
     for statements in MIGRATIONS[version:]:
         for statement in statements:
             _change(database, statement)
-    database.read(lambda tx: tx.run("CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS))
+    database.reads.run("CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS)
     database.write(_note_version)
 
 

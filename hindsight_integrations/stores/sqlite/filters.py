@@ -113,6 +113,13 @@ def _shortlist(tx: BankTransaction, filter: MemoryFilter) -> Sql | None:
                 f"AND {matches.text}",
                 (tx.no, test.field, *matches.params),
             )
+    if filter.pinned:
+        return Sql("SELECT key FROM memories WHERE bank = ? AND pinned = 1", (tx.no,))
+    if filter.expired_by is not None:
+        return Sql(
+            "SELECT key FROM memories WHERE bank = ? AND expires_at <= ?",
+            (tx.no, micros(filter.expired_by)),
+        )
     if filter.scope is not None:
         return Sql("SELECT key FROM memories WHERE bank = ? AND scope = ?", (tx.no, filter.scope))
     return None if filter.window is None else _times_in(tx, filter.window)
@@ -157,6 +164,8 @@ def _parts(tx: BankTransaction, filter: MemoryFilter) -> Iterator[Sql]:
             f"AND e.entity IN ({entities.text}))",
             entities.params,
         )
+    if filter.pinned is not None:
+        yield Sql("m.pinned = ?", (filter.pinned,))
     if filter.window is not None:
         # The time of mention (ordinal 0) counts only where the text names no time.
         yield Sql(
@@ -306,7 +315,8 @@ def _comparison(column: str, operator: Operator) -> str:
     if operator == "$contains":
         return f"instr({column}, ?) > 0"
     if operator == "$icontains":
-        return f"instr({LOWER}({column}), {LOWER}(?)) > 0"
+        text = f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) END"
+        return f"instr({LOWER}({text}), {LOWER}(?)) > 0"
     return f"{column} {_COMPARISONS.get(operator, '=')} ?"
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import datetime
 
 from hindsight_integrations.errors import BankExistsError
 from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
@@ -14,7 +15,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     StoreFault,
 )
-from hindsight_integrations.stores.common import timestamp_or_none
+from hindsight_integrations.stores.common import micros, timestamp_or_none
 from hindsight_integrations.stores.sqlite import check, vectors, writing
 from hindsight_integrations.stores.sqlite.rows import (
     BANK_COLUMNS,
@@ -86,24 +87,38 @@ class SqliteGraph(Searching):
             return None if row is None else stored_bank(row)
 
     def list_banks(
-        self, *, pending_consolidation: bool = False, importing: bool = False
+        self,
+        *,
+        pending_consolidation: bool = False,
+        importing: bool = False,
+        expired_by: datetime | None = None,
     ) -> list[StoredBank]:
         """See `GraphStore`."""
-        which = f"AND no IN (SELECT unit >> {SEQUENCE_BITS} FROM waiting)"
+        which, params = "", [int(importing)]
+        if pending_consolidation:
+            which += f" AND no IN (SELECT unit >> {SEQUENCE_BITS} FROM waiting)"
+        if expired_by is not None:
+            expired = "SELECT 1 FROM memories WHERE bank = no AND expires_at <= ?"
+            which, params = f"{which} AND EXISTS ({expired})", [*params, micros(expired_by)]
         with self._connections.read() as cursor:
             rows = cursor.execute(
                 f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE deleted = 0 "
-                f"AND (importing IS NOT NULL) = ? {which if pending_consolidation else ''} "
-                "ORDER BY id",
-                (importing,),
+                f"AND (importing IS NOT NULL) = ?{which} ORDER BY id",
+                params,
             )
             return [stored_bank(row) for row in rows]
 
     def update_bank(
-        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+        self,
+        bank_id: str,
+        bank: Bank | Callable[[Bank], Bank] | None = None,
+        *,
+        embedder: EmbedderStamp | None = None,
     ) -> StoredBank:
         """See `GraphStore`."""
         with self._writing(bank_id) as tx:
+            if callable(bank):
+                bank = bank(_stored(tx).bank)
             if bank is not None:
                 if bank.id != bank_id:
                     _check_free(tx, bank.id)
@@ -114,10 +129,7 @@ class SqliteGraph(Searching):
                 )
             if embedder is not None:
                 vectors.adopt(tx, embedder)
-            row = tx.execute(
-                f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE no = ?", (tx.no,)
-            ).fetchone()
-            return stored_bank(row)
+            return _stored(tx)
 
     def delete_bank(self, bank_id: str) -> None:
         """See `GraphStore`."""
@@ -210,10 +222,13 @@ class SqliteGraph(Searching):
         with self._connections.read() as cursor:
             return vectors.pending(cursor, limit)
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         """See `GraphStore`."""
         with self._connections.write() as cursor:
-            cursor.execute(f"DELETE FROM outbox WHERE ticket {IN_KEYS}", (key_list(tickets),))
+            removed = cursor.execute(
+                f"DELETE FROM outbox WHERE ticket {IN_KEYS} RETURNING ticket", (key_list(tickets),)
+            )
+            return {ticket for (ticket,) in removed}
 
     # The store itself
 
@@ -235,6 +250,12 @@ class SqliteGraph(Searching):
     def close(self) -> None:
         """See `GraphStore`; reads in progress end first."""
         self._connections.close()
+
+
+def _stored(tx: BankTransaction) -> StoredBank:
+    return stored_bank(
+        tx.execute(f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE no = ?", (tx.no,)).fetchone()
+    )
 
 
 def _check_free(cursor: sqlite3.Cursor | BankTransaction, bank_id: str) -> None:

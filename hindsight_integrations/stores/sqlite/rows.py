@@ -25,6 +25,8 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.stores.base import EmbedderStamp, MemoryRecord, StoredBank
 from hindsight_integrations.stores.common import (
+    expiry_of,
+    expiry_text,
     in_order,
     metadata_text,
     micros,
@@ -33,7 +35,9 @@ from hindsight_integrations.stores.common import (
     timestamp_or_none,
 )
 from hindsight_integrations.stores.soundness import (
+    DamagedText,
     sound_memory,
+    sound_row,
 )
 
 SqlValue: TypeAlias = str | int | float | bytes | None
@@ -192,8 +196,8 @@ def assignments(columns: str) -> str:
 # Banks
 
 BANK_COLUMNS = (
-    "id, name, mission, background, skepticism, literalism, empathy, directives, created_at, "
-    "updated_at"
+    "id, name, mission, background, skepticism, literalism, empathy, directives, expiry, "
+    "created_at, updated_at"
 )
 STORED_BANK_COLUMNS = f"no, revision, edition, importing, embedder, dimension, {BANK_COLUMNS}"
 
@@ -204,14 +208,15 @@ def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
     return (
         *(bank.id, bank.name, bank.mission, bank.background),
         *(traits.skepticism, traits.literalism, traits.empathy),
-        *(_json(bank.directives), micros(bank.created_at), micros(bank.updated_at)),
+        *(_json(bank.directives), expiry_text(bank.expiry)),
+        *(micros(bank.created_at), micros(bank.updated_at)),
     )
 
 
 def stored_bank(row: Row) -> StoredBank:
     """Return the bank of a row of `STORED_BANK_COLUMNS`."""
     no, revision, version, importing, embedder, dimension, *stated = row
-    id_, name, mission, background, *traits, directives, created, updated = stated
+    id_, name, mission, background, *traits, directives, expiry, created, updated = stated
     bank = Bank(
         id=id_,
         name=name,
@@ -219,6 +224,7 @@ def stored_bank(row: Row) -> StoredBank:
         background=background,
         disposition=Disposition(*traits),
         directives=tuple(json.loads(directives)),
+        expiry=expiry_of(expiry),
         created_at=timestamp(created),
         updated_at=timestamp(updated),
     )
@@ -229,7 +235,8 @@ def stored_bank(row: Row) -> StoredBank:
 # Memories
 
 MEMORY_COLUMNS = (
-    "id, type, mentioned_at, expires_at, invalidated_at, scope, occurred, fingerprint, derived"
+    "id, type, mentioned_at, expires_at, invalidated_at, scope, occurred, fingerprint, derived, "
+    "pinned"
 )
 CONTENT_COLUMNS = (
     "confidence, created_at, updated_at, speaker, tags, metadata, invalidated_because, context, "
@@ -253,7 +260,7 @@ def memory_row(record: MemoryRecord) -> tuple[SqlValue, ...]:
     return (
         *(memory.id, memory.type.value, micros(memory.mentioned_at)),
         *(micros_or_none(memory.expires_at), micros_or_none(memory.invalidated_at)),
-        *(memory.scope, _json(spans), record.fingerprint, memory.derived),
+        *(memory.scope, _json(spans), record.fingerprint, memory.derived, memory.pinned),
     )
 
 
@@ -274,8 +281,10 @@ def memory_of(
     Raises:
         UNREADABLE: a column does not hold what was stored.
     """
-    id_, type_, mentioned_at, expires_at, invalidated_at, scope, occurred, _, derived = row[:9]
-    confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = row[9:18]
+    sound_row(row)
+    id_, type_, mentioned_at, expires_at, invalidated_at, scope, occurred, *_ = row[:8]
+    derived, pinned, *said = row[8:19]
+    confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = said
     memory = Memory(
         id=id_,
         bank_id=bank_id,
@@ -296,9 +305,10 @@ def memory_of(
         expires_at=timestamp_or_none(expires_at),
         invalidated_at=timestamp_or_none(invalidated_at),
         invalidated_because=because,
-        kind=row[18],
-        reasoning=row[19],
+        kind=row[19],
+        reasoning=row[20],
         derived=bool(derived),
+        pinned=bool(pinned),
     )
     return sound_memory(memory)
 
@@ -357,7 +367,8 @@ def lexemes_of(terms: str) -> tuple[str, ...]:
 
     A row that lost them has none.
     """
-    prefix = _PREFIX.match(terms) if isinstance(terms, str) else None
+    is_text = isinstance(terms, str) and not isinstance(terms, DamagedText)
+    prefix = _PREFIX.match(terms) if is_text else None
     if prefix is None:
         return ()
     bare = terms[prefix.end() :].replace(f" {prefix.group()}", " ").split(" ")

@@ -177,12 +177,20 @@ _VERSION_5 = (
     "UPDATE history SET field = 'mental model' WHERE field = 'conclusion' AND old GLOB 'mm-*'",
 )
 
+_VERSION_6 = (
+    "ALTER TABLE banks ADD COLUMN expiry TEXT NOT NULL DEFAULT '{}'",
+    "ALTER TABLE memories ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX memories_by_expiry ON memories (bank, expires_at) WHERE expires_at IS NOT NULL",
+    "CREATE INDEX memories_pinned ON memories (bank) WHERE pinned = 1",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
     _VERSION_3,
     _VERSION_4,
     _VERSION_5,
+    _VERSION_6,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import MemoryType, MetadataValue, TimeSpan
+from hindsight_integrations.models import Bank, MemoryType, MetadataValue, TimeSpan
 from hindsight_integrations.stores.base import RECORD, GraphStore, MemoryFilter, MemoryRecord
 from hindsight_integrations.stores.conditions import (
     AllOf,
@@ -25,6 +25,7 @@ from hindsight_integrations.stores.predicate import passes
 from hindsight_integrations.stores.testing.samples import (
     ALL,
     NOW,
+    STAMP,
     VALID,
     ago,
     day,
@@ -75,6 +76,7 @@ def any_record(random: Random, id: str) -> MemoryRecord:
         "expires_at": random.choice([None, None, ago(1), ago(-1)]),
         "invalidated_at": random.choice([None, None, ago(4)]),
         "derived": random.random() < 0.3,
+        "pinned": random.random() < 0.3,
     }
     return record(id, f"common {id}", seed=ord(id), **fields)
 
@@ -93,6 +95,7 @@ def any_filter(random: Random) -> MemoryFilter:
         "as_of": random.choice([ago(6), ago(4), ago(2)]),
         "include_invalid": random.random() < 0.5,
         "derived": random.random() < 0.5,
+        "pinned": random.random() < 0.5,
     }
     names = random.sample([*parts], random.randrange(1, 4))
     return replace(random.choice([VALID, ALL]), **{name: parts[name] for name in names})
@@ -326,6 +329,15 @@ class FilterContract:
         check_admits(graph, replace(VALID, now=None, expired_by=NOW), "c")
         check_admits(graph, replace(ALL, now=None, expired_by=ago(2)), "")
 
+    def test_banks_with_expired_memories_can_be_asked_for(self, graph: GraphStore) -> None:
+        graph.create_bank(Bank("later"), STAMP)
+        keep(graph, record("a", bank_id="later", expires_at=ago(-1)))
+        assert graph.list_banks(expired_by=NOW) == []
+        keep(graph, record("b", expires_at=NOW, invalidated_at=ago(2)))
+        assert [stored.bank.id for stored in graph.list_banks(expired_by=NOW)] == ["b"]
+        expired = graph.list_banks(expired_by=ago(-1))
+        assert [stored.bank.id for stored in expired] == ["b", "later"]
+
     def test_a_text_is_searched_whatever_the_case(self, graph: GraphStore) -> None:
         keep(
             graph,
@@ -430,6 +442,7 @@ class FilterContract:
             i=full | {"mentioned_at": ago(1)},
             j=full | {"expires_at": ago(1)},
             k=full | {"invalidated_at": ago(8)},
+            l=full | {"pinned": True},
         )
         strict = MemoryFilter(
             NOW,
@@ -441,8 +454,10 @@ class FilterContract:
             entity_ids=("e:alice",),
             window=day(2024, 3, 1),
             as_of=ago(5),
+            pinned=False,
         )
         check_admits(graph, strict, "a")
+        check_admits(graph, replace(VALID, pinned=True), "l")
 
     def test_any_filter_admits_what_its_definition_does(self, graph: GraphStore) -> None:
         random = Random(7)

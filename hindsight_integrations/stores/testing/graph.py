@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from hindsight_integrations.errors import (
     ClosedError,
     StoreError,
 )
-from hindsight_integrations.models import Bank, Disposition, LinkKind, MemoryType
+from hindsight_integrations.models import Bank, Disposition, Expiry, LinkKind, MemoryType
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
     ChangeSet,
@@ -89,6 +90,7 @@ class GraphStoreContract(
             background="b",
             disposition=Disposition(1, 2, 5),
             directives=("be brief", "be kind"),
+            expiry=Expiry(timedelta(days=1.5), {"opinion": None}, {"É": timedelta(hours=1)}),
             created_at=ago(2),
             updated_at=ago(1),
         )
@@ -99,6 +101,15 @@ class GraphStoreContract(
         changed = replace(bank, mission="new", disposition=Disposition(), directives=())
         assert graph.update_bank(bank.id, changed) == replace(stored, bank=changed)
         assert graph.get_bank(bank.id) == replace(stored, bank=changed)
+        seen: list[Bank] = []
+
+        def renamed(known: Bank) -> Bank:
+            seen.append(known)
+            return replace(known, name="another")
+
+        assert graph.update_bank(bank.id, renamed).bank == replace(changed, name="another")
+        assert seen == [changed]
+        assert graph.get_bank(bank.id) == replace(stored, bank=replace(changed, name="another"))
 
     def test_a_bank_cannot_be_made_twice(self, graph: GraphStore) -> None:
         with pytest.raises(BankExistsError):
@@ -236,10 +247,10 @@ class GraphStoreContract(
         assert np.array_equal(first.vector, vector(1))
         assert [p.memory_id for p in graph.pending_vectors(1)] == ["a"]
         assert graph.pending_vectors(0) == []
-        graph.acknowledge([first.ticket])
+        assert graph.acknowledge([first.ticket]) == {first.ticket}
         keep(graph, remove_memories=("a", "b"))
         assert pending(graph) == [(bank, "delete", "a"), (bank, "delete", "b")]
-        graph.acknowledge([first.ticket, second.ticket])
+        assert graph.acknowledge([first.ticket, second.ticket]) == set()
         assert len(pending(graph)) == 2
         acknowledge_all(graph)
         assert pending(graph) == []

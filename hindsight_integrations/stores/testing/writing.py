@@ -86,6 +86,7 @@ class WritingContract:
             expires_at=ago(-9),
             invalidated_at=ago(0.5),
             invalidated_because="a correction",
+            pinned=True,
         )
         given = replace(given, interaction=token_vectors(1))
         keep(graph, given)

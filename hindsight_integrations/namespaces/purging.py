@@ -1,0 +1,68 @@
+"""Deletion of expired memories, on request and in the background."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+
+from hindsight_integrations.errors import ClosedError, HindsightError
+from hindsight_integrations.models import utc_now
+from hindsight_integrations.namespaces.memories import forget
+from hindsight_integrations.retain.reindex import MOST_MEMORIES
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.base import CONCLUSIONS_CITING, MEMORY, MemoryFilter
+
+log = logging.getLogger("hindsight_integrations")
+
+
+def purge(runtime: Runtime, bank_id: str) -> int:
+    """Delete the expired memories of a bank permanently; return their number.
+
+    One that a pinned conclusion rests on stays, unseen, as its evidence.
+    """
+    bank = runtime.bank(bank_id)
+    with runtime.lock(bank.key):
+        filter = MemoryFilter(now=None, include_invalid=True, expired_by=utc_now())
+        expired = runtime.graph.find_ids(bank_id, filter, MOST_MEMORIES) or []
+        citing = runtime.graph.read(bank_id, CONCLUSIONS_CITING, expired)
+        cited_by = sorted({id for ids in citing.values() for id in ids})
+        conclusions = runtime.graph.read(bank_id, MEMORY, cited_by)
+        pinned = {id for id, memory in conclusions.items() if memory.pinned}
+        gone = [id for id in expired if pinned.isdisjoint(citing.get(id, ()))]
+        return len(forget(runtime, bank_id, gone, None)) if gone else 0
+
+
+def purge_in_background(runtime: Runtime) -> None:
+    """Delete what has expired now and then, in a thread that ends with the runtime.
+
+    The thread keeps no runtime alive that nobody closed. A failure is logged, and tried again.
+    """
+    interval = runtime.settings.purge_interval
+    if interval:
+        threading.Thread(
+            target=_keep_purging,
+            args=(weakref.ref(runtime), runtime.closing, interval),
+            name="hindsight-expiry",
+            daemon=True,
+        ).start()
+
+
+def _keep_purging(
+    reference: weakref.ref[Runtime], closing: threading.Event, interval: float
+) -> None:
+    while not closing.is_set() and (runtime := reference()) is not None:
+        _purge_all(runtime)
+        del runtime
+        closing.wait(interval)
+
+
+def _purge_all(runtime: Runtime) -> None:
+    try:
+        for stored in runtime.graph.list_banks(expired_by=utc_now()):
+            if stored.embedder == runtime.stamp:
+                purge(runtime, stored.bank.id)
+    except ClosedError:
+        log.debug("closed meanwhile: the next opening deletes what has expired")
+    except HindsightError as error:
+        log.warning("expired memories were not deleted yet: %s", error)
