@@ -168,7 +168,9 @@ def guarded_memory(guards: Sequence[BeforeRetain], memory: Memory) -> Memory | N
             document_id,
         ),
     )
-    return out and replace(
+    if out is None:
+        return None
+    return replace(
         memory,
         text=out.text,
         speaker=out.speaker,
