@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import Parameter, signature
 from typing import Any, is_typeddict
 
@@ -22,6 +22,7 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
+from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.prompts import PROFILED, REMEMBERED
@@ -188,6 +189,34 @@ def answer_forget(
     """Forget memories by id, and return the tool's answer with the ids."""
     forgotten = forget(memory, bank_id, ids)
     return f"Forgotten: {', '.join(forgotten)}", forgotten
+
+
+def answer_correct(
+    memory: Hindsight, bank_id: str, memory_id: str, content: str
+) -> tuple[str, Memory]:
+    """Correct what a memory says, and return the tool's answer with the memory."""
+    with _known_bank(memory_id):
+        corrected = memory.memories.update(bank_id, memory_id, text=content)
+    return f"Corrected: {corrected.id}", corrected
+
+
+def answer_invalidate(
+    memory: Hindsight, bank_id: str, memory_id: str, reason: str
+) -> tuple[str, Memory]:
+    """Mark a memory as wrong, and return the tool's answer with the memory."""
+    with _known_bank(memory_id):
+        withdrawn = memory.memories.invalidate(bank_id, memory_id, reason)
+    return f"Marked as wrong: {withdrawn.id}", withdrawn
+
+
+@contextlib.contextmanager
+def _known_bank(memory_id: str) -> Iterator[None]:
+    try:
+        yield
+    except BankNotFoundError as error:
+        raise MemoryNotFoundError(
+            f"nothing is remembered, so there is no memory {memory_id!r}; nothing was changed"
+        ) from error
 
 
 _ID_NOTE = re.compile(r"\((?=\s*id\b)", re.IGNORECASE)
