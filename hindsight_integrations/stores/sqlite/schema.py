@@ -179,6 +179,7 @@ _VERSION_5 = (
 
 _VERSION_6 = (
     "ALTER TABLE banks ADD COLUMN expiry TEXT NOT NULL DEFAULT '{}'",
+    "ALTER TABLE banks ADD COLUMN kept_apart TEXT NOT NULL DEFAULT '[]'",
     "ALTER TABLE memories ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
     "CREATE INDEX memories_by_expiry ON memories (bank, expires_at) WHERE expires_at IS NOT NULL",
     "CREATE INDEX memories_pinned ON memories (bank) WHERE pinned = 1",
