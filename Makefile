@@ -6,6 +6,11 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# What is built on the client, and is not run while the core is worked on.
+ABOVE := durable langchain llamaindex sessions workspace
+
+# Tests start dozens of processes, which would compile every module again without its cache.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check coverage bench torture format clean
@@ -27,16 +32,16 @@ test: $(READY) ## lint, types and every test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist loadgroup
 
 check: $(READY) ## lint, format, types and the core's fast tests, in under a minute
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto --dist worksteal -m "not slow" --ignore=tests/langchain --ignore=tests/llamaindex
+	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto --dist worksteal -m "not slow" $(ABOVE:%=--ignore=tests/%)
 
 coverage: $(READY) ## every test, and which lines and branches none of them runs
-	@$(BIN)/pytest -n auto --cov --cov-report=term-missing
+	@$(BIN)/pytest -n auto --dist loadgroup --cov --cov-report=term-missing
 
 bench: $(READY) ## measure speed and quality, and write docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.speed

@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from hindsight_integrations.nlp.minilm import MiniLM
     from hindsight_integrations.reflect.consolidation import Consolidation
     from hindsight_integrations.reflect.llm_rules import LLMConsolidator
+    from hindsight_integrations.reflect.profile import Profile, ProfileLine
+    from hindsight_integrations.reflect.profile_reader import ProfileSection
     from hindsight_integrations.results import (
         Bound,
         Companion,
@@ -170,6 +172,8 @@ _HOMES = {
     "export_import": ("ExportResult", "ImportResult"),
     "reflect.consolidation": ("Consolidation",),
     "reflect.llm_rules": ("LLMConsolidator",),
+    "reflect.profile": ("Profile", "ProfileLine"),
+    "reflect.profile_reader": ("ProfileSection",),
     "durable": ("Backoff", "DurableRetain", "Receipt"),
     "conclusions": ("Observation", "Opinion", "Quotation", "Trend"),
     "results": (
@@ -259,6 +263,9 @@ __all__ = [
     "Opinion",
     "Page",
     "Precision",
+    "Profile",
+    "ProfileLine",
+    "ProfileSection",
     "Quotation",
     "RecallResult",
     "Recalled",

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from types import TracebackType
 from typing import Self, Unpack
 
 from pydantic import BaseModel
@@ -33,7 +32,7 @@ from hindsight_integrations.namespaces.selection import SELECTION, SelectionOpti
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.nlp.llm import as_model
-from hindsight_integrations.opening import Arguments, open_runtime, release
+from hindsight_integrations.opening import Arguments, from_environment, open_runtime, release
 from hindsight_integrations.recall import pipeline as recalling
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.request import (
@@ -47,6 +46,7 @@ from hindsight_integrations.recall.request import (
 from hindsight_integrations.reflect import answer, extractive
 from hindsight_integrations.reflect import context as contexts
 from hindsight_integrations.reflect.consolidation import Consolidation
+from hindsight_integrations.reflect.profile import PROFILE_TOKENS, Profile, profile_of
 from hindsight_integrations.reflect.recalled_models import with_mental_models
 from hindsight_integrations.results import (
     Context,
@@ -150,14 +150,7 @@ class Hindsight(ContextManaged):
         of a Neo4j server, `HINDSIGHT_VECTORS` that of a Chroma server, `HINDSIGHT_EMBEDDER` the
         name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
         """
-        given: dict[str, object] = {
-            "path": os.environ.get("HINDSIGHT_PATH", "./hindsight-memory"),
-            "graph": os.environ.get("HINDSIGHT_GRAPH") or None,
-            "vectors": os.environ.get("HINDSIGHT_VECTORS") or None,
-            "embedder": os.environ.get("HINDSIGHT_EMBEDDER") or None,
-            "settings": Settings.from_env(),
-        }
-        return cls(**(given | options))  # type: ignore[arg-type]
+        return cls(**(from_environment() | options))  # type: ignore[arg-type]
 
     # Retain
 
@@ -218,8 +211,7 @@ class Hindsight(ContextManaged):
         bank = self._runtime.bank_or_new(bank_id)
         submission = retaining.submission_of(self._runtime.retaining, bank_id, item)
         result = retaining.retain(self._runtime.retaining, bank, [submission])
-        self._runtime.reflect_later(bank_id)
-        return replace(result, seconds=time.perf_counter() - started)
+        return self._finished(result, started)
 
     def retain_many(
         self,
@@ -244,8 +236,7 @@ class Hindsight(ContextManaged):
         validation.progress(progress, or_flag=True)
         bank = self._runtime.bank_or_new(bank_id)
         result = retaining.retain_many(self._runtime.retaining, bank, items, progress)
-        self._runtime.reflect_later(bank_id)
-        return replace(result, seconds=time.perf_counter() - started)
+        return self._finished(result, started)
 
     def retain_messages(
         self,
@@ -287,8 +278,7 @@ class Hindsight(ContextManaged):
         )
         bank = self._runtime.bank_or_new(bank_id)
         result = retaining.retain(self._runtime.retaining, bank, [submission])
-        self._runtime.reflect_later(bank_id)
-        return replace(result, seconds=time.perf_counter() - started)
+        return self._finished(result, started)
 
     def retain_memory(
         self, bank_id: str, memory: Memory, *, vector: Vector | Sequence[float] | None = None
@@ -307,8 +297,7 @@ class Hindsight(ContextManaged):
         validation.bank_id(bank_id)
         bank = self._runtime.bank_or_new(bank_id)
         result = memories_of.retain_memory(self._runtime, bank, memory, vector)
-        self._runtime.reflect_later(bank_id)
-        return replace(result, seconds=time.perf_counter() - started)
+        return self._finished(result, started)
 
     def retain_memories(
         self,
@@ -332,7 +321,10 @@ class Hindsight(ContextManaged):
         given, codes = memories_of.checked_memories(memories, vectors)
         bank = self._runtime.bank_or_new(bank_id)
         result = memories_of.retain_memories(self._runtime, bank, given, codes)
-        self._runtime.reflect_later(bank_id)
+        return self._finished(result, started)
+
+    def _finished(self, result: RetainResult, started: float) -> RetainResult:
+        self._runtime.reflect_later(result.bank_id)
         return replace(result, seconds=time.perf_counter() - started)
 
     # Recall and reflect
@@ -377,8 +369,7 @@ class Hindsight(ContextManaged):
             entity_tokens: budget for notes on entities: those that the question names or
                 `entities` asks for, with observations about them, then those of the memories.
             mental_model_tokens: budget for mental models on the question.
-            prefer_observations: an observation takes the place of the facts it quotes whatever
-                tokens it takes; else only if it takes fewer than they do.
+            prefer_observations: show them in place of the facts they quote even if that is longer.
             pinned: take the pinned memories that pass the filters first, whatever the query.
 
         Raises:
@@ -418,8 +409,7 @@ class Hindsight(ContextManaged):
             as_of: only what was known then.
             min_score: leave out memories of a smaller `relevance`, 0 to 1; see `recall`.
             fill: use as much as fits, however little relevant.
-            prefer_observations: an observation takes the place of the facts it quotes whatever
-                tokens it takes; else only if it takes fewer than they do.
+            prefer_observations: show them in place of the facts they quote even if that is longer.
             pinned: take the pinned memories that pass the filters first, whatever the query.
 
         Raises:
@@ -499,6 +489,27 @@ class Hindsight(ContextManaged):
             )
         return extractive.reflect(self._runtime.recalling, bank, request)
 
+    def profile(
+        self,
+        bank_id: str,
+        person: str,
+        *,
+        max_tokens: int = PROFILE_TOKENS,
+        query_time: datetime | None = None,
+    ) -> Profile:
+        """Return the facts, preferences and current matters of a person, without a model.
+
+        Each line is a sentence of a memory. What is doubtful, changed since or past is left out.
+
+        Args:
+            bank_id: which bank.
+            person: a name or alias; or a speaker, such as "user".
+            max_tokens: budget of the text, in tokens.
+            query_time: the time at which matters are current; now if not given.
+        """
+        bank = self._runtime.bank(validation.bank_id(bank_id))
+        return profile_of(self._runtime.recalling, bank, person, max_tokens, query_time)
+
     def _request(
         self, bank_id: str | Sequence[str], query: str, options: SearchOptions
     ) -> RecallRequest:
@@ -568,10 +579,7 @@ class Hindsight(ContextManaged):
         """
         runtime = self._runtime
         runtime.bank(validation.bank_id(bank_id))
-        total = Consolidation(bank_id)
-        for done in runtime.consolidations(bank_id):
-            total += done
-        return total
+        return sum(runtime.consolidations(bank_id), Consolidation(bank_id))
 
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Wait until background work is done, including work left by earlier processes.
@@ -598,12 +606,7 @@ class Hindsight(ContextManaged):
         """
         release(self, self._runtime)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         # Somebody who pressed Ctrl-C does not wait: what is left waits in the graph.
         release(self, self._runtime, finish=error is None)
 
@@ -684,6 +687,7 @@ class Hindsight(ContextManaged):
     arecall = async_variant(recall)
     acontext = async_variant(context)
     areflect = async_variant(reflect)
+    aprofile = async_variant(profile)
     aforget = async_variant(forget)
     aconsolidate = async_variant(consolidate)
     await_idle = async_variant(wait_idle)

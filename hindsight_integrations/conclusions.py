@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from hindsight_integrations import display
+from hindsight_integrations.display import Shown
 from hindsight_integrations.models import (
     Change,
     Memory,
@@ -42,7 +44,7 @@ class Quotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Shown):
     """A statement that several memories support together.
 
     Attributes:
@@ -80,9 +82,19 @@ class Observation:
             f"confidence {self.confidence:.2f}, {self.trend})"
         )
 
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "observation": self.text,
+            "confidence": display.Share(self.confidence),
+            "from": display.counted(self.proof_count, "memory"),
+            "first seen": display.moment(self.first_seen),
+            "last seen": display.moment(self.last_seen),
+            "trend": self.trend,
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(Shown):
     """A belief of the bank's agent about a topic; see `Observation` for the common attributes.
 
     Attributes:
@@ -111,6 +123,15 @@ class Opinion:
 
     def __repr__(self) -> str:
         return f"Opinion({self.topic!r}: {self.text!r}, confidence {self.confidence:.2f})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "topic": self.topic,
+            "opinion": self.text,
+            "confidence": display.Share(self.confidence),
+            "from": display.counted(self.proof_count, "memory"),
+            "trend": self.trend,
+        }
 
 
 def quotations(memory: Memory) -> tuple[Quotation, ...]:

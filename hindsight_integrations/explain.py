@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, timedelta
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
@@ -20,7 +19,7 @@ from rich.text import Text
 
 from hindsight_integrations.models import Arm
 from hindsight_integrations.rendering import Visible
-from hindsight_integrations.timespan import TimeSpan, day_text
+from hindsight_integrations.timespan import day_text
 
 if TYPE_CHECKING:
     from hindsight_integrations.results import ArmScore, Recalled, RecallResult, Signal, Window
@@ -155,23 +154,9 @@ def said_by(item: Recalled) -> str:
     return f"{lead}, {day}" if lead else day
 
 
-def span_text(span: TimeSpan) -> str:
-    """Return a time span in days, both ends included, or in minutes if it is shorter than one."""
-    last = span.end - timedelta(microseconds=1)
-    if span.end.year == MAXYEAR:
-        return f"since {day_text(span.start)}" if span.start.year > MINYEAR else "any time"
-    if span.start.year == MINYEAR:
-        return f"until {day_text(last)}"
-    if span.duration < timedelta(days=1):
-        return f"{day_text(span.start)}, {span.start:%H:%M} to {span.end:%H:%M}"
-    if span.start.date() == last.date():
-        return day_text(last)
-    return f"{day_text(span.start)} to {day_text(last)}"
-
-
 def window_text(window: Window) -> str:
     """Return the words of a question that name a time, and that time."""
-    return f"{window.text} = {span_text(window.span)}"
+    return f"{window.text} = {window.span!s}"
 
 
 def _console(*, width: int, record: bool = False) -> Console:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+from hindsight_integrations import display
+from hindsight_integrations.display import Shown
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
 
@@ -180,7 +182,7 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Bank:
+class Bank(Shown):
     """An isolated memory space of one agent or user.
 
     Attributes:
@@ -203,9 +205,23 @@ class Bank:
     created_at: datetime = field(default_factory=utc_now)
     updated_at: datetime = field(default_factory=utc_now)
 
+    def __repr__(self) -> str:
+        name = f", {display.short(self.name)}" if self.name else ""
+        return f"Bank({self.id!r}{name}, created {display.moment(self.created_at)})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "mission": self.mission,
+            "background": self.background,
+            "directives": "\n".join(self.directives),
+            "created": display.moment(self.created_at),
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class BankStats:
+class BankStats(Shown):
     """Counts of a bank's contents."""
 
     bank_id: str
@@ -219,6 +235,24 @@ class BankStats:
     pending_vectors: int
     first_mentioned_at: datetime | None
     last_mentioned_at: datetime | None
+
+    def __repr__(self) -> str:
+        counts = {"memory": self.memories, "entity": self.entities, "document": self.documents}
+        shown = ", ".join(display.counted(number, noun) for noun, number in counts.items())
+        return f"BankStats({self.bank_id!r}: {shown})"
+
+    def _shown(self) -> Mapping[str, object]:
+        times = (self.first_mentioned_at, self.last_mentioned_at)
+        return {
+            "memories": self.memories,
+            **{f"{kind} memories": count for kind, count in self.by_type.items() if count},
+            "invalidated": self.invalidated,
+            "entities": self.entities,
+            "documents": self.documents,
+            **{f"{kind} links": count for kind, count in self.links.items() if count},
+            "waiting vectors": self.pending_vectors,
+            "said": " to ".join(filter(None, map(display.moment, times))),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +271,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(Shown):
     """The text that memories came from.
 
     Attributes:
@@ -253,6 +287,19 @@ class Document:
     updated_at: datetime
     chunk_count: int = 0
     is_record: bool = False
+
+    def __repr__(self) -> str:
+        changed = display.moment(self.updated_at)
+        chunks = display.counted(self.chunk_count, "chunk")
+        return f"Document({self.id!r}, {chunks}, changed {changed})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "id": self.id,
+            "chunks": self.chunk_count,
+            "created": display.moment(self.created_at),
+            "changed": display.moment(self.updated_at),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +338,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Shown):
     """One retained statement.
 
     Attributes:
@@ -370,9 +417,29 @@ class Memory:
         """The document it was first stated in."""
         return self.sources[0].document_id if self.sources else None
 
+    def __repr__(self) -> str:
+        by = f", by {self.speaker}" if self.speaker else ""
+        state = ", invalidated" if self.invalidated_at else ""
+        said = display.moment(self.mentioned_at)
+        return f"Memory({self.id!r}: {display.short(self.text)}, {self.type}{by}, {said}{state})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "text": self.text,
+            "type": self.type,
+            "speaker": self.speaker or "",
+            "said": display.moment(self.mentioned_at),
+            "happened": ", ".join(map(str, self.occurred)),
+            "entities": ", ".join(self.entities),
+            "tags": ", ".join(self.tags),
+            "invalidated": display.moment(self.invalidated_at),
+            "expires": display.moment(self.expires_at),
+            "id": self.id,
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Shown):
     """A resolved person, place, organisation or thing, with the other names it goes by."""
 
     id: str
@@ -383,6 +450,22 @@ class Entity:
     mention_count: int = 0
     first_seen: datetime | None = None
     last_seen: datetime | None = None
+
+    def __repr__(self) -> str:
+        mentions = display.counted(self.mention_count, "mention")
+        also = f", also {', '.join(map(repr, self.aliases))}" if self.aliases else ""
+        return f"Entity({self.name!r}, {self.kind}, {mentions}{also})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "mentions": self.mention_count,
+            "also called": ", ".join(self.aliases),
+            "first seen": display.moment(self.first_seen),
+            "last seen": display.moment(self.last_seen),
+            "id": self.id,
+        }
 
 
 class ObservationKind(StrEnum):
@@ -403,7 +486,7 @@ class ObservationKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MentalModel:
+class MentalModel(Shown):
     """A summary that the user curates; reflection reads it first.
 
     Attributes:
@@ -426,6 +509,19 @@ class MentalModel:
     auto_refresh: bool = False
     created_at: datetime = field(default_factory=utc_now)
     refreshed_at: datetime = field(default_factory=utc_now)
+
+    def __repr__(self) -> str:
+        written = display.moment(self.refreshed_at)
+        return f"MentalModel({self.name!r}: {display.short(self.text)}, written {written})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "name": self.name,
+            "text": self.text,
+            "question": self.source_query or "",
+            "written": display.moment(self.refreshed_at),
+            "id": self.id,
+        }
 
 
 class Arm(StrEnum):
@@ -469,7 +565,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Shown):
     """One entry of a history: which field changed, from what to what, when and why.
 
     Attributes:
@@ -485,6 +581,21 @@ class Change:
     reason: str | None = None
     of_model: bool = False
 
+    def __repr__(self) -> str:
+        values = " to ".join(display.short(value) for value in (self.old, self.new) if value)
+        because = f", because {self.reason!r}" if self.reason else ""
+        what = " ".join(filter(None, (self.action, self.field, values)))
+        return f"Change({display.moment(self.at)}: {what}{because})"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "at": display.moment(self.at),
+            "what": f"{self.action} {self.field}",
+            "before": self.old or "",
+            "after": self.new or "",
+            "because": self.reason or "",
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
@@ -493,6 +604,13 @@ class Page(Generic[T]):
     items: Sequence[T]
     total: int
     next_cursor: str | None = None
+
+    def __repr__(self) -> str:
+        return display.lines(f"Page({len(self.items)} of {self.total})", self.items)
+
+    def _repr_html_(self) -> str:
+        rows = [item._shown() for item in self.items if isinstance(item, Shown)]
+        return display.table(rows, f"{len(self.items)} of {self.total}")
 
 
 def as_datetime(value: datetime | None) -> datetime:

@@ -64,6 +64,17 @@ class Arguments:
             )
 
 
+def from_environment() -> dict[str, object]:
+    """Return the arguments that environment variables give; `Hindsight.from_env` lists these."""
+    return {
+        "path": os.environ.get("HINDSIGHT_PATH", "./hindsight-memory"),
+        "graph": os.environ.get("HINDSIGHT_GRAPH") or None,
+        "vectors": os.environ.get("HINDSIGHT_VECTORS") or None,
+        "embedder": os.environ.get("HINDSIGHT_EMBEDDER") or None,
+        "settings": Settings.from_env(),
+    }
+
+
 _guard = threading.Lock()
 _folders: weakref.WeakValueDictionary[Path, Runtime] = weakref.WeakValueDictionary()
 _opened_with: weakref.WeakKeyDictionary[Runtime, tuple[str, Arguments]] = (

@@ -12,6 +12,8 @@ from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Self, overload
 
+from hindsight_integrations import display
+from hindsight_integrations.display import Shown
 from hindsight_integrations.explain import DETAILED, Explanation
 from hindsight_integrations.models import (
     Arm,
@@ -156,6 +158,15 @@ class Forgotten(tuple[str, ...]):
         made.mental_models, made.dry_run = mental_models, dry_run
         return made
 
+    def __repr__(self) -> str:
+        would = "would forget" if self.dry_run else "forgot"
+        further = (
+            f", {display.counted(len(self.derived), 'conclusion')} with them"
+            if self.derived
+            else ""
+        )
+        return display.lines(f"Forgotten({would} {len(self)}{further})", self.memories or (*self,))
+
 
 # Entities
 
@@ -201,6 +212,9 @@ class MergeSuggestion:
 
 
 # Recalling
+
+SHOWN_MEMORIES, SHOWN_REASONS = 10, 3
+"""Memories of a result, and reasons of each, in a table; `explain()` has them all."""
 
 
 class ArmScore(NamedTuple):
@@ -275,7 +289,7 @@ class Signals(Sequence[Signal]):
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Shown):
     """A memory in a result; its own text, metadata and so on can be read from it directly.
 
     Attributes:
@@ -342,6 +356,19 @@ class Recalled:
     def mentioned_at(self) -> datetime:
         """Time the memory was first said."""
         return self.memory.mentioned_at
+
+    def __repr__(self) -> str:
+        text = display.short(self.text)
+        return f"Recalled({self.rank}: {text}, relevance {self.relevance:.2f}, {self.id!r})"
+
+    def _shown(self) -> Mapping[str, object]:
+        memory = self.memory._shown()
+        return {
+            "": self.rank,
+            "relevance": display.Share(self.relevance),
+            **{name: memory[name] for name in ("text", "speaker", "said", "happened")},
+            "why": "\n".join(self.reasons[:SHOWN_REASONS]),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,6 +498,13 @@ class RecallResult:
             f"RecallResult({len(self.memories)} memories, {self.tokens} of "
             f"{self.max_tokens} tokens{best}{failed})"
         )
+
+    def _repr_html_(self) -> str:
+        memories = display.counted(len(self.memories), "memory")
+        size = f"{memories}, {self.tokens} of {self.max_tokens} tokens"
+        failed = "".join(f"; {failure}" for failure in self.failures)
+        rows = [memory._shown() for memory in self.memories]
+        return display.table(rows, f"{self.query}: {size}{failed}", SHOWN_MEMORIES)
 
 
 # Reflecting

@@ -17,6 +17,7 @@ from hindsight_integrations.errors import (
     BankNotFoundError,
     ClosedError,
     EmbedderMismatchError,
+    HindsightError,
     InvalidInputError,
     StoreError,
 )
@@ -53,8 +54,8 @@ from hindsight_integrations.stores.sqlite import SqliteGraph
 
 log = logging.getLogger("hindsight_integrations")
 
-ARMS_AT_ONCE = 8
-"""Threads that the arms of all recalls share."""
+ARMS_AT_ONCE = 32
+"""Threads at most that the arms of all recalls share: on servers they do little but wait."""
 
 UNCHANGED: object = object()
 """Default of an argument whose None has a meaning: leave the part as it is."""
@@ -246,6 +247,24 @@ class Runtime:
                 raise
             self.lag = None
 
+    def mend_index(self) -> None:
+        """Compare the index with the graph in the background, and repair it.
+
+        For an index that several processes write: one that was killed may have left a vector of
+        what another forgot meanwhile.
+        """
+        threading.Thread(target=self._mend_index, name="hindsight-mend", daemon=True).start()
+
+    def _mend_index(self) -> None:
+        try:
+            if count := sync.mend(self.graph, self.index):
+                log.warning("the vector index differed from the graph in %d vectors", count)
+                self.flush()
+        except ClosedError:
+            log.debug("closed before the vector index was compared with the graph")
+        except HindsightError as error:
+            log.warning("the vector index could not be compared with the graph: %s", error)
+
     def consolidations(
         self, bank_id: str, *, min_confidence: float = 0.0
     ) -> Iterator[Consolidation]:
@@ -395,6 +414,8 @@ def assemble(
     if embedded_in(path) and graph is None and vectors is None:
         _remove_unfinished_imports(runtime)
     runtime.flush()
+    if isinstance(vectors, str):
+        runtime.mend_index()
     runtime.purge_deleted()  # left by a deletion that was interrupted
     runtime.reflect_on_leftovers()
     return where, runtime

@@ -63,7 +63,7 @@ class Settings:
     hemisphere: Hemisphere = "north"
     """Hemisphere whose seasons "last spring" means: "north" or "south" [C]."""
     arm_timeout: float = 10.0
-    """Go on without an arm that has not answered after so many seconds, and report it in
+    """Go on without an arm that has not answered so many seconds after it began, and report it in
     `failures` [C]."""
     recall_timeout: float = 60.0
     """Answer a recall after so many seconds with what was found: the embedder, event, arm, bank or

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from enum import StrEnum
 
 from hindsight_integrations.errors import InvalidInputError
@@ -68,6 +68,19 @@ class TimeSpan:
                 f"a time span ends after it starts; got start {self.start.isoformat()} "
                 f"and end {self.end.isoformat()}"
             )
+
+    def __str__(self) -> str:
+        """Return the days, both ends included, or the minutes if it is shorter than one."""
+        last = self.end - timedelta(microseconds=1)
+        if self.end.year == MAXYEAR:
+            return f"since {day_text(self.start)}" if self.start.year > MINYEAR else "any time"
+        if self.start.year == MINYEAR:
+            return f"until {day_text(last)}"
+        if self.duration < timedelta(days=1):
+            return f"{day_text(self.start)}, {self.start:%H:%M} to {self.end:%H:%M}"
+        if self.start.date() == last.date():
+            return day_text(last)
+        return f"{day_text(self.start)} to {day_text(last)}"
 
     @classmethod
     def of_day(cls, timestamp: datetime) -> TimeSpan:

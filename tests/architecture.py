@@ -20,6 +20,7 @@ BEGIN, END = "<!-- drawing: python -m tests.architecture -->", "<!-- end of draw
 LEVELS = [
     {"_version", "errors", "rendering"},
     {"timespan"},
+    {"display"},
     {"models", "settings", "normalization", "prompts"},
     {"validation", "explain"},
     {"results", "conclusions"},
@@ -31,7 +32,7 @@ LEVELS = [
     {"namespaces"},
     {"opening"},
     {"client"},
-    {"durable", "sessions", "integrations", "evaluate", "demo", "workspace"},
+    {"durable", "sessions", "integrations", "evaluate", "demo", "workspace", "transcripts"},
     {"langchain", "llamaindex", "cli"},
 ]
 """The parts of the package, lowest first. A part imports only what is on lower levels."""
@@ -56,11 +57,16 @@ def files() -> list[Path]:
     return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield the modules of the package that a file imports, late imports included.
+@cache
+def imports(path: Path) -> tuple[str, ...]:
+    """Return the modules of the package that a file imports, late imports included.
 
     Imports for type checkers alone are left out.
     """
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     typing_only = {
         id(node)

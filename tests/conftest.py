@@ -24,6 +24,16 @@ settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of Neo4j to one worker: they share a server, and would wait for each other."""
+    for item in items:
+        given = getattr(item, "callspec", None)
+        fixtures = getattr(item, "fixturenames", ())
+        if "neo4j_address" in fixtures or (given and "neo4j" in map(str, given.params.values())):
+            item.add_marker(pytest.mark.xdist_group("neo4j"))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
     for reason in {each.longrepr[2] for each in skipped if "no Neo4j" in each.longrepr[2]}:

@@ -228,6 +228,7 @@ def test_a_folder_is_retained_by_relative_path_and_once(fresh: Run, tmp_path: Pa
     assert again["stored"] == []
 
 
+@pytest.mark.slow
 def test_a_note_that_left_its_folder_leaves_the_bank(fresh: Run, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -247,6 +248,7 @@ def test_a_note_that_left_its_folder_leaves_the_bank(fresh: Run, tmp_path: Path)
     assert len(fresh("documents", "list", "--json").json["items"]) == 2
 
 
+@pytest.mark.slow
 def test_the_dates_of_files_are_shown_overridden_and_left_out(fresh: Run, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -302,6 +304,7 @@ def test_items_that_fail_are_reported_and_the_others_stored(fresh: Run) -> None:
     assert "item 2 was not stored: confidence is 3" in ran.err
 
 
+@pytest.mark.slow
 def test_a_conversation_keeps_sessions_speakers_and_ids(fresh: Run) -> None:
     turns = [
         {"speaker": "Inês", "text": "Grey or blue?", "timestamp": "2025-04-24T11:10", "id": "m1"},
@@ -319,6 +322,7 @@ def test_a_conversation_keeps_sessions_speakers_and_ids(fresh: Run) -> None:
 # Looking after a memory
 
 
+@pytest.mark.slow
 def test_banks_are_made_changed_listed_and_deleted(fresh: Run) -> None:
     fresh(
         "banks", "create", "ops", "--name", "Operations", "--directive", "Cite.", "--empathy", "5"
@@ -344,6 +348,7 @@ def test_memories_are_listed_a_page_at_a_time(reading: Run) -> None:
     assert [m["text"] for m in about["items"]] == [SEEDS[1]]
 
 
+@pytest.mark.slow
 def test_a_memory_is_invalidated_restored_and_its_history_kept(writing: Run) -> None:
     first, *_ = ids(writing)
     assert writing("memories", "invalidate", first, "--reason", "She never did.").code == 0
@@ -355,6 +360,7 @@ def test_a_memory_is_invalidated_restored_and_its_history_kept(writing: Run) -> 
     assert {change["action"] for change in changes} == {"invalidate", "restore"}
 
 
+@pytest.mark.slow
 def test_forgetting_is_for_good_and_all_or_nothing(writing: Run) -> None:
     first, second, _ = ids(writing)
     assert writing("memories", "forget", first, "no-such-id").code == 1
@@ -376,9 +382,12 @@ def test_memories_are_listed_by_what_they_say_and_are(reading: Run) -> None:
     assert texts("--since", "2021-03-01", "--until", "2021-04-01") == [SEEDS[0]]
     assert texts("--where", '{"entities": "Ruth Castellane"}', "--state", "any") == [SEEDS[1]]
     assert texts("--state", "invalidated") == []
+    assert texts("--speaker", "Nobody") == texts("--changed-since", "2999-01-01") == []
+    assert texts("--changed-since", "2001-01-01", "--type", "world") == list(SEEDS)
     assert reading("memories", "list", "--state", "lost").code == 1
 
 
+@pytest.mark.slow
 def test_a_memory_is_corrected(writing: Run) -> None:
     first, *_ = ids(writing)
     given = ["--speaker", "Ruth", "--entity", "Lisbon", "--meta", "year=2020", "--tag", "t"]
@@ -394,6 +403,7 @@ def test_a_memory_is_corrected(writing: Run) -> None:
     assert writing("memories", "update", first, "--happened", "soon").code == 2
 
 
+@pytest.mark.slow
 def test_memories_expire_by_rules_and_pins_hold_them(writing: Run) -> None:
     first, second, *_ = ids(writing)
     rules = ["--expire", "30", "--expire", "type:opinion=7", "--expire", "tag:law=never"]
@@ -406,6 +416,7 @@ def test_memories_expire_by_rules_and_pins_hold_them(writing: Run) -> None:
     assert writing("banks", "update", "default", "--expire", "person:Ann=3").code == 2
 
 
+@pytest.mark.slow
 def test_entities_are_corrected_from_the_shell(writing: Run) -> None:
     writing("entities", "alias", "Alice", "Ally", "Lissy")
     assert writing("entities", "unalias", "Alice", "Ally", "--json").json["aliases"] == ["Lissy"]
@@ -418,6 +429,7 @@ def test_entities_are_corrected_from_the_shell(writing: Run) -> None:
     assert writing("entities", "show", "Alice").code != 0
 
 
+@pytest.mark.slow
 def test_forgetting_by_filter_asks_or_wants_to_be_told(writing: Run) -> None:
     asked = ["memories", "forget", "--entity", "Alice"]
     told = writing(*asked, "--dry-run", "--json").json
@@ -434,6 +446,7 @@ def test_forgetting_by_filter_asks_or_wants_to_be_told(writing: Run) -> None:
     assert len(ids(writing)) == 1
 
 
+@pytest.mark.slow
 def test_entities_are_shown_renamed_merged_and_given_aliases(writing: Run) -> None:
     names = [e["name"] for e in writing("entities", "list", "--json").json["items"]]
     assert {"Alice", "Northwind", "Ruth Castellane"} <= set(names)
@@ -453,6 +466,7 @@ def test_doctor_finds_nothing_wrong_with_a_sound_store(reading: Run) -> None:
     assert reading("doctor", "--look", "--json").json["healthy"] is True
 
 
+@pytest.mark.slow
 def test_reindex_makes_every_vector_anew(writing: Run) -> None:
     assert writing("reindex", "--json").json == {"bank": "default", "vectors": len(SEEDS)}
     assert writing("recall", "Who runs Heron?").code == 0
@@ -539,6 +553,7 @@ def test_recall_takes_names_open_windows_and_budgets_beside_the_memories(reading
     assert reading("recall", "x", "--entity", "Nobody Known").code == 3
 
 
+@pytest.mark.slow
 def test_documents_are_listed_shown_and_deleted(writing: Run) -> None:
     assert writing("retain", "The oven is off.", "--document", "kitchen").code == 0
     listed = writing("documents", "list", "--json").json
@@ -551,6 +566,7 @@ def test_documents_are_listed_shown_and_deleted(writing: Run) -> None:
     assert writing("documents", "show", "kitchen").code == 1
 
 
+@pytest.mark.slow
 def test_tags_are_counted_renamed_and_removed(writing: Run) -> None:
     assert writing("tags", "list").out.strip() == "None."
     for text in ("The oven is off.", "The door is shut."):

@@ -50,6 +50,23 @@ def test_the_servers_are_of_releases_that_the_memory_works_with() -> None:
     assert neo4j_server.VERSION.startswith(f"{release}.")
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_server_has_time_to_end_in_good_order(name: str) -> None:
+    amount, unit = re.fullmatch(r"(\d+)(s|m)", SERVICES[name]["stop_grace_period"]).groups()
+    assert int(amount) * {"s": 1, "m": 60}[unit] >= 30  # 10 seconds are compose's default
+
+
+def test_neo4j_reports_to_nobody_and_is_healthy_once_the_database_answers() -> None:
+    neo4j = SERVICES["neo4j"]
+    assert neo4j["environment"]["NEO4J_dbms_usage__report_enabled"] == "false"
+    assert neo4j["environment"]["NEO4J_PLUGINS"] == "${NEO4J_PLUGINS:-}"
+    *shell, check = neo4j["healthcheck"]["test"]
+    assert shell == ["CMD", "/bin/bash", "-c"]
+    assert "cypher-shell" in check
+    assert "MATCH (n) RETURN n" in check
+    assert '"$${NEO4J_AUTH#neo4j/}"' in check  # compose makes one dollar of two
+
+
 @pytest.mark.slow
 def test_the_check_of_chroma_tells_a_server_that_answers_from_one_that_does_not(
     tmp_path: Path,

@@ -19,6 +19,13 @@ __all__ = ["empty_neo4j", "engine", "neo4j_address"]
 NAN = np.full(384, np.nan, dtype="<f4").tobytes()
 CUT = b"\x01" * 77
 
+
+class Latin(bytes):
+    """A text in another encoding, which SQLite takes for text."""
+
+
+LATIN = Latin("Café".encode("latin-1"))
+
 DAMAGES: dict[str, tuple[str, str, object]] = {
     "metadata that is no JSON": ("contents", "metadata", "{half"),
     "metadata of another shape": ("contents", "metadata", "[1, 2]"),
@@ -37,6 +44,22 @@ DAMAGES: dict[str, tuple[str, str, object]] = {
     "lexemes that are no text": ("lexemes", "terms", 12),
     "a source without a date": ("sources", "mentioned_at", "soon"),
     "an expiry that is no number": ("memories", "expires_at", "never"),
+    **{
+        f"a {column} in another encoding": (table, column, LATIN)
+        for table, column in (
+            ("contents", "metadata"),
+            ("contents", "tags"),
+            ("contents", "speaker"),
+            ("contents", "context"),
+            ("memories", "occurred"),
+            ("memories", "type"),
+            ("memories", "fingerprint"),
+            ("lexemes", "terms"),
+            ("tags", "tag"),
+            ("metadata", "value"),
+            ("sources", "document_id"),
+        )
+    },
 }
 
 TEXT = "Mira's kettle is red since 3 May 2024."
@@ -56,8 +79,9 @@ def damaged(folder: Path, id: str, table: str, column: str, value: object) -> No
         if table == "lexemes":
             database.execute("DROP TRIGGER lexemes_removed")
         name = "key" if table == "memories" else "unit"
+        new = "CAST(? AS TEXT)" if isinstance(value, Latin) else "?"
         changed = database.execute(
-            f"UPDATE {table} SET {column} = ? "
+            f"UPDATE {table} SET {column} = {new} "
             f"WHERE {name} = (SELECT key FROM memories WHERE id = ?)",
             (value, id),
         )
@@ -74,6 +98,7 @@ def works(memory: Hindsight) -> None:
     assert memory.maintenance.health().parts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_the_doctor_repairs_a_damaged_value_and_until_then_the_bank_works(
     folder: Path, damage: tuple[str, str, object], tmp_path: Path
@@ -118,11 +143,15 @@ def test_a_damaged_memory_is_named_by_recall_and_can_be_forgotten(
         assert memory.maintenance.doctor().findings == ()
 
 
-def test_a_lost_text_is_reported_and_can_be_forgotten(folder: Path) -> None:
+@pytest.mark.parametrize("lost", [b"\xff\x00", LATIN])
+def test_a_lost_text_is_reported_and_can_be_forgotten(folder: Path, lost: bytes) -> None:
     id = filled(folder)
-    damaged(folder, id, "contents", "text", b"\xff\x00")
+    damaged(folder, id, "contents", "text", lost)
     with Hindsight(folder, settings=QUIET) as memory:
         works(memory)
+        assert memory.memories.list("b", text="bees").total == 1
+        found = memory.recall("b", "What colour is the kettle of Mira?")
+        assert [failure.part for failure in found.failures] == [f"memory {id}"]
         diagnosis = memory.maintenance.doctor()
         assert not diagnosis.healthy
         assert any(id in finding.problem for finding in diagnosis.findings)
@@ -131,6 +160,38 @@ def test_a_lost_text_is_reported_and_can_be_forgotten(folder: Path) -> None:
         memory.forget("b", id)
         assert memory.maintenance.doctor().findings == ()
         assert memory.maintenance.reindex("b") == 3
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("names", "name"),
+        ("names", "norm"),
+        ("chunks", "text"),
+        ("entities", "id"),
+        ("memories", "id"),
+        ("banks", "mission"),
+    ],
+)
+def test_other_texts_that_are_no_utf_8_leave_the_bank_usable(
+    folder: Path, table: str, column: str
+) -> None:
+    filled(folder)
+    with sqlite3.connect(folder / "memory.sqlite3") as database:
+        rows = "(SELECT max(rowid) FROM " + table + ")"
+        database.execute(
+            f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = {rows}", (LATIN,)
+        )
+    database.close()
+    with Hindsight(folder, settings=QUIET) as memory:
+        works(memory)
+        memory.entities.list("b")
+        assert memory.maintenance.doctor(repair=False).findings
+        memory.maintenance.doctor()
+        assert memory.maintenance.doctor().findings == ()
+        found = memory.recall("b", "What colour is the kettle of Mira?")
+        assert found.failures == ()
+        assert TEXT in [each.memory.text for each in found]
 
 
 def test_reindexing_makes_damaged_vectors_again(folder: Path) -> None:

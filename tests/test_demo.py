@@ -19,7 +19,7 @@ from hindsight_integrations.demo.compare import Comparison, K, PlainSearch, comp
 from hindsight_integrations.demo.story import load_story
 from hindsight_integrations.nlp.minilm import MiniLM
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
 STORY = load_story()
 QUESTIONS = {question.question: question for question in STORY.questions}

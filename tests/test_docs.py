@@ -53,7 +53,7 @@ FAST = {
     ),
     "docs/control.md",
     "docs/stores.md",
-    "docs/workspace.md",
+    "docs/transcripts.md",
 }
 """Pages that need neither a framework nor a server."""
 
@@ -103,7 +103,10 @@ def _pages_with(language: str) -> list[str]:
 
 
 def _marks(page: str) -> list[pytest.MarkDecorator]:
-    return [SLOW, WARNINGS] if page == "docs/llamaindex.md" else [] if page in FAST else [SLOW]
+    marks = [] if page in FAST else [SLOW]
+    if "neo4j://" in PAGES[page]:
+        marks.append(pytest.mark.xdist_group("neo4j"))
+    return [*marks, WARNINGS] if page == "docs/llamaindex.md" else marks
 
 
 @pytest.mark.parametrize("page", PAGES)

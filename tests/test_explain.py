@@ -17,7 +17,6 @@ from hindsight_integrations.explain import (
     PLAIN_WIDTH,
     Explanation,
     deciding,
-    span_text,
     why,
 )
 from hindsight_integrations.models import Arm, Memory, Precision, TimeSpan
@@ -181,7 +180,7 @@ def test_reasons_name_what_decided_before_what_each_search_found() -> None:
     ],
 )
 def test_a_span_reads_as_people_say_it(start: datetime, end: datetime, shown: str) -> None:
-    assert span_text(TimeSpan(start, end)) == shown
+    assert str(TimeSpan(start, end)) == shown
 
 
 def test_a_real_recall_explains_the_path_through_the_graph() -> None:

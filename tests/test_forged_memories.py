@@ -177,7 +177,13 @@ ADAPTERS: dict[str, Callable[[Hindsight, str], str]] = {
 }
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize(
+    "adapter",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name.startswith(("lang", "llama")) else ())
+        for name in ADAPTERS
+    ],
+)
 def test_no_memory_can_look_like_another(engine: Hindsight, adapter: str) -> None:
     assert len(ATTACKS) >= 30
     for number, attack in enumerate(ATTACKS):

@@ -25,11 +25,12 @@ FINE = Settings(consolidate=False, fact_tokens=16)
 """Facts of one sentence, so that several stand in a chunk."""
 
 
-@pytest.fixture(params=["as built", "without secure_delete"])
-def memories(
-    request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Hindsight]:
-    """An embedded memory on the SQLite at hand, and on one that does not overwrite by default."""
+@pytest.fixture
+def memories(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hindsight]:
+    """An embedded memory on an SQLite that does not overwrite what is deleted by default.
+
+    An SQLite built otherwise does no less.
+    """
     connect = sqlite3.connect
 
     def forgetful(*args: object, **options: object) -> sqlite3.Connection:
@@ -37,8 +38,7 @@ def memories(
         connection.execute("PRAGMA secure_delete = OFF")
         return connection
 
-    if request.param != "as built":
-        monkeypatch.setattr(sqlite3, "connect", forgetful)
+    monkeypatch.setattr(sqlite3, "connect", forgetful)
     with Hindsight(folder, settings=FINE) as memory:
         yield memory
 
@@ -127,6 +127,7 @@ WAYS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forget", WAYS, ids=lambda way: way.__name__)
 def test_no_file_has_a_word_of_what_was_forgotten(
     memories: Hindsight, folder: Path, forget: Callable[[Hindsight], None]

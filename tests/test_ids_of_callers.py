@@ -81,6 +81,7 @@ def given(memory: Hindsight, bank: str) -> dict[str, str]:
     return {id: text for id, (text, derived) in everything(memory, bank).items() if not derived}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type", list(MemoryType))
 def test_a_memory_of_any_id_stays_as_it_was_given(engine: Hindsight, type: MemoryType) -> None:
     kept = {}
@@ -159,6 +160,7 @@ def test_forgetting_leaves_no_history_whatever_the_id(engine: Hindsight) -> None
     assert not any("quokka" in f"{each.old} {each.new}" for each in changes)
 
 
+@pytest.mark.slow
 def test_banks_of_any_id_are_banks(engine: Hindsight) -> None:
     for id in IDS:
         engine.banks.create(id)
@@ -316,6 +318,7 @@ def test_a_memory_and_a_mental_model_of_one_id_have_their_own_histories(
     assert told("b") == ([], ["Ruth ran it.", None])
 
 
+@pytest.mark.slow
 def test_a_moved_bank_keeps_what_is_given_and_what_is_drawn_apart(
     engine: Hindsight, tmp_path: Path
 ) -> None:

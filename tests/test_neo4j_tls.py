@@ -14,6 +14,8 @@ from hindsight_integrations import Hindsight, Settings, StoreUnavailableError
 from .stores.guarded import certificate
 from .stores.neo4j_server import Server, or_skip
 
+pytestmark = pytest.mark.xdist_group("Neo4j over TLS")
+
 PASSWORD = "correct-horse-7"
 TEXT = "Alice keeps bees in Porto."
 

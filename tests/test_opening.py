@@ -117,6 +117,7 @@ def _told(work: Callable[[], str]) -> str:
 
 @fork
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.slow
 def test_an_embedded_memory_says_in_a_fork_what_to_do(memory: Hindsight, folder: Path) -> None:
     asked: list[Callable[[], object]] = [
         lambda: memory.recall("alice", "Who sings?"),
@@ -149,6 +150,7 @@ def test_a_fork_may_open_a_memory_of_its_own(memory: Hindsight, tmp_path: Path) 
 
 @fork
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.slow
 def test_what_is_on_a_server_is_opened_again_in_a_fork(tmp_path: Path) -> None:
     port = free_port()
     server = serve(tmp_path / "server", port)

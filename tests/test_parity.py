@@ -131,6 +131,7 @@ def same_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("neo4j")
 @pytest.mark.parametrize("telling", [story, generated])
 def test_every_question_has_the_same_answer_in_either_graph(
     telling: Callable[[], Talk], same_ids: Callable[[], None], request: pytest.FixtureRequest

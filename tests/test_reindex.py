@@ -15,7 +15,7 @@ from hindsight_integrations.nlp.embeddings import Vectors
 from hindsight_integrations.nlp.late_interaction import decompress
 from hindsight_integrations.nlp.minilm import MiniLM, bundled
 from hindsight_integrations.retain.enrichment import IndexContext, index_contexts, indexed_of
-from hindsight_integrations.stores.base import MEMORY_ID, RECORD, MemoryRecord
+from hindsight_integrations.stores.base import MEMORY_ID, RECORD, ChangeSet, MemoryRecord
 
 SAID = datetime(2024, 5, 7, 9, 30, tzinfo=UTC)
 REPLY = "In Porto, since March."
@@ -127,6 +127,32 @@ def test_another_embedder_is_given_the_texts_that_were_retained(
         assert seen[-1] == (seen[-1][1], seen[-1][1])
         other.retain("b", "The ferry is red.")
         assert other.maintenance.doctor().findings == ()
+
+
+def test_reindexing_gives_the_terms_of_this_release(
+    memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr("hindsight_integrations.retain.enrichment.signs", lambda text: [])
+        memory.retain_messages(
+            "b",
+            [Message("Ada", "What share of it is wool?", SAID), Message("Bo", "It is 100%.", SAID)],
+            session="shares",
+        )
+        bo = memory.retain("b", "A block ends with }.").ids[0]
+    reply = next(r for r in records(memory).values() if r.memory.text == "It is 100%.")
+    assert "share" in reply.lexemes  # still known to be indexed with its question
+    graph = memory.runtime.graph
+    pending = graph.pending_consolidation("b", 999)
+    graph.apply(ChangeSet("b", mark_consolidated=(bo,)))
+    for _ in range(2):
+        memory.maintenance.reindex("b")
+        found = [
+            [item.text for item in memory.recall("b", sign, arms=["keyword"])] for sign in "%}"
+        ]
+        assert found == [["It is 100%."], ["A block ends with }."]]
+        assert records(memory)[reply.memory.id].lexemes == (*reply.lexemes, "100%", "%")
+    assert graph.pending_consolidation("b", 999) == [id for id in pending if id != bo]
 
 
 def test_new_tags_leave_the_index_as_it_is(memory: Hindsight) -> None:

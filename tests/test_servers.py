@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import ChromaVectors, Hindsight
 from hindsight_integrations.errors import InvalidInputError, StoreUnavailableError
 
 from .stores.chroma_server import free_port, served
+
+pytestmark = pytest.mark.xdist_group("servers")
 
 TEXTS = ["Alice keeps bees in Porto.", "Bruno repairs radios.", "The ferry leaves at nine."]
 
@@ -71,6 +73,18 @@ def test_a_server_that_is_not_there_is_named_with_what_to_do(tmp_path: Path) -> 
     assert url in str(caught.value)
     with Hindsight(tmp_path / "m") as memory:  # nothing was left locked
         memory.retain("b", TEXTS[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", [{"tenant": "nobody"}, {"database": "nothing"}])
+def test_a_tenant_or_database_that_is_not_there_is_refused(
+    chroma: str, wrong: dict[str, str]
+) -> None:
+    (name,) = wrong.values()
+    with pytest.raises(StoreUnavailableError, match=f"{name}.*create it") as caught:
+        ChromaVectors.at_server(chroma, **wrong)
+    assert chroma in str(caught.value)
+    ChromaVectors.at_server(chroma).close()
 
 
 def test_a_url_of_no_server_is_refused(tmp_path: Path) -> None:

@@ -171,3 +171,27 @@ def test_the_temporal_arm_searches_a_window_that_is_given(memory: Hindsight) -> 
     window = (datetime(2024, 6, 1), datetime(2024, 7, 1))
     found = memory.recall("b", "What did Anna pay?", arms=["temporal"], window=window)
     assert [item.text for item in found] == ["Anna paid invoice 6."]
+
+
+def test_the_keyword_arm_finds_signs(memory: Hindsight) -> None:
+    for text in (
+        "The shirt is 100% wool.",
+        "The shirt has 100 buttons.",
+        "It was 50% off.",
+        "A block ends with }.",
+        "Write {x} there.",
+        "Anna writes C++.",
+        "Anna got a C.",
+    ):
+        memory.retain("b", text)
+    for query, first, others in (
+        ("%", "It was 50% off.", {"The shirt is 100% wool."}),
+        ("}", "A block ends with }.", {"Write {x} there."}),
+        ("100%", "The shirt is 100% wool.", {"The shirt has 100 buttons."}),
+        ("C++", "Anna writes C++.", {"Anna got a C."}),
+        ("{x}", "Write {x} there.", {"A block ends with }."}),
+    ):
+        found = [item.text for item in memory.recall("b", query, arms=["keyword"], fill=True)]
+        assert (found[0], set(found[1:])) == (first, others)
+        assert first in [item.text for item in memory.recall("b", query)]
+    assert not memory.recall("b", "?!", arms=["keyword"], fill=True)

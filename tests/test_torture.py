@@ -19,6 +19,7 @@ def test_each_promise_is_on_the_page_with_the_tests_that_hold_it(promise: Promis
         assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_what_passed_and_what_failed_is_counted(tmp_path: Path) -> None:
     tests = tmp_path / "test_two.py"
     tests.write_text("def test_a(): pass\n\n\ndef test_b(): assert False\n", encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.cli import models as model_commands
-from hindsight_integrations.cli import namespaces, tables, verbs, workspace
+from hindsight_integrations.cli import namespaces, tables, transcripts, verbs, workspace
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
 from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.errors import HindsightError
@@ -65,8 +65,13 @@ def demo(
     keep: Annotated[
         Path | None, typer.Option(help="Folder to keep the memory in, to go on with.")
     ] = None,
+    notes: Annotated[
+        bool, typer.Option("--workspace", help="Show a folder of notes instead.")
+    ] = False,
 ) -> Output:
     """Retain nine months of conversation, and compare recall with plain vector search."""
+    if notes:
+        return _demo_of_notes(output, question or (), keep)
     started = time.perf_counter()
     from hindsight_integrations.client import Hindsight
     from hindsight_integrations.demo import compare, screen
@@ -91,11 +96,39 @@ def demo(
     return Output(data, screen.tally(comparisons, seconds))
 
 
+def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) -> Output:
+    started = time.perf_counter()
+    from hindsight_integrations.client import Hindsight
+    from hindsight_integrations.demo import sample
+    from hindsight_integrations.workspace import Workspace
+
+    asked = [sample.SampleQuestion(text, "") for text in questions] or sample.load_questions()
+    folder = nullcontext(keep) if keep else TemporaryDirectory(prefix="hindsight-demo-")
+    with folder as path:
+        root = sample.copy_sample(Path(path))
+        with (
+            Hindsight(Path(path) / "memory") as memory,
+            Workspace(memory, "ines", root) as workspace,
+        ):
+            synced = workspace.sync()
+            output.draw(sample.opening(root, synced))
+            answers = [sample.answer(workspace, each) for each in asked]
+    for one in answers:
+        output.draw(sample.comparison(one))
+    seconds = time.perf_counter() - started
+    data = {"notes": synced.counts, "questions": answers, "seconds": seconds}
+    return Output(data, None if questions else sample.tally(answers, seconds))
+
+
 app.command(rich_help_panel=_THEN)(verbs.retain)
 app.command(rich_help_panel=_THEN)(verbs.recall)
+app.command("import-chats", rich_help_panel=_THEN)(transcripts.import_chats)
 app.command(rich_help_panel=_NOTES)(workspace.sync)
 app.command(rich_help_panel=_NOTES)(workspace.search)
 app.command(rich_help_panel=_NOTES)(workspace.watch)
+app.command(rich_help_panel=_NOTES)(workspace.migrate)
+app.command(rich_help_panel=_NOTES)(workspace.health)
+app.add_typer(workspace.shadow, name="shadow", rich_help_panel=_NOTES)
 app.add_typer(namespaces.banks, name="banks", rich_help_panel=_KEEP)
 app.add_typer(namespaces.memories, name="memories", rich_help_panel=_KEEP)
 app.add_typer(namespaces.documents, name="documents", rich_help_panel=_KEEP)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from hindsight_integrations.cli import inputs, tables
+from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by, stored_filters
 from hindsight_integrations.cli.job import Job, TimeOption, on_memory, time_option
 from hindsight_integrations.cli.screen import Output
-from hindsight_integrations.models import Disposition, MemoryState, MemoryType, TimeSpan
+from hindsight_integrations.models import Disposition, MemoryType, TimeSpan
 
 banks = typer.Typer(no_args_is_help=True, help="Make, look at, change and delete banks.")
 memories = typer.Typer(no_args_is_help=True, help="Look at, correct and forget single memories.")
@@ -36,29 +36,6 @@ Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")]
 Cursor = Annotated[str | None, typer.Option(help="Where the page before ended.")]
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-
-TextOption = Annotated[str | None, typer.Option(help="Whose text holds this, whatever the case.")]
-SpeakerOption = Annotated[str | None, typer.Option(help="That this person said.")]
-TypesOption = Annotated[list[MemoryType] | None, typer.Option(help="Only such; repeatable.")]
-TagsOption = Annotated[list[str] | None, typer.Option(help="With any of these tags.")]
-AllTagsOption = Annotated[bool, typer.Option("--all-tags", help="With all tags, not any.")]
-WhereOption = Annotated[
-    Mapping[str, object] | None,
-    typer.Option(
-        parser=inputs.read_mapping, metavar="JSON", help='Metadata: {"year": {"$gte": 2024}}.'
-    ),
-]
-ScopeOption = Annotated[str | None, typer.Option(help="Of this partition of the bank.")]
-EntitiesOption = Annotated[
-    list[str] | None, typer.Option(help="That mention this name; repeatable.")
-]
-SinceOption = Annotated[TimeOption, time_option("Of times from then on.")]
-UntilOption = Annotated[TimeOption, time_option("Of times before then.")]
-AsOfOption = Annotated[TimeOption, time_option("Known then.")]
-ChangedSinceOption = Annotated[TimeOption, time_option("Stored or changed since then.")]
-StateOption = Annotated[
-    str | None, typer.Option(metavar=f"[{'|'.join(get_args(MemoryState))}]", help="In this state.")
-]
 
 EntityArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, alias or id.")]
 
@@ -181,22 +158,10 @@ def _disposition(
 
 @memories.command("list")
 @on_memory()
+@filtered_by(stored_filters, common_filters)
 def list_memories(
     job: Job,
-    text: TextOption = None,
-    speaker: SpeakerOption = None,
-    type: TypesOption = None,
-    tag: TagsOption = None,
-    all_tags: AllTagsOption = False,
-    where: WhereOption = None,
-    scope: ScopeOption = None,
-    entity: EntitiesOption = None,
-    document: Annotated[str | None, typer.Option(help="Of this document or session.")] = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    as_of: AsOfOption = None,
-    changed_since: ChangedSinceOption = None,
-    state: StateOption = None,
+    filters: Filters,
     include_invalid: Annotated[
         bool, typer.Option("--include-invalid", help="Also those invalidated.")
     ] = False,
@@ -205,23 +170,7 @@ def list_memories(
 ) -> Output:
     """List memories in the order they were stored."""
     page = job.memory.memories.list(
-        job.bank,
-        document_id=document,
-        include_invalid=include_invalid,
-        limit=limit,
-        cursor=cursor,
-        text=text,
-        speaker=speaker,
-        types=type or None,
-        tags=tag or (),
-        tags_match="all" if all_tags else "any",
-        where=where,
-        scope=scope,
-        entities=entity or (),
-        window=(since, until) if since or until else None,
-        as_of=as_of,
-        changed_since=changed_since,
-        state=state,
+        job.bank, include_invalid=include_invalid, limit=limit, cursor=cursor, **filters
     )
     return Output(page, tables.memories(page))
 
@@ -236,56 +185,25 @@ def show_memory(job: Job, memory_id: MemoryArgument) -> Output:
 
 @memories.command()
 @on_memory()
+@filtered_by(stored_filters, common_filters)
 def forget(
     job: Job,
+    filters: Filters,
     memory_ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of memories.")
     ] = None,
-    document: Annotated[
-        str | None, typer.Option(help="All that came from this document or session.")
-    ] = None,
-    text: TextOption = None,
-    speaker: SpeakerOption = None,
-    type: TypesOption = None,
-    tag: TagsOption = None,
-    all_tags: AllTagsOption = False,
-    where: WhereOption = None,
-    scope: ScopeOption = None,
-    entity: EntitiesOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    as_of: AsOfOption = None,
-    changed_since: ChangedSinceOption = None,
-    state: StateOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list what would go, and what it supports.")
     ] = False,
     yes: Yes = False,
 ) -> Output:
     """Delete memories for good: by id, with their document, or those that pass all filters."""
-    work = partial(
-        job.memory.forget,
-        job.bank,
-        memory_ids or (),
-        document_id=document,
-        text=text,
-        speaker=speaker,
-        types=type or None,
-        tags=tag or (),
-        tags_match="all" if all_tags else "any",
-        where=where,
-        scope=scope,
-        entities=entity or (),
-        window=(since, until) if since or until else None,
-        as_of=as_of,
-        changed_since=changed_since,
-        state=state,
-    )
+    work = partial(job.memory.forget, job.bank, memory_ids or (), **filters)
     if dry_run:
         told = work(dry_run=True)
         listed = {name: getattr(told, name) for name in FORETOLD}
         return Output({"would_forget": told, **listed}, tables.foretold(told))
-    if not memory_ids and document is None:
+    if not memory_ids and filters["document_id"] is None:
         number = tables.count(len(work(dry_run=True)), "memory")
         _confirm(f"Forget {number} of bank {job.bank!r} for good?", yes=yes)
     gone = work()

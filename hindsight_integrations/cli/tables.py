@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hindsight_integrations.explain import said_by, span_text, window_text
+from hindsight_integrations.explain import said_by, window_text
 from hindsight_integrations.models import (
     Bank,
     BankStats,
@@ -165,7 +165,7 @@ def memory(memory: Memory) -> RenderableType:
             "speaker": memory.speaker,
             "context": memory.context,
             "said": f"{memory.mentioned_at:%Y-%m-%d %H:%M} UTC",
-            "happened": "; ".join(map(span_text, memory.occurred)),
+            "happened": "; ".join(map(str, memory.occurred)),
             "names": ", ".join(memory.entities),
             "tags": ", ".join(memory.tags),
             "metadata": ", ".join(f"{key}={value}" for key, value in memory.metadata.items()),
@@ -266,7 +266,7 @@ def timeline(entries: Sequence[TimelineEntry], beside: Sequence[Companion]) -> R
     """Draw the memories of an entity by time, and what is mentioned beside it."""
     table = simple_table("when", "memory")
     for entry in entries:
-        when = span_text(entry.span) if entry.span else day_text(entry.at)
+        when = str(entry.span) if entry.span else day_text(entry.at)
         table.add_row(when, Text(entry.memory.text))
     named = ", ".join(f"{each.entity.name} ({each.memories})" for each in beside)
     return Group(table, Text(f"Beside it: {named}" if named else "Nothing beside it.", "dim"))
@@ -301,7 +301,7 @@ def diagnosis(result: Diagnosis, health: Health) -> RenderableType:
 
 
 def _details(memory: Memory) -> str:
-    when = "; ".join(map(span_text, memory.occurred))
+    when = "; ".join(map(str, memory.occurred))
     return "  ".join(filter(None, (memory.id, ", ".join(memory.entities), when)))
 
 

@@ -11,6 +11,7 @@ import typer
 from rich.console import Group, RenderableType
 
 from hindsight_integrations.cli import inputs, tables
+from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by
 from hindsight_integrations.cli.job import DEFAULT_BANK, Job, TimeOption, on_memory, time_option
 from hindsight_integrations.cli.screen import Output, jsonable
 from hindsight_integrations.models import Arm, MemoryType
@@ -211,9 +212,11 @@ def _retain_sessions(
 
 
 @on_memory(one_bank=False)
+@filtered_by(common_filters)
 def recall(
     job: Job,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="The question, or any text.")],
+    filters: Filters,
     explain: Annotated[
         bool, typer.Option("--explain", "-x", help="Show why each memory is there.")
     ] = False,
@@ -225,29 +228,11 @@ def recall(
         int | None, typer.Option(help="Token budget of that text. (default 4096)")
     ] = None,
     budget: Annotated[Literal["low", "mid", "high"], typer.Option(help="How far to look.")] = "mid",
-    type: Annotated[
-        list[MemoryType] | None, typer.Option(help="Only such memories; repeatable.")
-    ] = None,
     arm: Annotated[
         list[Arm] | None,
         typer.Option(parser=Arm, metavar=ARMS, help="Only these searches; repeatable."),
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; repeatable.")] = None,
-    all_tags: Annotated[bool, typer.Option("--all-tags", help="With all tags, not any.")] = False,
-    where: Annotated[
-        Mapping[str, object] | None,
-        typer.Option(
-            parser=inputs.read_mapping, metavar="JSON", help='Metadata: {"year": {"$gte": 2024}}.'
-        ),
-    ] = None,
-    scope: Annotated[str | None, typer.Option(help="Only this partition of the bank.")] = None,
-    entity: Annotated[
-        list[str] | None, typer.Option(help="Only what mentions this name; repeatable.")
-    ] = None,
-    since: Annotated[TimeOption, time_option("Only from then on.")] = None,
-    until: Annotated[TimeOption, time_option("Only before then.")] = None,
     query_time: Annotated[TimeOption, time_option("When it is asked; now by default.")] = None,
-    as_of: Annotated[TimeOption, time_option("Only what was known then.")] = None,
     min_score: Annotated[
         float | None, typer.Option(min=0, max=1, help="Leave out what is less relevant.")
     ] = None,
@@ -274,21 +259,14 @@ def recall(
         query,
         max_tokens=max_tokens,
         budget=budget,
-        types=type or None,
         arms=arm or None,
-        tags=tag or (),
-        tags_match="all" if all_tags else "any",
-        where=where,
-        scope=scope,
-        entities=entity or (),
-        window=(since, until) if since or until else None,
         query_time=query_time,
-        as_of=as_of,
         min_score=min_score,
         fill=fill,
         chunk_tokens=chunk_tokens,
         entity_tokens=entity_tokens,
         mental_model_tokens=mental_model_tokens,
+        **filters,
     )
     drawing: RenderableType = result.text if prompt else tables.recalled(result, top)
     if explain and not prompt:

@@ -1,18 +1,20 @@
-"""`hindsight-memory sync`, `search` and `watch`: a folder of notes as memory."""
+"""`hindsight-memory sync`, `search`, `watch`, `health`, `migrate`: a folder of notes as memory."""
 
 from __future__ import annotations
 
 import signal
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.markdown import Markdown
 from rich.text import Text
 
-from hindsight_integrations.cli.job import Job, on_memory
-from hindsight_integrations.cli.screen import Output
+from hindsight_integrations.cli.inputs import read_text
+from hindsight_integrations.cli.job import Job, on_memory, shown
+from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.cli.tables import simple_table
 
 if TYPE_CHECKING:
@@ -42,12 +44,20 @@ def _workspace(
     exclude: list[str] | None = None,
     max_bytes: int = MAX_BYTES,
     debounce_ms: int = 30_000,
+    shadow: bool = False,
 ) -> Workspace:
     from hindsight_integrations.workspace import NoteRules, Workspace  # takes a second to load
 
     default = NoteRules()
     rules = NoteRules(include or default.include, exclude or default.exclude, max_bytes)
-    return Workspace(job.memory, job.bank, root, rules=rules, retain_debounce_ms=debounce_ms)
+    return Workspace(
+        lambda: job.memory,
+        job.bank,
+        root,
+        rules=rules,
+        retain_debounce_ms=debounce_ms,
+        shadow=shadow,
+    )
 
 
 @on_memory(create=True)
@@ -62,7 +72,8 @@ def sync(
 
     Files of session context (SOUL.md, AGENTS.md and their like) and hidden files are no notes.
     """
-    result = _workspace(job, root, include, exclude, max_bytes).sync()
+    with _workspace(job, root, include, exclude, max_bytes) as workspace:
+        result = workspace.sync()
     data = {"counts": result.counts, "events": [_data(event) for event in result.events]}
     changed = [event for event in result.events if event.action != "unchanged"]
     lines = [_line(event) for event in changed]
@@ -77,10 +88,31 @@ def search(
     root: Root = Path(),
     max_results: Annotated[int, typer.Option("--top", "-n", min=1, help="Hits at most.")] = 6,
     min_score: Annotated[float, typer.Option(min=0, max=1, help="Least score of a hit.")] = 0.0,
+    log: Annotated[
+        bool, typer.Option("--shadow", help="Log the hits of both searches, for shadow report.")
+    ] = False,
 ) -> Output:
-    """Search the memories of a folder of notes; shows the lines that hold each."""
-    hits = _workspace(job, root).search(query, max_results, min_score)
-    return Output(hits, _table(hits), code=0 if hits else FOUND_NOTHING)
+    """Search the memories of a folder of notes; shows the lines that hold each.
+
+    While the memory is away or in use, the notes themselves are searched for the words.
+    """
+    with _workspace(job, root, shadow=log) as workspace:
+        hits = workspace.search(query, max_results, min_score)
+    away = ["the memory is away: the notes were searched for the words"]
+    warnings = away if any(hit.source == "files" for hit in hits) else []
+    return Output(hits, _table(hits), warnings, code=0 if hits else FOUND_NOTHING)
+
+
+@on_memory()
+def health(job: Job, root: Root = Path()) -> Output:
+    """Say if the memory of a folder of notes answers, and what waits for it.
+
+    Exits with 1 if it does not answer, or if something waits.
+    """
+    with _workspace(job, root) as workspace:
+        found = workspace.health()
+    lines = [f"{'ok' if part.ok else 'NOT ok'}  {part.part}: {part.detail}" for part in found.parts]
+    return Output({"ok": found.ok, "parts": found.parts}, "\n".join(lines), code=0 if found else 1)
 
 
 @on_memory(create=True)
@@ -107,11 +139,78 @@ def watch(
 
     before = signal.signal(signal.SIGTERM, lambda number, frame: stop.set())
     try:
-        counts = workspace.watch(stop, show)
+        with workspace:
+            counts = workspace.watch(stop, show)
     finally:
         signal.signal(signal.SIGTERM, before)
     drawing = ", ".join(f"{count} {name}" for name, count in counts.items())
     return Output({"counts": counts}, drawing, as_line=True)
+
+
+@on_memory(create=True)
+def migrate(
+    job: Job,
+    root: Root = Path(),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show counts and estimates; retain nothing.")
+    ] = False,
+    until: Annotated[
+        Literal["curated", "recent", "older"],
+        typer.Option(help="Stage to stop after: the curated notes, the last days, all."),
+    ] = "curated",
+    days: Annotated[int, typer.Option(min=1, help="Days that count as the last ones.")] = 7,
+    queries: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="Your test queries, one a line."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write the report. (default ROOT/.hindsight)")
+    ] = None,
+) -> Output:
+    """Move a folder of notes onto the memory, in stages; run it again to go on.
+
+    The curated notes come first; look at what was made of them, then go on with --until recent,
+    and if you like --until older. The report compares searches of the files with the memory's.
+    """
+    from hindsight_integrations.workspace import Migration, MigrationReport, Stage
+    from hindsight_integrations.workspace.report import plan_lines
+
+    asked = read_text(queries).splitlines() if queries else []
+    with _workspace(job, root) as workspace:
+        migration = Migration(workspace, days=days)
+        plan = migration.plan()
+        counts = {str(stage): len(plan.of(stage)) for stage in Stage}
+        if dry_run:
+            data = {"notes": counts, "seconds": plan.seconds, "refused": len(plan.refused)}
+            return Output(data, Markdown("\n".join(plan_lines(plan))))
+        events: list[SyncEvent] = []
+        for stage in list(Stage)[: list(Stage).index(Stage(until)) + 1]:
+            events += migration.run(stage).events
+        written = MigrationReport(
+            plan,
+            migration.review(),
+            migration.compare([line.strip() for line in asked if line.strip()]),
+            migration.answers(),
+        )
+        place = report or workspace.folder.root / ".hindsight" / "migration"
+        files = written.write(place)
+    data = {"notes": counts, "events": [_data(event) for event in events], "report": files}
+    drawing = Group(Markdown(written.markdown), Text(f"Report: {files[0]}, {files[1]}"))
+    failed = [_line(event) for event in events if event.action == "failed"]
+    return Output(data, drawing, failed, code=1 if failed else 0)
+
+
+shadow = typer.Typer(no_args_is_help=True, help="Searches of the files beside the memory's.")
+
+
+@shadow.command("report")
+@shown
+def shadow_report(screen: Screen, root: Root = Path()) -> Output:
+    """Compare both searches over all that were made with --shadow."""
+    from hindsight_integrations.workspace.shadow import FILE, ShadowLog, ShadowReport
+
+    report = ShadowReport(ShadowLog(root / ".hindsight" / FILE).read())
+    return Output(report.figures, Markdown(report.markdown))
 
 
 def _data(event: SyncEvent) -> dict[str, object]:

@@ -35,6 +35,12 @@ from hindsight_integrations.stores.common import read_one
 PATIENCE = 10.0
 """Seconds that a call waits for its store before it returns and leaves the retain queued."""
 
+_ANSWER = 2.0
+"""Seconds that an open memory has to answer whether it is there."""
+
+_OPENING = 30.0
+"""Seconds that a memory has to open, its models included."""
+
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
@@ -93,7 +99,7 @@ class DurableRetain(ContextManaged):
         self._max_chars = given.max_content_chars
         self._patience = patience
         self._queue = ReplayQueue(queue)
-        self._replayer = Replayer(self._queue, self._send, backoff or Backoff())
+        self._replayer = Replayer(self._queue, self._send, self._ask, backoff or Backoff())
         if self._memory is not None:
             self._memory.runtime.probes["queue"] = self._probe
 
@@ -200,8 +206,30 @@ class DurableRetain(ContextManaged):
     # The queue
 
     def drain(self, timeout: float = 60.0) -> bool:
-        """Send at once, for at most `timeout` seconds; return True if nothing waits any more."""
+        """Send at once, for at most `timeout` seconds.
+
+        Returns:
+            True if nothing waits any more, and the store is not away.
+        """
         return self._replayer.drain(timeout)
+
+    def available(self) -> bool:
+        """Return True if the memory can be opened and its graph answers.
+
+        It is asked at most every five seconds, and has two to answer, or thirty to open. While it
+        is away the answer is False at once, and the thread that sends asks it with backoff.
+
+        Raises:
+            HindsightError: it was asked and failed for another reason than an outage.
+        """
+        return self._replayer.is_available(_ANSWER if self._memory else _OPENING)
+
+    def note_failure(self, error: Exception) -> bool:
+        """Return True if an error of the memory means that it is away, and count it as an outage.
+
+        Locked, damaged and closed stores are away too.
+        """
+        return self._replayer.note_failure(error)
 
     def state(self) -> ReplayState:
         """Return how many retains wait, since when, the next attempt and the last error."""
@@ -288,6 +316,10 @@ class DurableRetain(ContextManaged):
             return False, str(error)
         return state.ok, str(state)
 
+    def _ask(self) -> None:
+        self.memory.runtime.check_open()
+        self.memory.runtime.graph.get_bank("")
+
     def _send(self, operations: Sequence[Operation]) -> RetainResult:
         """Store operations of one bank, skipping those it already has."""
         runtime = self.memory.runtime
@@ -305,6 +337,8 @@ class DurableRetain(ContextManaged):
     aretain_messages = async_variant(retain_messages)
     aretain_many = async_variant(retain_many)
     adrain = async_variant(drain)
+    aavailable = async_variant(available)
+    anote_failure = async_variant(note_failure)
     astate = async_variant(state)
     ahealth = async_variant(health)
     aset_aside = async_variant(set_aside)

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import TypeAlias
 
+from hindsight_integrations.asynchronous import within
 from hindsight_integrations.durable.queue import Operation, ReplayQueue, together
 from hindsight_integrations.errors import (
     ClosedError,
@@ -49,6 +50,9 @@ LOOK = 1.0
 
 _LAST_ATTEMPT = 10.0
 """Seconds that `close` gives an attempt in progress to end."""
+
+RECENT = 5.0
+"""Seconds for which an answer of the store counts: until then it is not asked for another."""
 
 _DOUBLINGS = 60
 """Cap of the exponent: the wait is `longest` long before, and 2.0**60 is still a float."""
@@ -142,6 +146,7 @@ class ReplayState:
         failures: failed attempts in a row.
         next_attempt: when the store is tried again, after a failure.
         last_error: why the last attempt failed; None once one has succeeded.
+        away: True while the store can take no retain and answer no question.
     """
 
     waiting: int
@@ -151,6 +156,7 @@ class ReplayState:
     failures: int
     next_attempt: datetime | None
     last_error: str | None
+    away: bool = False
 
     @property
     def ok(self) -> bool:
@@ -176,18 +182,24 @@ class Replayer:
     Args:
         queue: holds the operations.
         send: stores operations, or raises.
+        probe: asks the store for something small, and raises if it does not answer.
         backoff: waits between failed attempts.
     """
 
-    def __init__(self, queue: ReplayQueue, send: Send, backoff: Backoff) -> None:
+    def __init__(
+        self, queue: ReplayQueue, send: Send, probe: Callable[[], object], backoff: Backoff
+    ) -> None:
         self._queue = queue
         self._send = send
+        self._probe = probe
         self._backoff = backoff
         self._turn = threading.Condition()  # guards everything below
         self._calls: dict[int, Call] = {}
         self._sending = queue.claim()
         self._closing = False
         self._prompt = True  # the last attempt succeeded in time: callers may wait
+        self._away = False
+        self._answered_at = -RECENT
         self._failures = 0
         self._doubts = 0
         self._limit = BATCH
@@ -218,12 +230,12 @@ class Replayer:
         return call
 
     def drain(self, timeout: float) -> bool:
-        """Send at once, for at most `timeout` seconds; return True if nothing waits any more."""
+        """Send at once, for at most `timeout` seconds; True if the store has all that waited."""
         until = time.monotonic() + timeout
         with self._turn:
             self._due = 0.0
             self._turn.notify_all()
-            while self._queue.extent().waiting:
+            while self._queue.extent().waiting or self._away:
                 left = until - time.monotonic()
                 if left <= 0 or self._closing:
                     return False
@@ -243,7 +255,42 @@ class Replayer:
                 failures=self._failures,
                 next_attempt=utc_now() + timedelta(seconds=left) if left > 0 else None,
                 last_error=str(self._error) if self._error else None,
+                away=self._away,
             )
+
+    def is_available(self, deadline: float) -> bool:
+        """Return True if the store answers, asking it unless it just did.
+
+        A store known to be away is not asked here: the thread does it, with backoff.
+
+        Args:
+            deadline: seconds that it has to answer.
+        """
+        with self._turn:
+            if self._away:
+                return False
+            if time.monotonic() - self._answered_at < RECENT:
+                return True
+        try:
+            within(deadline, self._probe)
+        except TimeoutError:
+            self.note_failure(StoreUnavailableError(f"no answer within {deadline:g} seconds"))
+            return False
+        except HindsightError as error:
+            if not self.note_failure(error):
+                raise
+            return False
+        with self._turn:
+            self._answered_at = time.monotonic()
+        return True
+
+    def note_failure(self, error: Exception) -> bool:
+        """Return True if an error of a reader means that the store is away, and count it so."""
+        is_away = classify_error(error) is Fault.AWAY
+        with self._turn:
+            if is_away and not self._away:
+                self._put_off(error, away=True)
+        return is_away
 
     def close(self) -> bool:
         """Stop sending; return True if no attempt is in progress any more."""
@@ -285,10 +332,26 @@ class Replayer:
             if self._closing:
                 return
             batch = self._next_batch()
-            if not batch:
-                left = self._due - time.monotonic()
+            left = self._due - time.monotonic()
+            if not batch and (left > 0 or not self._away):
                 self._turn.wait(LOOK if left <= 0 else min(left, LOOK))
                 return
+        if batch:
+            self._attempt(batch)
+        else:
+            self._look()
+
+    def _look(self) -> None:
+        """Ask a store that was away, and for which nothing waits, if it is back."""
+        try:
+            self._probe()
+        except HindsightError as error:
+            self._put_off(error, away=classify_error(error) is Fault.AWAY)
+        else:
+            with self._turn:
+                self._answered()
+
+    def _attempt(self, batch: Sequence[Operation]) -> None:
         try:
             result = self._send(batch)
             self._queue.acknowledge(batch)
@@ -320,7 +383,7 @@ class Replayer:
         fault = classify_error(error)
         with self._turn:
             if fault is Fault.AWAY:
-                self._put_off(error)
+                self._put_off(error, away=True)
             elif len(batch) > 1:  # one of them fails: halve the batch until it is found
                 self._limit = len(batch) // 2
             elif fault is Fault.OWN or self._doubts + 1 == TRIES:
@@ -341,14 +404,23 @@ class Replayer:
 
     def _answered(self) -> None:
         """Reset the failure counts: the store was reached, whatever it answered."""
+        if self._away:
+            log.info("the store answers again")
         self._prompt = True
+        self._away = False
+        self._answered_at = time.monotonic()
         self._failures = self._doubts = 0
         self._error = None
         self._turn.notify_all()
 
-    def _put_off(self, error: Exception) -> None:
-        """Schedule the next attempt, and end the wait of every caller."""
+    def _put_off(self, error: Exception, *, away: bool = False) -> None:
+        """Schedule the next attempt, and end the wait of every caller.
+
+        An outage is one warning, however many attempts it takes.
+        """
         with self._turn:
+            level = logging.DEBUG if away and self._away else logging.WARNING
+            self._away = away
             self._failures += 1
             wait = self._backoff.wait(self._failures, random.random())
             self._due = time.monotonic() + wait
@@ -356,4 +428,4 @@ class Replayer:
             self._prompt = False
             self._calls.clear()
             self._turn.notify_all()
-        log.warning("retains wait in their queue, next attempt in %.1f s: %s", wait, error)
+        log.log(level, "retains wait in their queue, next attempt in %.1f s: %s", wait, error)

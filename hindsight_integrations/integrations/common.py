@@ -24,9 +24,9 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.nlp.tokens import Tokenizer
-from hindsight_integrations.prompts import REMEMBERED
+from hindsight_integrations.prompts import PROFILED, REMEMBERED
 from hindsight_integrations.recall.packing import date_header
-from hindsight_integrations.rendering import FURTHER
+from hindsight_integrations.rendering import FURTHER, as_line
 from hindsight_integrations.results import (
     NOTHING_FOUND,
     Context,
@@ -201,6 +201,15 @@ def as_question(message: str) -> str:
 def section(memories: str) -> str:
     """Return recalled text for a prompt, introduced and fenced; "" if there is none."""
     return fence(f"{REMEMBERED}\n{memories}") if memories else ""
+
+
+def profile_section(memory: Hindsight, bank_id: str, person: str) -> str:
+    """Return the profile of a person for a prompt, introduced and fenced; "" if there is none."""
+    try:
+        text = memory.profile(bank_id, person).text
+    except BankNotFoundError:
+        return ""
+    return fence(f"{PROFILED.format(person=as_line(person))}\n{text}") if text else ""
 
 
 def shortened(recalled: str, saving: int, tokenizer: Tokenizer) -> str | None:

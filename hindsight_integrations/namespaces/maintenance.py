@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hindsight_integrations import validation
+from hindsight_integrations import display, validation
 from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.display import Shown
 from hindsight_integrations.errors import BankNotFoundError, HindsightError
 from hindsight_integrations.namespaces.purging import purge
 from hindsight_integrations.retain.reindex import rebuild, reindex
@@ -29,9 +30,12 @@ class PartHealth:
     ok: bool
     detail: str
 
+    def __repr__(self) -> str:
+        return f"{'✓' if self.ok else '✗'} {self.part}: {self.detail}"
+
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class Health(Shown):
     """Health of each part of a client."""
 
     parts: tuple[PartHealth, ...]
@@ -43,6 +47,12 @@ class Health:
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def __repr__(self) -> str:
+        return display.lines(f"Health({'ok' if self.ok else 'NOT ok'})", self.parts)
+
+    def _shown(self) -> Mapping[str, object]:
+        return {part.part: f"{'✓' if part.ok else '✗'} {part.detail}" for part in self.parts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +137,7 @@ class Maintenance:
         return repaired, left
 
     def reindex(self, bank_id: str, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Recompute all vectors of a bank with this client's embedder; return their number.
+        """Recompute a bank's vectors, with this client's embedder, and terms; return their number.
 
         New vectors are put aside until the last one is made, then exchanged for the old in one
         transaction: interrupted, the bank is as it was.

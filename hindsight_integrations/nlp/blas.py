@@ -1,8 +1,8 @@
 """Restrict numpy's matrix library to one core.
 
-After a product its other threads spin for some 50 ms. Retaining multiplies many small matrices
-between runs of the embedder, which needs every core: restricted to one, it is 5 to 8 % faster on
-two cores and uses 30 % less processor time.
+After a product its other threads spin for some 50 ms. Retaining and recall multiply many small
+matrices beside work that needs every core, such as the embedder's. Restricted to one, retaining is
+5 to 8 % faster on two cores and uses 30 % less processor time.
 """
 
 from __future__ import annotations

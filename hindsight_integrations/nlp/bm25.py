@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,10 @@ _PART = re.compile(
     rf"(?P<hangul>[{_HANGUL}]+)|(?P<unspaced>[{_UNSPACED}]+)|(?P<emoji>{_FLAG}|{_EMOJI})"
     rf"|(?P<word>(?:(?![_{_HANGUL}]){_LETTER})+)"
 )
+_PERCENTAGE = re.compile(r"(?<!\w)\d{1,18}(?:\.\d{1,18})?%(?!\w)")
+# No letter, digit or emoji; of these, `_SIGNS` and symbols are no punctuation of plain prose.
+_MARK = re.compile(rf"(?!{_EMOJI}|{_FLAG})[^\w\s]")
+_SIGNS = frozenset("#$%&*+/<=>@[\\]^`{|}~\u00a7\u00b6")
 _ACRONYM = re.compile(r"(?:[a-z]\.)+[a-z]")
 
 _DIGIT_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -73,6 +77,36 @@ def lexemes(text: str) -> list[str]:
         # Long chunks are rare and would fill the cache.
         terms += _analysed(chunk) if len(chunk) <= LONGEST else _analyse(chunk)
     return terms
+
+
+def signs(text: str) -> list[str]:
+    """Return the signs and percentages in a text, each once: "}", "€" and "%", "100%".
+
+    Punctuation of plain prose is none. No lexeme is a sign or a percentage.
+    """
+    folded = _folded(text)
+    return [*dict.fromkeys(_PERCENTAGE.findall(folded)), *_signs_in(folded)]
+
+
+def question_terms(text: str) -> list[str]:
+    """Return the terms to ask an index of lexemes and signs for.
+
+    A sign inside a word, as in an address, or of a percentage is not asked for by itself.
+    """
+    folded = _folded(text)
+    percentages = dict.fromkeys(_PERCENTAGE.findall(folded))
+    rest = _CHUNK.sub(" ", _PERCENTAGE.sub(" ", folded))
+    return [*lexemes(text), *percentages, *_signs_in(rest)]
+
+
+def words_of(terms: Sequence[str]) -> tuple[str, ...]:
+    """Return the lexemes among the terms of an index."""
+    return tuple(term for term in terms if term not in signs(term))
+
+
+def _signs_in(folded: str) -> list[str]:
+    marks = dict.fromkeys(_MARK.findall(folded))
+    return [mark for mark in marks if mark in _SIGNS or category(mark) in ("Sc", "Sm", "So")]
 
 
 def _folded(text: str) -> str:

@@ -121,7 +121,8 @@ _ASKS_MEMORY = re.compile(
 _YES_NO = re.compile(
     r"(?:yes|yeah|yep|yup|yah|ya|aye|no|nope|nah|sure|of course|definitely|absolutely|certainly"
     r"|never|always|exactly|ok|okay|k|please|both|same|me too|me neither|not at all|true|right"
-    r"|correct|indeed|good|great|fine|lovely|amazing|awesome|perfect|nice|i do|i will|you bet"
+    r"|correct|indeed|good|great|fine|lovely|amazing|awesome|perfect|nice|i do|you bet"
+    r"|i will(?! (?:ask|check|look|find|see|let))"
     r"|maybe|perhaps|possibly|depends)(?:,? \w+){0,2}"
 )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindsight_integrations.nlp.blas import one_core
 from hindsight_integrations.nlp.embeddings import (
     Embedder,
     Encoded,
@@ -94,4 +95,6 @@ class TextEncoder:
 def _asked(tokens: TokenEncoder, text: str) -> tuple[Encoded, TokenMatrix]:
     encoded = encoded_query(tokens, text)
     projection = projection_of(tokens)
-    return encoded, token_matrix(encoded.token_vectors[0], encoded.token_ids[0], projection)
+    with one_core():
+        matrix = token_matrix(encoded.token_vectors[0], encoded.token_ids[0], projection)
+    return encoded, matrix

@@ -55,6 +55,14 @@ class RecallDependencies:
         words = any(map(str.isalpha, query))  # a sign alone may be what is looked for
         return words and turn_kind(Annotation(query)) == TurnKind.COURTESY
 
+    def alongside(self, work: Callable[[], T]) -> Callable[[], T]:
+        """Submit to the executor; return a function that returns the result.
+
+        It does the work itself if no thread has begun it: it never waits for those of other calls.
+        """
+        future = self.started(work)
+        return lambda: work() if future.cancel() else future.result()
+
     def started(self, work: Callable[[], T]) -> Future[T]:
         """Submit to the executor; run inline once it accepts no more (interpreter shutdown)."""
         try:

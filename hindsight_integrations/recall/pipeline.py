@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, TimeoutError
 from dataclasses import dataclass, field, replace
@@ -19,11 +20,18 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.explain import deciding
 from hindsight_integrations.models import Arm, Entity, Memory
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.blas import one_core
+from hindsight_integrations.nlp.bm25 import question_terms
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
-from hindsight_integrations.recall.base import DEPTHS, ArmHit, BankSearch, Question, Reranker
+from hindsight_integrations.recall.base import (
+    DEPTHS,
+    ArmHit,
+    BankSearch,
+    Question,
+    Reranker,
+)
 from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
 from hindsight_integrations.recall.entity_notes import AskedEntity, entity_notes, with_observations
 from hindsight_integrations.recall.pool import Pool, existing, gather, join
@@ -232,7 +240,7 @@ def _asked(
             failures.append(Failure("embedder", error))
             vector, tokens = parts.encoder.without_embedder(text)
     chosen = vector if given is None else given
-    return Question(text, request.asked_at, chosen, tokens, tuple(lexemes(text)))
+    return Question(text, request.asked_at, chosen, tokens, tuple(question_terms(text)))
 
 
 def _gather_bank(
@@ -244,7 +252,10 @@ def _gather_bank(
     clock: Clock,
 ) -> Gathered:
     """Run the arms on one bank, and load the pool of what they found."""
-    stats = parts.graph.lexeme_stats(bank.bank.id, question.lexemes)
+    # Reads that do not need each other are made at once: on servers each is a round trip.
+    counted = parts.alongside(partial(parts.graph.lexeme_stats, bank.bank.id, question.lexemes))
+    spoken = entity.query_entities(parts.graph, bank.bank.id, request.query)
+    stats = counted()
     whole = request.arms == frozenset(Arm) and not request.arm_limits
     depth = DEPTHS[request.budget]
     if whole and parts.reranking and stats.documents <= depth.whole:
@@ -255,7 +266,11 @@ def _gather_bank(
     filter = replace(request.filter, entity_ids=ids)
     search = BankSearch(parts.graph, parts.index, bank, question, filter, depth, stats)
     failures: list[Failure] = []
-    spoken = entity.query_entities(parts.graph, bank.bank.id, request.query)
+    everything = (
+        parts.alongside(partial(parts.graph.find_ids, bank.bank.id, filter, depth.whole))
+        if whole
+        else None
+    )
     named = list({one.id: one for one in (*spoken, *given.values())}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):
@@ -266,7 +281,7 @@ def _gather_bank(
         named_ids = [entity.id for entity in named]
         rrf_k = parts.settings.rrf_k
         pool = gather(
-            search, rankings, named_ids, rrf_k, parts.candidates, whole=whole, pinned=request.pinned
+            search, rankings, named_ids, rrf_k, parts.candidates, everything, pinned=request.pinned
         )
     return Gathered(pool, search.question, tuple(named), tuple(failures))
 
@@ -286,7 +301,7 @@ def _anchored(
 
     def read(text: str) -> Question:
         vector, tokens = clock.within(lambda: parts.encoder.question(text))
-        return Question(text, request.asked_at, vector, tokens, tuple(lexemes(text)))
+        return Question(text, request.asked_at, vector, tokens, tuple(question_terms(text)))
 
     anchors = list(dict.fromkeys(times.anchors))
     until = clock.left - clock.share
@@ -336,8 +351,10 @@ def _run_arms(
     """
     rankings: dict[Arm, Sequence[ArmHit]] = {}
     running: dict[Arm, Future[list[ArmHit]]] = {}
+    begun: dict[Arm, float] = {}
 
     def run(arm: Arm, similar: Sequence[ArmHit]) -> list[ArmHit]:
+        begun[arm] = clock.elapsed
         with clock.timing(f"arm {arm}"):
             return ARMS[arm].search(_limited(search, arm, request), named, similar)
 
@@ -350,7 +367,7 @@ def _run_arms(
                 running[arm] = parts.started(partial(run, arm, similar))
 
     def collect(arm: Arm) -> None:
-        outcome = _outcome(arm, running.pop(arm), min(parts.settings.arm_timeout, clock.share))
+        outcome = _outcome(arm, running.pop(arm), begun, parts.settings.arm_timeout, clock)
         if isinstance(outcome, Failure):
             failures.append(outcome)
         else:
@@ -373,15 +390,34 @@ def _limited(search: BankSearch, arm: Arm, request: RecallRequest) -> BankSearch
     return search if limit is None else replace(search, depth=replace(search.depth, hits=limit))
 
 
-def _outcome(arm: Arm, future: Future[list[ArmHit]], timeout: float) -> list[ArmHit] | Failure:
-    """Return what an arm found, or why it did not answer within `timeout` seconds."""
-    try:
-        return future.result(timeout=timeout)
-    except TimeoutError:
-        future.cancel()  # it may still wait for a thread
-        return Failure(f"arm {arm}", StoreUnavailableError(f"no answer in {timeout:g} s"))
-    except Exception as error:  # noqa: BLE001 - reported in the result; the others answer
-        return Failure(f"arm {arm}", error)
+def _outcome(
+    arm: Arm,
+    future: Future[list[ArmHit]],
+    begun: Mapping[Arm, float],
+    timeout: float,
+    clock: Clock,
+) -> list[ArmHit] | Failure:
+    """Return what an arm found, or why it did not answer within `timeout` seconds of its start.
+
+    Seconds in which it waits for a thread, because many recall at once, do not count; but it gets
+    no more than its share of the time of the recall.
+    """
+    started = clock.elapsed
+    until = started + clock.share
+    while True:
+        end = min(until, begun.get(arm, clock.elapsed) + timeout)
+        try:
+            return future.result(timeout=max(0.0, end - clock.elapsed))
+        except TimeoutError as error:
+            if future.done():  # its own error
+                return Failure(f"arm {arm}", error)
+            if clock.elapsed < min(until, begun.get(arm, math.inf) + timeout):
+                continue  # it waited for a thread
+            future.cancel()  # it may still wait for one
+            waited = min(timeout, until - started)
+            return Failure(f"arm {arm}", StoreUnavailableError(f"no answer in {waited:g} s"))
+        except Exception as error:  # noqa: BLE001 - reported in the result; the others answer
+            return Failure(f"arm {arm}", error)
 
 
 def _wanted_arms(request: RecallRequest, question: Question) -> dict[Arm, ArmEntry]:
@@ -428,7 +464,8 @@ def _rank(
     if not parts.reranking:
         return rank_fused(pool, question)
     head = min(DEPTHS[request.budget].head, parts.settings.rerank_candidates)
-    ranking = rank(pool, question, head, parts.weights, parts.calibration)
+    with one_core():
+        ranking = rank(pool, question, head, parts.weights, parts.calibration)
     if parts.reranker is not None and question.text:
         stating = ranking.order[~pool.memories.context[ranking.order]]
         memories = _memories(parts, banks, pool, stating[:head].tolist())

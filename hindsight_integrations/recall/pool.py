@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -80,8 +80,8 @@ def gather(
     named: Sequence[str],
     rrf_k: int,
     kept: CandidateCache,
+    whole: Callable[[], list[str] | None] | None = None,
     *,
-    whole: bool,
     pinned: bool = False,
 ) -> Pool:
     """Fuse the arms' rankings, and load the best and what else may hold the answer.
@@ -92,18 +92,14 @@ def gather(
         named: ids of the entities that the question names.
         rrf_k: constant of reciprocal rank fusion.
         kept: cache of candidates.
-        whole: load all of a bank of at most `Depth.whole` memories; else, and in larger ones, the
-            neighbours of the best.
+        whole: returns the memories that pass, all of which are loaded; if it is None or returns
+            None, as for a bank of more than `Depth.whole`, the neighbours of the best are.
         pinned: load the pinned memories that pass the filter too.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
-    everything = (
-        request.graph.find_ids(request.bank_id, request.filter, request.depth.whole)
-        if whole
-        else None
-    )
+    everything = None if whole is None else whole()
     only_pinned = replace(request.filter, pinned=True)
     first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
     first = first or ()

@@ -1,1 +1,13 @@
-"""Memories to understanding: observations, opinions, mental models, context and answers."""
+"""Memories to understanding: observations, opinions, mental models, context and answers.
+
+What a statement says has changed is read in this order, each reader for what the one before misses:
+
+- `claims`: whole frames of grammar ("Alice moved from X to Y", "no longer uses X"), as holdings and
+  turns (`claim_model`); `contradictions` matches a later turn with an earlier holding.
+- `endings`: cues of ending and the phrases that depend on them ("gave up X", "swapped X for Y");
+  `ended_values` accepts one only if an earlier holding gave the same subject that value.
+- `word_changes`: the same cues by the order of the words (`word_phrases`), for misread grammar.
+- `foreign_changes`: German, French and Spanish, whose grammar is not parsed.
+
+`contradictions.change` asks them all; `currency` and `rules` build observations from what it says.
+"""

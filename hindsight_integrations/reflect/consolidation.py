@@ -287,7 +287,8 @@ def _ambiguous(graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord])
         if turn.subject.startswith("@") and " " not in turn.subject
     }
     for first in sorted(named):
-        norms = (entity_norm(e.name).split() for e in graph.similar_entities(bank_id, first, 12))
+        similar = graph.similar_entities(bank_id, [first], 12)[first]
+        norms = (entity_norm(e.name).split() for e in similar)
         if len({words[-1] for words in norms if len(words) > 1 and words[0] == first}) > 1:
             yield first
 

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from hindsight_integrations.models import Chunk, Memory
-from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.bm25 import lexemes, signs, words_of
 from hindsight_integrations.nlp.text_encoder import EncodedText
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.stores.base import DOCUMENT_CHUNKS, GraphStore, MemoryRecord
@@ -87,12 +87,18 @@ def record_of(
     """
     return MemoryRecord(
         memory=memory,
-        lexemes=tuple(lexemes(indexed)),
+        lexemes=terms_of(memory, indexed),
         vector=encoded.vector,
         fingerprint=text_fingerprint(memory.text, memory.speaker),
         interaction=encoded.interaction,
         entity_ids=tuple(entity_ids),
     )
+
+
+def terms_of(memory: Memory, indexed: str) -> tuple[str, ...]:
+    """Return the terms of a memory: the words of its indexed text, and the signs of its own."""
+    own = " ".join(filter(None, (memory.text, memory.speaker, memory.context)))
+    return (*lexemes(indexed), *signs(own))
 
 
 def preceding_question(text: str, preceding: str | None) -> str | None:
@@ -134,14 +140,15 @@ def _index_context(record: MemoryRecord, preceding: Iterable[str]) -> IndexConte
         record: the memory with its terms.
         preceding: the turns before it, the latest first.
     """
+    words = words_of(record.lexemes)
     questions = (text for text in preceding if preceding_question(record.memory.text, text))
     for question in chain([None], questions):
         for dated in (True, False):
             context = IndexContext(dated, question)
-            if _terms(record.memory, context) == record.lexemes:
+            if _terms(record.memory, context) == words:
                 return context
     date_terms = _terms(replace(record.memory, text=""), _NO_CONTEXT)
-    return IndexContext(dated=record.lexemes[: len(date_terms)] == date_terms)
+    return IndexContext(dated=words[: len(date_terms)] == date_terms)
 
 
 def _terms(memory: Memory, context: IndexContext) -> tuple[str, ...]:

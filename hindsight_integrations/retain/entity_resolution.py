@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Protocol, TypeVar
 
 from hindsight_integrations.models import Entity
@@ -131,21 +131,25 @@ class EntityLookup(Protocol):
         """Return the value of each key that has one."""
         ...
 
-    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
-        """Return entities with similar names, likeliest first."""
+    def similar_entities(
+        self, bank_id: str, names: Sequence[str], limit: int
+    ) -> dict[str, list[Entity]]:
+        """Return entities with similar names for each of the names, likeliest first."""
         ...
 
 
 class Candidates:
     """Entities considered while a batch is resolved; reads each once and writes nothing.
 
+    What the batch will ask for is read together, so that the number of reads does not grow with it.
+
     Args:
         lookup: the store.
         bank_id: the bank.
-        names: all names of the batch, looked up together.
+        mentions: all mentions of the batch.
     """
 
-    def __init__(self, lookup: EntityLookup, bank_id: str, names: Iterable[str]) -> None:
+    def __init__(self, lookup: EntityLookup, bank_id: str, mentions: Iterable[Mention]) -> None:
         self._lookup = lookup
         self._bank_id = bank_id
         self._entities: dict[str, Entity] = {}
@@ -154,10 +158,15 @@ class Candidates:
         self._similar: dict[str, list[str]] = {}
         self._mentioned_with: dict[str, frozenset[str]] = {}
         self._newly_with: defaultdict[str, set[str]] = defaultdict(set)
-        spellings = {form for name in names for form in _exact_forms(parse(name))}
+        distinct = list({(mention.name, mention.kind): mention for mention in mentions}.values())
+        names = [parse(mention.name) for mention in distinct]
+        spellings = {form for name in names for form in _exact_forms(name)}
         for norm, entity in lookup.read(bank_id, ENTITY_NAMED, sorted(spellings)).items():
             self._owners[norm] = entity.id
             self._entities[entity.id] = entity
+        unsure = [m for m in distinct if may_be_another(m, self.owner(m.name))]
+        self._read_similar([parse(mention.name) for mention in unsure])
+        self._read_mentioned_with(unsure)
 
     def __getitem__(self, entity_id: str) -> Entity:
         return self._entities[entity_id]
@@ -171,7 +180,7 @@ class Candidates:
         """Return entities whose names may be other forms of this one, likeliest first."""
         parsed = parse(name)
         if parsed.norm not in self._similar:
-            self._similar[parsed.norm] = self._look_up_similar(parsed)
+            self._read_similar([parsed])
         entity_ids = dict.fromkeys(self._similar[parsed.norm])
         for form in _exact_forms(parsed):
             if form in self._owners:
@@ -195,8 +204,7 @@ class Candidates:
         if not others:
             return 0.0
         if entity_id not in self._mentioned_with:
-            stored = self._lookup.read(self._bank_id, COOCCURRENCES, [entity_id])
-            self._mentioned_with[entity_id] = frozenset(stored.get(entity_id, ()))
+            self._read_cooccurring([entity_id])
         known = self._mentioned_with[entity_id] | self._newly_with[entity_id]
         return len(known.intersection(others)) / len(others)
 
@@ -216,14 +224,34 @@ class Candidates:
             self._entities[entity_id] = replace(entity, last_seen=last)
             self._newly_with[entity_id].update(other for other in entity_ids if other != entity_id)
 
-    def _look_up_similar(self, name: Name) -> list[str]:
-        """Return the ids of stored entities with similar names."""
-        entity_ids: dict[str, None] = {}
-        for spelling in (name.norm, *_formal_spellings(name)):
-            for entity in self._lookup.similar_entities(self._bank_id, spelling, _MOST_SIMILAR):
+    def _read_similar(self, names: Iterable[Name]) -> None:
+        """Look up the stored entities with similar names."""
+        spellings = {name.norm: (name.norm, *_formal_spellings(name)) for name in names}
+        asked = list(dict.fromkeys(chain.from_iterable(spellings.values())))
+        if not asked:
+            return
+        found = self._lookup.similar_entities(self._bank_id, asked, _MOST_SIMILAR)
+        for norm, forms in spellings.items():
+            similar = {entity.id: entity for form in forms for entity in found[form]}
+            for entity in similar.values():
                 self._entities.setdefault(entity.id, entity)
-                entity_ids[entity.id] = None
-        return list(entity_ids)
+            self._similar[norm] = list(similar)
+
+    def _read_mentioned_with(self, mentions: Iterable[Mention]) -> None:
+        """Look up the entities mentioned with those that the mentions may be."""
+        may_be = (
+            entity.id
+            for mention in mentions
+            for entity in self.like(mention.name)
+            if isinstance(relate(mention, entity), Match)
+        )
+        self._read_cooccurring(list(dict.fromkeys(may_be)))
+
+    def _read_cooccurring(self, entity_ids: Sequence[str]) -> None:
+        if entity_ids:
+            stored = self._lookup.read(self._bank_id, COOCCURRENCES, entity_ids)
+            for entity_id in entity_ids:
+                self._mentioned_with[entity_id] = frozenset(stored.get(entity_id, ()))
 
 
 def _exact_forms(name: Name) -> list[str]:
@@ -389,8 +417,7 @@ class _Batch:
         apart: frozenset[str],
         mentions_by_fact: Sequence[Sequence[Mention]],
     ) -> None:
-        names = {mention.name for mentions in mentions_by_fact for mention in mentions}
-        self._known = Candidates(lookup, bank_id, names)
+        self._known = Candidates(lookup, bank_id, chain.from_iterable(mentions_by_fact))
         self._bank_id = bank_id
         self._threshold = threshold
         self._apart = apart
@@ -473,10 +500,7 @@ class _Batch:
     ) -> Decision:
         """Decide by names, context and recency."""
         owner = self._known.owner(mention.name)
-        may_be_part = not parse(mention.name).is_full and (
-            mention.kind == "person" or (owner is not None and owner.kind == "person")
-        )
-        if owner is not None and not may_be_part:
+        if owner is not None and not may_be_another(mention, owner):
             return Decision(mention, owner.id, owner.name, Relation.SAME)
         options: list[_Option] = []
         refused: dict[str, Gate] = {}
@@ -572,6 +596,13 @@ class _Batch:
             self._known.add(replace(entity, aliases=(*entity.aliases, name)))
             if entity.id not in self._created:
                 self._renamed[entity.id] = None
+
+
+def may_be_another(mention: Mention, owner: Entity | None) -> bool:
+    """Return True unless the mention is surely the entity that has this very name."""
+    if owner is None:
+        return True
+    return not parse(mention.name).is_full and "person" in (mention.kind, owner.kind)
 
 
 def _names(entity: Entity) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def merge_suggestions(
         limit: most pairs.
     """
     listed = graph.list_entities(bank_id, limit=MOST_ENTITIES).items
-    known = Candidates(graph, bank_id, [entity.name for entity in listed])
+    known = Candidates(graph, bank_id, [Mention(each.name, each.kind) for each in listed])
     pairs: dict[tuple[str, str], tuple[Entity, Entity, Match]] = {}
     for entity in listed:
         for other in known.like(entity.name):

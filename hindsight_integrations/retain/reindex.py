@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
+from hindsight_integrations.errors import StoreError
 from hindsight_integrations.models import Entity, Memory, TimeSpan
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain.document_diff import RetainDependencies
@@ -17,12 +18,14 @@ from hindsight_integrations.retain.enrichment import (
     indexed_of,
     preceding_question,
     record_of,
+    terms_of,
 )
 from hindsight_integrations.retain.entity_resolution import Resolver
 from hindsight_integrations.retain.extraction import Mention, Passage
 from hindsight_integrations.retain.mentions import candidate_names
 from hindsight_integrations.stores.base import (
     CHUNK,
+    CONCLUSIONS_CITING,
     EDITED_NAMES,
     ENTITY,
     ENTITY_NAMED,
@@ -36,11 +39,13 @@ from hindsight_integrations.stores.base import (
     EntityNames,
     MemoryFilter,
     MemoryRecord,
+    OvertakenError,
     StagedVector,
     StoredBank,
 )
 from hindsight_integrations.stores.common import (
     SCAN_PAGE,
+    attempts,
     every_memory,
 )
 from hindsight_integrations.stores.soundness import (
@@ -268,7 +273,8 @@ def reindex(
     memory_ids = list(deps.graph.scan(bank_id, MEMORY_ID))
     for start in range(0, len(memory_ids), deps.settings.batch_size):
         batch = memory_ids[start : start + deps.settings.batch_size]
-        deps.graph.apply(ChangeSet(bank_id, staged=_staged(deps, bank_id, batch, stamp)))
+        texts = _with_terms(deps, bank_id, batch)
+        deps.graph.apply(ChangeSet(bank_id, staged=_staged(deps, texts, stamp)))
         if progress is not None:
             progress(start + len(batch), len(memory_ids))
     deps.graph.update_bank(bank_id, embedder=stamp)
@@ -276,22 +282,72 @@ def reindex(
     return len(memory_ids)
 
 
-def _staged(
-    deps: RetainDependencies, bank_id: str, memory_ids: Sequence[str], stamp: EmbedderStamp
-) -> tuple[StagedVector, ...]:
-    """Embed the memories with the embedder of the stamp."""
+def _indexed(
+    deps: RetainDependencies, bank_id: str, memory_ids: Sequence[str]
+) -> tuple[Mapping[str, MemoryRecord], Mapping[str, str]]:
+    """Return the records of memories, and the indexed text of each.
+
+    A memory whose vector is damaged has no record; its text is enough. See also `rebuild`.
+    """
     records = deps.graph.read(bank_id, RECORD, memory_ids)
     contexts = index_contexts(deps.graph, bank_id, records.values())
     texts = {
         id: indexed_of(record.memory, context)
         for (id, record), context in zip(records.items(), contexts, strict=True)
     }
-    # Of those with a damaged vector, the text is enough; see also `rebuild`.
     damaged = deps.graph.read(bank_id, MEMORY, [id for id in memory_ids if id not in records])
     texts |= {id: indexed_of(memory) for id, memory in damaged.items()}
     lost = deps.graph.filter_ids(bank_id, [id for id in memory_ids if id not in texts], EVERYTHING)
     if lost:
         raise unreadable(bank_id, min(lost))
+    return records, texts
+
+
+def _with_terms(
+    deps: RetainDependencies, bank_id: str, memory_ids: Sequence[str]
+) -> Mapping[str, str]:
+    """Return the indexed text of memories, once their stored terms are what it gives.
+
+    They are not, if an earlier release stored them: it knew no signs.
+
+    Raises:
+        StoreError: other processes never left the bank alone.
+    """
+    overtaken: OvertakenError | None = None
+    for _ in attempts():
+        bank = deps.graph.get_bank(bank_id)
+        records, texts = _indexed(deps, bank_id, memory_ids)
+        terms = {id: terms_of(record.memory, texts[id]) for id, record in records.items()}
+        renewed = [
+            replace(r, lexemes=terms[id]) for id, r in records.items() if r.lexemes != terms[id]
+        ]
+        if not renewed:
+            return texts
+        pending = set(deps.graph.pending_consolidation(bank_id, MOST_MEMORIES))
+        ids = [record.memory.id for record in renewed]
+        citing = deps.graph.read(bank_id, CONCLUSIONS_CITING, ids)
+        changes = ChangeSet(
+            bank_id,
+            version=None if bank is None else bank.version,
+            replaced=tuple(renewed),
+            # They say what they said: nothing is to be concluded from them again.
+            mark_consolidated=tuple({*ids, *chain(*citing.values())} - pending),
+        )
+        try:
+            deps.graph.apply(changes)
+            return texts
+        except OvertakenError as error:
+            overtaken = error
+    raise StoreError(
+        f"other processes kept changing memories of bank {bank_id!r} while it was indexed again; "
+        "its vectors are as they were, try it again"
+    ) from overtaken
+
+
+def _staged(
+    deps: RetainDependencies, texts: Mapping[str, str], stamp: EmbedderStamp
+) -> tuple[StagedVector, ...]:
+    """Embed the texts, by memory id, with the embedder of the stamp."""
     encoded = deps.encoder.encode(list(texts.values()))
     return tuple(
         StagedVector(id, code.vector, code.interaction, stamp)

@@ -314,6 +314,20 @@ class Posting(NamedTuple):
     degree: int
 
 
+class Surroundings(NamedTuple):
+    """What leads on from some entities and memories.
+
+    Attributes:
+        postings: from the entities.
+        mentions: from the memories: memory id to the ids of the entities it mentions.
+        links: from and to the memories.
+    """
+
+    postings: list[Posting]
+    mentions: Mapping[str, tuple[str, ...]]
+    links: list[Link]
+
+
 class Neighbour(NamedTuple):
     """A memory `offset` positions after (before, if negative) another in the same document."""
 
@@ -539,10 +553,12 @@ class GraphStore(Protocol):
             InvalidInputError: the cursor is not one of this list.
         """
 
-    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
-        """Return entities whose normalised names share trigrams or words with `name`.
+    def similar_entities(
+        self, bank_id: str, names: Sequence[str], limit: int
+    ) -> dict[str, list[Entity]]:
+        """Return, for each of the names, entities whose normalised names share trigrams or words.
 
-        Ordered by `common.name_similarity`, greatest first.
+        At most `limit` of each, ordered by `common.name_similarity`, greatest first.
         """
 
     # Searching
@@ -581,6 +597,20 @@ class GraphStore(Protocol):
         other end's id, kind, and inward before outward.
         """
 
+    def surroundings(
+        self,
+        bank_id: str,
+        entity_ids: Sequence[str],
+        memory_ids: Sequence[str],
+        per_entity: int,
+        per_memory: int,
+        filter: MemoryFilter,
+    ) -> Surroundings:
+        """Return `postings` of the entities, and `MENTIONS` and `links` of the memories, together.
+
+        A store behind a network reads them in one round trip.
+        """
+
     def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
         """Return valid memories up to `distance` positions from each of `ids`, by first source.
 
@@ -597,8 +627,11 @@ class GraphStore(Protocol):
         the vector as it is stored now.
         """
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
-        """Remove operations that the vector index has applied; unknown tickets are ignored."""
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
+        """Remove operations that the vector index has applied; return those that were queued.
+
+        The others were replaced by later work meanwhile, or acknowledged by another process.
+        """
 
     # The store itself
 

@@ -56,6 +56,7 @@ D = TypeVar("D")
 K = TypeVar("K")
 T = TypeVar("T")
 
+
 SCAN_PAGE = 1000
 """Values that `GraphStore.scan` reads at a time."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from hindsight_integrations.errors import HindsightError, StoreCorruptError
@@ -17,6 +17,26 @@ log = logging.getLogger("hindsight_integrations")
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
 """Errors of decoding a value that is not what was stored."""
+
+
+class DamagedText(str):
+    """Text of a cell that is no UTF-8; U+FFFD stands for what cannot be read."""
+
+    __slots__ = ()
+
+
+def text_of(data: bytes) -> str:
+    """Return the text of a cell, a `DamagedText` if the cell is damaged."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return DamagedText(data.decode(errors="replace"))
+
+
+def sound_row(row: Sequence[object]) -> None:
+    """Check that no text of a row is damaged. Raises `ValueError` if one is."""
+    if any(type(value) is DamagedText for value in row):
+        raise ValueError("a text of it is no UTF-8")
 
 
 def set_aside(bank_id: str, memory_id: str, error: Exception) -> None:

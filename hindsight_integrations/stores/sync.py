@@ -2,9 +2,10 @@
 
 The graph queues work for the index in each transaction. `flush` does it, and acknowledges only
 completed work, so that a process may end anywhere: work that was not acknowledged is repeated,
-which is harmless. `examine` compares the two and repairs the index from the graph, also while
-others write: what seems to differ is looked at again before it counts, and each repair is queued
-by the graph, in a transaction that decides by what is stored then.
+which is harmless. Work that another process overtook is compared with the graph afterwards: a slow
+write may have undone a later one. `examine` compares the two and repairs the index from the graph,
+also while others write: what seems to differ is looked at again before it counts, and each repair
+is queued by the graph, in a transaction that decides by what is stored then.
 """
 
 from __future__ import annotations
@@ -122,10 +123,11 @@ class _Work:
     drop: bool = False
     delete: set[str] = field(default_factory=set)
     upsert: dict[str, Vector] = field(default_factory=dict)
-    tickets: list[int] = field(default_factory=list)
+    tickets: dict[int, str] = field(default_factory=dict)
+    """Ticket to memory id, empty for a drop."""
 
     def add(self, item: PendingVector) -> None:
-        self.tickets.append(item.ticket)
+        self.tickets[item.ticket] = item.memory_id
         if item.operation is VectorOperation.DROP:
             self.drop = True
             self.delete.clear()
@@ -167,6 +169,7 @@ def flush(graph: GraphStore, index: VectorIndex, *, batch: int = 500) -> FlushRe
     while True:
         queue = graph.pending_vectors(batch + left)
         todo = [item for item in queue if item.bank_key not in failed]
+        redo = False
         for key, work in _by_key(todo).items():
             try:
                 report = _sum(report, work.do(key, index))
@@ -175,8 +178,10 @@ def flush(graph: GraphStore, index: VectorIndex, *, batch: int = 500) -> FlushRe
             except StoreError as error:
                 failed[key] = error
             else:
-                graph.acknowledge(work.tickets)
-        if len(queue) < batch + left:
+                overtaken = work.tickets.keys() - graph.acknowledge(work.tickets)
+                if overtaken:
+                    redo |= _requeue_undone(graph, index, key, work, overtaken)
+        if len(queue) < batch + left and not redo:
             break
         left = sum(item.bank_key in failed for item in queue)
     if failed:
@@ -184,15 +189,63 @@ def flush(graph: GraphStore, index: VectorIndex, *, batch: int = 500) -> FlushRe
     return report
 
 
-def compare(graph: GraphStore, index: VectorIndex) -> list[Divergence]:
+def _requeue_undone(
+    graph: GraphStore, index: VectorIndex, key: str, work: _Work, overtaken: Iterable[int]
+) -> bool:
+    """Queue again what this process wrote after another had done later work; True if there is any.
+
+    Args:
+        graph: the store with the queue.
+        index: the index that was written.
+        key: the bank's.
+        work: what was written.
+        overtaken: tickets of it that were no longer queued when it was done.
+    """
+    written = [id for ticket in overtaken if (id := work.tickets[ticket])]
+    bank_id = next((bank.bank.id for bank in _banks(graph) if bank.key == key), None)
+    try:
+        if bank_id is None:
+            raise BankNotFoundError(key)
+        stored = graph.read(bank_id, VECTOR, written)
+        undone = tuple(
+            id for id in written if not np.array_equal(work.upsert.get(id, ()), stored.get(id, ()))
+        )
+        if undone:
+            graph.apply(ChangeSet(bank_id, requeue=undone))
+        return bool(undone)
+    except BankNotFoundError:  # deleted meanwhile: its key is never used again
+        index.drop(key)
+        return False
+
+
+def mend(graph: GraphStore, index: VectorIndex) -> int:
+    """Queue what the index lacks, or has and should not; return the number of vectors.
+
+    Processes that ended while they wrote may have left such. The vectors themselves are not
+    looked up; see `examine`.
+    """
+    differences = compare(graph, index, lookups=0)
+    if differences and _banks(graph):
+        for difference in differences:
+            _repair(difference, graph, index)
+    return sum(difference.count for difference in differences)
+
+
+def compare(graph: GraphStore, index: VectorIndex, *, lookups: int = LOOKUPS) -> list[Divergence]:
     """Return how the index differs from the graph; work that is queued is no difference.
 
     Others may write meanwhile. The graph is written before the index, so the index is read first:
     what it holds then was in the graph before. All that seems to differ is looked at again.
+
+    Args:
+        graph: the source of truth.
+        index: the index derived from it.
+        lookups: vectors to look up in the index, shared out among the banks; 0 for ids only.
     """
     keys = index.keys()
     banks = _banks(graph)
-    lookups = max(LOOKUPS_A_BANK, LOOKUPS // max(1, len(banks)))
+    if lookups:
+        lookups = max(LOOKUPS_A_BANK, lookups // max(1, len(banks)))
     suspected = [each for bank in banks for each in _compare_bank(graph, index, bank, lookups)]
     strays = keys - {bank.key for bank in banks}
     suspected += [Divergence(DivergenceKind.STRAY, key) for key in sorted(strays)]
@@ -323,7 +376,7 @@ def _compare_bank(
         stored = list(graph.scan(bank.bank.id, MEMORY_ID))
         present = [name for name in stored if name in held]
         # From the last backwards: an index that loses vectors loses the latest.
-        sample = present[:: -max(1, len(present) // lookups)]
+        sample = present[:: -max(1, len(present) // lookups)] if lookups else []
         unfound = _unfound(index, bank.key, graph.read(bank.bank.id, VECTOR, sample), 1)
     except BankNotFoundError:
         return []

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from filelock import FileLock
 
@@ -20,16 +21,37 @@ from hindsight_integrations.models import Bank
 
 FOLDER = ".hindsight"
 
+_Records: TypeAlias = dict[str, dict[str, list[str | None]]]
+"""For each bank, the fields of the entry of each path."""
+
+
+class Entry(NamedTuple):
+    """State of a note: hash of the text that was handed over, and the operation it waits as."""
+
+    digest: str = ""
+    operation: str | None = None
+
 
 class Registry:
-    """The paths retained from a root, by bank. Its methods are called with the lock held.
+    """The notes retained from a root, by bank. Its methods are called with the lock held.
 
     A bank is told by its id and when it was made: another store has a bank of that name too.
+    While the store is away, and the bank cannot be asked, it is the latest of its id.
     """
 
     def __init__(self, root: Path) -> None:
         self._folder = root / FOLDER
         self._file = self._folder / "workspace.json"
+
+    @property
+    def queue(self) -> Path:
+        """The file of the retains that wait; its folder is made.
+
+        Raises:
+            StoreUnavailableError: the root cannot be written to.
+        """
+        self._make_folder()
+        return self._folder / "retains.queue"
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -38,34 +60,65 @@ class Registry:
         Raises:
             StoreUnavailableError: the root cannot be written to.
         """
+        self._make_folder()
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
             lock = FileLock(self._folder / "workspace.lock", mode=0o600)
             lock.acquire()
         except OSError as error:
-            raise StoreUnavailableError(
-                f"{self._folder} cannot be written ({error.strerror}); the record of the notes "
-                "that were retained has to be kept there"
-            ) from error
+            raise self._unwritable(error) from error
         try:
             yield
         finally:
             lock.release()
 
-    def paths(self, bank: Bank) -> set[str]:
-        """Return the paths of the notes that the bank may hold."""
-        return set(self._read().get(_key(bank), ()))
+    def entries(self, bank_id: str, bank: Bank | None) -> dict[str, Entry]:
+        """Return the notes that the bank may hold, by path.
 
-    def replace(self, bank: Bank, paths: Set[str]) -> None:
-        """Record the paths of a bank; on disk when this returns."""
-        records = {**self._read(), _key(bank): sorted(paths)}
+        Args:
+            bank_id: its id.
+            bank: the bank, or None if it cannot be asked.
+        """
+        records = self._read()
+        unknown = {} if bank is None else records.get(_key(bank_id, None), {})
+        found = {**unknown, **records.get(self._key_of(bank_id, bank, records), {})}
+        return {path: Entry(digest or "", operation) for path, (digest, operation) in found.items()}
+
+    def replace(self, bank_id: str, bank: Bank | None, entries: Mapping[str, Entry]) -> None:
+        """Record the notes of a bank; on disk when this returns."""
+        before = self._read()
+        key = self._key_of(bank_id, bank, before)
+        records = {**before, key: {path: [*entries[path]] for path in sorted(entries)}}
+        if bank is not None:
+            records.pop(_key(bank_id, None), None)
+        if records == before:
+            return
         with NamedTemporaryFile("w", encoding="utf-8", dir=self._folder, delete=False) as file:
             json.dump(records, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
         os.replace(file.name, self._file)
 
-    def _read(self) -> dict[str, list[str]]:
+    def _make_folder(self) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> StoreUnavailableError:
+        return StoreUnavailableError(
+            f"{self._folder} cannot be written ({error.strerror}); the record of the notes that "
+            "were retained has to be kept there"
+        )
+
+    def _key_of(self, bank_id: str, bank: Bank | None, records: _Records) -> str:
+        if bank is not None:
+            return _key(bank_id, bank)
+        times = (key.rpartition("@") for key in records)
+        return max(
+            (f"{id}@{time}" for id, _, time in times if id == bank_id), default=f"{bank_id}@"
+        )
+
+    def _read(self) -> _Records:
         try:
             records = json.loads(self._file.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -75,10 +128,20 @@ class Registry:
                 f"{self._file} is damaged ({error}); delete it to begin a new one: notes deleted "
                 "before the next sync then have to be forgotten by hand"
             ) from error
-        if not isinstance(records, dict):
+        if not _is_record(records):
             raise StoreCorruptError(f"{self._file} holds no record of notes; delete it")
         return records
 
 
-def _key(bank: Bank) -> str:
-    return f"{bank.id}@{bank.created_at.isoformat()}"
+def _is_record(records: object) -> TypeGuard[_Records]:
+    return isinstance(records, dict) and all(
+        isinstance(notes, dict)
+        and all(
+            isinstance(entry, list) and len(entry) == len(Entry._fields) for entry in notes.values()
+        )
+        for notes in records.values()
+    )
+
+
+def _key(bank_id: str, bank: Bank | None) -> str:
+    return f"{bank_id}@{bank.created_at.isoformat() if bank else ''}"

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from hindsight_integrations.errors import MissingExtraError
 
 LOOK_MS = 200
 """Milliseconds between two looks at what is due."""
+
+
+AGAIN = 1.0
+"""Seconds after which what failed or waits is looked at again, at least."""
 
 
 class Debouncer:
@@ -26,9 +31,9 @@ class Debouncer:
         self._clock = clock
         self._due: dict[str, float] = {}
 
-    def note(self, paths: Iterable[str]) -> None:
+    def note(self, paths: Iterable[str], at_least: float = 0.0) -> None:
         """Begin the wait of these paths, or begin it again."""
-        due = self._clock() + self._delay
+        due = self._clock() + max(self._delay, at_least)
         self._due.update(dict.fromkeys(paths, due))
 
     def take_due(self) -> list[str]:
@@ -40,16 +45,8 @@ class Debouncer:
         return paths
 
 
-def watch_folder(
-    root: Path,
-    waiting: Debouncer,
-    retain: Callable[[Sequence[str] | None], Iterable[str]],
-    stop: threading.Event,
-) -> None:
-    """Call `retain` with the paths that are due until `stop` is set or Ctrl-C is pressed.
-
-    It returns the paths that failed, which become due again. It is called with None, for all paths,
-    at the start, and at the end: a write just before it may not have been reported yet.
+def watching() -> Callable[..., Iterator[Any]]:
+    """Return the function of `watchfiles` that yields changes.
 
     Raises:
         MissingExtraError: the package `watchfiles` is not installed.
@@ -61,8 +58,24 @@ def watch_folder(
             "watching a folder needs watchfiles, which is not installed; run: "
             'pip install "hindsight-integrations[workspace]"'
         ) from error
+    return watch
 
-    batches = watch(
+
+def watch_folder(
+    root: Path,
+    waiting: Debouncer,
+    retain: Callable[[Sequence[str] | None], Iterable[str]],
+    stop: threading.Event,
+) -> None:
+    """Call `retain` with the paths that are due until `stop` is set or Ctrl-C is pressed.
+
+    It returns the paths that failed or wait, which become due again. It is called with None, for
+    all paths, at the start, and at the end: a write just before it may not have been reported yet.
+
+    Raises:
+        MissingExtraError: the package `watchfiles` is not installed.
+    """
+    batches = watching()(
         root,
         watch_filter=None,
         debounce=LOOK_MS,
@@ -75,12 +88,12 @@ def watch_folder(
     try:
         # The watch begins with the first batch: what is written before it is found by the sync.
         next(batches, None)
-        waiting.note(retain(None))
+        waiting.note(retain(None), AGAIN)
         for changes in batches:
             paths = (_relative(root, path) for _, path in changes)
             waiting.note(path for path in paths if path is not None)
             if due := waiting.take_due():
-                waiting.note(retain(due))
+                waiting.note(retain(due), AGAIN)
     except KeyboardInterrupt:
         stop.set()
     retain(None)

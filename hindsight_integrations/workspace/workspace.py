@@ -4,32 +4,41 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from pathlib import PurePath
 
 from hindsight_integrations import validation
-from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.durable import Backoff, DurableRetain, Receipt
 from hindsight_integrations.errors import (
-    BankExistsError,
     BankNotFoundError,
-    DocumentNotFoundError,
     HindsightError,
     InvalidInputError,
     NotFoundError,
+    StoreUnavailableError,
 )
-from hindsight_integrations.models import Bank, Memory, MemoryType, Source, utc_now
-from hindsight_integrations.results import Recalled, RetainResult, SkipReason
-from hindsight_integrations.retain.request import Item
+from hindsight_integrations.models import Memory, MemoryType, Source, utc_now
+from hindsight_integrations.namespaces.maintenance import Health, PartHealth
+from hindsight_integrations.normalization import new_id
+from hindsight_integrations.results import Recalled
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.workspace.file_search import FileSearch
 from hindsight_integrations.workspace.locations import LineIndex, Lines
-from hindsight_integrations.workspace.notes import NoteFolder, NoteKind, NoteRules, kind_of
-from hindsight_integrations.workspace.registry import Registry
-from hindsight_integrations.workspace.watcher import Debouncer, watch_folder
+from hindsight_integrations.workspace.notes import NoteFolder, NoteKind, NoteRules
+from hindsight_integrations.workspace.registry import FOLDER, Registry
+from hindsight_integrations.workspace.results import (
+    Action,
+    Excerpt,
+    SearchHit,
+    SyncEvent,
+    SyncResult,
+)
+from hindsight_integrations.workspace.shadow import FILE, ShadowEntry, ShadowLog
+from hindsight_integrations.workspace.sync import PATIENCE, NoteSync, metadata_of
+from hindsight_integrations.workspace.watcher import Debouncer, watch_folder, watching
 
 FACT = "hindsight://facts/"
 SESSION = "hindsight://sessions/"
@@ -40,106 +49,16 @@ BUDGETS = {"low": "low", "mid": "mid", "medium": "mid", "high": "high"}
 DEBOUNCE_MS = 30_000
 
 
-class Action(StrEnum):
-    """Outcome of a note in a sync."""
-
-    RETAINED = "retained"
-    UNCHANGED = "unchanged"
-    DELETED = "deleted"
-    """The note is gone, blank or no longer included, and its memories left."""
-    REFUSED = "refused"
-    """It is a link, too large, or not text; what was retained of it before is kept."""
-    FAILED = "failed"
-    """The memory could not store it; the next sync tries again."""
-
-
-@dataclass(frozen=True, slots=True)
-class SyncEvent:
-    """One note in a sync, or one summary that was flushed.
-
-    Attributes:
-        path: of the note, relative to the root.
-        stored: number of memories written.
-        removed: number of memories deleted.
-        detail: why it was refused or failed.
-        error: the error of a note that failed.
-        at: when.
-    """
-
-    action: Action
-    path: str
-    stored: int = 0
-    removed: int = 0
-    detail: str | None = None
-    error: Exception | None = field(default=None, compare=False)
-    at: datetime = field(default_factory=utc_now, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SyncResult:
-    """The events of a sync, one a note, in order of path."""
-
-    events: tuple[SyncEvent, ...]
-
-    def paths(self, action: Action | str) -> list[str]:
-        """Return the paths of the notes with this outcome."""
-        return [event.path for event in self.events if event.action == action]
-
-    @property
-    def counts(self) -> Counter[str]:
-        """Notes by their outcome."""
-        return Counter(str(event.action) for event in self.events)
-
-    @property
-    def ok(self) -> bool:
-        """True if no note failed."""
-        return not self.paths(Action.FAILED)
-
-    def __repr__(self) -> str:
-        return f"SyncResult({', '.join(f'{name}={n}' for name, n in self.counts.items())})"
-
-
-@dataclass(frozen=True, slots=True)
-class SearchHit:
-    """A memory that a search found, and where it stands.
-
-    Attributes:
-        text: the memory.
-        path: its note, relative to the root; "hindsight://facts/{type}/{id}" if it stands in none,
-            or not any more. `Workspace.get` takes both.
-        start_line: first line of the note that holds it, counted from 1; 0 without a note.
-        end_line: last such line; 0 without a note.
-        score: probability that it belongs to the answer, 0 to 1.
-        entities: names of what it mentions.
-        confidence: 0 to 1, for opinions and uncertain facts.
-    """
-
-    text: str
-    path: str
-    start_line: int
-    end_line: int
-    score: float
-    entities: tuple[str, ...] = ()
-    confidence: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Lines of a note, the first of them `start_line`; of a memory without a note both are 0."""
-
-    text: str
-    path: str
-    start_line: int
-    end_line: int
-
-
-class Workspace:
+class Workspace(ContextManaged):
     """A folder of notes as memory: MEMORY.md, daily notes, summaries of sessions.
 
-    One root belongs to one bank. In `.hindsight` the root has a record of what was retained.
+    One root belongs to one bank. In `.hindsight` the root has a record of what was retained, and
+    the queue of what waits while the memory is away: then searches read the notes, and a thread
+    asks for the memory until it is back.
 
     Args:
-        memory: an open memory, which its owner closes.
+        memory: an open memory, which its owner closes, or a function that opens one: it is called
+            at first use and until it succeeds, and what it opened is closed with this object.
         bank_id: the bank; made by the first sync or flush.
         root: the folder.
         rules: which files are notes, and how large they may be.
@@ -147,19 +66,25 @@ class Workspace:
         recall_budget: how far a search looks, a host's `recallBudget`: "low", "mid" (or "medium")
             or "high".
         retain_debounce_ms: milliseconds without a write after which `watch` retains a note.
+        fallback_to_local: False to raise an error in a search while the memory is away.
+        shadow: log each search with the hits of the notes' text search and of the memory, for
+            `ShadowReport`, in `.hindsight/shadow.jsonl`.
+        backoff: waits between attempts to reach a memory that is away.
+        settings: of the memory that a function opens; only `max_content_chars` is used here.
 
     Raises:
         InvalidInputError: there is no such folder, or another argument cannot be used.
+        StoreUnavailableError: the root cannot be written to.
 
     Example:
-        >>> workspace = Workspace(memory, "alice", "./workspace")  # doctest: +SKIP
-        >>> workspace.sync()  # doctest: +SKIP
+        >>> with Workspace(memory, "alice", "./workspace") as workspace:  # doctest: +SKIP
+        ...     workspace.sync()
         SyncResult(retained=4)
     """
 
     def __init__(
         self,
-        memory: Hindsight,
+        memory: Hindsight | Callable[[], Hindsight],
         bank_id: str,
         root: str | os.PathLike[str],
         *,
@@ -167,19 +92,81 @@ class Workspace:
         max_tokens: int | None = None,
         recall_budget: str = "mid",
         retain_debounce_ms: int = DEBOUNCE_MS,
+        fallback_to_local: bool = True,
+        shadow: bool = False,
+        backoff: Backoff | None = None,
+        settings: Settings | None = None,
     ) -> None:
-        self._memory = memory
         self._bank_id = validation.bank_id(bank_id)
         self._folder = NoteFolder(root, rules or NoteRules())
-        self._registry = Registry(self._folder.root)
         given = None if max_tokens is None else validation.positive("max_tokens", max_tokens)
         self._max_tokens = given
         self._budget = BUDGETS[validation.choice("recall_budget", recall_budget, BUDGETS)]
-        if retain_debounce_ms < 0:
-            raise InvalidInputError(
-                f"retain_debounce_ms is {retain_debounce_ms}; give milliseconds, 0 or more"
-            )
-        self._debounce = retain_debounce_ms / 1000
+        self._debounce = validation.not_negative("retain_debounce_ms", retain_debounce_ms) / 1000
+        self._fallback = validation.flag("fallback_to_local", fallback_to_local)
+        self._files = FileSearch(self._folder)
+        self._stop = threading.Event()
+        self._watcher: threading.Thread | None = None
+        self._session = new_id("session-")
+        self._shadow = validation.flag("shadow", shadow)
+        registry = Registry(self._folder.root)
+        self._durable = DurableRetain(
+            memory, registry.queue, patience=PATIENCE, backoff=backoff, settings=settings
+        )
+        self._sync = NoteSync(self._durable, registry, self._folder, self._bank_id)
+
+    @property
+    def memory(self) -> Hindsight:
+        """The memory, opened by the first use.
+
+        Raises:
+            StoreUnavailableError: it cannot be opened; its `__cause__` says why.
+        """
+        return self._durable.memory
+
+    @property
+    def bank_id(self) -> str:
+        """Id of the bank."""
+        return self._bank_id
+
+    @property
+    def folder(self) -> NoteFolder:
+        """The notes."""
+        return self._folder
+
+    @property
+    def shadow_log(self) -> ShadowLog:
+        """The log of the searches made with `shadow`."""
+        return ShadowLog(self._folder.root / FOLDER / FILE)
+
+    def health(self) -> Health:
+        """Return the health of the memory, the queue and the notes.
+
+        While the memory is away its part says why and since when retains wait.
+        """
+        try:
+            available = self._durable.available()
+            parts = self._durable.health().parts if available else self._away()
+        except HindsightError as error:
+            parts = (PartHealth("memory", False, str(error)),)
+        waiting = self._sync.waiting()
+        count = sum(1 for _ in self._folder.paths())
+        detail = f"{count} notes, {len(waiting)} of them wait for the memory"
+        return Health((*parts, PartHealth("notes", not waiting, detail)))
+
+    def drain(self, timeout: float = 60.0) -> bool:
+        """Send what waits at once, for at most `timeout` seconds; True if nothing waits then."""
+        return self._durable.drain(timeout)
+
+    def close(self) -> None:
+        """Stop watching and sending; the next to open the root sends what waits. Idempotent."""
+        self._stop.set()
+        if self._watcher is not None:
+            self._watcher.join()
+        self._durable.close()
+
+    def __repr__(self) -> str:
+        return f"Workspace({self._bank_id!r}, {str(self._folder.root)!r})"
 
     # Retaining
 
@@ -194,26 +181,28 @@ class Workspace:
             paths: only these notes or folders, relative to the root; all if None.
 
         Raises:
-            StoreUnavailableError: the root or the stores cannot be written to.
+            StoreUnavailableError: the root cannot be written to.
         """
-        return SyncResult(tuple(self._sync(paths)))
+        return SyncResult(tuple(self._sync.run(paths)))
 
-    def flush_compaction(self, summary: str, session_id: str) -> RetainResult:
+    def flush_compaction(self, summary: str, session_id: str) -> Receipt:
         """Retain the summary of a session that its host is about to compact, as experience.
+
+        It is on disk before it is sent, and `queued` in the receipt while the memory is away.
 
         The same summary again changes nothing; another one of the session is added.
 
         Raises:
             InvalidInputError: the summary is blank or too long, or the id cannot be used.
-            StoreError, ModelError: it failed; nothing was stored.
+            HindsightError: the memory refused it, and nothing waits.
         """
         path = SESSION + validation.label("session_id", session_id)
-        return self._memory.retain(
+        return self._durable.retain(
             self._bank_id,
             summary,
             document_id=path,
             context=NoteKind.SESSION_SUMMARY.context,
-            metadata=_metadata(path, NoteKind.SESSION_SUMMARY),
+            metadata=metadata_of(path, NoteKind.SESSION_SUMMARY),
             type=MemoryType.EXPERIENCE,
             update_mode="append",
         )
@@ -225,8 +214,8 @@ class Workspace:
     ) -> Counter[str]:
         """Sync, then retain each note that changes once it was left alone for the debounce time.
 
-        Returns, with all that was written retained, when `stop` is set or Ctrl-C is pressed. A note
-        that fails is tried again after the debounce time.
+        Returns, with all that was written retained or queued, when `stop` is set or Ctrl-C is
+        pressed. A note that fails or waits is tried again after the debounce time.
 
         Args:
             stop: ends it; may be set from any thread.
@@ -240,30 +229,53 @@ class Workspace:
             StoreUnavailableError: the root cannot be written to.
         """
         counts: Counter[str] = Counter()
+        waiting: set[str] = set()
 
         def retain(paths: Sequence[str] | None) -> list[str]:
-            failed = []
-            for event in self._sync(paths):
-                if event.action is Action.UNCHANGED:
+            again = []
+            for event in self._sync.run(paths):
+                is_waiting = event.action is Action.WAITING
+                if is_waiting or event.action is Action.FAILED:
+                    again.append(event.path)
+                if event.action is Action.UNCHANGED or (is_waiting and event.path in waiting):
                     continue
+                (waiting.add if is_waiting else waiting.discard)(event.path)
                 counts[str(event.action)] += 1
-                if event.action is Action.FAILED:
-                    failed.append(event.path)
                 if on_event is not None:
                     on_event(event)
-            return failed
+            return again
 
         watch_folder(
             self._folder.root, Debouncer(self._debounce), retain, stop or threading.Event()
         )
         return counts
 
+    def start_watching(self, on_event: Callable[[SyncEvent], None] | None = None) -> None:
+        """Watch in a thread of its own until `close`, which waits until all is carried over.
+
+        Args:
+            on_event: called in that thread with each event; see `watch`.
+
+        Raises:
+            MissingExtraError: the package `watchfiles` is not installed.
+            InvalidInputError: it is being watched already.
+        """
+        watching()  # here, so that the caller gets the error
+        if self._watcher is not None:
+            raise InvalidInputError("this workspace is being watched already")
+        self._watcher = threading.Thread(
+            target=self.watch, args=(self._stop, on_event), name="hindsight-watch", daemon=True
+        )
+        self._watcher.start()
+
     # Reading
 
     def search(self, query: str, max_results: int = 6, min_score: float = 0.0) -> list[SearchHit]:
         """Return the memories of the bank that bear on a question, best first.
 
-        Line numbers are those of the note as it is now; the lines hold the memory.
+        Line numbers are those of the note as it is now; the lines hold the memory. While the
+        memory is away, hits are sections of the notes that share words with the question, with
+        the source "files".
 
         Args:
             query: the question, or any text.
@@ -272,21 +284,54 @@ class Workspace:
 
         Raises:
             InvalidInputError: an argument cannot be used.
-            EmbedderMismatchError, StoreUnavailableError: see `Hindsight.recall`.
+            EmbedderMismatchError, ModelError: see `Hindsight.recall`.
+            StoreUnavailableError: the memory is away, and `fallback_to_local` is False.
+        """
+        started = time.perf_counter()
+        try:
+            hits = self.search_memory(query, max_results, min_score)
+        except StoreUnavailableError:
+            if not self._fallback:
+                raise
+            hits = self.search_files(query, max_results, min_score)
+        if self._shadow:
+            between = time.perf_counter()
+            others = self.search_files(query, max_results, min_score)
+            took = time.perf_counter() - between, between - started
+            self.shadow_log.add(
+                ShadowEntry(utc_now(), self._session, query, tuple(others), tuple(hits), *took)
+            )
+        return hits
+
+    def search_memory(
+        self, query: str, max_results: int = 6, min_score: float = 0.0
+    ) -> list[SearchHit]:
+        """Return the hits of the memory alone; see `search`.
+
+        Raises:
+            StoreUnavailableError: the memory is away.
+        """
+        wanted = validation.query(query)
+        most = validation.positive("max_results", max_results)
+        least = validation.share("min_score", min_score)
+        if self._durable.available():
+            try:
+                return self._recalled(wanted, most, least)
+            except HindsightError as error:
+                if not self._durable.note_failure(error):
+                    raise
+        raise StoreUnavailableError(f"the memory is away: {self._durable.state().last_error}")
+
+    def search_files(
+        self, query: str, max_results: int = 6, min_score: float = 0.0
+    ) -> list[SearchHit]:
+        """Return the sections of the notes that share words with a query; see `search`.
+
+        The score is the share of the best BM25 score that the words of the query could have.
         """
         most = validation.positive("max_results", max_results)
-        try:
-            found = self._memory.recall(
-                self._bank_id,
-                query,
-                max_tokens=self._max_tokens,
-                budget=self._budget,
-                min_score=min_score,
-            )
-        except BankNotFoundError:
-            return []
-        finder = _Finder(self._memory, self._bank_id, self._folder)
-        return [_hit(one, finder.locate(one.memory)) for one in islice(found, most)]
+        least = validation.share("min_score", min_score)
+        return self._files.search(validation.query(query), most, least)
 
     def get(self, path: str, from_line: int = 1, lines: int | None = None) -> Excerpt:
         """Return lines of a note, or of a memory that stands in none.
@@ -305,7 +350,7 @@ class Workspace:
         first = validation.positive("from_line", from_line)
         count = None if lines is None else validation.positive("lines", lines)
         if isinstance(path, str) and path.startswith(FACT):
-            memory = self._memory.memories.get(self._bank_id, path.rpartition("/")[2])
+            memory = self.memory.memories.get(self._bank_id, path.rpartition("/")[2])
             return Excerpt(memory.text, _uri(memory), 0, 0)
         every = self._folder.read(path).text.removesuffix("\n").split("\n")
         chosen = every[first - 1 : None if count is None else first - 1 + count]
@@ -313,115 +358,36 @@ class Workspace:
             raise NotFoundError(f"{path} has {len(every)} lines, and none from line {first} on")
         return Excerpt("\n".join(chosen), path, first, first - 1 + len(chosen))
 
-    # Steps of a sync
-
-    def _sync(self, wanted: Iterable[str] | None) -> Iterator[SyncEvent]:
-        given = None if wanted is None else [path.rstrip("/") for path in wanted]
-        with self._registry.locked():
-            bank = self._bank()
-            known = self._registry.paths(bank)
-            present = set(self._present(given))
-            gone = sorted(path for path in known - present if _covered(path, given))
-            # Recorded before it is retained: a note deleted after a crash in between is known.
-            self._registry.replace(bank, known | present)
-            for path in gone:
-                event = self._delete(path)
-                if event.action is Action.DELETED:
-                    known.discard(path)
-                yield event
-            for path in sorted(present):
-                outcome = self._retain(path)
-                if outcome is None or (outcome.action is Action.REFUSED and path not in known):
-                    present.discard(path)
-                if outcome is None:
-                    outcome = self._delete(path) if path in known else None
-                    known.discard(path)
-                if outcome is not None:
-                    yield outcome
-            self._registry.replace(bank, known | present)
-
-    def _present(self, given: Sequence[str] | None) -> Iterator[str]:
-        """Yield the paths of the notes there are, all or those given and below those given."""
-        if given is None:
-            yield from self._folder.paths()
-            return
-        for path in given:
-            if ".." in PurePath(path).parts or PurePath(path).is_absolute():
-                raise InvalidInputError(f"{path!r} is outside the root; give a path relative to it")
-            place = self._folder.root / path
-            folder_link = place.is_symlink() and place.is_dir()
-            if folder_link or place.parent.resolve() != place.parent:
-                continue  # links of folders are not followed
-            if place.is_dir():
-                yield from self._folder.paths(path)
-            elif os.path.lexists(place) and self._folder.rules.admit(path):
-                yield path
-
-    def _bank(self) -> Bank:
-        banks = self._memory.banks
+    def _recalled(self, query: str, most: int, least: float) -> list[SearchHit]:
         try:
-            return banks.get(self._bank_id)
+            found = self.memory.recall(
+                self._bank_id,
+                query,
+                max_tokens=self._max_tokens,
+                budget=self._budget,
+                min_score=least,
+            )
         except BankNotFoundError:
-            try:
-                return banks.create(self._bank_id)
-            except BankExistsError:  # another process was faster
-                return banks.get(self._bank_id)
+            return []
+        finder = _Finder(self.memory, self._bank_id, self._folder)
+        return [_hit(one, finder.locate(one.memory)) for one in islice(found, most)]
 
-    def _delete(self, path: str) -> SyncEvent:
-        try:
-            removed = self._memory.documents.delete(self._bank_id, path)
-        except (DocumentNotFoundError, InvalidInputError):  # it was never stored
-            removed = ()
-        except HindsightError as error:
-            return SyncEvent(Action.FAILED, path, detail=str(error), error=error)
-        return SyncEvent(Action.DELETED, path, removed=len(removed))
+    def _away(self) -> tuple[PartHealth, ...]:
+        state = self._durable.state()
+        detail = f"away, searches read the notes: {state.last_error}"
+        return PartHealth("memory", False, detail), PartHealth("queue", state.ok, str(state))
 
-    def _retain(self, path: str) -> SyncEvent | None:
-        """Retain a note; return None if there is nothing in it, or it is gone again."""
-        try:
-            note = self._folder.read(path)
-        except NotFoundError:
-            return None
-        except InvalidInputError as error:
-            return SyncEvent(Action.REFUSED, path, detail=str(error))
-        if validation.is_blank(note.text):
-            return None
-        kind = kind_of(path)
-        item = Item(
-            note.text,
-            context=kind.context,
-            document_id=path,
-            metadata=_metadata(path, kind),
-            type=MemoryType.EXPERIENCE if kind is NoteKind.SESSION_SUMMARY else None,
-            file=path,
-            modified=note.modified,
-            markdown=True,
-        )
-        return _retained(path, self._memory.retain_many(self._bank_id, [item]))
-
+    ahealth = async_variant(health)
+    adrain = async_variant(drain)
+    aclose = async_variant(close)
     async_sync = async_variant(sync)  # `async` is a word of the language
     aflush_compaction = async_variant(flush_compaction)
     asearch = async_variant(search)
+    asearch_memory = async_variant(search_memory)
+    asearch_files = async_variant(search_files)
     aget = async_variant(get)
     awatch = async_variant(watch)
-
-
-def _retained(path: str, result: RetainResult) -> SyncEvent:
-    if result.failed:
-        error = result.failed[0].error
-        return SyncEvent(Action.FAILED, path, detail=str(error), error=error)
-    same = bool(result.skipped) and all(s.reason is SkipReason.UNCHANGED for s in result.skipped)
-    unchanged = same and not result.stored and not result.removed
-    action = Action.UNCHANGED if unchanged else Action.RETAINED
-    return SyncEvent(action, path, len(result.stored), len(result.removed))
-
-
-def _covered(path: str, given: Sequence[str] | None) -> bool:
-    return given is None or any(path == each or path.startswith(f"{each}/") for each in given)
-
-
-def _metadata(path: str, kind: NoteKind) -> dict[str, str]:
-    return {"source": "workspace", "path": path, "type": str(kind)}
+    astart_watching = async_variant(start_watching)
 
 
 def _uri(memory: Memory) -> str:

@@ -6,11 +6,12 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,7 +37,6 @@ from hindsight_integrations import (
     StoreUnavailableError,
 )
 from hindsight_integrations.langchain import HindsightStore
-from hindsight_integrations.models import utc_now
 
 LABELS = st.sampled_from(["a", "ab", "b", "A", "é", "a b", "*", "%", "_", "/", "-"])
 NAMESPACES = st.lists(LABELS, max_size=3).map(tuple)
@@ -344,19 +344,107 @@ def test_an_item_whose_time_is_over_leaves_its_namespace_and_the_bank(
     assert engine.memories.list(bank).total == 0
 
 
-def test_an_item_whose_time_is_over_is_in_no_recall_at_once(
+def test_recall_itself_forgets_an_item_the_moment_its_time_is_over(
+    engine: Hindsight, bank: str
+) -> None:
+    with HindsightStore(engine, bank, path=":memory:", ttl={"default_ttl": 0.05}) as store:
+        store.put(("n",), "k", {"v": "The cat sleeps on the piano."})
+        assert engine.recall(bank, "Who sleeps?")
+        time.sleep(3.1)
+        assert not engine.recall(bank, "Who sleeps?", fill=True)
+        assert engine.memories.list(bank, state="any").total == 1
+        assert store.sweep_ttl() == 1
+        assert engine.memories.list(bank, state="any").total == 0
+
+
+def test_recall_knows_that_reading_an_item_renewed_its_time(
     store: HindsightStore, clock: Clock, engine: Hindsight, bank: str
 ) -> None:
-    store.put(("n",), "k", {"v": "The cat sleeps."}, ttl=10)
-    clock.forward(9)
-    store.get(("n",), "k")  # nine of its ten minutes are over, and it has ten again
-    (memory,) = engine.memories.list(bank).items
-    assert memory.expires_at is not None
-    assert timedelta(minutes=9.5) < memory.expires_at - utc_now() <= timedelta(minutes=10)
-    store.put(("n",), "k", {"v": "The cat sleeps."}, ttl=0.01)
-    assert "cat" in engine.recall(bank, "cat").text
-    time.sleep(0.65)
-    assert "cat" not in engine.recall(bank, "cat", fill=True).text
+    def end() -> datetime:
+        (memory,) = engine.memories.list(bank).items
+        assert memory.expires_at
+        return memory.expires_at
+
+    began = datetime.now(UTC)
+    store.put(("n",), "k", {"v": "The cat sleeps on the piano."}, ttl=60)
+    clock.forward(50)
+    store.put(("n",), "other", {"v": "A dog."}, index=False)
+    before = end()
+    assert began + timedelta(minutes=59) < before < datetime.now(UTC) + timedelta(minutes=60)
+    store.get(("n",), "k", refresh_ttl=False)
+    assert end() == before
+    store.get(("n",), "k")
+    assert end() > before
+    assert len(engine.recall(bank, "Who sleeps?")) == 1
+
+
+def test_a_filter_reaches_into_values_by_names_with_full_stops(store: HindsightStore) -> None:
+    store.put(("n",), "v1.2", {"author": {"name": "Ann", "age": 40}}, index=False)
+    store.put(("n",), "flat", {"author.name": "Ann"}, index=False)
+    store.put(("n",), "other", {"author": "Ann"}, index=False)
+    for filter, keys in [
+        ({"author.name": "Ann"}, {"v1.2", "flat"}),
+        ({"author.age": {"$gte": 40}}, {"v1.2"}),
+        ({"author.name": {"$ne": "Ann"}}, {"other"}),
+        ({"author.name": None}, {"other"}),
+    ]:
+        assert {item.key for item in store.search((), filter=filter)} == keys
+    assert store.get(("n",), "v1.2")
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Iterator[HindsightStore]:
+    """A store of more items than recall scores at once: half about tea, a few of them rare."""
+    settings = Settings(consolidate=False)
+    with (
+        Hindsight.in_memory(embedder=small_vectors, settings=settings) as memory,
+        HindsightStore(memory, "crowd", path=":memory:") as store,
+    ):
+        store.batch(
+            PutOp(
+                ("n",),
+                str(number),
+                {
+                    "text": f"Order {number}: {'green tea' if number % 2 else 'nails'}.",
+                    "rare": number % 500 == 0,
+                    "odd": number % 2,
+                },
+            )
+            for number in range(2505)
+        )
+        yield store
+
+
+def small_vectors(texts: Sequence[str]) -> Any:
+    """Embed texts by their letters: quick, where thousands are retained."""
+    table = np.zeros((len(texts), 32), np.float32)
+    for row, text in zip(table, texts, strict=True):
+        np.add.at(row, np.frombuffer(text.encode(), np.uint8) % 32, 1)
+    return table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "number"),
+    [
+        ({"filter": {"rare": True}}, 6),
+        ({"filter": {"odd": 1}, "limit": 1252}, 1252),
+        ({"limit": 2505}, 2505),
+        ({"limit": 20, "offset": 2000}, 20),
+    ],
+    ids=["rare", "half", "all", "far"],
+)
+def test_a_query_ranks_all_that_match_however_many_there_are(
+    crowd: HindsightStore, options: dict[str, Any], number: int
+) -> None:
+    found = crowd.search(("n",), query="Who ordered green tea?", **options)
+    scores = [item.score for item in found]
+    assert len(found) == number
+    assert None not in scores
+    assert scores == sorted(scores, reverse=True)
+    if number == 2505:
+        best = [item.value["odd"] for item in found[:100]]
+        assert sum(best) == 100
 
 
 def test_banks_do_not_see_each_others_items(open_store: Open, bank: str, tmp_path: Path) -> None:

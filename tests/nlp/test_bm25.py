@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight_integrations.nlp.bm25 import LONGEST, HeldTerms, TermCounts, bm25, idf, lexemes
+from hindsight_integrations.nlp.bm25 import (
+    LONGEST,
+    HeldTerms,
+    TermCounts,
+    bm25,
+    idf,
+    lexemes,
+    question_terms,
+    signs,
+    words_of,
+)
 
 
 @pytest.mark.ranking
@@ -161,10 +171,32 @@ def test_terms_of_a_text(text: str, expected: list[str]) -> None:
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=[])))
 def test_lexemes_are_safe_to_store_in_any_index(text: str) -> None:
-    for lexeme in lexemes(text):
+    for lexeme in lexemes(text) + signs(text):
         assert 1 <= len(lexeme) <= LONGEST
         assert not any(c.isspace() or c in '"\x00' for c in lexeme)
         lexeme.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "held", "asked"),
+    [
+        ("100% of {x}, 2.5%", ["100%", "2.5%", "%", "{", "}"], ["100%", "2.5%", "{", "}"]),
+        ("C++ costs 5 \u20ac at bob@x.org/a", ["+", "\u20ac", "@", "/"], ["\u20ac"]),
+        ("\u00a7 5 \u2264 \uff05 ~ ``` \\", ["\u00a7", "\u2264", "%", "~", "`", "\\"], None),
+        ('Plain -- prose, (is) "it"? \u2026 \u2014 No! \U0001f44d_', [], []),
+    ],
+)
+def test_a_sign_is_a_term_unless_it_punctuates_prose(
+    text: str, held: list[str], asked: list[str] | None
+) -> None:
+    assert signs(text) == held
+    assert question_terms(text) == [*lexemes(text), *(held if asked is None else asked)]
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(exclude_categories=[])))
+def test_words_and_signs_are_told_apart(text: str) -> None:
+    assert words_of([*lexemes(text), *signs(text)]) == tuple(lexemes(text))
 
 
 @settings(deadline=None)

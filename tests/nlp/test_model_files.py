@@ -102,6 +102,7 @@ def jar(target: Path, parts: dict[str, Path]) -> Path:
 # Adding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jar", "hub"])
 def test_a_model_is_installed_from_a_jar_or_a_folder(
     kind: str, heron: ModelDescription, parts: dict[str, Path], hub: Path, tmp_path: Path
@@ -120,6 +121,7 @@ def test_a_model_is_installed_from_a_jar_or_a_folder(
     assert {each.name for each in place.parent.iterdir()} <= {heron.name, ".lock"}
 
 
+@pytest.mark.slow
 def test_altered_files_are_refused_and_replaced_by_adding_again(
     heron: ModelDescription, hub: Path, tmp_path: Path
 ) -> None:
@@ -222,6 +224,7 @@ def test_the_folder_is_the_one_given_or_the_environments_or_the_users(
 # Using
 
 
+@pytest.mark.slow
 def test_a_model_is_added_chosen_by_name_and_recalls(
     heron: ModelDescription, hub: Path, tmp_path: Path
 ) -> None:
@@ -238,6 +241,7 @@ def test_a_model_is_added_chosen_by_name_and_recalls(
         assert memory.embedder.id == "heron-small/fp32"
 
 
+@pytest.mark.slow
 def test_reindex_moves_a_memory_over_and_back(
     heron: ModelDescription, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,6 +266,7 @@ def test_reindex_moves_a_memory_over_and_back(
         assert memory.recall("b", "Who repairs clocks?")
 
 
+@pytest.mark.slow
 def test_settings_name_the_folder_too(heron: ModelDescription, hub: Path, tmp_path: Path) -> None:
     add_model(hub, tmp_path / "elsewhere")
     settings = Settings(consolidate=False, models_path=str(tmp_path / "elsewhere"))
@@ -344,6 +349,7 @@ def test_the_centre_is_taken_off_texts_and_questions(
         assert found == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_and_its_projection_fit(name: str) -> None:
     model = MODELS[name]

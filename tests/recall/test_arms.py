@@ -19,12 +19,12 @@ from hindsight_integrations.results import Window
 from hindsight_integrations.stores.base import (
     ENTITY,
     ENTITY_NAMED,
-    MENTIONS,
     VECTOR,
     Kind,
     LexemeStats,
     MemoryFilter,
     Posting,
+    Surroundings,
     TextHit,
     TimeHit,
     TimeKind,
@@ -254,10 +254,23 @@ class People:
         ]
 
     def read(self, bank: str, kind: Kind[object], ids: Sequence[str]) -> dict[str, object]:
-        if kind is MENTIONS:
-            return {id: tuple(self.mentioned.get(id, "")) for id in ids}
         assert kind is ENTITY
         return {id: Entity(id, bank, f"<{id}>") for id in ids}
+
+    def surroundings(
+        self,
+        bank: str,
+        entities: Sequence[str],
+        memories: Sequence[str],
+        per_entity: int,
+        per_memory: int,
+        filter: MemoryFilter,
+    ) -> Surroundings:
+        return Surroundings(
+            self.postings(bank, entities, per_entity, filter) if entities else [],
+            {id: tuple(self.mentioned.get(id, "")) for id in memories},
+            self.links(bank, memories, per_memory, filter) if memories else [],
+        )
 
     def links(
         self, bank: str, ids: Sequence[str], per_memory: int, filter: MemoryFilter
@@ -278,9 +291,8 @@ class People:
             hits=hits,
             nodes=nodes,
             stats=LexemeStats(documents, 1.0, {}),
-            postings=self.postings,
+            surroundings=self.surroundings,
             read=self.read,
-            links=self.links,
         )
         return entity.search(search, [Entity(id, "bank", id) for id in named], similar)
 

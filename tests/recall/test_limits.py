@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +13,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindsight_integrations import Hindsight, InvalidInputError, Settings, StoreUnavailableError
+from hindsight_integrations import (
+    ChromaVectors,
+    Hindsight,
+    InvalidInputError,
+    Settings,
+    StoreUnavailableError,
+    runtime,
+)
 from hindsight_integrations.nlp.minilm import bundled
 from hindsight_integrations.recall.pipeline import MOST_TIMES
 
@@ -116,6 +125,33 @@ def test_only_the_first_of_hundreds_of_times_are_looked_up(
 def test_a_recall_that_has_time_names_no_failure() -> None:
     with remembering(settings=Settings(recall_timeout=30.0)) as memory:
         assert not memory.recall("b", "Who keeps bees?").failures
+
+
+class Slow:
+    """A vector index that takes a tenth of a second for each search."""
+
+    def __init__(self) -> None:
+        self.index = ChromaVectors.in_memory()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.index, name)
+
+    def query(self, *given: Any) -> Any:
+        time.sleep(0.1)
+        return self.index.query(*given)
+
+
+def test_an_arm_may_wait_for_a_thread_longer_than_it_may_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runtime, "ARMS_AT_ONCE", 2)
+    settings = Settings(arm_timeout=0.5, consolidate=False)
+    with remembering(vectors=Slow(), settings=settings) as memory, ThreadPoolExecutor(24) as many:
+        asked = ["Who keeps bees?"] * 24
+        found = list(many.map(lambda question: memory.recall("b", question), asked))
+    assert [parts(result) for result in found] == [[]] * 24
+    # The last ones waited longer than an arm may take.
+    assert max(result.timings["arms"] for result in found) > 0.5
 
 
 @pytest.mark.parametrize("value", [0, -1.0, 1e9, "60", True])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import get_args
 
 import pytest
@@ -74,7 +75,8 @@ def gathered(
         find_ids=store.find_ids,
         read=store.read,
     )
-    return gather(search, rankings, ["id-X"], 60, CandidateCache(), whole=admit_all)
+    everything = partial(store.find_ids, "b", search.filter, whole) if admit_all else None
+    return gather(search, rankings, ["id-X"], 60, CandidateCache(), everything)
 
 
 def ids(pool: Pool) -> list[str]:

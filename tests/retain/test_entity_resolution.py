@@ -450,9 +450,11 @@ def test_known_entities_are_asked_for_together(graph: SqliteGraph) -> None:
             asked.append(len(keys))
             return graph.read(bank_id, kind, keys)
 
-        def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
-            asked.append(1)
-            return graph.similar_entities(bank_id, name, limit)
+        def similar_entities(
+            self, bank_id: str, names: Sequence[str], limit: int
+        ) -> dict[str, list[Entity]]:
+            asked.append(len(names))
+            return graph.similar_entities(bank_id, names, limit)
 
     facts = [person("Ana", "Tom"), [Mention("Lagos", "place")]] * 100
     Resolver(Counting(), "b").resolve(facts, [NOW] * len(facts))

@@ -45,6 +45,7 @@ def compared(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
     return calls
 
 
+@pytest.mark.slow
 def test_comparisons_grow_with_the_names_not_with_their_square(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -52,6 +53,7 @@ def test_comparisons_grow_with_the_names_not_with_their_square(
     assert many < 6 * few
 
 
+@pytest.mark.slow
 def test_a_short_name_and_a_misspelling_are_found_among_thousands(memory: Hindsight) -> None:
     said = [f"{name} joined the choir." for name in names(600)]
     said.insert(20, "Marianne Rosenqvist joined the choir as its director.")

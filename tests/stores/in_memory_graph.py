@@ -717,7 +717,27 @@ class InMemoryGraph:
         more = None if last is None else common.entity_cursor(last.mention_count, last.id)
         return Page(shown, len(entities), more)
 
-    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+    def surroundings(
+        self,
+        bank_id: str,
+        entity_ids: Sequence[str],
+        memory_ids: Sequence[str],
+        per_entity: int,
+        per_memory: int,
+        filter: MemoryFilter,
+    ) -> base.Surroundings:
+        return base.Surroundings(
+            self.postings(bank_id, entity_ids, per_entity, filter),
+            self.read(bank_id, base.MENTIONS, memory_ids),
+            self.links(bank_id, memory_ids, per_memory, filter),
+        )
+
+    def similar_entities(
+        self, bank_id: str, names: Sequence[str], limit: int
+    ) -> dict[str, list[Entity]]:
+        return {name: self._similar(bank_id, name, limit) for name in names}
+
+    def _similar(self, bank_id: str, name: str, limit: int) -> list[Entity]:
         data, norm = self._bank(bank_id), entity_norm(name)
         sharing: dict[str, list[tuple[str, str]]] = {gram: [] for gram in common.grams_of(norm)}
         for other, id in data.owners().items():
@@ -822,10 +842,11 @@ class InMemoryGraph:
             for (key, id), (ticket, operation) in list(state.outbox.items())[: max(limit, 0)]
         ]
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
-        done = set(tickets)
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         with self._writing() as state:
+            done = {ticket for ticket, _ in state.outbox.values()}.intersection(tickets)
             state.outbox = {k: work for k, work in state.outbox.items() if work[0] not in done}
+            return done
 
     def identity(self) -> str:
         return self._identity

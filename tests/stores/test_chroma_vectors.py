@@ -45,6 +45,8 @@ from hindsight_integrations.stores.testing.vector_index import (
 from .chroma_server import free_port, served
 from .guarded import certificate, guarded
 
+pytestmark = pytest.mark.xdist_group("Chroma")
+
 
 def collections(folder: Path) -> dict[str, int]:
     """Name to vectors, as another reader of Chroma's files sees them."""

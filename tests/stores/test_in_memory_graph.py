@@ -15,6 +15,7 @@ from tests.export_import.banks import RESTING, everything, export, import_, live
 from .in_memory_graph import InMemoryGraph
 
 
+@pytest.mark.slow
 class TestInMemoryGraph(GraphStoreContract):
     @pytest.fixture
     def graph(self) -> Iterator[InMemoryGraph]:

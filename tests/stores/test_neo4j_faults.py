@@ -28,6 +28,8 @@ from hindsight_integrations.stores.testing.samples import STAMP, VALID, keep, re
 from .chroma_server import free_port
 from .neo4j_server import Server, or_skip
 
+pytestmark = pytest.mark.xdist_group("Neo4j with a password")
+
 PASSWORD = "correct-horse-7"
 
 
@@ -210,7 +212,11 @@ def test_every_error_of_the_driver_has_a_meaning() -> None:
         for name, each in vars(neo4j.exceptions).items()
         if isinstance(each, type) and issubclass(each, neo4j.exceptions.GqlError)
     }
-    assert set(NEO4J_ERRORS) == theirs
+    # Driver 5 lacks some of those of driver 6.
+    assert set(NEO4J_ERRORS) >= theirs
+    assert len(theirs) > 25
+    if neo4j.__version__.startswith("6."):
+        assert set(NEO4J_ERRORS) == theirs
 
 
 def test_errors_say_where_and_what_to_do() -> None:

@@ -310,7 +310,7 @@ def test_both_stores_answer_alike(graph: Neo4jGraph, bank: str) -> None:
             "page": (list(page.items), page.total),
             "neighbours": store.neighbours("b", ids, 2),
             "cooccurring": store.read("b", COOCCURRENCES, people),
-            "similar": [store.similar_entities("b", name, 5) for name in ("an le", "Person 1")],
+            "similar": store.similar_entities("b", ("an le", "Person 1"), 5),
             "entities": list(store.list_entities("b", limit=99).items),
             "statistics": (store.lexeme_stats("b", ["w0", "w79"]), store.bank_stats("b")),
             "mentions": store.read("b", MENTIONS, ids),
@@ -358,7 +358,7 @@ def test_syntax_is_only_text(graph: Neo4jGraph, bank: str, text: str) -> None:
         assert graph.find_ids("b", filter, 9) == ["m"]
         assert [hit.memory_id for hit in graph.text_search("b", [text], filter, 9)] == ["m"]
     assert [hit.memory_id for hit in graph.text_search("b", [text], ALL, 9)] == ["m"]
-    assert [each.name for each in graph.similar_entities("b", text, 9)] == [text]
+    assert [each.name for each in graph.similar_entities("b", [text], 9)[text]] == [text]
     assert [each.name for each in graph.read("b", ENTITY_NAMED, [text]).values()] == [text]
     assert graph.check(repair=False) == []
 

@@ -94,6 +94,7 @@ def nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 10**9 - 9_000, 9_000))
 
 
+@pytest.mark.slow
 def test_an_index_that_does_not_load_is_left_alone_while_the_disk_has_no_room(
     folder: Path, nearly_full: None
 ) -> None:
@@ -106,6 +107,7 @@ def test_an_index_that_does_not_load_is_left_alone_while_the_disk_has_no_room(
     assert contents(folder) == before
 
 
+@pytest.mark.slow
 def test_a_trial_that_finds_the_disk_full_says_nothing_about_the_files(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +146,7 @@ def test_only_faults_of_the_machine_end_a_trial_without_a_verdict(
         assert probe._main(folder) == status
 
 
+@pytest.mark.slow
 def test_a_damaged_index_is_deleted_once_the_new_one_is_sound(folder: Path) -> None:
     made(folder)
     garbage("chroma.sqlite3")(folder)

@@ -337,7 +337,7 @@ def test_rows_that_can_be_computed_are_found_and_put_right(
             graph.lexeme_stats("b", ["word", "x"]),
             graph.list_entities("b", limit=9),
             graph.read("b", COOCCURRENCES, ["e:ann", "e:bob"]),
-            graph.similar_entities("b", "Anna", 9),
+            graph.similar_entities("b", ["Anna"], 9),
         )
 
     before = seen()

@@ -15,6 +15,7 @@ from hindsight_integrations.stores.sqlite import SqliteGraph
 from hindsight_integrations.stores.testing import GraphStoreContract
 
 
+@pytest.mark.slow
 class TestInAFile(GraphStoreContract):
     @pytest.fixture
     def graph(self, tmp_path: Path) -> Iterator[SqliteGraph]:

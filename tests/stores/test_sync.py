@@ -131,8 +131,9 @@ class Queue:
     def pending_vectors(self, limit: int) -> list[PendingVector]:
         return self.items[:limit]
 
-    def acknowledge(self, tickets: Sequence[int]) -> None:
+    def acknowledge(self, tickets: Sequence[int]) -> set[int]:
         self.items = [item for item in self.items if item.ticket not in set(tickets)]
+        return set(tickets)
 
 
 class Recorded:

@@ -118,6 +118,7 @@ def in_step(graph: SqliteGraph, index: ChromaVectors) -> None:
     assert index.keys() == {bank.key for bank in banks}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("repair", [False, True])
 def test_what_others_write_meanwhile_is_no_fault_and_keeps_its_vector(
@@ -130,6 +131,7 @@ def test_what_others_write_meanwhile_is_no_fault_and_keeps_its_vector(
     in_step(graph, index)
 
 
+@pytest.mark.slow
 def test_faults_are_found_and_repaired_beside_writers(
     graph: SqliteGraph, index: ChromaVectors
 ) -> None:
@@ -173,6 +175,7 @@ def test_an_id_given_again_before_the_repair_keeps_its_vector(
     assert index.query(key, ghost[0].vector, 1) == [(ghost[0].memory.id, pytest.approx(1.0))]
 
 
+@pytest.mark.slow
 def test_the_doctor_and_threads_that_write_leave_every_vector_in_its_place(
     graph: SqliteGraph, index: ChromaVectors
 ) -> None:

@@ -53,6 +53,11 @@ PROMISES = (
     ),
     Promise("Forgetting leaves no word in any file", ("tests/test_forgetting.py",)),
     Promise(
+        "Of several processes that write one vector index, a slow one undoes nothing that another "
+        "did later",
+        ("tests/stores/test_sync_beside_flushes.py",),
+    ),
+    Promise(
         "Files are their user's alone, and nothing is left behind", ("tests/test_private_files.py",)
     ),
     Promise(

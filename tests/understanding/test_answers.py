@@ -8,6 +8,7 @@ from benchmarks.understanding import answers
 from hindsight_integrations import Hindsight, Message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("half", "recall"), [("dev", 0.9), ("held_out", 0.7)])
 def test_answers_are_right_or_not_given(half: str, recall: float) -> None:
     answered, unanswered = answers.measure(half)

@@ -8,6 +8,7 @@ from benchmarks.understanding import causes
 from hindsight_integrations import Arm, Hindsight, Message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", ["dev", "held_out"])
 def test_causes_are_linked_across_turns_and_paragraphs(half: str) -> None:
     (score,) = causes.measure(half)

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.understanding.changes import measure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", ["dev", "held_out"])
 def test_no_change_is_false_and_most_are_told(half: str) -> None:
     (score,) = measure(half)

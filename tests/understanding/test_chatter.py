@@ -13,6 +13,7 @@ from hindsight_integrations import Hindsight, MemoryType, Message, Settings, Tur
 DAY = datetime(2024, 3, 1, 9, tzinfo=UTC)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", ["dev", "held_out"])
 def test_chatter_is_told_from_statements(half: str) -> None:
     recognised, kinds = chatter.measure(half)

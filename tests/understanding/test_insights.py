@@ -7,6 +7,7 @@ import pytest
 from benchmarks.understanding import insights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", ["dev", "held_out"])
 def test_insights_are_read_merged_and_superseded_rightly(half: str) -> None:
     for score in insights.measure(half):

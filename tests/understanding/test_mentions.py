@@ -7,6 +7,7 @@ import pytest
 from benchmarks.understanding import load, mentions, people
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", ["dev", "held_out"])
 def test_what_becomes_an_entity_is_a_name(half: str) -> None:
     names, kinds = mentions.measure(half)
@@ -16,6 +17,7 @@ def test_what_becomes_an_entity_is_a_name(half: str) -> None:
     assert kinds.precision >= 0.94
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", ["dev", "held_out"])
 def test_people_called_by_a_part_of_their_name_are_joined(half: str) -> None:
     assert len(load("people", half)) >= 5

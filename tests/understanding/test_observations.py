@@ -15,6 +15,7 @@ from hindsight_integrations.settings import Settings
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", ["dev", "held_out"])
 def test_nearly_every_observation_is_right(half: str) -> None:
     (score,) = measure(half)
@@ -37,6 +38,7 @@ def texts(said: list[tuple[int, str | None, str]], *, at_once: bool) -> set[str]
         return {observation.text for observation in memory.observations.list("b", limit=200).items}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bank", range(3))
 def test_the_order_of_consolidation_changes_no_observation(bank: int) -> None:
     said = [

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.understanding import opinions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("half", "recall"), [("dev", 0.9), ("held_out", 0.9)])
 def test_opinions_are_formed_of_plain_judgements_only(half: str, recall: float) -> None:
     [score] = opinions.measure(half)

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.understanding import load, times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", ["dev", "held_out"])
 def test_plans_and_reports_are_dated_right(half: str) -> None:
     scores = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hindsight_integrations import Hindsight, Workspace
+from hindsight_integrations.workspace import SyncResult
 
 BANK = "alice"
 
@@ -55,5 +58,11 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def workspace(memory: Hindsight, root: Path) -> Workspace:
-    return Workspace(memory, BANK, root)
+def workspace(memory: Hindsight, root: Path) -> Iterator[Workspace]:
+    with Workspace(memory, BANK, root) as workspace:
+        yield workspace
+
+
+def synced(memory: Hindsight, root: Path, **options: Any) -> SyncResult:
+    with Workspace(memory, BANK, root, **options) as workspace:
+        return workspace.sync()

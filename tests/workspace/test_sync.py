@@ -19,7 +19,7 @@ from hindsight_integrations import (
     Workspace,
 )
 
-from .conftest import BANK, CURATED
+from .conftest import BANK, CURATED, synced
 
 
 def held(memory: Hindsight) -> dict[str, Memory]:
@@ -107,7 +107,7 @@ def test_a_folder_that_is_not_the_workspace_deletes_nothing(
     workspace.sync()
     other = tmp_path / "not mounted"
     other.mkdir()
-    assert Workspace(memory, BANK, other).sync().counts == {}
+    assert synced(memory, other).counts == {}
     assert len(held(memory)) == 7
 
 
@@ -125,10 +125,10 @@ def test_patterns_say_which_files_are_notes(memory: Hindsight, root: Path) -> No
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(f"This is {name} of the workspace.", encoding="utf-8")
     rules = NoteRules(include=["*.md", "*.org"], exclude=["draft*", "memory/2026*"])
-    result = Workspace(memory, BANK, root, rules=rules).sync()
+    result = synced(memory, root, rules=rules)
     assert result.paths("retained") == ["MEMORY.md", "memory/plan.org"]
     # What is no longer included leaves, like a deleted note.
-    result = Workspace(memory, BANK, root).sync()
+    result = synced(memory, root)
     assert result.paths("deleted") == ["memory/plan.org"]
     for wrong in ({"include": "*.md"}, {"exclude": "*.md"}, {"max_bytes": 0}):
         with pytest.raises(InvalidInputError):
@@ -144,8 +144,8 @@ def test_links_binary_and_large_files_are_refused_and_what_was_retained_is_kept(
     (root / "picture.md").write_bytes(b"\x89PNG\0\1\2")
     (root / "latin.md").write_bytes("Die Bienen im März".encode("latin-1"))
     (root / "large.md").write_text("The hive is blue. " * 100, encoding="utf-8")
-    workspace = Workspace(memory, BANK, root, rules=NoteRules(max_bytes=1000))
-    result = workspace.sync()
+    rules = NoteRules(max_bytes=1000)
+    result = synced(memory, root, rules=rules)
     reasons = {event.path: event.detail for event in result.events if event.action == "refused"}
     assert {*reasons} == {"large.md", "latin.md", "link.md", "picture.md"}
     assert "1,000 bytes" in (reasons["large.md"] or "")
@@ -153,11 +153,12 @@ def test_links_binary_and_large_files_are_refused_and_what_was_retained_is_kept(
     assert not any("safe" in text for text in held(memory))
 
     (root / "MEMORY.md").write_bytes(b"\0")
-    assert "MEMORY.md" in workspace.sync().paths("refused")
-    assert len(held(memory)) == 7
-    assert workspace.sync(["link.md", "folder", "folder/secret.md"]).counts == {"refused": 1}
-    with pytest.raises(InvalidInputError, match="outside"):
-        workspace.sync(["../secret.md"])
+    with Workspace(memory, BANK, root, rules=rules) as workspace:
+        assert "MEMORY.md" in workspace.sync().paths("refused")
+        assert len(held(memory)) == 7
+        assert workspace.sync(["link.md", "folder", "folder/secret.md"]).counts == {"refused": 1}
+        with pytest.raises(InvalidInputError, match="outside"):
+            workspace.sync(["../secret.md"])
 
 
 def test_a_note_that_cannot_be_stored_is_reported_and_the_others_are_retained(
@@ -166,7 +167,7 @@ def test_a_note_that_cannot_be_stored_is_reported_and_the_others_are_retained(
     name = "x" * 200
     (root / name).mkdir()
     (root / name / f"{name}.md").write_text("Its path is longer than an id.", encoding="utf-8")
-    result = Workspace(memory, BANK, root).sync()
+    result = synced(memory, root)
     assert (result.ok, result.counts) == (False, {"retained": 2, "failed": 1})
     (failed,) = [event for event in result.events if event.action == "failed"]
     assert isinstance(failed.error, InvalidInputError)
@@ -187,7 +188,7 @@ def test_front_matter_that_cannot_be_read_stays_text(memory: Hindsight, root: Pa
     (root / "b.md").write_text(
         "+++\nweight = 3\nday = 2026-02-03\n+++\nWax is kept.", encoding="utf-8"
     )
-    Workspace(memory, BANK, root).sync()
+    synced(memory, root)
     memories = held(memory)
     assert "unclosed" in (memories["The hive is blue."].context or "")  # a heading, in Markdown
     wax = memories["Wax is kept."].metadata
@@ -196,14 +197,14 @@ def test_front_matter_that_cannot_be_read_stays_text(memory: Hindsight, root: Pa
 
 def test_a_summary_is_retained_once_as_experience(memory: Hindsight, workspace: Workspace) -> None:
     first = workspace.flush_compaction("We moved the hive to the roof.", "s-1")
-    (stored,) = first.stored
+    (stored,) = first.result.stored
     assert stored.type is MemoryType.EXPERIENCE
     assert stored.text == "We moved the hive to the roof."
     assert stored.context == "session compaction summary"
     assert abs(stored.mentioned_at - datetime.now(UTC)) < timedelta(minutes=5)
     assert stored.metadata["type"] == "session_summary"
-    assert not workspace.flush_compaction("We moved the hive to the roof.", "s-1").stored
-    assert workspace.flush_compaction("Then we sold the honey.", "s-1").stored
+    assert not workspace.flush_compaction("We moved the hive to the roof.", "s-1").result.stored
+    assert workspace.flush_compaction("Then we sold the honey.", "s-1").result.stored
     workspace.sync()
     assert {"We moved the hive to the roof.", "Then we sold the honey."} <= held(memory).keys()
 

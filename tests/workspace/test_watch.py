@@ -33,7 +33,8 @@ class Watched:
         self._thread.start()
 
     def _run(self, workspace: Workspace) -> None:
-        self.counts = workspace.watch(self._stop, self._note)
+        with workspace:
+            self.counts = workspace.watch(self._stop, self._note)
 
     def _note(self, event: SyncEvent) -> None:
         with self._changed:
@@ -127,7 +128,7 @@ def test_a_note_that_failed_is_tried_again(root: Path) -> None:
         watching = Watched(Workspace(memory, BANK, root, retain_debounce_ms=0))
         watching.wait(lambda events: bool(of(events, "retained")))
         watching.stop()
-    assert [str(event.action) for event in watching.events] == ["failed", "retained"]
+    assert [str(event.action) for event in watching.events] == ["waiting", "retained"]
     assert "model is away" in (watching.events[0].detail or "")
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         recall_tool,
         reflect_tool,
         retain_tool,
+        workspace_tools,
     )
     from hindsight_integrations.integrations.langchain.vectorstore import HindsightVectorStore
 
@@ -60,6 +61,7 @@ _HOME_OF = {
     "reflect_tool": "tools",
     "retain_node": "middleware",
     "retain_tool": "tools",
+    "workspace_tools": "tools",
 }
 
 _EXTRA = '"hindsight-integrations[langchain]"'
@@ -89,6 +91,7 @@ __all__ = [
     "reflect_tool",
     "retain_node",
     "retain_tool",
+    "workspace_tools",
 ]
 
 __getattr__ = loader(__name__, _HOME_OF, _INSTALLED_BY)

@@ -21,6 +21,7 @@ from hindsight_integrations.integrations.langchain.conversions import (
     conversation,
 )
 from hindsight_integrations.integrations.langchain.store import HindsightStore
+from hindsight_integrations.integrations.store_table import as_label
 
 MOST = 2**31
 """Limit of a search for the messages of a history: all of them."""
@@ -89,8 +90,7 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
         self._memory = checked_memory(memory)
         self._bank_id = checked_bank(bank_id)
         self._session = validation.label("session_id", session_id)
-        # A label contains no full stop.
-        self._namespace = ("chat history", session_id.replace("%", "%25").replace(".", "%2E"))
+        self._namespace = ("chat history", as_label(session_id))
         self._store = store
 
     @property

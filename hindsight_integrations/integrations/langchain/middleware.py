@@ -20,6 +20,7 @@ from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import (
     check_options,
     checked_memory,
+    profile_section,
     recall,
     section,
 )
@@ -162,6 +163,8 @@ class HindsightMiddleware(TurnMiddleware):
         on_failure: "warn" continues without memory when the engine fails, logs it, and tells the
             model so; "raise" raises.
         max_tokens: maximum tokens of the memories shown.
+        profile: a person, or a speaker such as "user", whose `Hindsight.profile` is shown too,
+            before the memories.
         recall_options: other arguments of `Hindsight.recall`.
         retain_options: other arguments of `Hindsight.retain_messages`, such as `tags`.
         name: distinguishes several middlewares of one agent; derived from the bank by default.
@@ -210,6 +213,7 @@ class HindsightMiddleware(TurnMiddleware):
         retain: Retaining = "every_turn",
         on_failure: OnFailure = "warn",
         max_tokens: int | None = None,
+        profile: str | None = None,
         recall_options: Mapping[str, Any] | None = None,
         retain_options: Mapping[str, Any] | None = None,
         name: str | None = None,
@@ -221,6 +225,7 @@ class HindsightMiddleware(TurnMiddleware):
         self.memory = checked_memory(memory)
         self.bank_id = checked_bank(bank_id)
         self.retain: Retaining = retain
+        self.profile = None if profile is None else validation.label("profile", profile)
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
         self.retain_options = dict(retain_options or {})
         check_options(self.recall_options, Hindsight.recall)
@@ -249,11 +254,11 @@ class HindsightMiddleware(TurnMiddleware):
 
     def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
         question = question_in(messages)
-        if not question:
-            return ""
         bank = bank_of(self.bank_id, runtime)
         try:
-            return section(recall(self.memory, bank, question, **self.recall_options).text)
+            known = profile_section(self.memory, bank, self.profile) if self.profile else ""
+            found = recall(self.memory, bank, question, **self.recall_options) if question else None
+            return "\n".join(filter(None, [known, section(found.text) if found else ""]))
         except HindsightError as error:
             self._report(f"recall in bank {bank!r}", error)
             return UNREADABLE

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, TypeGuard
 
@@ -33,24 +34,26 @@ from langgraph.store.base import Item as StoredItem
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.errors import BankNotFoundError, HindsightError, InvalidInputError
+from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import checked_memory, forget_document, recall
 from hindsight_integrations.integrations.langchain.conversions import BankId, bank_of, checked_bank
 from hindsight_integrations.integrations.langchain.store_filter import (
     WHOLE,
-    Namespace,
     fits,
     listed,
     matches,
     searched_text,
 )
-from hindsight_integrations.integrations.langchain.store_table import (
+from hindsight_integrations.integrations.store_table import (
+    Namespace,
     Row,
     StoreTable,
     Unsent,
     digest,
 )
 from hindsight_integrations.models import as_datetime, utc_now
+from hindsight_integrations.normalization import text_fingerprint
+from hindsight_integrations.results import RecallResult
 from hindsight_integrations.retain.request import Item
 
 log = logging.getLogger("hindsight_integrations")
@@ -58,11 +61,16 @@ log = logging.getLogger("hindsight_integrations")
 ITEM = "store_item"
 """Metadata field of a memory with the document id of its item."""
 
-LAG = 100
-"""Part of the time to live of an item by which that of its memories may lag behind it."""
-
 EVERYTHING = 1_000_000
 """Token budget of a search, which is cut by its own limit instead."""
+
+FILTERED = 10_000
+"""Items that a search is restricted to at a time: each is a parameter of a query, of which
+SQLite takes 32,766."""
+
+SCORED_WHOLE = 1000
+"""Items that recall is asked to rank all at once: half of the memories that it scores whole, since
+a long item has several."""
 
 
 class HindsightStore(ContextManaged, BaseStore):
@@ -82,8 +90,8 @@ class HindsightStore(ContextManaged, BaseStore):
         fields: paths of a value that queries search, unless `put` names its own: "$" for all of
             it, "title", "author.name", "notes[*].text" and so on.
         min_score: with a query, leave out items of a lower score, 0 to 1.
-        ttl: LangGraph's `TTLConfig`, in minutes; expired items are gone at once, from the store
-            and from every recall of the bank.
+        ttl: LangGraph's `TTLConfig`, in minutes; expired items are gone at once, from the bank's
+            recall too.
         clock: returns the current time, timezone-aware.
 
     Instantiate:
@@ -156,8 +164,6 @@ class HindsightStore(ContextManaged, BaseStore):
         self.ttl_config = ttl
         self._lock = threading.RLock()
         self._sending = threading.Lock()
-        self._ends: dict[str, datetime] = {}
-        """When the memories of a document expire, for items that have a time to live."""
         self._table = StoreTable(path)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -171,22 +177,22 @@ class HindsightStore(ContextManaged, BaseStore):
         for op in asked:
             _check(op)
         bank = bank_of(self._bank_id)
-        scores = [self._scores(bank, op) if _asks(op) else None for op in asked]
         now = as_datetime(self._clock())
-        touched: dict[str, datetime] = {}
+        scores = [self._scores(bank, op, now) if _asks(op) else None for op in asked]
         with self._lock, self._table.transaction():
-            self._table.expire(now)
-            results = [
-                self._read(bank, op, ranks, now, touched)
-                for op, ranks in zip(asked, scores, strict=True)
-            ]
+            changed = self._table.expire(now) > 0
+            results = []
+            for op, ranks in zip(asked, scores, strict=True):
+                result, rows = self._read(bank, op, ranks)
+                results.append(result)
+                if getattr(op, "refresh_ttl", False):
+                    changed |= self._table.touch(bank, rows, now)
             writes = {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}
             for op in writes.values():
                 self._write(bank, op, now)
-        if writes or touched:
+        if writes or changed:
             try:
                 self._send(bank)
-                self._extend(bank, touched, now)
             except HindsightError as error:
                 log.warning("queries will find the latest items of %r later: %s", bank, error)
         return results
@@ -200,102 +206,92 @@ class HindsightStore(ContextManaged, BaseStore):
         with self._lock:
             self._table.close()
 
+    def sweep_ttl(self) -> int:
+        """Remove the expired items of all banks, and return their number.
+
+        Reading and writing do the same first; this is for a store that nobody uses for long.
+
+        Raises:
+            HindsightError: a bank could not be told; the next call tries again.
+        """
+        now = as_datetime(self._clock())
+        with self._lock, self._table.transaction():
+            expired = self._table.expire(now)
+            banks = self._table.banks()
+        for bank in banks:
+            self._send(bank)
+        return expired
+
     def _read(
-        self,
-        bank: str,
-        op: Op,
-        scores: Mapping[str, float] | None,
-        now: datetime,
-        touched: dict[str, datetime],
-    ) -> Result:
-        """Return the result of an operation; add the items that live longer now to `touched`."""
+        self, bank: str, op: Op, scores: Mapping[str, float] | None
+    ) -> tuple[Result, Sequence[Row]]:
+        """Return the result of an operation, and the items that it read."""
         if isinstance(op, ListNamespacesOp):
             fitting = [n for n in self._table.namespaces(bank) if fits(n, op.match_conditions)]
-            return listed(fitting, op.max_depth, op.limit, op.offset)
+            return listed(fitting, op.max_depth, op.limit, op.offset), ()
         if isinstance(op, SearchOp):
             page = self._page(bank, op, scores)
-            if op.refresh_ttl:
-                touched |= self._touched([row for row, _ in page], now)
-            return [SearchItem(**_fields(row), score=score) for row, score in page]
+            found = [SearchItem(**_fields(row), score=score) for row, score in page]
+            return found, [row for row, _ in page]
         if isinstance(op, GetOp) and (row := self._table.get(bank, op.namespace, op.key)):
-            if op.refresh_ttl:
-                touched |= self._touched([row], now)
-            return StoredItem(**_fields(row))
-        return None
-
-    def _touched(self, rows: Sequence[Row], now: datetime) -> dict[str, datetime]:
-        """Restart the time to live of items; return the end of each by its document's id."""
-        ends = self._table.touch([row.id for row in rows], now)
-        return {document_of(r.namespace, r.key): ends[r.id] for r in rows if r.id in ends}
-
-    def _extend(self, bank: str, touched: Mapping[str, datetime], now: datetime) -> None:
-        """Let the memories of items live as long as these; to a hundredth of the time that is left.
-
-        So a burst of reads writes to the bank once.
-        """
-        for name, end in touched.items():
-            known = self._ends.get(name)
-            if known is not None and abs(end - known) * LAG <= end - now:
-                continue
-            with suppress(BankNotFoundError):  # no query can find any of its items
-                held = self._memory.memories.list(bank, document_id=name, state="any").items
-                for memory in held:
-                    self._memory.memories.update(bank, memory.id, expires_at=self._real(end))
-            self._ends[name] = end
-
-    def _real(self, end: datetime | None) -> datetime | None:
-        """Return the time that the store's clock shows as `end`, by the clock of recall."""
-        if end is None:
-            return None
-        left = end - as_datetime(self._clock())
-        now = utc_now()
-        return now + min(left, datetime.max.replace(tzinfo=UTC) - now)
+            return StoredItem(**_fields(row)), [row]
+        return None, ()
 
     def _page(
         self, bank: str, op: SearchOp, scores: Mapping[str, float] | None
     ) -> list[tuple[Row, float | None]]:
         """Return the items of a search, best first, each with its score if it has one."""
         rows = self._table.scan(bank, op.namespace_prefix)
+        fitting = (row for row in rows if matches(row.value, op.filter))
         scored: Iterable[tuple[Row, float | None]]
         if scores is None:
-            scored = ((row, None) for row in rows if matches(row.value, op.filter))
+            scored = ((row, None) for row in fitting)
         else:
-            scored = self._ranked(list(rows), op, scores)
+            scored = [(row, scores.get(text_fingerprint(row.text))) for row in fitting]
+            if self._min_score is not None:
+                scored = [(row, score) for row, score in scored if score is not None]
+            scored = sorted(
+                scored, key=lambda pair: -1.0 if pair[1] is None else pair[1], reverse=True
+            )
         return list(islice(scored, op.offset, op.offset + op.limit))
 
-    def _ranked(
-        self, rows: Sequence[Row], op: SearchOp, scores: Mapping[str, float]
-    ) -> list[tuple[Row, float | None]]:
-        names = (document_of(row.namespace, row.key) for row in rows)
-        # Recall returns one of several items with the same text.
-        by_text = {
-            row.text_digest: scores[name]
-            for row, name in zip(rows, names, strict=True)
-            if name in scores
-        }
-        scored = [
-            (row, by_text.get(row.text_digest)) for row in rows if matches(row.value, op.filter)
-        ]
-        if self._min_score is not None:
-            scored = [(row, score) for row, score in scored if score is not None]
-        return sorted(scored, key=lambda pair: -1.0 if pair[1] is None else pair[1], reverse=True)
+    def _scores(self, bank: str, op: SearchOp, now: datetime) -> dict[str, float]:
+        """Return how well the items that match answer the query, by fingerprints of their texts.
 
-    def _scores(self, bank: str, op: SearchOp) -> dict[str, float]:
-        """Return how well items answer the query, by their documents' ids."""
+        Recall brings up its best of all that match; if the page reaches further, it is asked to
+        rank the rest, in blocks that it scores whole.
+        """
+        with self._lock, self._table.transaction():
+            self._table.expire(now)
         self._send(bank)
-        result = recall(
+        with self._lock, self._table.transaction():
+            texts = {
+                document_of(row.namespace, row.key): text_fingerprint(row.text)
+                for row in self._table.scan(bank, op.namespace_prefix)
+                if row.text and matches(row.value, op.filter)
+            }
+        found = _Ranked(texts)
+        for block in _blocks(list(texts), FILTERED) if op.filter else (None,):
+            found.add(self._recalled(bank, op, block))
+        found.settle()
+        if self._min_score is None and len(found.waiting()) > len(texts) - op.offset - op.limit:
+            for block in _blocks(found.waiting(), SCORED_WHOLE):
+                while block and found.add(self._recalled(bank, op, block)):
+                    block = found.waiting(block)
+            found.settle()
+        return found.scores
+
+    def _recalled(self, bank: str, op: SearchOp, documents: Sequence[str] | None) -> RecallResult:
+        return recall(
             self._memory,
             bank,
             str(op.query)[: validation.MAX_QUERY],
             tags=[_tag(op.namespace_prefix)],
+            where=None if documents is None else {ITEM: {"$in": documents}},
             max_tokens=EVERYTHING,
             min_score=self._min_score,
             fill=True,
         )
-        scores: dict[str, float] = {}
-        for recalled in result:  # best first; a long item has several memories
-            scores.setdefault(str(recalled.memory.metadata.get(ITEM)), recalled.score)
-        return scores
 
     def _write(self, bank: str, op: PutOp, now: datetime) -> None:
         if op.value is None:
@@ -315,11 +311,56 @@ class HindsightStore(ContextManaged, BaseStore):
                 changes = self._table.unsent(bank)
             if not changes:
                 return
-            _apply(self._memory, bank, changes, self._real)
-            names = {document_of(c.namespace, c.key): c.expires_at for c in changes}
-            self._ends |= {name: end for name, end in names.items() if end is not None}
+            _apply(self._memory, bank, changes, utc_now() - as_datetime(self._clock()))
             with self._lock, self._table.transaction():
                 self._table.sent([change.id for change in changes])
+
+
+@dataclass
+class _Ranked:
+    """Items in the order of one or several recalls.
+
+    Attributes:
+        texts: fingerprint of the text of each item that matches, by its document's id. Recall
+            returns one of several items with the same text.
+        scores: score of each text that recall returned: those settled later are never higher.
+    """
+
+    texts: Mapping[str, str]
+    scores: dict[str, float] = field(default_factory=dict)
+    _totals: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def add(self, result: RecallResult) -> bool:
+        """Note what a recall returned; return False if that was nothing new."""
+        before = len(self._totals)
+        for each in result:  # best first; a long item has several memories
+            text = self.texts.get(str(each.memory.metadata.get(ITEM)))
+            if text is not None and text not in self.scores:
+                known = self._totals.get(text, (-math.inf, 0.0))
+                self._totals[text] = max(known, (each.total, each.score))
+        return len(self._totals) > before
+
+    def settle(self) -> None:
+        """Put the texts that were added behind those settled earlier.
+
+        Scores are shares of one recall; the totals of several can be compared.
+        """
+        least = min(self.scores.values(), default=1.0)
+        ranked = sorted(self._totals.items(), key=lambda pair: pair[1][0], reverse=True)
+        for text, (_, score) in ranked:
+            least = min(least, score)
+            self.scores[text] = least
+        self._totals.clear()
+
+    def waiting(self, documents: Iterable[str] | None = None) -> list[str]:
+        """Return those of the documents that have no score yet; by default of all."""
+        known = self.scores.keys() | self._totals.keys()
+        asked = self.texts if documents is None else documents
+        return [each for each in asked if self.texts[each] not in known]
+
+
+def _blocks(documents: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (documents[start : start + size] for start in range(0, len(documents), size))
 
 
 def _check(op: Op) -> None:
@@ -340,26 +381,24 @@ def _asks(op: Op) -> TypeGuard[SearchOp]:
 
 
 def _fields(row: Row) -> dict[str, Any]:
-    return {
-        name: value for name, value in row._asdict().items() if name not in ("id", "text_digest")
-    }
+    return {name: value for name, value in row._asdict().items() if name not in ("id", "text")}
 
 
-def _apply(
-    memory: Hindsight,
-    bank: str,
-    changes: Sequence[Unsent],
-    real: Callable[[datetime | None], datetime | None],
-) -> None:
+def _apply(memory: Hindsight, bank: str, changes: Sequence[Unsent], ahead: timedelta) -> None:
     """Retain the items that are new or changed, and forget those that were deleted.
+
+    Args:
+        memory: the engine.
+        bank: the bank.
+        changes: the items.
+        ahead: how far the engine's clock is ahead of the store's.
 
     Raises:
         HindsightError: it failed; apply all changes again.
     """
     fresh = [change for change in changes if change.text]
     if fresh:
-        items = (_as_item(change, real(change.expires_at)) for change in fresh)
-        for failed in memory.retain_many(bank, items).failed:
+        for failed in memory.retain_many(bank, [_as_item(each, ahead) for each in fresh]).failed:
             if not isinstance(failed.error, InvalidInputError):
                 raise failed.error
             # It would fail every time; the item itself is safe in the table.
@@ -375,7 +414,7 @@ def document_of(namespace: Namespace, key: str) -> str:
     return f"item-{digest(*namespace, key)}"
 
 
-def _as_item(change: Unsent, expires_at: datetime | None) -> Item:
+def _as_item(change: Unsent, ahead: timedelta) -> Item:
     """Return the item's document; its namespaces become tags, since a query may name any."""
     document = document_of(change.namespace, change.key)
     above = [change.namespace[:depth] for depth in range(len(change.namespace) + 1)]
@@ -384,7 +423,7 @@ def _as_item(change: Unsent, expires_at: datetime | None) -> Item:
         document_id=document,
         metadata={ITEM: document},
         tags=list(map(_tag, above)),
-        expires_at=expires_at,
+        expires_at=None if change.expires_at is None else change.expires_at + ahead,
     )
 
 

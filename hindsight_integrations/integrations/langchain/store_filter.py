@@ -14,8 +14,7 @@ from langgraph.store.base import MatchCondition, get_text_at_path
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
-
-Namespace = tuple[str, ...]
+from hindsight_integrations.integrations.store_table import Namespace
 
 _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$gt": operator.gt,
@@ -29,12 +28,22 @@ OPERATORS = ("$eq", "$ne", *_ORDERS)
 def matches(value: Mapping[str, Any], filter: Mapping[str, Any] | None) -> bool:
     """Return True if every condition holds: `{"field": expected}` or `{"field": {"$gt": 3}}`.
 
-    A missing field is None. A mapping without operators tests a nested value.
+    A missing field is None. A mapping without operators tests a nested value, and so does a name
+    with full stops ("author.name"), unless a field has that very name.
 
     Raises:
         InvalidInputError: an operator is unknown.
     """
-    return all(_meets(value.get(field), wanted) for field, wanted in (filter or {}).items())
+    return all(_meets(_field(value, name), wanted) for name, wanted in (filter or {}).items())
+
+
+def _field(value: Mapping[str, Any], name: str) -> Any:
+    if name in value or "." not in name:
+        return value.get(name)
+    found: Any = value
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
 
 
 def _meets(value: Any, wanted: Any) -> bool:

@@ -25,6 +25,8 @@ from hindsight_integrations.integrations.langchain.conversions import (
     checked_bank,
 )
 from hindsight_integrations.results import RecallResult, Reflection, RetainResult
+from hindsight_integrations.workspace import Workspace, WorkspaceTool
+from hindsight_integrations.workspace import workspace_tools as tools_of
 
 Verb: TypeAlias = Literal["retain", "recall", "reflect", "forget"]
 
@@ -294,6 +296,36 @@ _MAKERS: Mapping[Verb, Callable[..., BaseTool]] = {
     "reflect": reflect_tool,
     "forget": forget_tool,
 }
+
+
+def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[BaseTool]:
+    """Return the tools `memory_search`, `memory_get` and `reflect` of a workspace.
+
+    Args:
+        workspace: the folder of notes and its bank.
+        reflect: False to leave the last one out.
+    """
+    return [_workspace_tool(tool) for tool in tools_of(workspace, reflect=reflect)]
+
+
+def _workspace_tool(tool: WorkspaceTool) -> BaseTool:
+    def run(**given: Any) -> str:
+        try:
+            return tool(**given)
+        except HindsightError as error:
+            raise ToolException(f"{tool.name} failed: {error}") from error
+
+    async def arun(**given: Any) -> str:
+        return await asyncio.to_thread(run, **given)
+
+    return StructuredTool(
+        name=tool.name,
+        description=tool.description,
+        args_schema=tool.arguments,
+        func=run,
+        coroutine=arun,
+        handle_tool_error=True,
+    )
 
 
 class HindsightToolkit(BaseToolkit):

@@ -28,13 +28,17 @@ if TYPE_CHECKING:
         HindsightRerank,
         HindsightTimeFilter,
     )
+    from hindsight_integrations.integrations.llamaindex.profile import HindsightProfileBlock
     from hindsight_integrations.integrations.llamaindex.reflection import ReflectionChatMemory
     from hindsight_integrations.integrations.llamaindex.retriever import (
         HindsightQueryEngine,
         HindsightRetriever,
         RecallQuery,
     )
-    from hindsight_integrations.integrations.llamaindex.tools import HindsightToolSpec
+    from hindsight_integrations.integrations.llamaindex.tools import (
+        HindsightToolSpec,
+        workspace_tools,
+    )
     from hindsight_integrations.integrations.llamaindex.vectorstore import HindsightVectorStore
 
 _HOME_OF = {
@@ -42,6 +46,7 @@ _HOME_OF = {
     "HindsightEmbedding": "models",
     "HindsightMemory": "memory",
     "HindsightMemoryBlock": "memory",
+    "HindsightProfileBlock": "profile",
     "HindsightQueryEngine": "retriever",
     "HindsightRerank": "models",
     "HindsightRetriever": "retriever",
@@ -52,6 +57,7 @@ _HOME_OF = {
     "HindsightVectorStore": "vectorstore",
     "RecallQuery": "retriever",
     "ReflectionChatMemory": "reflection",
+    "workspace_tools": "tools",
 }
 
 __all__ = [
@@ -59,6 +65,7 @@ __all__ = [
     "HindsightEmbedding",
     "HindsightMemory",
     "HindsightMemoryBlock",
+    "HindsightProfileBlock",
     "HindsightQueryEngine",
     "HindsightRerank",
     "HindsightRetriever",
@@ -69,6 +76,7 @@ __all__ = [
     "HindsightVectorStore",
     "RecallQuery",
     "ReflectionChatMemory",
+    "workspace_tools",
 ]
 
 __getattr__ = loader(__name__, _HOME_OF, {"llama_index": '"hindsight-integrations[llamaindex]"'})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Unpack
 
+from llama_index.core.tools import FunctionTool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hindsight_integrations.asynchronous import async_variant
@@ -11,6 +12,8 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.integrations import common
 from hindsight_integrations.integrations.llamaindex.conversions import ChatOptions
 from hindsight_integrations.integrations.llamaindex.memory import chat_options
+from hindsight_integrations.workspace import Workspace
+from hindsight_integrations.workspace import workspace_tools as tools_of
 
 
 class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
@@ -96,3 +99,22 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
     arecall = async_variant(recall)
     areflect = async_variant(reflect)
     aforget = async_variant(forget)
+
+
+def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[FunctionTool]:
+    """Return the tools `memory_search`, `memory_get` and `reflect` of a workspace.
+
+    Args:
+        workspace: the folder of notes and its bank.
+        reflect: False to leave the last one out.
+    """
+    return [
+        FunctionTool.from_defaults(
+            fn=tool.__call__,
+            async_fn=tool.acall,
+            name=tool.name,
+            description=tool.description,
+            fn_schema=tool.arguments,
+        )
+        for tool in tools_of(workspace, reflect=reflect)
+    ]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hindsight_integrations.models import Entity, LinkKind
 from hindsight_integrations.normalization import entity_norm, word_runs
 from hindsight_integrations.recall.base import ArmHit, BankSearch
-from hindsight_integrations.stores.base import ENTITY, ENTITY_NAMED, MENTIONS, GraphStore
+from hindsight_integrations.stores.base import ENTITY, ENTITY_NAMED, GraphStore, Surroundings
 
 LONGEST_NAME = 5
 """Words of the longest name looked up."""
@@ -219,32 +219,29 @@ def _expansion(request: BankSearch) -> Callable[[Sequence[Node]], list[Edge]]:
     def expand(nodes: Sequence[Node]) -> list[Edge]:
         memories = [node.id for node in nodes if node.kind == "memory"]
         entities = [node.id for node in nodes if node.kind == "entity"]
-        edges: list[Edge] = []
-        if entities:
-            edges += _from_entities(request, entities, hub)
-        if memories:
-            edges += _from_memories(request, memories)
-        return edges
+        found = request.graph.surroundings(
+            request.bank_id, entities, memories, PER_ENTITY, PER_MEMORY, request.filter
+        )
+        return [*_from_entities(found, hub), *_from_memories(found, memories)]
 
     return expand
 
 
-def _from_entities(request: BankSearch, entities: Sequence[str], hub: float) -> Iterator[Edge]:
+def _from_entities(found: Surroundings, hub: float) -> Iterator[Edge]:
     """Yield the edges from entities to memories that mention them, hubs left out."""
-    found = request.graph.postings(request.bank_id, entities, PER_ENTITY, request.filter)
-    for posting in found:
+    for posting in found.postings:
         if posting.degree <= hub:
             source, target = Node("entity", posting.entity_id), Node("memory", posting.memory_id)
             yield Edge(source, target, hub_damping(posting.degree))
 
 
-def _from_memories(request: BankSearch, memories: Sequence[str]) -> Iterator[Edge]:
+def _from_memories(found: Surroundings, memories: Sequence[str]) -> Iterator[Edge]:
     """Yield the edges from memories to the entities they mention, and along their links."""
-    for memory_id, mentioned in request.graph.read(request.bank_id, MENTIONS, memories).items():
+    for memory_id, mentioned in found.mentions.items():
         source = Node("memory", memory_id)
         yield from (Edge(source, Node("entity", entity_id), 1.0) for entity_id in mentioned)
     wanted = set(memories)
-    for link in request.graph.links(request.bank_id, memories, PER_MEMORY, request.filter):
+    for link in found.links:
         weight = LINK_STRENGTH[link.kind] * link.weight
         a, b = Node("memory", link.source_id), Node("memory", link.target_id)
         if link.source_id in wanted:

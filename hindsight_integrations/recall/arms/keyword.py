@@ -5,7 +5,9 @@ The store finds candidates; the scoring is here, so that every store ranks alike
 
 from __future__ import annotations
 
-from hindsight_integrations.nlp.bm25 import TermCounts, bm25, idf
+import re
+
+from hindsight_integrations.nlp.bm25 import TermCounts, bm25, idf, lexemes
 from hindsight_integrations.recall.base import ArmHit, BankSearch
 
 CANDIDATES = 2
@@ -15,24 +17,37 @@ NAMED_TERMS = 4
 """Terms that a reason lists at most."""
 
 
+_WORD = re.compile(r"\w+")
+
+
 def search(request: BankSearch) -> list[ArmHit]:
     """Return memories that share terms with the question, best BM25 first."""
-    lexemes, stats = request.question.lexemes, request.stats
-    if not lexemes:
+    asked, stats = request.question.lexemes, request.stats
+    if not asked:
         return []
     found = request.graph.text_search(
-        request.bank_id, lexemes, request.filter, request.depth.hits * CANDIDATES
+        request.bank_id, asked, request.filter, request.depth.hits * CANDIDATES
     )
     if not found:
         return []
-    counts = TermCounts.of([hit.lexemes for hit in found], lexemes)
+    counts = TermCounts.of([hit.lexemes for hit in found], asked)
     scores = bm25(counts, stats.frequency, stats.documents, stats.mean_length)
     by_rarity = sorted(
-        set(lexemes), key=lambda term: (-idf(stats.frequency.get(term, 0), stats.documents), term)
+        set(asked), key=lambda term: (-idf(stats.frequency.get(term, 0), stats.documents), term)
     )
     ranked = sorted(zip(found, scores.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
+    words = _words(request.question.text)
     hits = []
     for (memory_id, held), score in ranked[: request.depth.hits]:
-        shared = [term for term in by_rarity if term in held][:NAMED_TERMS]
+        shared = [words.get(term, term) for term in by_rarity if term in held][:NAMED_TERMS]
         hits.append(ArmHit(memory_id, score, f"terms: {', '.join(shared)}"))
     return hits
+
+
+def _words(question: str) -> dict[str, str]:
+    """Return each lexeme of a question with the word it is of, as a reader knows it."""
+    words: dict[str, str] = {}
+    for word in _WORD.findall(question):
+        for term in lexemes(word):
+            words.setdefault(term, word)
+    return words

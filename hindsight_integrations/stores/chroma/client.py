@@ -259,6 +259,7 @@ class ChromaClient:
             api._session.timeout = Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
             try:
                 api.heartbeat()
+                _check_database(api, where, tenant, database)
             except BaseException:
                 api._session.close()
                 raise
@@ -326,6 +327,22 @@ class ChromaClient:
         from chromadb.api.models.Collection import Collection
 
         return Collection(client=self._api, model=model, embedding_function=None)
+
+
+def _check_database(api: ServerAPI, where: str, tenant: str, database: str) -> None:
+    """Raise `StoreUnavailableError` unless the server has this database of this tenant.
+
+    Of one that does not exist, Chroma lists no collections and says nothing.
+    """
+    from chromadb.errors import NotFoundError
+
+    try:
+        api.get_database(database, tenant=tenant)
+    except NotFoundError as error:
+        raise StoreUnavailableError(
+            f"the Chroma server at {where} has no database {database!r} of a tenant {tenant!r}; "
+            "create it there, or name one that it has: tenant=..., database=..."
+        ) from error
 
 
 def _server_url(url: str) -> str:

@@ -137,7 +137,8 @@ class ChromaVectors:
         Raises:
             InvalidInputError: the URL names no server, or holds credentials; the token or the
                 file of authorities cannot be used.
-            StoreUnavailableError: the server does not answer, or refuses the token.
+            StoreUnavailableError: the server does not answer, refuses the token, or has no such
+                tenant or database.
         """
         client = ChromaClient.remote(
             url,

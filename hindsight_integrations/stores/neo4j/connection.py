@@ -1,18 +1,21 @@
 """One database of a Neo4j server: its transactions, and errors with advice.
 
-The driver runs a transaction again if the server asks for it (a deadlock, a new leader, a broken
-connection), so the work handed to `read` and `write` may run more than once. In a cluster a read
-may go to a member that lags behind; it waits there for all that was written through this object.
+A read is one statement and one round trip: it commits by itself. The driver runs a transaction
+that writes again if the server asks for it (a deadlock, a new leader, a broken connection), and
+`query` does the same with a statement, so both may run more than once. In a cluster a read may go
+to a member that lags behind; it waits there for all that was written through this object.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from ssl import SSLError
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from hindsight_integrations._version import __version__
@@ -31,14 +34,23 @@ if TYPE_CHECKING:
 Row: TypeAlias = tuple[Any, ...]
 """Values as the server returns them; typed again by those who decode them."""
 
+Access: TypeAlias = Literal["READ", "WRITE"]
+
+Execute: TypeAlias = Callable[[str, Mapping[str, Any]], list[Row]]
+
 T = TypeVar("T")
 
 AWAY_SECONDS = 15.0
 """Seconds that a call waits for a server that is away before it gives up."""
 
 _CONNECT_SECONDS = 5.0
-_BATCH = 500
-"""Rows sent with one statement."""
+_FIRST_PAUSE = 0.05
+"""Seconds before a read is repeated for the first time; doubled each time."""
+WRITE_BATCH = 500
+"""Rows written with one statement."""
+
+_READ_BATCH = 2500
+"""Rows asked for with one statement: more than the largest bank that recall scores whole."""
 
 _OLDEST = (5, 26)
 """The first long-term release with `CALL (variable) {...}`."""
@@ -48,28 +60,38 @@ _SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """A transaction of the driver."""
+    """Statements that belong together: a transaction, or reads that commit one by one.
 
-    driver: ManagedTransaction
+    Attributes:
+        execute: runs a statement with its parameters and returns its rows.
+    """
+
+    execute: Execute
 
     def run(self, cypher: str, **params: Any) -> list[Row]:
         """Run a statement and return its rows."""
-        return [tuple(row) for row in self.driver.run(cypher, params).values()]
+        return self.execute(cypher, params)
 
     def run_each(self, cypher: str, rows: Sequence[object], **params: Any) -> None:
         """Run a statement that unwinds `$rows`, which are sent in batches."""
-        for start in range(0, len(rows), _BATCH):
-            self.run(cypher, rows=rows[start : start + _BATCH], **params)
+        for start in range(0, len(rows), WRITE_BATCH):
+            self.run(cypher, rows=rows[start : start + WRITE_BATCH], **params)
+
+    def collected(self, cypher: str, **params: Any) -> list[Row]:
+        """Run a statement that returns nothing but `collect([...])`; return what it collected.
+
+        One long record costs the driver less than half of what many short ones do. A row that
+        begins with null is left out: its node was deleted by others while the statement ran.
+        """
+        ((found,),) = self.run(cypher, **params)
+        return [tuple(row) for row in found if row[0] is not None]
 
     def gather(self, cypher: str, rows: Sequence[object], **params: Any) -> list[Row]:
-        """Run a statement that unwinds `$rows` and returns `collect([...])`; return all of it.
-
-        One long record costs the driver less than half of what many short ones do.
-        """
+        """Run a statement that unwinds `$rows` and returns `collect([...])`; return all of it."""
         found: list[Row] = []
-        for start in range(0, len(rows), _BATCH):
-            ((collected,),) = self.run(cypher, rows=rows[start : start + _BATCH], **params)
-            found += map(tuple, collected)
+        for start in range(0, len(rows), _READ_BATCH):
+            batch = rows[start : start + _READ_BATCH]
+            found += self.collected(cypher, rows=batch, **params)
         return found
 
 
@@ -114,25 +136,56 @@ class Database:
     def __repr__(self) -> str:
         return f"Database({self.where!r}, name={self.name!r})"
 
-    def read(self, work: Callable[[Transaction], T]) -> T:
-        """Return the result of `work` in a transaction that only reads."""
+    def query(self, cypher: str, params: Mapping[str, Any], access: Access = "READ") -> list[Row]:
+        """Return the rows of a statement that may be run more than once, in one round trip.
+
+        It is repeated for `AWAY_SECONDS` while the server asks for that or cannot be reached.
+        """
+        from neo4j.exceptions import DriverError, Neo4jError
+
         self._check_open()
-        with self._errors(), self._session() as session:
-            return session.execute_read(lambda driver: work(Transaction(driver)))
+        deadline = time.monotonic() + AWAY_SECONDS
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                with self._errors(), self._session(access) as session:
+                    return [tuple(row) for row in session.run(cypher, {**params}).values()]
+            except StoreError as error:
+                cause = error.__cause__
+                again = isinstance(cause, DriverError | Neo4jError) and cause.is_retryable()
+                if not again or time.monotonic() + pause > deadline:
+                    raise
+            time.sleep(pause)
+            pause *= 2
+
+    @property
+    def reads(self) -> Transaction:
+        """Reads that commit one by one."""
+        return Transaction(self.query)
+
+    @property
+    def repeatable(self) -> Transaction:
+        """Writes that commit one by one, and may each be run more than once."""
+        return Transaction(partial(self.query, access="WRITE"))
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Return the result of `work` in a transaction, which is undone if `work` raises."""
         self._check_open()
-        with self._errors(), self._session() as session:
-            return session.execute_write(lambda driver: work(Transaction(driver)))
+        with self._errors(), self._session("WRITE") as session:
+            return session.execute_write(lambda driver: work(_transaction(driver)))
 
     def close(self) -> None:
         """Close all connections."""
         self._closed = True
         self._driver.close()
 
-    def _session(self) -> Session:
-        return self._driver.session(database=self.name, bookmark_manager=self._bookmarks)
+    def _session(self, access: Access) -> Session:
+        return self._driver.session(
+            database=self.name,
+            bookmark_manager=self._bookmarks,
+            default_access_mode=access,
+            fetch_size=-1,  # all rows at once: each further portion is a round trip
+        )
 
     def _check_open(self) -> None:
         if self._closed:
@@ -151,6 +204,12 @@ class Database:
             raise StoreUnavailableError(
                 f"Neo4j at {self.where}: {error}; check its address and the network"
             ) from error
+
+
+def _transaction(driver: ManagedTransaction) -> Transaction:
+    return Transaction(
+        lambda cypher, params: [*map(tuple, driver.run(cypher, {**params}).values())]
+    )
 
 
 def check_server(agent: str) -> None:

@@ -43,17 +43,19 @@ _CREATE = """
 
 _MEMORIES = """
     MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > 0
-    RETURN m.type, count(*), count(m.invalidated_at), min(m.mentioned_at), max(m.mentioned_at)"""
+    WITH m.type AS type, count(*) AS held, count(m.invalidated_at) AS invalidated,
+        min(m.mentioned_at) AS first, max(m.mentioned_at) AS last
+    RETURN collect([type, held, invalidated, first, last])"""
 
 _LINKS = """
     MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > 0
-    MATCH (m)-[l:LINK]->() RETURN l.kind, count(*)"""
+    MATCH (m)-[l:LINK]->() WITH l.kind AS kind, count(*) AS held RETURN collect([kind, held])"""
 
 _COUNTS = """
-    RETURN COUNT { MATCH (e:Entity) WHERE e.key STARTS WITH $prefix },
+    RETURN collect([COUNT { MATCH (e:Entity) WHERE e.key STARTS WITH $prefix },
         COUNT { MATCH (d:Document) WHERE d.key STARTS WITH $prefix },
         COUNT { MATCH (c:Chunk) WHERE c.key STARTS WITH $prefix },
-        COUNT { MATCH (p:PendingVector) WHERE p.key STARTS WITH $pending }"""
+        COUNT { MATCH (p:PendingVector) WHERE p.key STARTS WITH $pending }])"""
 
 
 class Neo4jGraph(Searching):
@@ -97,8 +99,11 @@ class Neo4jGraph(Searching):
     def get_bank(self, bank_id: str) -> StoredBank | None:
         """See `GraphStore`."""
         query = "MATCH (b:Bank {id: $id}) WHERE b.importing IS NULL RETURN properties(b)"
-        found = self._database.read(lambda tx: tx.run(query, id=bank_id))
-        return stored_bank(found[0][0]) if found else None
+        found = [node for (node,) in self._database.query(query, {"id": bank_id}) if node]
+        if not found:
+            return None
+        self._banks.note(found[0])
+        return stored_bank(found[0])
 
     def list_banks(
         self,
@@ -113,14 +118,11 @@ class Neo4jGraph(Searching):
             query += " AND EXISTS { MATCH (m:Waiting) WHERE m.bank = b.key AND m.seq > 0 }"
         if expired_by is not None:
             query += " AND EXISTS { MATCH (m:Memory) WHERE m.bank = b.key AND m.expires_at <= $by }"
-        found = self._database.read(
-            lambda tx: tx.run(
-                f"{query} RETURN properties(b) ORDER BY b.id",
-                importing=importing,
-                by=text_or_none(expired_by),
-            )
+        found = self._database.query(
+            f"{query} RETURN properties(b) ORDER BY b.id",
+            {"importing": importing, "by": text_or_none(expired_by)},
         )
-        return [stored_bank(node) for (node,) in found]
+        return [stored_bank(node) for (node,) in found if node]  # null if deleted meanwhile
 
     def update_bank(
         self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
@@ -167,18 +169,17 @@ class Neo4jGraph(Searching):
 
     def pending_vectors(self, limit: int) -> list[PendingVector]:
         """See `GraphStore`."""
-        return self._database.read(lambda tx: vectors.pending(tx, limit))
+        return vectors.pending(self._database.reads, limit)
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         """See `GraphStore`."""
-        done = list(tickets)
-        self._database.write(lambda tx: vectors.acknowledge(tx, done))
+        return vectors.acknowledge(self._database.repeatable, list(tickets))
 
     # The store itself
 
     def identity(self) -> str:
         """See `GraphStore`."""
-        return self._database.read(identity)
+        return identity(self._database.reads)
 
     def check(self, *, repair: bool) -> list[StoreFault]:
         """See `GraphStore`; one bank after the other."""
@@ -218,10 +219,10 @@ def _purge(tx: Transaction, limit: int) -> int:
 
 
 def _stats(tx: BankTransaction) -> BankStats:
-    rows = tx.run(_MEMORIES)
+    rows = tx.collected(_MEMORIES)
     by_type = {kind: count for kind, count, *_ in rows}
-    by_kind: dict[str, int] = dict(tx.run(_LINKS))
-    ((entities, documents, chunks, pending),) = tx.run(_COUNTS, pending=f"{tx.vector_key}|")
+    by_kind: dict[str, int] = dict(tx.collected(_LINKS))
+    ((entities, documents, chunks, pending),) = tx.collected(_COUNTS, pending=f"{tx.vector_key}|")
     return BankStats(
         bank_id=tx.id,
         memories=sum(by_type.values()),

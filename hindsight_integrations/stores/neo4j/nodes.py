@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,7 +27,12 @@ from hindsight_integrations.stores.common import (
     expiry_text,
     metadata_text,
 )
-from hindsight_integrations.stores.neo4j.connection import Row, Transaction
+from hindsight_integrations.stores.neo4j.connection import (
+    WRITE_BATCH,
+    Execute,
+    Row,
+    Transaction,
+)
 from hindsight_integrations.stores.soundness import (
     sound_memory,
 )
@@ -41,6 +47,13 @@ Properties: TypeAlias = dict[str, Any]
 _TICKET_BITS = 40
 _SEQUENCE_BITS = 32
 
+_SENT_TOGETHER = 24
+"""Statements that are sent as one: more than a retain has. Each change set of another shape is
+planned once by the server."""
+
+_BANKS_KNOWN = 10_000
+"""Banks whose keys are remembered: some megabytes."""
+
 
 # Keys
 
@@ -49,12 +62,17 @@ _SEQUENCE_BITS = 32
 class BankTransaction(Transaction):
     """A transaction on one bank; its statements may use `$bank` and `$prefix`.
 
+    What it writes with `write` and `run_each` is sent together, in one round trip, before the next
+    statement that returns something, and at the end.
+
     Attributes:
         id: the id of the bank.
         key: is random, and so never used again.
         number: tells its tickets from those of other banks.
         revision: number of changes of its embedder.
         dimension: of its vectors.
+        sequence: the last number reserved, and the one that the bank stores.
+        unsent: statements to send, with their parameters.
     """
 
     id: str
@@ -62,6 +80,8 @@ class BankTransaction(Transaction):
     number: int
     revision: int
     dimension: int
+    sequence: list[int] = field(default_factory=list)
+    unsent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     @property
     def vector_key(self) -> str:
@@ -86,8 +106,34 @@ class BankTransaction(Transaction):
         return key.removeprefix(self.prefix)
 
     def run(self, cypher: str, **params: Any) -> list[Row]:
-        """Run a statement and return its rows."""
+        """Run a statement, after those that are not sent yet, and return its rows."""
+        self.send()
         return Transaction.run(self, cypher, bank=self.key, prefix=self.prefix, **params)
+
+    def write(self, cypher: str, **params: Any) -> None:
+        """Run a statement that returns nothing, together with those that follow it."""
+        self.unsent.append((cypher, params))
+        if len(self.unsent) == _SENT_TOGETHER:
+            self.send()
+
+    def run_each(self, cypher: str, rows: Sequence[object], **params: Any) -> None:
+        """Run a statement that unwinds `$rows` and returns nothing; see `write`."""
+        for start in range(0, len(rows), WRITE_BATCH):
+            self.write(cypher, rows=rows[start : start + WRITE_BATCH], **params)
+
+    def send(self) -> None:
+        """Run the statements that are not sent yet, in their order."""
+        if self.unsent:
+            cypher, params = _together(self.unsent)
+            self.unsent.clear()
+            Transaction.run(self, cypher, bank=self.key, prefix=self.prefix, **params)
+
+    def finish(self) -> None:
+        """Send all that is left; nothing may follow but the end of the transaction."""
+        last, stored = self.sequence
+        if last > stored:
+            self.write("MATCH (b:Bank {key: $bank}) SET b.sequence = $last", last=last)
+        self.send()
 
     def existing(self, label: str, ids: Iterable[str]) -> dict[str, str]:
         """Return id to key of the nodes of this label that exist, in the order asked for."""
@@ -101,13 +147,10 @@ class BankTransaction(Transaction):
 
     def reserve(self, count: int) -> range:
         """Reserve `count` numbers that this bank never had before, in storing order."""
-        if not count:
-            return range(0)
-        ((last,),) = self.run(
-            "MATCH (b:Bank {key: $bank}) SET b.sequence = b.sequence + $count RETURN b.sequence",
-            count=count,
-        )
-        return range(last - count + 1, last + 1)
+        # The bank is locked until the transaction ends, so nobody else reserves any.
+        first = self.sequence[0] + 1
+        self.sequence[0] += count
+        return range(first, first + count)
 
     def tickets(self, count: int) -> range:
         """Reserve `count` numbers that no bank ever had before."""
@@ -116,16 +159,94 @@ class BankTransaction(Transaction):
         return range(base + taken.start, base + taken.stop)
 
 
-_BANK = "b.id, b.key, b.number, b.revision, b.dimension"
+_BANK = "b.id, b.key, b.number, b.revision, b.dimension, b.sequence"
+
+_PARAMETER = re.compile(r"\$(?!bank\b|prefix\b)(\w+)")
 
 
-def find_bank(tx: Transaction, bank_id: str) -> BankTransaction:
-    """Return the transaction on the bank of this id. Raises `BankNotFoundError`."""
-    return _on_bank(tx, bank_id, tx.run(f"MATCH (b:Bank {{id: $id}}) RETURN {_BANK}", id=bank_id))
+def _together(statements: Sequence[tuple[str, dict[str, Any]]]) -> tuple[str, dict[str, Any]]:
+    """Return one statement that does what these do, one after the other.
+
+    Each has names of its own for its parameters; none returns anything, so that a subquery runs it
+    to its end before the next one begins. Parameters travel in one map, because the server plans a
+    statement once more for each order of magnitude of each list among its parameters.
+    """
+    if len(statements) == 1:
+        return statements[0]
+    texts: list[str] = []
+    given: dict[str, Any] = {}
+    for n, (cypher, params) in enumerate(statements):
+        own = _PARAMETER.sub(rf"$sent.s{n}_\1", cypher)
+        texts.append(f"CALL () {{ {own} }}")
+        given |= {f"s{n}_{name}": value for name, value in params.items()}
+    return "\n".join(texts), {"sent": given}
+
+
+class MovedError(Exception):
+    """The bank that a read was made for was deleted, renamed or given another embedder."""
+
+
+_ON_BANK = (
+    "MATCH (holder:Bank {{key: $bank}}) WHERE holder.id = $holder_id "
+    "AND holder.revision = $revision CALL () {{ {read} AS collected }} RETURN collected"
+)
+
+
+class BankReader:
+    """Reads of banks, each statement a round trip of its own.
+
+    The keys of banks are remembered, and each statement finds nothing unless they still hold: so no
+    round trip is spent on them, and another process may delete, rename or make a bank at any time.
+    """
+
+    def __init__(self, execute: Execute) -> None:
+        self._execute = execute
+        self._known: dict[str, Row] = {}
+
+    def note(self, node: Mapping[str, Any]) -> None:
+        """Remember the key of a bank whose properties were read."""
+        if len(self._known) >= _BANKS_KNOWN:
+            self._known.clear()
+        names = ("id", "key", "number", "revision", "dimension")
+        self._known[node["id"]] = tuple(node[name] for name in names)
+
+    def on(self, bank_id: str) -> BankTransaction:
+        """Return reads of a bank; each statement of theirs returns one list, `collect([...])`.
+
+        They raise `MovedError` if what is remembered of the bank does not hold; see `forget`.
+
+        Raises:
+            BankNotFoundError: there is no such bank.
+        """
+        if bank_id not in self._known:
+            query = "MATCH (b:Bank {id: $id}) RETURN properties(b)"
+            for (node,) in self._execute(query, {"id": bank_id}):
+                if node is not None:  # deleted while the statement ran
+                    self.note(node)
+        bank = self._known.get(bank_id)
+        if bank is None:
+            raise _no_bank(bank_id)
+
+        def execute(cypher: str, params: Mapping[str, Any]) -> list[Row]:
+            given = {**params, "holder_id": bank_id, "revision": bank[3]}
+            found = self._execute(_ON_BANK.format(read=cypher), given)
+            if not found:
+                raise MovedError
+            return found
+
+        return BankTransaction(execute, *bank)
+
+    def unchecked(self, bank: BankTransaction) -> BankTransaction:
+        """Return the same reads without the check: a scan goes on to the end of its bank."""
+        return replace(bank, execute=self._execute)
+
+    def forget(self, bank_id: str) -> None:
+        """Forget what is remembered of a bank."""
+        self._known.pop(bank_id, None)
 
 
 def lock_bank(tx: Transaction, bank_id: str) -> BankTransaction:
-    """Return the same; other transactions that lock the bank wait until this one ends.
+    """Return a transaction on a bank; others that lock the bank wait until this one ends.
 
     Reads after this see all that earlier transactions committed, so counts and sequences derived
     from them are right, and the writers of a bank never deadlock.
@@ -135,13 +256,14 @@ def lock_bank(tx: Transaction, bank_id: str) -> BankTransaction:
         f"WITH b WHERE b:Bank AND b.id = $id RETURN {_BANK}",
         id=bank_id,
     )
-    return _on_bank(tx, bank_id, found)
-
-
-def _on_bank(tx: Transaction, bank_id: str, found: list[Row]) -> BankTransaction:
     if not found:
-        raise BankNotFoundError(f"no bank {bank_id!r} exists; create it first")
-    return BankTransaction(tx.driver, *found[0])
+        raise _no_bank(bank_id)
+    id, key, number, revision, dimension, last = found[0]
+    return BankTransaction(tx.execute, id, key, number, revision, dimension, [last, last])
+
+
+def _no_bank(bank_id: str) -> BankNotFoundError:
+    return BankNotFoundError(f"no bank {bank_id!r} exists; create it first")
 
 
 def vector_key(key: str, revision: int) -> str:

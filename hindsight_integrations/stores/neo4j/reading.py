@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+from hindsight_integrations.errors import StoreError
 from hindsight_integrations.models import (
     Change,
     Chunk,
@@ -32,12 +35,13 @@ from hindsight_integrations.stores.common import (
     reader_of,
     spellings,
 )
-from hindsight_integrations.stores.neo4j.connection import Database, Row
+from hindsight_integrations.stores.neo4j.connection import Database, Row, Transaction
 from hindsight_integrations.stores.neo4j.filters import condition, start, terms_of
 from hindsight_integrations.stores.neo4j.nodes import (
+    BankReader,
     BankTransaction,
+    MovedError,
     change_of,
-    find_bank,
     lock_bank,
     memory_of,
     mental_model_of,
@@ -60,6 +64,11 @@ T = TypeVar("T")
 _Work: TypeAlias = Callable[[BankTransaction], T]
 _Scanner: TypeAlias = Callable[[BankTransaction, Any], list[tuple[Any, Any]]]
 
+_TRIES = 5
+"""Times that a read is made before what it met counts as damage."""
+
+log = logging.getLogger("hindsight_integrations")
+
 _MENTIONED = "[(m)-[x:MENTIONS]->(e:Entity) | [x.ordinal, e.id, e.name]]"
 ENTITY_COLUMNS = "e.id, e.name, e.kind, e.aliases, e.mention_count, e.first_seen, e.last_seen"
 _CHUNK_COLUMNS = "n.id, n.document_id, n.position, n.text, n.fingerprint"
@@ -81,6 +90,7 @@ class Reading:
         database: str = "neo4j",
     ) -> None:
         self._database = Database(uri, user=user, password=password, name=database)
+        self._banks = BankReader(self._database.query)
         try:
             migrate(self._database)
         except BaseException:
@@ -99,7 +109,9 @@ class Reading:
     def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
         """See `GraphStore`."""
         page_of, first = reader_of(_SCANNERS, kind)
-        return self._pages(page_of, self._read(bank_id, lambda tx: tx), first)
+        # Looked up, not remembered: the call itself says whether the bank exists.
+        self._banks.forget(bank_id)
+        return self._pages(page_of, self._banks.unchecked(self._banks.on(bank_id)), first)
 
     def list_memories(
         self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
@@ -109,10 +121,11 @@ class Reading:
 
         def work(tx: BankTransaction) -> Page[Memory]:
             chosen = start(tx, filter)
-            ((total,),) = tx.run(f"{chosen.text} RETURN count(m)", **chosen.params)
-            rows = tx.run(
+            counted = f"{chosen.text} WITH count(m) AS total RETURN collect([total])"
+            ((total,),) = tx.collected(counted, **chosen.params)
+            rows = tx.collected(
                 f"{chosen.text} WITH m WHERE m.seq > $after WITH m ORDER BY m.bank, m.seq "
-                f"LIMIT $most RETURN m.seq, properties(m), {_MENTIONED}",
+                f"LIMIT $most RETURN collect([m.seq, properties(m), {_MENTIONED}])",
                 after=after,
                 most=size + 1,
                 **chosen.params,
@@ -141,8 +154,8 @@ class Reading:
 
         def work(tx: BankTransaction) -> list[str] | None:
             chosen = start(tx, filter)
-            query = f"{chosen.text} WITH m LIMIT $most RETURN m.seq, m.id"
-            found = tx.run(query, most=limit + 1, **chosen.params)
+            query = f"{chosen.text} WITH m LIMIT $most RETURN collect([m.seq, m.id])"
+            found = tx.collected(query, most=limit + 1, **chosen.params)
             return None if len(found) > limit else [id for _, id in sorted(found)]
 
         return self._read(bank_id, work)
@@ -151,30 +164,52 @@ class Reading:
         """See `GraphStore`."""
         query = (
             "MATCH (m:Waiting) WHERE m.bank = $bank AND m.seq > 0 "
-            "RETURN m.seq, m.id ORDER BY m.bank, m.seq LIMIT $limit"
+            "WITH m ORDER BY m.bank, m.seq LIMIT $limit RETURN collect([m.seq, m.id])"
         )
-        rows = self._read(bank_id, lambda tx: tx.run(query, limit=max(limit, 0)))
+        rows = self._read(bank_id, lambda tx: tx.collected(query, limit=max(limit, 0)))
         return [id for _, id in sorted(rows)]
 
     def _read(self, bank_id: str, work: _Work[T]) -> T:
-        return self._database.read(lambda tx: work(find_bank(tx, bank_id)))
+        """Return the result of `work`, made again if the bank changed its key meanwhile.
+
+        Or if it met values that are not there: a read sees what others commit while it runs, and
+        of a node that is deleted meanwhile all properties are null.
+        """
+        for _ in range(_TRIES):
+            try:
+                return again(lambda: work(self._banks.on(bank_id)))
+            except MovedError:
+                self._banks.forget(bank_id)
+        raise StoreError(f"bank {bank_id!r} changed its key {_TRIES} times during one read; retry")
 
     def _write(self, bank_id: str, work: _Work[T]) -> T:
-        return self._database.write(lambda tx: work(lock_bank(tx, bank_id)))
+        def locked(tx: Transaction) -> T:
+            bank = lock_bank(tx, bank_id)
+            done = work(bank)
+            bank.finish()
+            return done
+
+        return self._database.write(locked)
 
     def _pages(self, page_of: _Scanner, bank: BankTransaction, after: Any) -> Iterator[Any]:
         """Yield page after page, each starting after the last position of the one before."""
-
-        def page() -> list[tuple[Any, Any]]:
-            return self._database.read(lambda tx: page_of(replace(bank, driver=tx.driver), after))
-
         while True:
             with decoding(bank.id):
-                found = page()
+                found = again(partial(page_of, bank, after))
             if not found:
                 return
             after, _ = found[-1]
             yield from (item for _, item in found)
+
+
+def again(work: Callable[[], T]) -> T:
+    """Return the result of a read, made again if it met values that are not there."""
+    for _ in range(_TRIES - 1):
+        try:
+            return work()
+        except UNREADABLE as error:
+            log.debug("a read is made again: %r", error)
+    return work()
 
 
 # Reading by key
@@ -251,7 +286,7 @@ def _record(
         vector=sound_vector(vector, tx.dimension),
         fingerprint=node["fingerprint"],
         interaction=sound_interaction(interaction),
-        entity_ids=_entity_ids(tx, mentioned),
+        entity_ids=entity_ids_of(mentioned),
     )
 
 
@@ -266,7 +301,8 @@ def _candidate(tx: BankTransaction, *columns: Any) -> Candidate:
     )
 
 
-def _entity_ids(_: BankTransaction, mentioned: Sequence[Row]) -> tuple[str, ...]:
+def entity_ids_of(mentioned: Iterable[Row]) -> tuple[str, ...]:
+    """Return the ids of the entities of a memory, in the order of its text."""
     return tuple(entity for _, entity, _ in sorted(mentioned))
 
 
@@ -338,7 +374,10 @@ _READERS: Mapping[Kind[Any], _Reader] = {
         lambda tx, vector: sound_vector(vector, tx.dimension),
         of_memory=True,
     ),
-    base.MENTIONS: _Reader(f"{_MEMORY} RETURN collect([m.id, {_MENTIONED}])", _entity_ids),
+    base.MENTIONS: _Reader(
+        f"{_MEMORY} RETURN collect([m.id, {_MENTIONED}])",
+        lambda _, mentioned: entity_ids_of(mentioned),
+    ),
     base.CONCLUSIONS_CITING: _Reader(
         f"{_MEMORY} RETURN collect([m.id, COLLECT {{ "
         "MATCH (m)<-[:EVIDENCE]-(c:Memory) WITH DISTINCT c RETURN [c.seq, c.id] }])",
@@ -405,7 +444,7 @@ def _by_id(label: str, columns: str, value: Callable[..., Any], test: str = "") 
             after=tx.of(after),
             limit=SCAN_PAGE,
         )
-        return [(id, value(tx, *row)) for id, *row in rows]
+        return [(id, value(tx, *row)) for id, *row in rows if id is not None]
 
     return scan
 

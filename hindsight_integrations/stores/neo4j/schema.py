@@ -112,7 +112,7 @@ def migrate(database: Database) -> None:
     Raises:
         SchemaVersionError: it was written by a newer release.
     """
-    version = database.read(_version)
+    version = _version(database.reads)
     if version > len(MIGRATIONS):
         raise SchemaVersionError(
             f"the graph at {database.where} has schema version {version}, but this release knows "
@@ -124,7 +124,7 @@ def migrate(database: Database) -> None:
     for statements in MIGRATIONS[version:]:
         for statement in statements:
             _change(database, statement)
-    database.read(lambda tx: tx.run("CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS))
+    database.reads.run("CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS)
     database.write(_note_version)
 
 

@@ -15,6 +15,7 @@ from hindsight_integrations.stores.base import (
     MemoryFilter,
     Neighbour,
     Posting,
+    Surroundings,
     TextHit,
     TimeHit,
     TimeKind,
@@ -24,6 +25,7 @@ from hindsight_integrations.stores.common import (
     after_entity,
     entity_cursor,
     grams_of,
+    in_order,
     lexeme_statistics,
     most_similar,
     names_sharing,
@@ -41,6 +43,7 @@ from hindsight_integrations.stores.neo4j.nodes import BankTransaction, text_of, 
 from hindsight_integrations.stores.neo4j.reading import (
     ENTITY_COLUMNS,
     Reading,
+    entity_ids_of,
     entity_of,
     read_in,
 )
@@ -81,51 +84,42 @@ class Searching(Reading):
         self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
     ) -> list[Posting]:
         """See `GraphStore`."""
-
-        def work(tx: BankTransaction) -> list[Row]:
-            test = condition(tx, filter)
-            query = (
-                "UNWIND $rows AS key MATCH (e:Entity {key: key}) CALL (e) { "
-                f"MATCH (e)<-[:MENTIONS]-(m:Memory) WHERE {test.text} "
-                "RETURN m.id AS id, m.seq AS seq ORDER BY seq DESC LIMIT $most } "
-                "RETURN collect([e.id, id, e.mention_count, seq])"
-            )
-            keys = tx.all_of(entity_ids)
-            return tx.gather(query, keys, most=max(per_entity, 0), **test.params)
-
-        found: dict[str, list[Row]] = {id: [] for id in entity_ids}
-        for row in self._read(bank_id, work):
-            found[row[0]].append(row)
-        latest = (sorted(rows, key=lambda row: -row[3]) for rows in found.values())
-        return [Posting(*row[:3]) for rows in latest for row in rows]
+        return self.surroundings(bank_id, entity_ids, (), per_entity, 0, filter).postings
 
     def links(
         self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
     ) -> list[Link]:
         """See `GraphStore`."""
+        return self.surroundings(bank_id, (), memory_ids, 0, per_memory, filter).links
 
-        def work(tx: BankTransaction) -> list[Row]:
+    def surroundings(
+        self,
+        bank_id: str,
+        entity_ids: Sequence[str],
+        memory_ids: Sequence[str],
+        per_entity: int,
+        per_memory: int,
+        filter: MemoryFilter,
+    ) -> Surroundings:
+        """See `GraphStore`."""
+
+        def work(tx: BankTransaction) -> Surroundings:
             test = condition(tx, filter)
-            query = (
-                f"UNWIND $rows AS key MATCH (m:Memory {{key: key}}) WHERE {test.text} "
-                "WITH m AS here CALL (here) { "
-                f"MATCH (here)-[l:LINK]-(m:Memory) WHERE {test.text} RETURN m.id AS other, "
-                "l.kind AS kind, l.weight AS weight, startNode(l) = here AS outward "
-                "ORDER BY weight DESC, other, kind, outward LIMIT $most } "
-                "RETURN collect([here.id, -weight, other, kind, outward])"
+            postings, mentions, links = tx.collected(
+                _SURROUNDINGS.format(test=test.text),
+                of_entities=tx.all_of(entity_ids),
+                of_memories=tx.all_of(memory_ids),
+                per_entity=max(per_entity, 0),
+                per_memory=max(per_memory, 0),
+                **test.params,
             )
-            keys = tx.all_of(memory_ids)
-            return tx.gather(query, keys, most=max(per_memory, 0), **test.params)
+            return Surroundings(
+                _postings(entity_ids, postings),
+                in_order(memory_ids, {id: entity_ids_of(rows) for id, rows in mentions}),
+                _links(memory_ids, links),
+            )
 
-        sides: dict[str, list[Row]] = {id: [] for id in memory_ids}
-        for id, *side in self._read(bank_id, work):
-            sides[id].append(tuple(side))
-        found: dict[Link, None] = {}
-        for id, heaviest in sides.items():
-            for weight, other, kind, outward in sorted(heaviest):
-                source, target = (id, other) if outward else (other, id)
-                found[Link(source, target, LinkKind(kind), -weight)] = None
-        return list(found)
+        return self._read(bank_id, work)
 
     def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
         """See `GraphStore`."""
@@ -137,22 +131,38 @@ class Searching(Reading):
         found = [beside[id] for id in dict.fromkeys(ids) if id in beside]
         return list(chain.from_iterable(starmap(neighbours_around, found)))
 
-    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+    def similar_entities(
+        self, bank_id: str, names: Sequence[str], limit: int
+    ) -> dict[str, list[Entity]]:
         """See `GraphStore`."""
-        norm = entity_norm(name)
+        norms = {name: entity_norm(name) for name in names}
 
-        def work(tx: BankTransaction) -> list[Entity]:
-            sharing: dict[str, list[str]] = {gram: [] for gram in grams_of(norm)}
+        def work(tx: BankTransaction) -> dict[str, list[Entity]]:
+            grams = {norm: grams_of(norm) for norm in norms.values()}
+            sharing: dict[str, list[str]] = {gram: [] for each in grams.values() for gram in each}
             searches = [{"gram": gram, "listed": index_query(tx, grams=[gram])} for gram in sharing]
             for gram, other in tx.gather(_SHARING, searches, most=COMMON_NAMES):
                 sharing[gram].append(other)
-            named = tx.gather(
-                "UNWIND $rows AS key MATCH (n:Name {key: key})-[:NAMES]->(e:Entity) "
-                "RETURN collect([e.id, n.norm])",
-                tx.all_of(names_sharing(norm, sharing)),
+            near = {
+                norm: names_sharing(norm, {gram: sharing[gram] for gram in each})
+                for norm, each in grams.items()
+            }
+            owners: dict[str, str] = dict(
+                tx.gather(
+                    "UNWIND $rows AS key MATCH (n:Name {key: key})-[:NAMES]->(e:Entity) "
+                    "RETURN collect([n.norm, e.id])",
+                    tx.all_of(chain.from_iterable(near.values())),
+                )
             )
-            ids = most_similar(norm, ((id, other) for id, other in named), limit)
-            return list(read_in(tx, ENTITY, ids).values())
+            best = {
+                norm: most_similar(norm, ((owners[n], n) for n in each if n in owners), limit)
+                for norm, each in near.items()
+            }
+            found = read_in(tx, ENTITY, chain.from_iterable(best.values()))
+            return {
+                name: [found[id] for id in best[norm] if id in found]
+                for name, norm in norms.items()
+            }
 
         return self._read(bank_id, work)
 
@@ -163,11 +173,12 @@ class Searching(Reading):
 
         def work(tx: BankTransaction) -> Page[Entity]:
             counted = "MATCH (e:Entity) WHERE e.key STARTS WITH $prefix"
-            ((total,),) = tx.run(f"{counted} RETURN count(e)")
-            rows = tx.run(
+            ((total,),) = tx.collected(f"{counted} WITH count(e) AS total RETURN collect([total])")
+            rows = tx.collected(
                 f"{counted} AND ($count IS NULL OR e.mention_count < $count "
                 "OR (e.mention_count = $count AND e.id > $id)) "
-                f"RETURN {ENTITY_COLUMNS} ORDER BY e.mention_count DESC, e.id LIMIT $most",
+                "WITH e ORDER BY e.mention_count DESC, e.id LIMIT $most "
+                f"RETURN collect([{ENTITY_COLUMNS}])",
                 count=count,
                 id=id,
                 most=size + 1,
@@ -180,11 +191,58 @@ class Searching(Reading):
         return self._read(bank_id, work)
 
 
+# Mentions and links
+
+_SURROUNDINGS = """
+    RETURN [
+        COLLECT {{
+            UNWIND $of_entities AS key MATCH (e:Entity {{key: key}}) CALL (e) {{
+                MATCH (e)<-[:MENTIONS]-(m:Memory) WHERE {test}
+                RETURN m.id AS id, m.seq AS seq ORDER BY seq DESC LIMIT $per_entity
+            }} RETURN [e.id, id, e.mention_count, seq] }},
+        COLLECT {{
+            UNWIND $of_memories AS key MATCH (m:Memory {{key: key}})
+            RETURN [m.id, [(m)-[x:MENTIONS]->(e:Entity) | [x.ordinal, e.id, e.name]]] }},
+        COLLECT {{
+            UNWIND $of_memories AS key MATCH (m:Memory {{key: key}}) WHERE {test}
+            WITH m AS here CALL (here) {{
+                MATCH (here)-[l:LINK]-(m:Memory) WHERE {test} RETURN m.id AS other,
+                    l.kind AS kind, l.weight AS weight, startNode(l) = here AS outward
+                ORDER BY weight DESC, other, kind, outward LIMIT $per_memory
+            }} RETURN [here.id, -weight, other, kind, outward] }}
+    ]"""
+
+
+def _postings(entity_ids: Sequence[str], rows: Iterable[Row]) -> list[Posting]:
+    """Return postings in the order of the entities, the latest stored first."""
+    found: dict[str, list[Row]] = {id: [] for id in entity_ids}
+    for row in rows:
+        if None not in row:  # deleted while the statement ran
+            found[row[0]].append(row)
+    latest = (sorted(group, key=lambda row: -row[3]) for group in found.values())
+    return [Posting(*row[:3]) for group in latest for row in group]
+
+
+def _links(memory_ids: Sequence[str], rows: Iterable[Row]) -> list[Link]:
+    """Return links in the order of the memories, the heaviest first, each once."""
+    sides: dict[str, list[Row]] = {id: [] for id in memory_ids}
+    for id, *side in rows:
+        if None not in side:
+            sides[id].append(tuple(side))
+    found: dict[Link, None] = {}
+    for id, heaviest in sides.items():
+        for weight, other, kind, outward in sorted(heaviest):
+            source, target = (id, other) if outward else (other, id)
+            found[Link(source, target, LinkKind(kind), -weight)] = None
+    return list(found)
+
+
 # Lexemes
 
 _STATS = """
-    MATCH (b:Bank {key: $bank}) RETURN b.valid_memories, b.valid_lexemes,
-        COLLECT { UNWIND $keys AS key MATCH (l:Lexeme {key: key}) RETURN [l.lexeme, l.memories] }"""
+    MATCH (b:Bank {key: $bank}) RETURN collect([b.valid_memories, b.valid_lexemes,
+        COLLECT { UNWIND $keys AS key MATCH (l:Lexeme {key: key})
+            RETURN [l.lexeme, l.memories] }])"""
 
 _TEXT_SEARCH = (
     "UNWIND $searches AS search "
@@ -196,7 +254,7 @@ _TEXT_SEARCH = (
 
 
 def _lexeme_stats(tx: BankTransaction, lexemes: Sequence[str]) -> LexemeStats:
-    ((documents, length, counts),) = tx.run(_STATS, keys=tx.all_of(lexemes))
+    ((documents, length, counts),) = tx.collected(_STATS, keys=tx.all_of(lexemes))
     return lexeme_statistics(documents, length, lexemes, dict(counts))
 
 
@@ -216,7 +274,7 @@ def _text_search(
         for lexeme in rarest
     ]
     for count in dict.fromkeys((_affordable(stats, rarest), len(rarest))):
-        ((found,),) = tx.run(
+        found = tx.collected(
             _TEXT_SEARCH.format(test=test.text),
             searches=searches[:count],
             most=_POSTINGS_READ,
@@ -225,7 +283,7 @@ def _text_search(
         )
         if len(found) == limit:
             break
-    return [TextHit(id, terms_of(terms)) for id, terms in found]
+    return [TextHit(id, terms_of(terms)) for id, terms in found if terms is not None]
 
 
 def _affordable(stats: LexemeStats, rarest: Sequence[str]) -> int:
@@ -275,8 +333,7 @@ def _time_search(
     )
     size = limit
     while True:
-        ((found,),) = tx.run(query, size=size, **params)
-        rows = sorted(map(tuple, found))
+        rows = sorted(tx.collected(query, size=size, **params))
         end = _cut(rows, size)
         hits = _nearest(rows[:end], limit)
         if len(hits) == limit or end is None:

@@ -19,7 +19,7 @@ from hindsight_integrations.stores.base import (
 )
 from hindsight_integrations.stores.common import no_staged_vector, vector_bytes, vector_of
 from hindsight_integrations.stores.neo4j.connection import Transaction
-from hindsight_integrations.stores.neo4j.nodes import BankTransaction
+from hindsight_integrations.stores.neo4j.nodes import BankTransaction, Properties
 
 _STORED = "UNWIND $rows AS key MATCH (v:Vector {key: key}) RETURN collect([key, v.vector])"
 
@@ -33,6 +33,10 @@ _QUEUE = """
     UNWIND $rows AS row
     CREATE (p:PendingVector) SET p = row, p.bank_key = $bank_key, p.operation = $operation,
         p.queued_at = timestamp()"""
+
+_ACKNOWLEDGE = """
+    UNWIND $rows AS ticket MATCH (p:PendingVector {ticket: ticket})
+    DELETE p RETURN collect([ticket])"""
 
 _PENDING = """
     MATCH (p:PendingVector) USING INDEX p:PendingVector(queued_at, ticket)
@@ -61,8 +65,22 @@ WITH_VECTOR = """
 
 
 def store(tx: BankTransaction, records: Sequence[MemoryRecord]) -> None:
-    """Store or overwrite the vectors of memories; queue those that changed."""
-    rows = [
+    """Overwrite the vectors of memories; queue those that changed."""
+    rows = _rows(tx, records)
+    had: dict[str, bytes] = dict(tx.gather(_STORED, [row["key"] for row in rows]))
+    tx.run_each(_STORE, rows)
+    changed = [row["key"] for row in rows if had.get(row["key"]) != row["vector"]]
+    _queue(tx, VectorOperation.UPSERT, map(tx.id_of, changed))
+
+
+def store_new(tx: BankTransaction, records: Sequence[MemoryRecord]) -> None:
+    """Store and queue the vectors of new memories."""
+    tx.run_each(_STORE, _rows(tx, records))
+    _queue(tx, VectorOperation.UPSERT, [record.memory.id for record in records])
+
+
+def _rows(tx: BankTransaction, records: Sequence[MemoryRecord]) -> list[Properties]:
+    return [
         {
             "key": tx.of(record.memory.id),
             "vector": vector_bytes(record.vector, tx.dimension),
@@ -70,10 +88,6 @@ def store(tx: BankTransaction, records: Sequence[MemoryRecord]) -> None:
         }
         for record in records
     ]
-    had: dict[str, bytes] = dict(tx.gather(_STORED, [row["key"] for row in rows]))
-    tx.run_each(_STORE, rows)
-    changed = [str(row["key"]) for row in rows if had.get(str(row["key"])) != row["vector"]]
-    _queue(tx, VectorOperation.UPSERT, map(tx.id_of, changed))
 
 
 def remove(tx: BankTransaction, ids: Sequence[str]) -> None:
@@ -115,12 +129,13 @@ def pending(tx: Transaction, limit: int) -> list[PendingVector]:
             ticket, key, VectorOperation(operation), id, None if data is None else vector_of(data)
         )
         for ticket, key, operation, id, data in tx.run(_PENDING, limit=max(limit, 0))
+        if None not in (ticket, key, operation, id)  # acknowledged while the statement ran
     ]
 
 
-def acknowledge(tx: Transaction, tickets: Sequence[int]) -> None:
-    """Remove operations from the outbox."""
-    tx.run_each("UNWIND $rows AS ticket MATCH (p:PendingVector {ticket: ticket}) DELETE p", tickets)
+def acknowledge(tx: Transaction, tickets: Sequence[int]) -> set[int]:
+    """Remove operations from the outbox; return the tickets of those that were in it."""
+    return {ticket for (ticket,) in tx.gather(_ACKNOWLEDGE, tickets)}
 
 
 def stage(tx: BankTransaction, staged: Sequence[StagedVector]) -> None:

@@ -53,12 +53,15 @@ from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS
 
 def apply(tx: BankTransaction, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set; return the ids of the memories removed. See `GraphStore.apply`."""
+    # Reads come first as far as they can: what is written between two of them is a round trip.
     _check_unchanged(tx, changes)
     gone, affected = _remove_named(tx, changes)
-    _store_documents(tx, changes.documents)
-    _store_chunks(tx, changes.chunks)
+    ids = [record.memory.id for record in changes.memories]
+    check_new(tx.id, ids, tx.existing("Memory", ids))
     entities = Neo4jEntities(tx)
     entity_keys = entities.resolve(changes)
+    _store_documents(tx, changes.documents)
+    _store_chunks(tx, changes.chunks)
     for named in changes.names:
         entities.set_names(entity_keys[named.entity_id], names_of(named))
     for edit in changes.entity_edits:
@@ -81,16 +84,20 @@ def apply(tx: BankTransaction, changes: ChangeSet) -> tuple[str, ...]:
 
 def raise_version(tx: BankTransaction) -> None:
     """Raise the bank's version: what was read of its memories may no longer be true."""
-    tx.run("MATCH (b:Bank {key: $bank}) SET b.edition = coalesce(b.edition, 0) + 1")
+    tx.write("MATCH (b:Bank {key: $bank}) SET b.edition = coalesce(b.edition, 0) + 1")
 
 
 def _check_unchanged(tx: BankTransaction, changes: ChangeSet) -> None:
+    """Check that the change set fits what is stored; see `check_unchanged`, `check_records`."""
+    given = {document.id: document.is_record for document in changes.documents}
     ((version, stored),) = tx.run(
-        "MATCH (b:Bank {key: $bank}) RETURN coalesce(b.edition, 0), COLLECT { "
-        "UNWIND $keys AS key MATCH (d:Document {key: key}) RETURN [d.id, d.fingerprint] }",
-        keys=tx.all_of(id for id, _ in changes.expected),
+        "MATCH (b:Bank {key: $bank}) RETURN coalesce(b.edition, 0), COLLECT { UNWIND $keys AS key "
+        "MATCH (d:Document {key: key}) RETURN [d.id, d.fingerprint, d.is_record] }",
+        keys=tx.all_of([*(id for id, _ in changes.expected), *given]),
     )
-    check_unchanged(changes, dict(stored), version)
+    check_unchanged(changes, {id: fingerprint for id, fingerprint, _ in stored}, version)
+    kept = (row for row in stored if row[0] not in changes.remove_documents)
+    check_records(tx.id, given, {id: is_record for id, _, is_record in kept})
 
 
 # Memories
@@ -99,13 +106,12 @@ def _check_unchanged(tx: BankTransaction, changes: ChangeSet) -> None:
 def _add(
     tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, str]
 ) -> None:
-    ids = [record.memory.id for record in records]
-    check_new(tx.id, ids, tx.existing("Memory", ids))
-    live = _with_live_sources(tx, records, ids)
+    live = _with_live_sources(tx, records, [record.memory.id for record in records])
     numbered = zip(tx.reserve(len(live)), live, strict=True)
     rows = [_memory_row(tx, seq, record) for seq, record in numbered]
     tx.run_each("UNWIND $rows AS row CREATE (m:Memory) SET m = row", rows)
     _insert_related(tx, live, entity_keys)
+    vectors.store_new(tx, live)
     mark(tx, (record.memory.id for record in records if not is_conclusion(record.memory)))
 
 
@@ -127,6 +133,7 @@ def _replace(
     tx.run_each("UNWIND $rows AS row MATCH (m:Memory {key: row.key}) SET m = row", rows)
     vectors.unstage(tx, ids)
     _insert_related(tx, live, entity_keys)
+    vectors.store(tx, live)
     _unmark(tx, ids)  # one that is now held to be wrong is no longer pending
     citing = read_in(tx, CONCLUSIONS_CITING, ids).values()
     mark(tx, [*ids, *(id for group in citing for id in group)])
@@ -166,7 +173,7 @@ def _owned(tx: BankTransaction, id: str, properties: Properties) -> Properties:
 def _insert_related(
     tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, str]
 ) -> None:
-    """Store all that belongs to memories besides their own nodes."""
+    """Store all that belongs to memories besides their own nodes and vectors."""
     memories = {tx.of(record.memory.id): record.memory for record in records}
     add_times(tx, memories.values())
     relate_sources(tx, {key: memory.sources for key, memory in memories.items()})
@@ -178,7 +185,6 @@ def _insert_related(
     Neo4jEntities(tx).add_mentions(mentioned)
     valid = [record.lexemes for record in records if record.memory.invalidated_at is None]
     count_lexemes(tx, valid, 1)
-    vectors.store(tx, records)
 
 
 def add_times(tx: BankTransaction, memories: Iterable[Memory]) -> None:
@@ -470,7 +476,7 @@ def count_lexemes(tx: BankTransaction, memories: Sequence[Sequence[str]], sign: 
         {"key": tx.of(lexeme), "lexeme": lexeme, "count": sign * count} for lexeme, count in counts
     ]
     tx.run_each(_COUNT, rows)
-    tx.run(
+    tx.write(
         "MATCH (b:Bank {key: $bank}) SET b.valid_memories = b.valid_memories + $memories, "
         "b.valid_lexemes = b.valid_lexemes + $lexemes",
         memories=sign * len(memories),
@@ -492,12 +498,6 @@ _LINK = """
 
 
 def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:
-    given = {document.id: document.is_record for document in documents}
-    stored = tx.gather(
-        "UNWIND $rows AS key MATCH (d:Document {key: key}) RETURN collect([d.id, d.is_record])",
-        tx.all_of(given),
-    )
-    check_records(tx.id, given, dict(stored))
     rows = [_owned(tx, d.id, properties(d, "bank_id", "chunk_count")) for d in documents]
     tx.run_each("UNWIND $rows AS row MERGE (d:Document {key: row.key}) SET d += row", rows)
 
@@ -523,7 +523,7 @@ def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
     models = [_owned(tx, each.id, properties(each, "bank_id")) for each in changes.mental_models]
     tx.run_each("UNWIND $rows AS row MERGE (n:MentalModel {key: row.key}) SET n = row", models)
     if changes.checkpoint is not None:
-        tx.run(
+        tx.write(
             "MERGE (n:Mark {key: $key}) SET n.bank = $bank, n.queue = $queue, n.number = $number",
             key=tx.of(changes.checkpoint.queue),
             queue=changes.checkpoint.queue,

@@ -7,6 +7,7 @@ else gets the value of a memory that has none. A lost text is reported by who re
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 
 from hindsight_integrations.models import MemoryType, Precision
@@ -18,6 +19,7 @@ from hindsight_integrations.stores.common import (
 )
 from hindsight_integrations.stores.soundness import (
     UNREADABLE,
+    DamagedText,
 )
 from hindsight_integrations.stores.sqlite.rows import (
     CONTENT_COLUMNS,
@@ -46,6 +48,33 @@ def check_cells(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]:
                 yield from _check_row(tx, key, dict(zip(columns, row, strict=True)), repair=repair)
         after = page[-1][0]
     yield from _check_sources(tx, repair=repair)
+
+
+_TEXTS = {
+    "banks": "no",
+    **dict.fromkeys(("names", "entities", "documents", "chunks", "history"), "key"),
+    "mental_models": "key",
+    "sources": "unit, ordinal",
+}
+"""Tables with texts that nothing else holds, besides those of memories, and their primary keys."""
+
+
+def check_texts(cursor: sqlite3.Cursor, *, repair: bool) -> Iterator[StoreFault]:
+    """Yield tables with texts that are no UTF-8; repaired, U+FFFD stands for what was lost."""
+    for table, keys in _TEXTS.items():
+        described = cursor.execute(f"SELECT name, type FROM pragma_table_info('{table}')")
+        columns = [name for name, type_ in described if type_ == "TEXT"]
+        width = len(columns)
+        rows = cursor.execute(f"SELECT {', '.join(columns)}, {keys} FROM {table}")
+        damaged = [row for row in rows if any(type(value) is DamagedText for value in row)]
+        if damaged and repair:
+            cursor.executemany(
+                f"UPDATE OR IGNORE {table} SET {', '.join(f'{name} = ?' for name in columns)} "
+                f"WHERE ({keys}) = ({', '.join('?' * (len(damaged[0]) - width))})",
+                damaged,
+            )
+        if damaged:
+            yield StoreFault(table, "a text is no UTF-8", len(damaged), repair)
 
 
 def _is_sound(row: tuple[SqlValue, ...], bank_id: str) -> bool:
@@ -93,7 +122,7 @@ def _check_sources(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]
 
 def _fits(column: str, value: SqlValue) -> bool:
     try:
-        return _TESTS[column](value)
+        return type(value) is not DamagedText and _TESTS[column](value)
     except UNREADABLE:
         return False
 
@@ -129,6 +158,7 @@ def _is_share(value: SqlValue) -> bool:
 _NOTES = ("scope", "speaker", "context", "kind", "reasoning", "invalidated_because")
 
 _TESTS: Mapping[str, Callable[[SqlValue], bool]] = {
+    "id": lambda value: isinstance(value, str),
     "type": lambda value: bool(MemoryType(str(value))),
     "mentioned_at": _is_time,
     "created_at": _is_time,
@@ -148,6 +178,10 @@ _TESTS: Mapping[str, Callable[[SqlValue], bool]] = {
 # Restoring
 
 _Restore = Callable[[BankTransaction, int, Mapping[str, SqlValue]], SqlValue]
+
+
+def _id(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
+    return str(row["id"]) + f"-{key}"  # the readable part, and a number that no other memory has
 
 
 def _type(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> SqlValue:
@@ -197,6 +231,7 @@ def _fingerprint(tx: BankTransaction, key: int, row: Mapping[str, SqlValue]) -> 
 
 
 _RESTORED: Mapping[str, _Restore] = {
+    "id": _id,
     "type": _type,
     "mentioned_at": _said,
     "created_at": _said,

@@ -28,6 +28,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.stores.common import storable
 from hindsight_integrations.stores.folder import PRIVATE, create_private
+from hindsight_integrations.stores.soundness import text_of
 from hindsight_integrations.stores.sqlite.schema import migrate
 
 log = logging.getLogger("hindsight_integrations")
@@ -46,7 +47,8 @@ _WAL_PAGES = 4000
 100 memories writes about 700, and each copying waits for the disk."""
 
 LOWER = "unicode_lower"
-"""A function of our connections: SQLite's own `lower` knows ASCII only."""
+"""A function of our connections: SQLite's own `lower` knows ASCII only. It takes bytes, since
+Python calls no function with a text that is no UTF-8."""
 
 _KINDS: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_BUSY: (StoreLockedError, "another process is writing to it; try again"),
@@ -71,8 +73,9 @@ def store_error(error: sqlite3.Error, name: str) -> StoreError:
     return kind(f"the memory store {name}: {error}; {advice}")
 
 
-def _lower(value: str | float | None) -> str | None:
-    return value.lower() if isinstance(value, str) else None
+def _lower(value: str | bytes | None) -> str | None:
+    text = text_of(value) if isinstance(value, bytes) else value
+    return None if text is None else text.lower()
 
 
 class Connections:
@@ -180,6 +183,7 @@ class Connections:
             cached_statements=256,
         )
         try:
+            connection.text_factory = text_of
             connection.create_function(LOWER, 1, _lower, deterministic=True)
             connection.execute("PRAGMA cache_size = -32000")  # KiB
             connection.execute("PRAGMA temp_store = MEMORY")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from hindsight_integrations.models import Memory, MetadataValue, TimeSpan
 from hindsight_integrations.stores.base import MemoryFilter
@@ -264,9 +265,9 @@ def _own_condition(test: Condition) -> Sql:
     rows, column = _OWN[test.field]
     if test.operator == "$exists":
         return Sql(f"EXISTS (SELECT 1 FROM {rows} AND {column} IS NOT NULL)")
-    texts = [value for value in test.values if isinstance(value, str)]
-    matches = " OR ".join(_comparison(column, test.operator) for _ in texts) or "FALSE"
-    return Sql(f"EXISTS (SELECT 1 FROM {rows} AND ({matches}))", tuple(texts))
+    texts = tuple(value for value in test.values if isinstance(value, str))
+    matches = _compared(column, test.operator, texts)
+    return Sql(f"EXISTS (SELECT 1 FROM {rows} AND ({matches}))", texts)
 
 
 def _mentioned_in(ranges: Sequence[TimeRange]) -> Sql:
@@ -292,16 +293,30 @@ def _value_matches(test: Condition) -> Sql:
         pairs = [(kind, value) for kind, value in pairs if kind != "b"]
     if not pairs:
         return Sql("FALSE")
-    comparison = _comparison("d.value", test.operator)
-    text = " OR ".join(f"d.kind = ? AND {comparison}" for _ in pairs)
-    return Sql(f"({text})", tuple(part for pair in pairs for part in pair))
+    by_kind: dict[str, list[SqlValue]] = {}
+    for kind, value in pairs:
+        by_kind.setdefault(kind, []).append(value)
+    texts = [
+        f"d.kind = ? AND {_compared('d.value', test.operator, values)}"
+        for values in by_kind.values()
+    ]
+    params = chain.from_iterable((kind, *values) for kind, values in by_kind.items())
+    return Sql(f"({' OR '.join(texts)})", tuple(params))
+
+
+def _compared(column: str, operator: Operator, values: Sequence[SqlValue]) -> str:
+    """Return the test of a column against all values: any number, while SQL nests few ORs."""
+    if operator in ("$eq", "$in"):
+        return f"{column} IN ({marks(values)})"
+    return " OR ".join(_comparison(column, operator) for _ in values) or "FALSE"
 
 
 def _comparison(column: str, operator: Operator) -> str:
     if operator == "$contains":
         return f"instr({column}, ?) > 0"
     if operator == "$icontains":
-        return f"instr({LOWER}({column}), {LOWER}(?)) > 0"
+        text = f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) END"
+        return f"instr({LOWER}({text}), {LOWER}(?)) > 0"
     return f"{column} {_COMPARISONS.get(operator, '=')} ?"
 
 

@@ -219,10 +219,13 @@ class SqliteGraph(Searching):
         with self._connections.read() as cursor:
             return vectors.pending(cursor, limit)
 
-    def acknowledge(self, tickets: Iterable[int]) -> None:
+    def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         """See `GraphStore`."""
         with self._connections.write() as cursor:
-            cursor.execute(f"DELETE FROM outbox WHERE ticket {IN_KEYS}", (key_list(tickets),))
+            removed = cursor.execute(
+                f"DELETE FROM outbox WHERE ticket {IN_KEYS} RETURNING ticket", (key_list(tickets),)
+            )
+            return {ticket for (ticket,) in removed}
 
     # The store itself
 

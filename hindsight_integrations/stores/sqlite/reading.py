@@ -44,6 +44,7 @@ from hindsight_integrations.stores.soundness import (
     set_aside,
     sound_interaction,
     sound_note,
+    sound_row,
     sound_text,
     sound_vector,
 )
@@ -206,6 +207,7 @@ def _read_records(tx: BankTransaction, ids: Sequence[str]) -> dict[str, MemoryRe
         if key in found and key in vectors:
             vector, interaction = vectors[key]
             try:
+                sound_row((terms.get(key),))
                 records[id] = MemoryRecord(
                     memory=found[key],
                     lexemes=lexemes_of(terms.get(key, "")),
@@ -240,6 +242,7 @@ def _read_candidates(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Candi
     ):
         fingerprint, terms, data, interaction, type_, kind = indexed
         try:
+            sound_row((id, text, speaker, document_id, occurred, fingerprint, terms, kind))
             found[id] = Candidate(
                 *(id, tx.id, sound_text(text), sound_note(speaker), document_id, timestamp(said)),
                 *(spans_of(occurred), max(1, proofs), fingerprint, lexemes_of(terms or "")),

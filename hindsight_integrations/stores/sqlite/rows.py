@@ -35,7 +35,9 @@ from hindsight_integrations.stores.common import (
     timestamp_or_none,
 )
 from hindsight_integrations.stores.soundness import (
+    DamagedText,
     sound_memory,
+    sound_row,
 )
 
 SqlValue: TypeAlias = str | int | float | bytes | None
@@ -280,6 +282,7 @@ def memory_of(
     Raises:
         UNREADABLE: a column does not hold what was stored.
     """
+    sound_row(row)
     id_, type_, mentioned_at, expires_at, invalidated_at, scope, occurred, *_ = row[:8]
     derived, pinned, *said = row[8:19]
     confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = said
@@ -365,7 +368,8 @@ def lexemes_of(terms: str) -> tuple[str, ...]:
 
     A row that lost them has none.
     """
-    prefix = _PREFIX.match(terms) if isinstance(terms, str) else None
+    is_text = isinstance(terms, str) and not isinstance(terms, DamagedText)
+    prefix = _PREFIX.match(terms) if is_text else None
     if prefix is None:
         return ()
     bare = terms[prefix.end() :].replace(f" {prefix.group()}", " ").split(" ")

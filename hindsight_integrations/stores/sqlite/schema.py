@@ -179,11 +179,12 @@ _VERSION_5 = (
 
 _VERSION_6 = (
     "ALTER TABLE banks ADD COLUMN expiry TEXT NOT NULL DEFAULT '{}'",
-    "ALTER TABLE banks ADD COLUMN kept_apart TEXT NOT NULL DEFAULT '[]'",
     "ALTER TABLE memories ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
     "CREATE INDEX memories_by_expiry ON memories (bank, expires_at) WHERE expires_at IS NOT NULL",
     "CREATE INDEX memories_pinned ON memories (bank) WHERE pinned = 1",
 )
+
+_VERSION_7 = ("ALTER TABLE banks ADD COLUMN kept_apart TEXT NOT NULL DEFAULT '[]'",)
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
@@ -192,6 +193,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_4,
     _VERSION_5,
     _VERSION_6,
+    _VERSION_7,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

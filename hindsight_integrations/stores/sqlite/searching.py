@@ -12,10 +12,12 @@ from hindsight_integrations.models import Entity, Link, LinkKind, Page, Precisio
 from hindsight_integrations.nlp.bm25 import idf
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.stores.base import (
+    MENTIONS,
     LexemeStats,
     MemoryFilter,
     Neighbour,
     Posting,
+    Surroundings,
     TextHit,
     TimeHit,
     TimeKind,
@@ -186,8 +188,29 @@ class Searching(Reading):
                 for neighbour in neighbours_around(id, *sides[key])
             ]
 
-    def similar_entities(self, bank_id: str, name: str, limit: int) -> list[Entity]:
+    def surroundings(
+        self,
+        bank_id: str,
+        entity_ids: Sequence[str],
+        memory_ids: Sequence[str],
+        per_entity: int,
+        per_memory: int,
+        filter: MemoryFilter,
+    ) -> Surroundings:
         """See `GraphStore`."""
+        return Surroundings(
+            self.postings(bank_id, entity_ids, per_entity, filter),
+            self.read(bank_id, MENTIONS, memory_ids),
+            self.links(bank_id, memory_ids, per_memory, filter),
+        )
+
+    def similar_entities(
+        self, bank_id: str, names: Sequence[str], limit: int
+    ) -> dict[str, list[Entity]]:
+        """See `GraphStore`."""
+        return {name: self._similar(bank_id, name, limit) for name in names}
+
+    def _similar(self, bank_id: str, name: str, limit: int) -> list[Entity]:
         norm = entity_norm(name)
         with self._reading(bank_id) as tx:
             sharing = {gram: _names_with(tx, gram) for gram in grams_of(norm)}

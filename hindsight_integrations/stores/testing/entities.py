@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
+from hindsight_integrations.models import Entity
 from hindsight_integrations.stores.base import (
     COOCCURRENCES,
     ENTITY,
@@ -25,6 +26,10 @@ from hindsight_integrations.stores.testing.samples import VALID, ago, changed, e
 
 def names(graph: GraphStore, *wanted: str) -> dict[str, str]:
     return {norm: each.id for norm, each in graph.read("b", ENTITY_NAMED, wanted).items()}
+
+
+def similar(graph: GraphStore, name: str, limit: int) -> list[Entity]:
+    return graph.similar_entities("b", [name], limit)[name]
 
 
 class EntityContract:
@@ -91,7 +96,7 @@ class EntityContract:
         keep(graph, record("m", entities=("Alice",)))
         keep(graph, remove_memories=("m",))
         assert names(graph, "Alice") == {}
-        assert graph.similar_entities("b", "Alice", 5) == []
+        assert similar(graph, "Alice", 5) == []
         assert graph.list_entities("b", limit=5).total == 0
         keep(graph, record("n", entities=("Alice",)))
         assert graph.read("b", ENTITY, ["e:alice"])["e:alice"].mention_count == 1
@@ -143,23 +148,25 @@ class EntityContract:
                 for name in ("Alice Smith", "Alicia Smythe", "Bob Smith", "Zed", "Alison", "東京")
             ),
         )
-        found = [each.name for each in graph.similar_entities("b", "Alice Smit", 9)]
+        found = [each.name for each in similar(graph, "Alice Smit", 9)]
         assert found[0] == "Alice Smith"
         assert "Zed" not in found
-        assert [each.name for each in graph.similar_entities("b", "Smith", 9)][:2] == [
+        assert [each.name for each in similar(graph, "Smith", 9)][:2] == [
             "Bob Smith",
             "Alice Smith",
         ]
-        assert [each.name for each in graph.similar_entities("b", "alise smth", 1)] == [
-            "Alice Smith"
-        ]
-        assert [each.name for each in graph.similar_entities("b", "東京", 5)] == ["東京"]
-        assert graph.similar_entities("b", "qqq", 5) == []
-        assert graph.similar_entities("b", "Alice", 0) == []
+        assert [each.name for each in similar(graph, "alise smth", 1)] == ["Alice Smith"]
+        assert [each.name for each in similar(graph, "東京", 5)] == ["東京"]
+        assert similar(graph, "qqq", 5) == []
+        assert similar(graph, "Alice", 0) == []
+        asked = ("Alice Smit", "qqq", "東京")
+        together = graph.similar_entities("b", asked, 9)
+        assert together == {name: similar(graph, name, 9) for name in asked}
+        assert graph.similar_entities("b", [], 9) == {}
 
     def test_an_alias_finds_its_entity_once(self, graph: GraphStore) -> None:
         keep(graph, entities=(entity("Robert", "Bobby", "Bobbie"),))
-        assert [each.name for each in graph.similar_entities("b", "Bobbi", 5)] == ["Robert"]
+        assert [each.name for each in similar(graph, "Bobbi", 5)] == ["Robert"]
 
     def test_merging_makes_one_of_two(self, graph: GraphStore) -> None:
         keep(
@@ -239,7 +246,7 @@ class EntityContract:
         assert (john.name, john.aliases) == ("John", ("Jon",))
         assert names(graph, "Jonny") == {}
         assert graph.read("b", MEMORY, ["m"])["m"].entities == ("John",)
-        assert [e.name for e in graph.similar_entities("b", "Jonny", 5)] == ["John"]
+        assert [e.name for e in similar(graph, "Jonny", 5)] == ["John"]
 
     def test_a_change_set_can_rename_what_it_mentions(self, graph: GraphStore) -> None:
         keep(graph, record("1", entities=("Jon",)), entities=(entity("Ann"),))

@@ -202,6 +202,16 @@ class FilterContract:
         odd = (Condition("o\"d'$.f", "$eq", 1),)
         check_admits(graph, replace(VALID, where=odd), "")
 
+    @pytest.mark.parametrize("field", ["k", "document_id"])
+    def test_a_field_is_compared_with_thousands_of_values(
+        self, graph: GraphStore, field: str
+    ) -> None:
+        metadata = {"metadata": {"k": "v 4999"}, "sources": (source("v 4999"),)}
+        stored(graph, a=metadata, b={"sources": (source("other"),)})
+        many = tuple(f"v {number}" for number in range(5000))
+        check_admits(graph, replace(VALID, where=(Condition(field, "$in", many),)), "a")
+        check_admits(graph, replace(VALID, where=(Condition(field, "$nin", many),)), "b")
+
     @pytest.mark.parametrize(
         ("operator", "value", "expected"),
         [

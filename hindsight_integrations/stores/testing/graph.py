@@ -239,10 +239,10 @@ class GraphStoreContract(
         assert np.array_equal(first.vector, vector(1))
         assert [p.memory_id for p in graph.pending_vectors(1)] == ["a"]
         assert graph.pending_vectors(0) == []
-        graph.acknowledge([first.ticket])
+        assert graph.acknowledge([first.ticket]) == {first.ticket}
         keep(graph, remove_memories=("a", "b"))
         assert pending(graph) == [(bank, "delete", "a"), (bank, "delete", "b")]
-        graph.acknowledge([first.ticket, second.ticket])
+        assert graph.acknowledge([first.ticket, second.ticket]) == set()
         assert len(pending(graph)) == 2
         acknowledge_all(graph)
         assert pending(graph) == []

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from hindsight_integrations.models import LinkKind, TimeSpan
-from hindsight_integrations.stores.base import MENTIONS, GraphStore, Posting, TimeKind
+from hindsight_integrations.stores.base import MENTIONS, ChangeSet, GraphStore, Posting, TimeKind
 from hindsight_integrations.stores.testing.samples import (
     ALL,
     NOW,
@@ -46,6 +46,9 @@ class SearchContract:
             "near",
             "or",
             "*",
+            "%",
+            "}",
+            "\\",
         ],
     )
     def test_a_lexeme_is_found_whatever_it_is_made_of(self, graph: GraphStore, lexeme: str) -> None:
@@ -228,6 +231,18 @@ class SearchContract:
                     nearest.append((min(distances), memory.id))
             hits = graph.time_search("b", window, scoped, 20)
             assert [hit.memory_id for hit in hits] == [id for _, id in sorted(nearest)[:20]]
+
+    def test_surroundings_are_postings_mentions_and_links_together(self, graph: GraphStore) -> None:
+        keep(graph, *(record(id, entities=("Bob", "Ann")) for id in ("a", "b1", "c")))
+        graph.apply(ChangeSet("b", links=(link("a", "c", 0.5), link("b1", "a", 0.7))))
+        entities, memories = ["e:ann", "absent", "e:bob"], ["c", "a", "absent"]
+        found = graph.surroundings("b", entities, memories, 2, 1, VALID)
+        assert found.postings == graph.postings("b", entities, 2, VALID)
+        assert found.mentions == graph.read("b", MENTIONS, memories)
+        assert list(found.mentions) == ["c", "a"]
+        assert found.links == graph.links("b", memories, 1, VALID)
+        assert [len(part) for part in found] == [4, 2, 2]
+        assert [len(part) for part in graph.surroundings("b", [], [], 9, 9, VALID)] == [0, 0, 0]
 
     def test_postings_are_the_latest_of_each_entity_with_its_degree(
         self, graph: GraphStore

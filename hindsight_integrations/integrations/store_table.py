@@ -1,4 +1,4 @@
-"""The table of `HindsightStore`: items by namespace and key, in SQLite.
+"""Items by namespace and key in SQLite: the table of LangGraph's store and LlamaIndex's chat store.
 
 Changes that recall does not know yet are rows of `unsent`, written in the same transaction as the
 item, so that none is lost if the process ends before recall is told.
@@ -22,7 +22,8 @@ from hindsight_integrations.errors import (
     SchemaVersionError,
     StoreUnavailableError,
 )
-from hindsight_integrations.integrations.langchain.store_filter import Namespace
+
+Namespace = tuple[str, ...]
 
 VERSION = 1
 WAIT = 10.0
@@ -42,7 +43,7 @@ CREATE TABLE items (
     namespace INTEGER NOT NULL REFERENCES namespaces ON DELETE CASCADE,
     key TEXT NOT NULL,
     value TEXT NOT NULL,
-    text_digest TEXT NOT NULL,
+    text TEXT NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,
     ttl REAL,
@@ -62,24 +63,24 @@ CREATE TABLE unsent (
 
 _PUT = """
 INSERT INTO items
-    (namespace, key, value, text_digest, created_at, updated_at, ttl, expires_at)
+    (namespace, key, value, text, created_at, updated_at, ttl, expires_at)
 SELECT id, ?, ?, ?, ?, ?, ?, ? FROM namespaces WHERE bank = ? AND path = ?
 ON CONFLICT (namespace, key) DO UPDATE SET
-    value = excluded.value, text_digest = excluded.text_digest,
+    value = excluded.value, text = excluded.text,
     updated_at = excluded.updated_at, ttl = excluded.ttl, expires_at = excluded.expires_at
 """
 
 _SELECT = """
-SELECT items.id, text_digest, path, key, value, created_at, updated_at
+SELECT items.id, text, path, key, value, created_at, updated_at
 FROM items JOIN namespaces ON namespaces.id = items.namespace
 """
 
 
 class Row(NamedTuple):
-    """A stored item; items that queries search by the same text have the same `text_digest`."""
+    """A stored item; queries search it by its `text`, none if that is blank."""
 
     id: int
-    text_digest: str
+    text: str
     namespace: Namespace
     key: str
     value: dict[str, Any]
@@ -88,10 +89,7 @@ class Row(NamedTuple):
 
 
 class Unsent(NamedTuple):
-    """A change that recall does not know yet; a blank text means that the item was deleted.
-
-    `expires_at` is when the item expires, if it has a time to live.
-    """
+    """A change that recall does not know yet; a blank text means that the item was deleted."""
 
     id: int
     namespace: Namespace
@@ -198,48 +196,58 @@ class StoreTable:
             now: the current time.
         """
         path, at = _path(namespace), _iso(now)
+        old = self.get(bank, namespace, key)
         self._db.execute(
             "INSERT OR IGNORE INTO namespaces (bank, path) VALUES (?, ?)", (bank, path)
         )
         self._db.execute(
             _PUT,
-            (key, _json(value), digest(text), at, at, ttl, _end(now, ttl), bank, path),
+            (key, _json(value), text, at, at, ttl, _end(now, ttl), bank, path),
         )
-        self._note(bank, path, key, text)
+        if text or (old and old.text):
+            self._note(bank, path, key, text)
 
     def delete(self, bank: str, namespace: Namespace, key: str) -> None:
         """Remove an item, and its namespace if that was the last one in it."""
         row = self.get(bank, namespace, key)
         if row is not None:
-            self._remove(bank, _path(namespace), key, row.id)
+            self._remove(bank, _path(namespace), row)
 
-    def expire(self, now: datetime) -> None:
-        """Remove every expired item."""
-        expired = self._db.execute(
-            "SELECT bank, path, key, items.id FROM items JOIN namespaces ON "
-            "namespaces.id = items.namespace WHERE expires_at <= ?",
+    def expire(self, now: datetime) -> int:
+        """Remove every expired item, and return their number."""
+        ended = self._db.execute(
+            "SELECT bank, items.id FROM items JOIN namespaces ON namespaces.id = items.namespace "
+            "WHERE expires_at <= ?",
             (_iso(now),),
         ).fetchall()
-        for bank, path, key, item in expired:
-            self._remove(bank, path, key, item)
+        expired = [(bank, row) for bank, id in ended for row in self._rows("items.id = ?", id)]
+        for bank, row in expired:
+            self._remove(bank, _path(row.namespace), row)
+        return len(expired)
 
-    def touch(self, ids: Iterable[int], now: datetime) -> dict[int, datetime]:
-        """Restart the time to live of the items that have one; return when each expires now."""
-        ends: dict[int, datetime] = {}
-        for item in ids:
-            row = self._db.execute("SELECT ttl FROM items WHERE id = ?", (item,)).fetchone()
-            if row and (end := _end(now, row[0])) is not None:
-                self._db.execute("UPDATE items SET expires_at = ? WHERE id = ?", (end, item))
-                ends[item] = datetime.fromisoformat(end)
-        return ends
+    def touch(self, bank: str, rows: Iterable[Row], now: datetime) -> bool:
+        """Restart the time to live of the items that have one; return True if recall must know."""
+        touched = False
+        for row in rows:
+            (ttl,) = self._db.execute("SELECT ttl FROM items WHERE id = ?", (row.id,)).fetchone()
+            if ttl is not None:
+                end = _end(now, ttl)
+                self._db.execute("UPDATE items SET expires_at = ? WHERE id = ?", (end, row.id))
+                if row.text:
+                    self._note(bank, _path(row.namespace), row.key, row.text)
+                    touched = True
+        return touched
+
+    def banks(self) -> list[str]:
+        """Return the banks that have changes which recall does not know yet."""
+        return [bank for (bank,) in self._db.execute("SELECT DISTINCT bank FROM unsent")]
 
     def unsent(self, bank: str) -> list[Unsent]:
         """Return the changes that recall does not know yet, oldest first."""
         rows = self._db.execute(
-            "SELECT unsent.id, unsent.path, unsent.key, text, expires_at FROM unsent "
-            "LEFT JOIN namespaces ON namespaces.bank = unsent.bank "
-            "AND namespaces.path = unsent.path "
-            "LEFT JOIN items ON items.namespace = namespaces.id AND items.key = unsent.key "
+            "SELECT unsent.id, unsent.path, unsent.key, unsent.text, expires_at FROM unsent "
+            "LEFT JOIN namespaces USING (bank, path) LEFT JOIN items ON "
+            "items.namespace = namespaces.id AND items.key = unsent.key "
             "WHERE unsent.bank = ? ORDER BY unsent.id",
             (bank,),
         )
@@ -252,15 +260,15 @@ class StoreTable:
         """Mark changes as known to recall; an item that changed again has another row."""
         self._db.executemany("DELETE FROM unsent WHERE id = ?", [(number,) for number in ids])
 
-    def _rows(self, condition: str, *values: str) -> Iterator[Row]:
+    def _rows(self, condition: str, *values: str | int) -> Iterator[Row]:
         rows = self._db.execute(
             f"{_SELECT} WHERE {condition} ORDER BY namespace, items.id",
             values,
         )
-        for number, text_digest, path, key, value, created, updated in rows:
+        for number, text, path, key, value, created, updated in rows:
             yield Row(
                 number,
-                text_digest,
+                text,
                 _namespace(path),
                 key,
                 json.loads(value),
@@ -268,14 +276,15 @@ class StoreTable:
                 datetime.fromisoformat(updated),
             )
 
-    def _remove(self, bank: str, path: str, key: str, item: int) -> None:
-        self._db.execute("DELETE FROM items WHERE id = ?", (item,))
+    def _remove(self, bank: str, path: str, row: Row) -> None:
+        self._db.execute("DELETE FROM items WHERE id = ?", (row.id,))
         self._db.execute(
             "DELETE FROM namespaces WHERE bank = ? AND path = ? AND NOT EXISTS "
             "(SELECT * FROM items WHERE namespace = namespaces.id)",
             (bank, path),
         )
-        self._note(bank, path, key, "")
+        if row.text:
+            self._note(bank, path, row.key, "")
 
     def _note(self, bank: str, path: str, key: str, text: str) -> None:
         self._db.execute(
@@ -302,6 +311,11 @@ def _mapped(path: str) -> Iterator[None]:
 def digest(*texts: str) -> str:
     """Return a fixed-length digest of texts."""
     return hashlib.blake2b(json.dumps(texts).encode(), digest_size=16).hexdigest()
+
+
+def as_label(text: str) -> str:
+    """Return a text as a label of a namespace, which contains no full stop."""
+    return text.replace("%", "%25").replace(".", "%2E")
 
 
 def _path(namespace: Namespace) -> str:

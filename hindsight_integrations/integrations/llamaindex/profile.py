@@ -1,0 +1,63 @@
+"""A person's profile as a block of LlamaIndex's `Memory`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.memory import BaseMemoryBlock
+
+from hindsight_integrations import validation
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.integrations.common import checked_memory, profile_section
+
+
+class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
+    """The profile of a person in a bank: facts, preferences and current matters.
+
+    It only reads; a `HindsightMemoryBlock` beside it retains what is said.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank's id.
+        person: a name or alias; or a speaker, such as "user".
+        name: the block's name in the prompt.
+        priority: how late it is left out when the memory overflows; 0 is never.
+
+    Example:
+        >>> with Hindsight.in_memory() as memory:
+        ...     _ = memory.retain("alice", "I am allergic to nuts.", speaker="user")
+        ...     block = HindsightProfileBlock(memory, "alice", "user")
+        ...     print("I am allergic to nuts." in asyncio.run(block.aget()))
+        True
+    """
+
+    bank_id: str
+    person: str
+    _memory: Hindsight = PrivateAttr()
+
+    def __init__(
+        self,
+        memory: Hindsight,
+        bank_id: str,
+        person: str = "user",
+        *,
+        name: str = "Profile",
+        priority: int = 0,
+    ) -> None:
+        super().__init__(
+            name=name,
+            description="What is remembered of a person.",
+            priority=priority,
+            bank_id=validation.bank_id(bank_id),
+            person=validation.label("person", person),
+        )
+        self._memory = checked_memory(memory)
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        return await asyncio.to_thread(profile_section, self._memory, self.bank_id, self.person)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Store nothing."""

@@ -1,0 +1,368 @@
+"""Read from the grammar of a sentence what it says of a person: a fact, a preference or a matter.
+
+Only the main clauses of plain statements are read, and only verbs that tables name. A question, a
+condition, a report of what somebody else says, a story and a reaction ("I love it") tell nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.reflect.claim_model import Value, family, groups_of, timeless
+from hindsight_integrations.reflect.phrases import Phrases
+
+_WORDS = word_sets("profile")
+_CHANGES = word_sets("changes")
+_UNSTATED = word_sets("questions")["unstated"]
+_QUOTED = re.compile(r'["“”„«»]')
+_COMMANDED = re.compile(
+    r"\A\W*(?:imagine|pretend|suppose|assume)\b|\b(?:ignore|say|write|claim) (?:that|as|all)\b",
+    re.IGNORECASE,
+)
+_ROLE = re.compile(r"\A\W*as (?:an?|if)\b|\bnot\W*\Z", re.IGNORECASE)
+"""A role that is played, and "not!" after a joke."""
+_PERIOD = re.compile(
+    r"\b(?:this|next|last) (?:week|month|weekend|summer|winter|spring|autumn|fall|term|semester)\b"
+    r"|\bfor (?:now|the|a|an|two|three|\d+)\b(?! living)|\bat the moment\b",
+    re.IGNORECASE,
+)
+_AGED = re.compile(r"\byears? old\b|\byear-old\b", re.IGNORECASE)
+_WE = frozenset({"residence", "have", "marry", "own"})
+_FAVOURITE = ("favourite ", "favorite ", "preferred ")
+_PLACES = frozenset("in at from to on since of near as".split())
+_NO_VALUE = Value("", frozenset(), "")
+_DEFINITE = frozenset("the this that these those your his her their its".split())
+_AT_WORK = ("obj", "at", "for")
+_CALLING = frozenset({"call", "name"})
+
+
+class ProfileSection(StrEnum):
+    """Part of a profile that a statement belongs to."""
+
+    FACT = "fact"
+    """A lasting fact: home, work, family, languages, health."""
+    PREFERENCE = "preference"
+    """A thing that the person likes or dislikes."""
+    CURRENT = "current"
+    """A matter of the weeks around the time it was said: a plan, a project, a state."""
+
+
+class Reading(NamedTuple):
+    """What a clause says of a person.
+
+    Attributes:
+        section: where it belongs.
+        slot: names what a person has one value of at a time; equal for statements of which the
+            later one replaces the earlier.
+        terms: lexemes of the value.
+        holds: False if it says that this is not so.
+    """
+
+    section: ProfileSection
+    slot: str
+    terms: frozenset[str]
+    holds: bool = True
+
+
+@dataclass(slots=True)
+class ProfileReader(Phrases):
+    """Reads one parsed sentence as statements on one person.
+
+    Attributes:
+        keys: keys of the person, as `subject_key` makes them.
+    """
+
+    keys: Set[str]
+
+    def readings(self) -> list[Reading]:
+        """Return what the main clauses of a sentence say of the person; none in doubt."""
+        if self._is_doubtful():
+            return []
+        found = [self._read(verb) for verb in self.sentence.words if self._is_main(verb)]
+        return [reading for reading in found if reading is not None]
+
+    def is_on_person_alone(self) -> bool:
+        """Return True if "she" or "he" in the next sentence can mean the person only."""
+        subjects = [self._subject_word(word) for word in self.sentence.words if self._is_main(word)]
+        keys = {(self.subject_key(word) or "").partition("/")[0] for word in subjects}
+        if len(keys) != 1 or not keys <= self.keys:
+            return False
+        return all(
+            word in subjects or self._is_within(word, subjects) or self._is_place(word)
+            for word in self.sentence.words
+            if word.tag in ("NNP", "NNPS")
+        )
+
+    def _is_within(self, word: Word, heads: Sequence[Word | None]) -> bool:
+        while word.dep in ("compound", "poss", "flat"):
+            word = self.sentence.head(word)
+        return word in heads
+
+    def _is_place(self, word: Word) -> bool:
+        """Return True for a name after a preposition of place or time, and not after "with"."""
+        while word.dep in ("compound", "conj", "flat", "nmod"):
+            word = self.sentence.head(word)
+        led = word.dep == "pobj" and self.sentence.head(word).lower in _PLACES
+        return led or word.dep == "npadvmod"
+
+    def _is_doubtful(self) -> bool:
+        text = self.sentence.text
+        doubts = _CHANGES["hedges"] | _CHANGES["conditions"] | _UNSTATED | _WORDS["jests"]
+        if _QUOTED.search(text) or _COMMANDED.search(text) or _ROLE.search(text):
+            return True
+        return any(word.lower in doubts and word.text != "May" for word in self.sentence.words)
+
+    def _is_main(self, word: Word) -> bool:
+        """Return True for the root, or a finite verb joined to it."""
+        at = word
+        while at.dep == "conj":
+            at = self.sentence.head(at)
+        return at.dep == "ROOT" and word.tag.startswith("VB")
+
+    def _read(self, verb: Word) -> Reading | None:
+        subject = self._subject_word(verb)
+        key = self.subject_key(subject)
+        if subject is None or key is None:
+            return None
+        whose, _, base = key.partition("/")
+        if whose in self.keys and base:
+            return self._attribute(verb, base)
+        name = family(verb.lemma, self._verb(verb))
+        together = whose.startswith("we|") and f"i|{whose[3:]}" in self.keys and name in _WE
+        if base or not (whose in self.keys or together):
+            return None
+        return self._clause(verb, name)
+
+    def _clause(self, verb: Word, name: str) -> Reading | None:
+        helpers = self.sentence.children(verb, "aux", "auxpass")
+        values = self._values(verb)
+        if any(word.tag == "MD" for word in helpers):
+            return self._endured(verb, helpers, values)
+        passing = self._is_passing()
+        if verb.tag == "VBG":
+            return self._matter(verb, name, values)
+        if verb.lemma == "be" and verb.tag != "VBD":
+            return None if passing else self._state(verb, values)
+        if verb.tag in ("VBD", "VBN"):
+            return self._event(verb, name, helpers, values)
+        denied = bool(self.sentence.children(verb, "neg")) or self.says_ended(verb)
+        preferred = self._preference(verb, values)
+        if preferred is not None or passing:
+            return preferred
+        return self._habit(verb, name, values, denied=denied)
+
+    # Facts
+
+    def _habit(
+        self, verb: Word, name: str, values: dict[str, Value], *, denied: bool
+    ) -> Reading | None:
+        terms = timeless(values.values())
+        thing = self.sentence.child(verb, "dobj")
+        begins = values.get("from", _NO_VALUE).kind == "date"
+        if begins or (thing is not None and self._reacts(self.sentence.subtree(thing))):
+            return None
+        if denied and verb.lemma in _WORDS["abstaining"]:
+            bare = self._verb(verb) == verb.lemma and not self._led_by(thing)
+            if not bare or (thing is None and values):
+                return None
+            return Reading(ProfileSection.FACT, f"{name} {sorted(terms)}", terms)
+        if verb.lemma == "have":
+            slot = f"has {self._held(thing)}" if thing is not None and "in" not in values else ""
+            return Reading(ProfileSection.FACT, slot, terms, not denied) if slot[4:] else None
+        if verb.lemma == "come" and values.get("from", _NO_VALUE).kind == "name":
+            return Reading(ProfileSection.FACT, "origin", terms, not denied)
+        if not self._is_habit(verb, name, thing, values):
+            return None
+        single = name in ("residence", "employment", "study")
+        slot = name if single else f"{name} {sorted(terms)}"
+        return Reading(ProfileSection.FACT, slot, terms, not denied)
+
+    def _held(self, thing: Word) -> str:
+        """Return a possession among the objects of "have"; "" if there is none."""
+        things = [thing, *self.sentence.children(thing, "conj")]
+        if any(self.sentence.children(word, "relcl") for word in things):
+            return ""
+        return min({word.lemma for word in things} & _WORDS["possessions"], default="")
+
+    def _is_habit(
+        self, verb: Word, name: str, thing: Word | None, values: Mapping[str, Value]
+    ) -> bool:
+        """Return True if a verb in the present tense, with these complements, tells a habit."""
+        if name == "residence":
+            return thing is None and _is_at(values, ("in", "near", "at", "outside"), "homes")
+        if name == "employment":
+            role = values.get("as", _NO_VALUE).kind == "role"
+            return thing is None and (role or _is_at(values, ("at", "for", "in"), "workplaces"))
+        if thing is None:
+            travels = verb.lemma in _WORDS["travelling"] and {"to", "by"} & {*values}
+            return bool(travels) or (name == "study" and _is_at(values, ("at",), "workplaces"))
+        led, lemma = self._led_by(thing), verb.lemma
+        introduced = led in ("a", "an") or (not led and thing.tag in ("NNS", "NNP", "NNPS"))
+        return (
+            (lemma in _WORDS["subjects"] and not led and thing.tag in ("NN", "NNS"))
+            or (lemma in _WORDS["playing"] and led in ("", "the") and thing.tag != "PRP")
+            or (lemma in _WORDS["speaking"] and not led and thing.text[:1].isupper())
+            or (lemma in _WORDS["owning"] and introduced)
+            or (lemma in _WORDS["running"] and thing.lemma in _WORDS["workplaces"])
+        )
+
+    def _led_by(self, thing: Word | None) -> str:
+        """Return the article, possessive or numeral of a phrase; "" if it has none."""
+        led = thing and self.sentence.child(thing, "det", "poss", "nummod")
+        return led.lower if led else ""
+
+    def _state(self, verb: Word, values: dict[str, Value]) -> Reading | None:
+        reading = self._stated(verb, values)
+        denied = bool(self.sentence.children(verb, "neg")) or self.says_ended(verb)
+        return reading._replace(holds=False) if reading and denied else reading
+
+    def _stated(self, verb: Word, values: dict[str, Value]) -> Reading | None:
+        terms = timeless(values.values())
+        words = [word for word in self.sentence.words if self._depends(word, verb)]
+        lemmas = {part for word in words for part in (word.lemma, word.lower)}
+        heads = {word.lemma for word in self.sentence.children(verb, "attr", "acomp")}
+        if heads & _WORDS["inclined"] and {"of", "on", "to"} & {*values}:
+            return Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
+        if lemmas & _WORDS["passing"] or ("on" in values and lemmas & _WORDS["leaves"]):
+            return Reading(ProfileSection.CURRENT, f"is {sorted(terms)}", terms)
+        complement = values.get("obj")
+        vague = any(v.kind == "thing" for s, v in values.items() if s not in _AT_WORK)
+        if complement is not None and complement.kind == "role":
+            return None if vague else Reading(ProfileSection.FACT, "role", terms)
+        if _AGED.search(self.sentence.text):
+            return None if "in" in values else Reading(ProfileSection.FACT, "age", terms)
+        if vague and lemmas & _WORDS["bonds"]:
+            return None
+        national = any(word.label == "NORP" for word in words)
+        if lemmas & _WORDS["conditions"] or national:
+            group = min(groups_of(complement.text), default="") if complement else ""
+            return Reading(ProfileSection.FACT, f"is {group or sorted(terms)}", terms)
+        if set(values) == {"from"} and values["from"].kind == "name":
+            return Reading(ProfileSection.FACT, "origin", terms)
+        return None
+
+    def _depends(self, word: Word, verb: Word) -> bool:
+        """Return True for a complement of the verb, its parts, and those joined to it."""
+        while word.dep in ("amod", "conj", "compound", "npadvmod", "pobj", "prep", "nmod", "punct"):
+            word = self.sentence.head(word)
+        return word.dep in ("attr", "acomp") and self.sentence.head(word) == verb
+
+    def _event(
+        self, verb: Word, name: str, helpers: list[Word], values: dict[str, Value]
+    ) -> Reading | None:
+        """Read "moved to Oslo", "was promoted to manager", "has lived in Oslo since May"."""
+        if self.sentence.children(verb, "neg"):
+            return None
+        terms = timeless(values.values())
+        perfect = any(word.lemma == "have" and word.tag != "VBD" for word in helpers)
+        base = self._verb(verb)
+        if perfect and name in ("residence", "employment") and "since" in values:
+            return Reading(ProfileSection.FACT, name, terms)
+        target = values.get("to", _NO_VALUE)
+        moved = base in _CHANGES["relocating"] and "obj" not in values
+        if moved and target.kind == "name" and not groups_of(target.text):
+            return Reading(ProfileSection.FACT, "residence", terms)
+        if base in _CHANGES["becoming"] and any(v.kind == "role" for v in values.values()):
+            return Reading(ProfileSection.FACT, "role", terms)
+        if base == "marry" and values.get("obj", values.get("to", _NO_VALUE)).kind != "name":
+            return None
+        if base in _WORDS["biography"] and (values or base == "retire"):
+            return Reading(ProfileSection.FACT, f"{base} {sorted(terms)}", terms)
+        return None
+
+    def _attribute(self, verb: Word, base: str) -> Reading | None:
+        """Read "my name is Karl", "her mother tongue is Hakka", "my wife is called Lena"."""
+        if self.sentence.children(verb, "neg") or self._is_passing():
+            return None
+        values = self._values(verb)
+        terms = timeless(values.values()) or frozenset(v.text for v in values.values())
+        head = base.split()[-1]
+        value = values.get("obj", values.get("on", _NO_VALUE))
+        is_called = verb.lemma in _CALLING and bool(self.sentence.children(verb, "auxpass"))
+        if is_called and value.kind == "name" and head in _WORDS["possessions"]:
+            return Reading(ProfileSection.FACT, f"{base} is called", terms)
+        if verb.lemma != "be" or verb.tag not in ("VBZ", "VBP"):
+            return None
+        if base.startswith(_FAVOURITE):
+            told = "obj" in values and head not in _WORDS["parts"]
+            return Reading(ProfileSection.PREFERENCE, base, terms) if told else None
+        named = head in _WORDS["attributes"] and value.kind in ("name", "date", "number", "role")
+        return Reading(ProfileSection.FACT, base, terms) if named else None
+
+    # Preferences and matters
+
+    def _preference(self, verb: Word, values: dict[str, Value]) -> Reading | None:
+        if verb.lemma not in _WORDS["liking"] or self.says_ended(verb):
+            return None
+        things = self.sentence.children(verb, "dobj", "xcomp", "ccomp")
+        if not things or any(word.dep == "ccomp" and word.tag != "VBG" for word in things):
+            return None
+        thing = things[0]
+        below = self.sentence.subtree(thing)
+        if thing.lemma in _WORDS["choices"] or self._reacts(below):
+            return None
+        definite = any(word.lower == "the" and self.sentence.head(word) == thing for word in below)
+        if definite and verb.lemma != "prefer":
+            return None
+        if thing.dep == "xcomp" and any(word.lower in ("say", "ask", "bother") for word in below):
+            return None
+        terms = timeless(values.values()) or frozenset({thing.lemma})
+        return Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
+
+    def _endured(self, verb: Word, helpers: list[Word], values: dict[str, Value]) -> Reading | None:
+        """Read "can't stand loud music"."""
+        cannot = any(word.lower in ("can", "ca") for word in helpers)
+        denied = bool(self.sentence.children(verb, "neg"))
+        thing = self.sentence.child(verb, "dobj", "xcomp")
+        if not (cannot and denied and thing and verb.lemma in _WORDS["enduring"]):
+            return None
+        if self._reacts(self.sentence.subtree(thing)):
+            return None
+        terms = timeless(values.values())
+        return Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
+
+    def _reacts(self, words: Sequence[Word]) -> bool:
+        """Return True for "it", "that idea", "what you wrote": what was just said or shown."""
+        return any(word.lower in _WORDS["reactions"] for word in words)
+
+    def _matter(self, verb: Word, name: str, values: dict[str, Value]) -> Reading | None:
+        """Read "is training for a marathon", "is going to start at Shell on 1 December"."""
+        helpers = self.sentence.children(verb, "aux")
+        present = any(word.lemma == "be" and word.tag in ("VBZ", "VBP") for word in helpers)
+        if not present or self.sentence.children(verb, "neg"):
+            return None
+        done = self.sentence.child(verb, "xcomp") if verb.lemma in _WORDS["planning"] else None
+        deed = done or verb
+        values = values | self._values(deed)
+        if deed.lemma not in _WORDS["matters"] or not values:
+            return None
+        thing = self.sentence.child(deed, "dobj")
+        named = deed.lemma in _WORDS["known"] or self._led_by(thing) not in _DEFINITE
+        if not named or self._reacts(self.sentence.subtree(deed)):
+            return None
+        if deed.lemma in ("look", "search"):
+            sought = [w for p in self.sentence.children(deed, "prep") if p.lower == "for"
+                      for w in self.sentence.children(p, "pobj")]  # fmt: skip
+            if not sought or self._led_by(sought[0]) not in ("a", "an", ""):
+                return None
+        if deed.lemma == "move" and values.get("to", _NO_VALUE).kind != "name":
+            return None
+        terms = timeless(values.values())
+        return Reading(ProfileSection.CURRENT, f"{deed.lemma} {sorted(terms)}", terms)
+
+    def _is_passing(self) -> bool:
+        """Return True if what is said holds for a time that is named only."""
+        lowered = {word.lower for word in self.sentence.words}
+        return bool(lowered & _WORDS["passing_times"] or _PERIOD.search(self.sentence.text))
+
+
+def _is_at(values: Mapping[str, Value], slots: Sequence[str], kinds: str) -> bool:
+    """Return True if one of the places has a name, or is of a kind that the table lists."""
+    found = [values[slot] for slot in slots if slot in values]
+    return any(v.kind == "name" or v.text.split()[-1].casefold() in _WORDS[kinds] for v in found)

@@ -1,0 +1,370 @@
+"""Read exports: ChatGPT, Claude, sessions of coding agents, mem0, Letta.
+
+Only what the user and the agent said is read: no thinking, no calls of tools and their results, no
+instructions that a program put in their mouths.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+from zipfile import BadZipFile, ZipFile
+
+from hindsight_integrations import validation
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.models import Message
+from hindsight_integrations.retain.request import Item
+
+ASSISTANT = "assistant"
+
+_ROLES = {"user": "user", "human": "user", "assistant": ASSISTANT}
+
+_INJECTED = re.compile(
+    r"<(?P<tag>system-reminder|environment_context|user_instructions|command-name|command-message"
+    r"|command-args|local-command-stdout|local-command-caveat|INSTRUCTIONS)>.*?</(?P=tag)>",
+    re.DOTALL,
+)
+"""Elements that coding agents put into the user's messages."""
+
+_CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+"""Members of an exported archive that hold conversations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One conversation.
+
+    Attributes:
+        source: the format it is from, such as "chatgpt".
+        session: its id, with the source before it.
+        title: its title, or "".
+        messages: what was said, in order, each with its time and id.
+    """
+
+    source: str
+    session: str
+    title: str
+    messages: tuple[Message, ...]
+
+
+Read: TypeAlias = Iterator["Transcript | Item"]
+
+
+def read_transcripts(
+    path: str | os.PathLike[str], *, format: str | None = None, user: str = "user"
+) -> Read:
+    """Yield the conversations of an export, as transcripts, and its memories, as items.
+
+    Args:
+        path: an exported file or its archive (.zip), or a folder of session files (.jsonl).
+        format: one of `FORMATS`; told by the content if None.
+        user: name of the person who speaks as the user.
+
+    Raises:
+        InvalidInputError: the file cannot be read, or is of no known format.
+    """
+    validation.label("user", user)
+    if format is not None:
+        validation.choice("format", format, FORMATS)
+    for name, text in _files(Path(path).expanduser()):
+        data = _parsed(name, text)
+        kind = format or _format_of(data)
+        if kind is None:
+            raise InvalidInputError(
+                f"{name} is no export that can be read; the formats are {', '.join(FORMATS)}"
+            )
+        try:
+            for one in FORMATS[kind](data, user):
+                if not isinstance(one, Transcript) or one.messages:
+                    yield one
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InvalidInputError(
+                f"{name} is no whole export of the format {kind!r}: {error!r}"
+            ) from error
+
+
+def _files(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each file to read."""
+    try:
+        if path.is_dir():
+            for file in sorted(path.rglob("*.jsonl")):
+                yield str(file), file.read_text(encoding="utf-8")
+        elif path.suffix.lower() == ".zip":
+            with ZipFile(path) as archive:
+                names = sorted(filter(_CONVERSATIONS.fullmatch, archive.namelist()))
+                if not names:
+                    raise InvalidInputError(f"{path} holds no conversations.json")
+                for name in names:
+                    yield f"{path}/{name}", archive.read(name).decode("utf-8")
+        else:
+            yield str(path), path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError, BadZipFile) as error:
+        raise InvalidInputError(f"{path} cannot be read: {error}") from error
+
+
+def _parsed(name: str, text: str) -> Any:
+    """Return the content of a JSON file; of JSON Lines, the list of its objects.
+
+    The last line of a session that is being written may be cut off, and is left out.
+    """
+    try:
+        if not name.endswith(".jsonl"):
+            return json.loads(text)
+        lines = [line for line in text.splitlines() if line.strip()]
+        return [json.loads(line) for line in lines[:-1]] + _last(lines)
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(f"{name} is not JSON: {error}") from error
+
+
+def _last(lines: list[str]) -> list[Any]:
+    try:
+        return [json.loads(line) for line in lines[-1:]]
+    except json.JSONDecodeError:
+        return []
+
+
+def _format_of(data: Any) -> str | None:
+    """Return the format of an export, by the fields of its objects."""
+    if isinstance(data, dict):
+        if "agents" in data or "core_memory" in data:
+            return "letta"
+        return "mem0" if _mem0_entries(data) else None
+    if not isinstance(data, list):
+        return None
+    fields = {key for one in data[:20] if isinstance(one, dict) for key in one}
+    for field, name in _TELLING.items():
+        if field in fields:
+            return name
+    return None
+
+
+_TELLING = {
+    "mapping": "chatgpt",
+    "chat_messages": "claude",
+    "sessionId": "claude-code",
+    "payload": "codex",
+    "parentId": "openclaw",
+    "memory": "mem0",
+}
+"""A field that only objects of this format have."""
+
+
+# Formats
+
+
+def _chatgpt(data: Any, user: str) -> Read:
+    for one in data:
+        nodes: Mapping[str, Any] = one["mapping"]
+        # The tree has a branch for each edit; the current one is what the user sees.
+        at, branch = one.get("current_node"), []
+        while at in nodes:
+            branch.append(nodes[at].get("message"))
+            at = nodes[at].get("parent")
+        said = (
+            _Said(
+                message["id"],
+                message["author"]["role"],
+                _chatgpt_text(message),
+                message.get("create_time"),
+            )
+            for message in reversed(branch)
+            if message
+        )
+        id = one.get("conversation_id") or one["id"]
+        yield _transcript("chatgpt", id, one.get("title"), said, one.get("create_time"), user)
+
+
+def _chatgpt_text(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or {}
+    hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
+    if hidden or content.get("content_type") not in ("text", "multimodal_text"):
+        return ""
+    return "\n".join(part for part in content.get("parts") or () if isinstance(part, str))
+
+
+def _claude(data: Any, user: str) -> Read:
+    for one in data:
+        said = (
+            _Said(each["uuid"], each["sender"], _claude_text(each), each.get("created_at"))
+            for each in one["chat_messages"]
+        )
+        begun = one.get("created_at")
+        yield _transcript("claude", one["uuid"], one.get("name"), said, begun, user)
+
+
+def _claude_text(message: Mapping[str, Any]) -> str:
+    return _text(message.get("content")) or message.get("text") or ""
+
+
+def _claude_code(data: Any, user: str) -> Read:
+    sessions: dict[str, list[_Said]] = {}
+    titles: dict[str, str] = {}
+    for line in data:
+        if line.get("type") not in _ROLES or line.get("isMeta") or line.get("isSidechain"):
+            continue
+        message = line["message"]
+        said = _Said(
+            line["uuid"], message["role"], _text(message.get("content")), line["timestamp"]
+        )
+        sessions.setdefault(line["sessionId"], []).append(said)
+        titles.setdefault(line["sessionId"], Path(line.get("cwd") or "").name)
+    for id, said_in in sessions.items():
+        yield _transcript("claude-code", id, titles[id], said_in, None, user)
+
+
+def _codex(data: Any, user: str) -> Read:
+    meta = next((line["payload"] for line in data if line.get("type") == "session_meta"), None)
+    if meta is None:
+        raise InvalidInputError("a session of Codex begins with a line of type 'session_meta'")
+    said = (
+        _Said(
+            None, line["payload"].get("role"), _text(line["payload"]["content"]), line["timestamp"]
+        )
+        for line in data
+        if line.get("type") == "response_item" and line["payload"].get("type") == "message"
+    )
+    title = Path(meta.get("cwd") or "").name
+    yield _transcript("codex", meta["id"], title, said, meta.get("timestamp"), user)
+
+
+def _openclaw(data: Any, user: str) -> Read:
+    head = next((line for line in data if line.get("type") == "session"), None)
+    if head is None:
+        raise InvalidInputError("a session of OpenClaw begins with a line of type 'session'")
+    said = (
+        _Said(
+            line["id"],
+            line["message"].get("role"),
+            _text(line["message"].get("content")),
+            line.get("timestamp"),
+        )
+        for line in data
+        if line.get("type") == "message"
+    )
+    title = Path(head.get("cwd") or "").name
+    yield _transcript("openclaw", head["id"], title, said, head.get("timestamp"), user)
+
+
+def _mem0(data: Any, user: str) -> Read:
+    for entry in _mem0_entries(data):
+        own = {"source": "mem0", **(entry.get("metadata") or {})}
+        plain = {key: value for key, value in own.items() if isinstance(value, str | int | float)}
+        stated = _time(entry.get("updated_at") or entry.get("created_at"))
+        yield Item(
+            entry["memory"],
+            timestamp=stated,
+            document_id=f"mem0:{entry['id']}",
+            metadata=plain,
+            tags=entry.get("categories") or (),
+        )
+
+
+def _mem0_entries(data: Any) -> list[Mapping[str, Any]]:
+    found = data.get("results") or data.get("memories") or [] if isinstance(data, dict) else data
+    return [one for one in found if isinstance(one, dict) and "memory" in one and "id" in one]
+
+
+def _letta(data: Any, user: str) -> Read:
+    blocks = data.get("blocks") or data.get("core_memory") or ()
+    for block in blocks:
+        if validation.is_blank(str(block.get("value") or "")):
+            continue
+        yield Item(
+            block["value"],
+            timestamp=_time(block.get("updated_at") or block.get("created_at")),
+            context=block.get("label"),
+            document_id=f"letta:block:{block.get('id') or block['label']}",
+            metadata={"source": "letta"},
+        )
+    for agent in data.get("agents") or [data]:
+        said = (
+            _Said(one.get("id"), one.get("role"), _letta_text(one), one.get("created_at"))
+            for one in agent.get("messages") or ()
+        )
+        name = agent.get("name") or ""
+        yield _transcript("letta", agent.get("id") or name, name, said, None, user)
+
+
+def _letta_text(message: Mapping[str, Any]) -> str:
+    """Return what was said: events wrap a user's words in JSON, the agent's are sent by a tool."""
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") or {}
+        if function.get("name") == "send_message":
+            return str(json.loads(function["arguments"])["message"])
+    text = _text(message.get("content")) or message.get("text") or ""
+    try:
+        event = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    if not isinstance(event, dict) or "type" not in event:
+        return text
+    return str(event.get("message") or "") if event["type"] == "user_message" else ""
+
+
+FORMATS: Mapping[str, Callable[[Any, str], Read]] = {
+    "chatgpt": _chatgpt,
+    "claude": _claude,
+    "claude-code": _claude_code,
+    "codex": _codex,
+    "openclaw": _openclaw,
+    "mem0": _mem0,
+    "letta": _letta,
+}
+"""Readers of the parsed content of an export, by name of the format."""
+
+
+# Shared by the formats
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message as exported; its time is seconds since 1970, ISO 8601 or None."""
+
+    id: str | None
+    role: str | None
+    text: str
+    time: float | str | None
+
+
+def _transcript(
+    source: str, id: str, title: str | None, said: Iterable[_Said], begun: Any, user: str
+) -> Transcript:
+    """Return a transcript; a message without a time was said at that of the one before."""
+    messages: list[Message] = []
+    last = _time(begun)
+    for one in said:
+        speaker = _ROLES.get(one.role or "")
+        text = _INJECTED.sub("", one.text).strip()
+        last = _time(one.time) or last
+        if speaker is None or not text or text.startswith("# AGENTS.md instructions"):
+            continue
+        name = user if speaker == "user" else ASSISTANT
+        messages.append(Message(name, text, last, None if one.id is None else str(one.id)))
+    return Transcript(source, f"{source}:{id}", (title or "").strip(), tuple(messages))
+
+
+def _text(content: Any) -> str:
+    """Return the text of a content: a string, or parts of which those of text count."""
+    if isinstance(content, str):
+        return content
+    texts = ("text", "input_text", "output_text")
+    parts = (part for part in content or () if isinstance(part, dict))
+    return "\n".join(part["text"] for part in parts if part.get("type") in texts)
+
+
+def _time(value: Any) -> datetime | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC)
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError as error:
+        raise InvalidInputError(f"the time {value!r} of the export is not ISO 8601") from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

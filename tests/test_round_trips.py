@@ -1,0 +1,70 @@
+"""Round trips to the servers, counted by a proxy that delays them: few, whatever is retained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from benchmarks.speed.corpus import questions, sessions
+from benchmarks.speed.latency import Proxy, Trip, in_sequence, measured, proxied
+from hindsight_integrations import Hindsight, Settings
+
+from .stores.chroma_server import served
+from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
+
+__all__ = ["empty_neo4j", "neo4j_address"]
+
+LATENCY = 0.1
+"""Seconds: longer than what else happens between two trips that are made at once."""
+
+
+@pytest.fixture
+def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+def test_trips_count_as_one_where_they_overlap() -> None:
+    assert in_sequence([]) == 0
+    trips = [Trip(0, 2), Trip(1, 3), Trip(2, 4), Trip(2.5, 3.5), Trip(4, 5)]
+    assert in_sequence(trips) == 3
+
+
+@pytest.mark.slow
+def test_a_recall_and_a_retain_take_few_round_trips_however_much_is_told(
+    empty_neo4j: Address, chroma: str
+) -> None:
+    with proxied(empty_neo4j.uri, chroma) as proxies:
+        urls = (f"bolt://{proxies[0].address}", f"http://{proxies[1].address}")
+        with Hindsight(
+            graph=urls[0], vectors=urls[1], settings=Settings(consolidate=False)
+        ) as memory:
+            _count(memory, *proxies)
+
+
+def _count(memory: Hindsight, to_graph: Proxy, to_vectors: Proxy) -> None:
+    *told, last = sessions(120)
+    for session in told:
+        memory.retain_messages("b", session.messages, session=session.id)
+    to_graph.seconds = to_vectors.seconds = LATENCY
+    asked = questions(4)
+    for question in asked:
+        memory.recall("b", question)
+    again = measured(
+        [partial(memory.recall, "b", question) for question in asked], to_graph, to_vectors
+    )
+    assert 0 < again.graph <= 12
+    assert again.vectors == 1
+    sentence = measured(
+        [partial(memory.retain, "b", "Ines met Bruno at the harbour.")], to_graph, to_vectors
+    )
+    long = measured(
+        [partial(memory.retain_messages, "b", last.messages, session=last.id)],
+        to_graph,
+        to_vectors,
+    )
+    assert 0 < sentence.graph <= 24
+    assert 0 < long.graph <= 32
+    assert sentence.vectors == long.vectors == 2
