@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         TimeSpan,
         TurnKind,
     )
+    from hindsight_integrations.namespaces.entities import Companion, TimelineEntry
     from hindsight_integrations.nlp.llm import ModelUsage
     from hindsight_integrations.nlp.minilm import MiniLM
     from hindsight_integrations.reflect.consolidation import Consolidation
@@ -77,12 +78,10 @@ if TYPE_CHECKING:
     from hindsight_integrations.reflect.profile_reader import ProfileSection
     from hindsight_integrations.results import (
         Bound,
-        Companion,
         Context,
         ContextItem,
         Forgotten,
         Lookup,
-        MergeSuggestion,
         Recalled,
         RecallResult,
         Reflection,
@@ -91,11 +90,11 @@ if TYPE_CHECKING:
         Skipped,
         SkipReason,
         Staleness,
-        TimelineEntry,
         Tool,
     )
     from hindsight_integrations.retain.extraction import Fact, Mention, Passage, SentenceExtractor
     from hindsight_integrations.retain.llm_extraction import LLMExtractor
+    from hindsight_integrations.retain.merge_suggestions import MergeSuggestion
     from hindsight_integrations.retain.request import Item
     from hindsight_integrations.sessions import (
         Evidence,
@@ -176,14 +175,14 @@ _HOMES = {
     "reflect.profile_reader": ("ProfileSection",),
     "durable": ("Backoff", "DurableRetain", "Receipt"),
     "conclusions": ("Observation", "Opinion", "Quotation", "Trend"),
+    "namespaces.entities": ("Companion", "TimelineEntry"),
+    "retain.merge_suggestions": ("MergeSuggestion",),
     "results": (
         "Bound",
-        "Companion",
         "Context",
         "ContextItem",
         "Forgotten",
         "Lookup",
-        "MergeSuggestion",
         "RecallResult",
         "Recalled",
         "Reflection",
@@ -192,7 +191,6 @@ _HOMES = {
         "SkipReason",
         "Skipped",
         "Staleness",
-        "TimelineEntry",
         "Tool",
     ),
     "retain.extraction": ("Fact", "Mention", "Passage", "SentenceExtractor"),

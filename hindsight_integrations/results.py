@@ -1,6 +1,6 @@
 """Results of the verbs: frozen values that print well.
 
-In this order: results of retaining, of forgetting, on entities, of recalling, and of reflecting.
+In this order: results of retaining, of forgetting, of recalling, and of reflecting.
 """
 
 from __future__ import annotations
@@ -166,49 +166,6 @@ class Forgotten(tuple[str, ...]):
             else ""
         )
         return display.lines(f"Forgotten({would} {len(self)}{further})", self.memories or (*self,))
-
-
-# Entities
-
-
-@dataclass(frozen=True, slots=True)
-class Companion:
-    """An entity that memories mention beside another, and the number of these memories."""
-
-    entity: Entity
-    memories: int
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
-    """A memory that mentions an entity, at one of its times.
-
-    Attributes:
-        at: where it stands: the start of `span`, or when it was said.
-        span: a time that the text names; None if it names none.
-        memory: the memory.
-    """
-
-    at: datetime
-    span: TimeSpan | None
-    memory: Memory
-
-
-@dataclass(frozen=True, slots=True)
-class MergeSuggestion:
-    """Two entities that may be one.
-
-    Attributes:
-        source: the entity that is mentioned less.
-        target: the entity it would become a name of.
-        confidence: 0 to 1.
-        reasons: evidence for it, as sentences.
-    """
-
-    source: Entity
-    target: Entity
-    confidence: float
-    reasons: tuple[str, ...]
 
 
 # Recalling

@@ -27,18 +27,17 @@ from hindsight_integrations.models import (
     Page,
 )
 from hindsight_integrations.results import (
-    Companion,
     Forgotten,
-    MergeSuggestion,
     RecallResult,
     RetainResult,
-    TimelineEntry,
 )
 from hindsight_integrations.timespan import day_text
 
 if TYPE_CHECKING:
+    from hindsight_integrations.namespaces.entities import Companion, TimelineEntry
     from hindsight_integrations.namespaces.maintenance import Diagnosis, Health
     from hindsight_integrations.retain.file_dates import FileDate
+    from hindsight_integrations.retain.merge_suggestions import MergeSuggestion
 
 SHOWN = 5
 """New memories drawn after a retain."""

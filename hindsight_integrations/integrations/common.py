@@ -11,6 +11,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
 from inspect import Parameter, signature
 from typing import Any, is_typeddict
 
@@ -22,11 +23,12 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
+from hindsight_integrations.models import Change, Memory
 from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.prompts import PROFILED, REMEMBERED
 from hindsight_integrations.recall.packing import date_header
-from hindsight_integrations.rendering import FURTHER, as_line
+from hindsight_integrations.rendering import FURTHER, as_item, as_line
 from hindsight_integrations.results import (
     NOTHING_FOUND,
     Context,
@@ -178,6 +180,77 @@ def answer_forget(
     """Forget memories by id, and return the tool's answer with the ids."""
     forgotten = forget(memory, bank_id, ids)
     return f"Forgotten: {', '.join(forgotten)}", forgotten
+
+
+def answer_correct(
+    memory: Hindsight,
+    bank_id: str,
+    memory_id: str,
+    *,
+    said: str | None = None,
+    happened: str | None = None,
+    **changed: Any,
+) -> tuple[str, Memory]:
+    """Correct what is given of a memory, and return the tool's answer with the memory.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank.
+        memory_id: which memory.
+        said: when it was said, in ISO 8601.
+        happened: when it happened: a day, or START/END, in ISO 8601; END does not belong to it.
+        **changed: other arguments of `memories.update`; what is None stays.
+
+    Raises:
+        InvalidInputError: nothing is to be changed, or a time cannot be read.
+        MemoryNotFoundError: there is no such memory.
+    """
+    given = {name: value for name, value in changed.items() if value is not None}
+    if said is not None:
+        given["mentioned_at"] = _time("said", said)
+    if happened is not None:
+        start, slash, end = happened.partition("/")
+        opens = _time("happened", start)
+        closes = _time("happened", end) if slash else opens + timedelta(days=1)
+        given["occurred"] = [(opens, closes)]
+    if not given.keys() - {"reason"}:
+        raise InvalidInputError("nothing is to be corrected; give what is wrong, as it should be")
+    try:
+        new = memory.memories.update(bank_id, memory_id, **given)
+    except BankNotFoundError as error:
+        raise MemoryNotFoundError(f"no memory {memory_id!r} is remembered") from error
+    return fence(f"Corrected: {as_item(new.text)} (id {new.id})"), new
+
+
+def answer_history(
+    memory: Hindsight, bank_id: str, memory_id: str
+) -> tuple[str, tuple[Change, ...]]:
+    """Return the tool's answer with the changes of a memory, oldest first.
+
+    Raises:
+        MemoryNotFoundError: there is no such memory.
+    """
+    try:
+        memory.memories.get(bank_id, memory_id)
+        changes: tuple[Change, ...] = tuple(memory.memories.history(bank_id, memory_id))
+    except BankNotFoundError as error:
+        raise MemoryNotFoundError(f"no memory {memory_id!r} is remembered") from error
+    lines = [
+        f"- {change.at:%Y-%m-%d %H:%M} {change.action} {change.field}: "
+        + as_item(f"{change.old or 'nothing'} -> {change.new or 'nothing'}")
+        + (f" ({as_line(change.reason)})" if change.reason else "")
+        for change in changes
+    ]
+    return fence("\n".join(lines)) if lines else "Nothing of it was changed.", changes
+
+
+def _time(name: str, text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{name} is {text!r}; give ISO 8601, such as 2025-05-07 or 2025-05-07T13:56"
+        ) from error
 
 
 _ID_NOTE = re.compile(r"\((?=\s*id\b)", re.IGNORECASE)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice, product
 
 from hindsight_integrations import validation
@@ -13,11 +14,10 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import Entity, Memory, Page, utc_now
+from hindsight_integrations.models import Entity, Memory, Page, TimeSpan, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.normalization import entity_norm, new_id, pair_digest
-from hindsight_integrations.results import Companion, MergeSuggestion, TimelineEntry
-from hindsight_integrations.retain.merge_suggestions import merge_suggestions
+from hindsight_integrations.retain.merge_suggestions import MergeSuggestion, merge_suggestions
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
     COOCCURRENCES,
@@ -33,6 +33,29 @@ from hindsight_integrations.stores.base import (
     StoredBank,
 )
 from hindsight_integrations.stores.common import every_memory, read_one
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """An entity that memories mention beside another, and the number of these memories."""
+
+    entity: Entity
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """A memory that mentions an entity, at one of its times.
+
+    Attributes:
+        at: where it stands: the start of `span`, or when it was said.
+        span: a time that the text names; None if it names none.
+        memory: the memory.
+    """
+
+    at: datetime
+    span: TimeSpan | None
+    memory: Memory
 
 
 def find_entity(runtime: Runtime, bank_id: str, name_or_id: str) -> Entity:

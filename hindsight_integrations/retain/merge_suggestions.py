@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.name_matching import Match, Relation
-from hindsight_integrations.results import MergeSuggestion
 from hindsight_integrations.retain.entity_resolution import Candidates, are_apart, relate
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY, GraphStore
@@ -28,6 +28,23 @@ _RELATIONS = {
     Relation.ACRONYM: "one has the initials of the other",
 }
 _ALIKE = "the names are spelled alike"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeSuggestion:
+    """Two entities that may be one.
+
+    Attributes:
+        source: the entity that is mentioned less.
+        target: the entity it would become a name of.
+        confidence: 0 to 1.
+        reasons: evidence for it, as sentences.
+    """
+
+    source: Entity
+    target: Entity
+    confidence: float
+    reasons: tuple[str, ...]
 
 
 def merge_suggestions(

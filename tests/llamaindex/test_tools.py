@@ -111,3 +111,22 @@ def test_a_part_of_the_tools_can_be_chosen(engine: Hindsight, bank: str) -> None
 def test_options_of_a_chat_are_known_to_recall_and_to_reflect() -> None:
     for verb in (Hindsight.recall, Hindsight.reflect):
         assert set(ChatOptions.__annotations__) <= set(inspect.signature(verb).parameters)
+
+
+async def test_a_memory_is_corrected_and_its_history_told(engine: Hindsight, bank: str) -> None:
+    spec = HindsightToolSpec(engine, bank)
+    (id,) = engine.retain(bank, "Ruth moved to Porto in May 2021.").ids
+    correct, history = spec.to_tool_list(HindsightToolSpec.correcting)
+    assert (correct.metadata.name, history.metadata.name) == ("correct", "history")
+    assert history(memory_id=id).content == "Nothing of it was changed."
+    happened = "2021-06-01/2021-07-01"
+    await correct.acall(memory_id=id, text="Ruth moved to Faro.", happened=happened, reason="Typo.")
+    memory = engine.memories.get(bank, id)
+    assert (memory.text, memory.occurred[0].end.month) == ("Ruth moved to Faro.", 7)
+    told = (await history.acall(memory_id=id)).content
+    assert "Ruth moved to Porto in May 2021. -> Ruth moved to Faro. (Typo.)" in told
+    assert strip_fenced(told) == ""
+    with pytest.raises(InvalidInputError, match="nothing is to be corrected"):
+        spec.correct(id)
+    with pytest.raises(MemoryNotFoundError):
+        spec.history("m-unknown")

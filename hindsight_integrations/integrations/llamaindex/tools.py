@@ -1,4 +1,4 @@
-"""Memory as tools that an agent calls: retain, recall, reflect, forget."""
+"""Memory as tools that an agent calls: retain, recall, reflect, forget, correct, history."""
 
 from __future__ import annotations
 
@@ -48,6 +48,12 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         ("forget", "aforget"),
     ]
 
+    correcting: ClassVar[list[tuple[str, str]]] = [
+        ("correct", "acorrect"),
+        ("history", "ahistory"),
+    ]
+    """Further tools, made by `to_tool_list(HindsightToolSpec.correcting)`."""
+
     def __init__(
         self,
         memory: Hindsight,
@@ -95,10 +101,53 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         """
         return common.answer_forget(self._memory, self._bank_id, memory_ids)[0]
 
+    def correct(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        speaker: str | None = None,
+        entities: list[str] | None = None,
+        said: str | None = None,
+        happened: str | None = None,
+        reason: str | None = None,
+    ) -> str:
+        """Correct a memory that is wrong; what is left out stays. Recall first, for its id.
+
+        Args:
+            memory_id (str): Id of the memory, as recall gives it.
+            text (str): What it should say, as full sentences.
+            speaker (str): Who said it; '' for nobody.
+            entities (list): All names it is about.
+            said (str): When it was said, in ISO 8601.
+            happened (str): When it happened: a day, or START/END, in ISO 8601.
+            reason (str): Why it was wrong.
+        """
+        return common.answer_correct(
+            self._memory,
+            self._bank_id,
+            memory_id,
+            text=text,
+            speaker=speaker,
+            entities=entities,
+            said=said,
+            happened=happened,
+            reason=reason,
+        )[0]
+
+    def history(self, memory_id: str) -> str:
+        """Show what was changed of a memory, when and why. Recall first, for its id.
+
+        Args:
+            memory_id (str): Id of the memory, as recall gives it.
+        """
+        return common.answer_history(self._memory, self._bank_id, memory_id)[0]
+
     aretain = async_variant(retain)
     arecall = async_variant(recall)
     areflect = async_variant(reflect)
     aforget = async_variant(forget)
+    acorrect = async_variant(correct)
+    ahistory = async_variant(history)
 
 
 def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[FunctionTool]:
