@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         EntityNotFoundError,
         ExtractionError,
         ForkedError,
+        GuardError,
         HindsightError,
         InvalidInputError,
         MemoryNotFoundError,
@@ -93,8 +94,10 @@ if TYPE_CHECKING:
         Tool,
     )
     from hindsight_integrations.retain.extraction import Fact, Mention, Passage, SentenceExtractor
+    from hindsight_integrations.retain.guard import Incoming, SourceTrust
     from hindsight_integrations.retain.llm_extraction import LLMExtractor
     from hindsight_integrations.retain.merge_suggestions import MergeSuggestion
+    from hindsight_integrations.retain.redaction import Redactor
     from hindsight_integrations.retain.request import Item
     from hindsight_integrations.sessions import (
         Evidence,
@@ -132,6 +135,7 @@ _HOMES = {
         "EntityNotFoundError",
         "ExtractionError",
         "ForkedError",
+        "GuardError",
         "HindsightError",
         "InvalidInputError",
         "MemoryNotFoundError",
@@ -194,6 +198,8 @@ _HOMES = {
         "Tool",
     ),
     "retain.extraction": ("Fact", "Mention", "Passage", "SentenceExtractor"),
+    "retain.guard": ("Incoming", "SourceTrust"),
+    "retain.redaction": ("Redactor",),
     "retain.llm_extraction": ("LLMExtractor",),
     "retain.request": ("Item",),
     "settings": ("Settings",),
@@ -232,9 +238,11 @@ __all__ = [
     "ExtractionError",
     "Forgotten",
     "ForkedError",
+    "GuardError",
     "Hindsight",
     "HindsightError",
     "ImportResult",
+    "Incoming",
     "Insight",
     "InvalidInputError",
     "Item",
@@ -268,6 +276,7 @@ __all__ = [
     "RecallResult",
     "Recalled",
     "Receipt",
+    "Redactor",
     "Reflection",
     "ReflectionMemory",
     "RerankError",
@@ -278,6 +287,7 @@ __all__ = [
     "Session",
     "Settings",
     "Source",
+    "SourceTrust",
     "SqliteGraph",
     "Staleness",
     "StoreCorruptError",

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Self, Unpack
 
 from pydantic import BaseModel
@@ -96,6 +97,8 @@ class Hindsight(ContextManaged):
         llm: a LangChain chat model, a LlamaIndex LLM or a function (system, user) -> reply: what
             reflect and consolidate ask, and what draws facts if no extractor is given.
         settings: tunables; see `Settings`.
+        before_retain: a function of an `Incoming`, or a list of them, that edit or refuse each text
+            before it is stored, such as `Redactor()`.
 
     Raises:
         InvalidInputError: neither a folder nor both stores were given, or a part cannot be used.
@@ -122,10 +125,12 @@ class Hindsight(ContextManaged):
         extractor: object | None = None,
         llm: object | None = None,
         settings: Settings | None = None,
+        before_retain: object | None = None,
     ) -> None:
         self._arguments = Arguments(
-            path, graph, vectors, embedder, reranker, extractor, llm, settings or Settings()
-        )
+            path, graph, vectors, embedder, reranker, extractor, llm, settings or Settings(),
+            before_retain,
+        )  # fmt: skip
         self._where, self._runtime = open_runtime(self, self._arguments)
         self.banks = Banks(self._runtime)
         self.memories = Memories(self._runtime)
@@ -577,9 +582,8 @@ class Hindsight(ContextManaged):
             EmbeddingError, StoreError: it failed; what was stored until then stays. A model that
                 fails is reported in `failures`, and its memories stay pending.
         """
-        runtime = self._runtime
-        runtime.bank(validation.bank_id(bank_id))
-        return sum(runtime.consolidations(bank_id), Consolidation(bank_id))
+        self._runtime.bank(validation.bank_id(bank_id))
+        return sum(self._runtime.consolidations(bank_id), Consolidation(bank_id))
 
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Wait until background work is done, including work left by earlier processes.
@@ -616,7 +620,7 @@ class Hindsight(ContextManaged):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the arguments: what is unpickled has opened the same memory with them."""
         self._arguments.check_picklable()
-        return _opened, (type(self), self._arguments)
+        return partial(type(self), **self._arguments.as_dict()), ()
 
     def configure(
         self,
@@ -694,7 +698,3 @@ class Hindsight(ContextManaged):
     ahealth = async_variant(health)
     aclose = async_variant(close)
     aconfigure = async_variant(configure)
-
-
-def _opened(kind: type[Hindsight], arguments: Arguments) -> Hindsight:
-    return kind(**arguments.as_dict())

@@ -22,6 +22,7 @@ HindsightError
 │   ├── StoreCorruptError                a store's content cannot be read
 │   ├── SchemaVersionError               the folder was written by a newer release
 │   └── EmbedderMismatchError            a bank's vectors come from another embedder
+├── GuardError                           `before_retain` raised, or refused a correction
 ├── ModelError                           a model failed, local or remote
 │   ├── ModelFilesError                  a local model's files are missing or altered
 │   ├── EmbeddingError                   an embedder raised, or returned unusable vectors
@@ -131,6 +132,10 @@ class ExtractionError(ModelError):
 
 class RerankError(ModelError):
     """A reranker raised, or returned scores that cannot be used."""
+
+
+class GuardError(HindsightError):
+    """A function given as `before_retain` raised, or refused a correction; nothing was stored."""
 
 
 class MissingExtraError(HindsightError, ImportError):

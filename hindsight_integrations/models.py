@@ -104,6 +104,13 @@ def proves(type: MemoryType, speaker: str | None, kind: str | None) -> bool:
     return not own_words and not states_nothing(kind)
 
 
+TRUST = "trust"
+"""Name of the metadata that says how far the source of a memory is trusted."""
+
+LOW_TRUST = "low"
+"""Value of it for a source that is not trusted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Disposition:
     """Traits of a bank's agent, each from 1 (low) to 5 (high).
@@ -406,6 +413,11 @@ class Memory(Shown):
     def is_evidence(self) -> bool:
         """True if it states something, and is no turn of the agent itself; see `proves`."""
         return proves(self.type, self.speaker, self.kind)
+
+    @property
+    def is_trusted(self) -> bool:
+        """False if its metadata says that its source is of low trust: it proves nothing."""
+        return self.metadata.get(TRUST) != LOW_TRUST
 
     @property
     def proof_count(self) -> int:

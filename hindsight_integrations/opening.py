@@ -39,6 +39,7 @@ class Arguments:
     extractor: object | None
     llm: object | None
     settings: Settings
+    before_retain: object | None = None
 
     @property
     def is_embedded(self) -> bool:
@@ -139,6 +140,8 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> None:
         and embedder_stamp(given.embedder, given.settings) != runtime.stamp
     ):
         differs = "another embedder"
+    elif given.before_retain is not None and given.before_retain != before.before_retain:
+        differs = "another before_retain"
     if differs:
         raise InvalidInputError(
             f"the folder {os.fspath(given.path or '')!r} is open in this process with {differs}; "

@@ -53,12 +53,27 @@ def as_json(value: object, *, indent: int | None = None) -> str:
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 
 
+_TEMPLATE = re.compile(
+    r"[<\uff1c](?=\s{0,2}[|\uff5c\u2581][^<>\n]{0,40}[|\uff5c]\s{0,2}[>\uff1e])"  # "<|im_start|>"
+    r"|<(?=/?s>|</?SYS>|/?(?:start|end)_of_turn>|/?(?:bos|eos)>|/?SYS>)|\[(?=/?INST\])",
+    re.IGNORECASE,
+)
+"""Opening of a control token of a chat template: "<|im_start|>", "[INST]", "<<SYS>>", "</s>"."""
+
+_TAG_CHARACTERS = re.compile(
+    "(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+"  # after a flag: a region
+)
+"""Characters that a model reads and nobody sees."""
+
+
 def as_item(text: str) -> str:
     """Return a text as one item of a list: further lines are indented, blank ones left out.
 
-    A bracket that could open a date header, or a mark around recalled text, becomes "‹".
+    A bracket that could open a date header, a mark around recalled text or a control token of a
+    chat template becomes "‹"; invisible letters become "\ufffd".
     """
-    text = without_tags(text, (FENCE_TAG,))
+    text = _TAG_CHARACTERS.sub("\ufffd", without_tags(text, (FENCE_TAG,)))
+    text = _TEMPLATE.sub("‹", text)
     lines = [visible(line) for line in text.strip().splitlines() if line.strip()]
     return _OPENS_HEADER.sub("‹", FURTHER.join(lines))
 

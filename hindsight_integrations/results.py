@@ -43,6 +43,8 @@ class SkipReason(StrEnum):
     """Nothing to remember was found in it."""
     INVALID = "invalid"
     """The extractor's fact cannot be used; `detail` says why."""
+    REFUSED = "refused"
+    """`before_retain` refused it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from hindsight_integrations.reflect.worker import Worker
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.extraction import Extractor, SentenceExtractor
 from hindsight_integrations.retain.extractors import as_extractor
+from hindsight_integrations.retain.guard import as_guards
 from hindsight_integrations.retain.llm_extraction import LLMExtractor
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores import sync
@@ -83,6 +84,7 @@ class Runtime:
         settings: Settings,
         reranker: object | None,
         model: StructuredModel | None,
+        before_retain: object | None,
         release: Callable[[], None],
     ) -> None:
         self.graph = graph
@@ -107,7 +109,7 @@ class Runtime:
         """Health checks of other parts, by name: each returns (healthy, description)."""
         self.retaining = RetainDependencies(
             graph, index, encoder, _extractor(extractor, model, settings, tokenizer), tokenizer,
-            settings, self.lock, self.flush,
+            settings, self.lock, self.flush, as_guards(before_retain),
         )  # fmt: skip
         fitted = fitted_for(encoder.embedder.id)
         self.recalling = RecallDependencies(
@@ -380,6 +382,7 @@ def assemble(
     extractor: object | None,
     llm: object | None,
     settings: Settings,
+    before_retain: object | None,
 ) -> tuple[str, Runtime]:
     """Build the runtime; return a description of where the memory is, and the runtime.
 
@@ -398,6 +401,7 @@ def assemble(
     # A part that cannot be used is refused before any store is opened.
     _extractor(extractor, model, settings, tokenizer)
     _reranker(reranker)
+    as_guards(before_retain)
     with ExitStack() as opened:
         where, store, index = _stores(path, graph, vectors, settings, opened)
         runtime = Runtime(
@@ -409,6 +413,7 @@ def assemble(
             settings=settings,
             reranker=reranker,
             model=model,
+            before_retain=before_retain,
             release=opened.pop_all().close,
         )
     if embedded_in(path) and graph is None and vectors is None:

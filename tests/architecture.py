@@ -32,7 +32,16 @@ LEVELS = [
     {"namespaces"},
     {"opening"},
     {"client"},
-    {"durable", "sessions", "integrations", "evaluate", "demo", "workspace", "transcripts"},
+    {
+        "durable",
+        "sessions",
+        "integrations",
+        "evaluate",
+        "demo",
+        "migration",
+        "transcripts",
+        "workspace",
+    },
     {"langchain", "llamaindex", "cli"},
 ]
 """The parts of the package, lowest first. A part imports only what is on lower levels."""

@@ -30,7 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         given = getattr(item, "callspec", None)
         fixtures = getattr(item, "fixturenames", ())
-        if "neo4j_address" in fixtures or (given and "neo4j" in map(str, given.params.values())):
+        shared = "neo4j_address" in fixtures or (given and "neo4j" in given.params.values())
+        if shared and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group("neo4j"))
 
 

@@ -16,6 +16,8 @@ from hindsight_integrations.stores import common
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.sqlite import SqliteGraph
 
+from .test_small_promises import together
+
 FERRY = "The ferry leaves pier four at noon."
 
 
@@ -65,6 +67,31 @@ def theirs(tmp_path: Path, mine: Hindsight) -> Iterator[Hindsight]:
 def only(memory: Hindsight) -> Memory:
     (found,) = memory.memories.list("b").items
     return found
+
+
+def test_profiles_and_aliases_of_two_processes_are_all_kept(
+    mine: Hindsight, theirs: Hindsight
+) -> None:
+    theirs.retain("b", "Anna Berg lives in Porto.")
+
+    def aliases(memory: Hindsight, start: int) -> None:
+        for n in range(start, start + 4):
+            memory.entities.alias("b", "Anna Berg", f"Name{n}")
+
+    def profile(memory: Hindsight, field: str) -> None:
+        for n in range(10):
+            memory.banks.update("b", **{field: f"{field} {n}"})  # type: ignore[arg-type]
+            assert getattr(memory.banks.get("b"), field) == f"{field} {n}"
+
+    together(
+        lambda: aliases(mine, 0),
+        lambda: aliases(theirs, 100),
+        lambda: profile(mine, "mission"),
+        lambda: profile(theirs, "background"),
+    )
+    assert len(theirs.entities.get("b", "Anna Berg").aliases) == 8
+    bank = mine.banks.get("b")
+    assert (bank.mission, bank.background) == ("mission 9", "background 9")
 
 
 def test_a_correction_keeps_what_is_said_again_meanwhile(

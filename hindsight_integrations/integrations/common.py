@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from inspect import Parameter, signature
 from typing import Any, is_typeddict
@@ -186,6 +186,7 @@ def answer_correct(
     memory: Hindsight,
     bank_id: str,
     memory_id: str,
+    content: str | None = None,
     *,
     said: str | None = None,
     happened: str | None = None,
@@ -197,6 +198,7 @@ def answer_correct(
         memory: the engine.
         bank_id: the bank.
         memory_id: which memory.
+        content: what it should say.
         said: when it was said, in ISO 8601.
         happened: when it happened: a day, or START/END, in ISO 8601; END does not belong to it.
         **changed: other arguments of `memories.update`; what is None stays.
@@ -206,6 +208,8 @@ def answer_correct(
         MemoryNotFoundError: there is no such memory.
     """
     given = {name: value for name, value in changed.items() if value is not None}
+    if content is not None:
+        given["text"] = content
     if said is not None:
         given["mentioned_at"] = _time("said", said)
     if happened is not None:
@@ -215,11 +219,9 @@ def answer_correct(
         given["occurred"] = [(opens, closes)]
     if not given.keys() - {"reason"}:
         raise InvalidInputError("nothing is to be corrected; give what is wrong, as it should be")
-    try:
-        new = memory.memories.update(bank_id, memory_id, **given)
-    except BankNotFoundError as error:
-        raise MemoryNotFoundError(f"no memory {memory_id!r} is remembered") from error
-    return fence(f"Corrected: {as_item(new.text)} (id {new.id})"), new
+    with _known_bank(memory_id):
+        corrected = memory.memories.update(bank_id, memory_id, **given)
+    return f"Corrected: {corrected.id}", corrected
 
 
 def answer_history(
@@ -230,11 +232,9 @@ def answer_history(
     Raises:
         MemoryNotFoundError: there is no such memory.
     """
-    try:
+    with _known_bank(memory_id):
         memory.memories.get(bank_id, memory_id)
         changes: tuple[Change, ...] = tuple(memory.memories.history(bank_id, memory_id))
-    except BankNotFoundError as error:
-        raise MemoryNotFoundError(f"no memory {memory_id!r} is remembered") from error
     lines = [
         f"- {change.at:%Y-%m-%d %H:%M} {change.action} {change.field}: "
         + as_item(f"{change.old or 'nothing'} -> {change.new or 'nothing'}")
@@ -250,6 +250,25 @@ def _time(name: str, text: str) -> datetime:
     except ValueError as error:
         raise InvalidInputError(
             f"{name} is {text!r}; give ISO 8601, such as 2025-05-07 or 2025-05-07T13:56"
+        ) from error
+
+
+def answer_invalidate(
+    memory: Hindsight, bank_id: str, memory_id: str, reason: str
+) -> tuple[str, Memory]:
+    """Mark a memory as wrong, and return the tool's answer with the memory."""
+    with _known_bank(memory_id):
+        withdrawn = memory.memories.invalidate(bank_id, memory_id, reason)
+    return f"Marked as wrong: {withdrawn.id}", withdrawn
+
+
+@contextlib.contextmanager
+def _known_bank(memory_id: str) -> Iterator[None]:
+    try:
+        yield
+    except BankNotFoundError as error:
+        raise MemoryNotFoundError(
+            f"nothing is remembered, so there is no memory {memory_id!r}; nothing was changed"
         ) from error
 
 

@@ -108,14 +108,17 @@ class Banks:
             "expiry": None if expiry is None else _expiry(expiry),
         }
         changed = {field: value for field, value in given.items() if value is not None}
+
+        def with_changes(bank: Bank) -> Bank:  # of the fields as they are stored then
+            return replace(bank, **changed, updated_at=utc_now())  # type: ignore[arg-type]
+
         with runtime.lock(runtime.stored_bank(validation.bank_id(bank_id)).key):
             before = self.get(bank_id)
-            bank = replace(before, **changed, updated_at=utc_now())  # type: ignore[arg-type]
-            if bank.expiry != before.expiry:
+            wanted = with_changes(before)
+            if wanted.expiry != before.expiry:
                 # First: if this is interrupted, the same call finishes it.
-                restamp(runtime, bank_id, before.expiry, bank.expiry)
-            runtime.graph.update_bank(bank.id, bank)
-        return bank
+                restamp(runtime, bank_id, before.expiry, wanted.expiry)
+            return runtime.graph.update_bank(bank_id, with_changes).bank
 
     def delete(self, bank_id: str) -> None:
         """Delete a bank with everything in it, in both stores.

@@ -16,6 +16,7 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import (
     ConflictError,
     DocumentNotFoundError,
+    GuardError,
     InvalidInputError,
     MemoryNotFoundError,
 )
@@ -46,6 +47,7 @@ from hindsight_integrations.retain.caller_ids import (
     says_the_same,
 )
 from hindsight_integrations.retain.document_diff import RetainDependencies
+from hindsight_integrations.retain.guard import guarded_memory
 from hindsight_integrations.retain.pipeline import (
     MadeRecord,
     made_record,
@@ -201,6 +203,7 @@ class Memories:
         Raises:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
+            GuardError: `before_retain` refused it.
         """
         if text is not None:
             text = validation.content(text, self._runtime.settings.max_content_chars)
@@ -219,7 +222,7 @@ class Memories:
         mentioned = names and tuple(validation.label("an entity", name) for name in names)
 
         def corrected(old: Memory) -> Memory:
-            return replace(
+            new = replace(
                 old,
                 text=old.text if text is None else text,
                 kind=None if text is not None and old.is_context else old.kind,
@@ -232,9 +235,21 @@ class Memories:
                 expires_at=old.expires_at if ends_at is None else as_datetime(ends_at),
                 pinned=old.pinned if pin is None else pin,
             )
+            return self._admitted(new) if text is not None or details is not None else new
 
         reindexed = partial(correct, occurred=times, entities=mentioned)
         return self._change(bank_id, memory_id, corrected, "update", reason, reindexed)
+
+    def _admitted(self, memory: Memory) -> Memory:
+        """Return a corrected memory as `before_retain` has it.
+
+        Raises:
+            GuardError: it was refused.
+        """
+        admitted = guarded_memory(self._runtime.retaining.before_retain, memory)
+        if admitted is None:
+            raise GuardError("before_retain refused the correction; the memory is as it was")
+        return admitted
 
     def invalidate(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
         """Mark a memory as wrong: it is kept, and not recalled until `restore`."""
@@ -322,6 +337,23 @@ def retain_memory(
     vector: Vector | Sequence[float] | None,
 ) -> RetainResult:
     """Store a memory, or replace the one of its id; see `Hindsight.retain_memory`."""
+    admitted = guarded_memory(runtime.retaining.before_retain, memory)
+    if admitted is None:
+        return RetainResult(bank.bank.id, skipped=(_refused(memory),))
+    same_text = admitted.text == memory.text
+    return _retain_admitted(runtime, bank, admitted, vector if same_text else None)
+
+
+def _refused(memory: Memory) -> Skipped:
+    return Skipped(memory.text[:80], SkipReason.REFUSED)
+
+
+def _retain_admitted(
+    runtime: Runtime,
+    bank: StoredBank,
+    memory: Memory,
+    vector: Vector | Sequence[float] | None,
+) -> RetainResult:
     bank_id, deps = bank.bank.id, runtime.retaining
     made = made_record(deps, bank, memory, vector)
     with runtime.lock(bank.key):
@@ -370,9 +402,17 @@ def retain_memories(
     """Store memories, the new ones together; see `Hindsight.retain_memories`."""
     bank_id, deps = bank.bank.id, runtime.retaining
     size = runtime.settings.batch_size
-    results = []
-    for start in range(0, len(given), size):
-        batch, codes = given[start : start + size], vectors[start : start + size]
+    guards = runtime.retaining.before_retain
+    seen = [(guarded_memory(guards, memory), memory) for memory in given]
+    refused = tuple(_refused(memory) for out, memory in seen if out is None)
+    results = [RetainResult(bank_id, skipped=refused)]
+    admitted = [
+        (out, code if out.text == memory.text else None)
+        for (out, memory), code in zip(seen, vectors, strict=True)
+        if out is not None
+    ]
+    for start in range(0, len(admitted), size):
+        batch, codes = zip(*admitted[start : start + size], strict=True)
         ids = [validation.label("memory.id", memory.id) for memory in batch]
         known = runtime.graph.filter_ids(bank_id, ids, EVERYTHING)
         pairs = list(zip(batch, codes, strict=True))
@@ -380,7 +420,7 @@ def retain_memories(
             results.append(
                 store_made(deps, bank, *made_records(deps, bank, *zip(*new, strict=True)))
             )
-        results += [retain_memory(runtime, bank, *pair) for pair in pairs if pair[0].id in known]
+        results += [_retain_admitted(runtime, bank, *pair) for pair in pairs if pair[0].id in known]
     return RetainResult.merged(bank_id, results)
 
 

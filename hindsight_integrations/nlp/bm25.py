@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -212,27 +212,37 @@ class TermCounts:
 
 
 class HeldTerms:
-    """Inverted index of some documents, for many queries.
+    """Terms of some documents, for one query or many: from the second on, an inverted index.
 
     Args:
         documents: the lexemes of each.
     """
 
     def __init__(self, documents: Sequence[Sequence[str]]) -> None:
-        self._lengths = np.array([len(document) for document in documents], dtype=np.float64)
-        self._rows: defaultdict[str, list[int]] = defaultdict(list)
-        for row, document in enumerate(documents):
+        self._documents = documents
+        self._first: TermCounts | None = None
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Sequence[int]]:
+        rows: defaultdict[str, list[int]] = defaultdict(list)
+        for row, document in enumerate(self._documents):
             for lexeme in document:
-                self._rows[lexeme].append(row)
+                rows[lexeme].append(row)
+        return rows
 
     def asked(self, query: Sequence[str]) -> TermCounts:
         """Count the terms of a query, given as its lexemes, in each document."""
         terms = tuple(dict.fromkeys(query))
-        counts = np.zeros((len(self._lengths), len(terms)))
+        first = self._first
+        if first is None:
+            first = self._first = TermCounts.of(self._documents, terms)
+        if first.terms == terms:
+            return first
+        counts = np.zeros((len(first.lengths), len(terms)))
         for column, term in enumerate(terms):
             if term in self._rows:
                 counts[:, column] = np.bincount(self._rows[term], minlength=len(counts))
-        return TermCounts(terms, counts, self._lengths)
+        return TermCounts(terms, counts, first.lengths)
 
 
 def idf(frequency: int, documents: int) -> float:

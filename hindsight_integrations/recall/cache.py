@@ -56,6 +56,11 @@ class Candidates(tuple[Candidate, ...]):
     """
 
     @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """Position of each, by id; for the memories of one bank."""
+        return {memory.id: position for position, memory in enumerate(self)}
+
+    @cached_property
     def vectors(self) -> NDArray[np.float32]:
         """Embeddings; shape (memories, dimension)."""
         return np.stack([memory.vector for memory in self])
@@ -76,20 +81,37 @@ class Candidates(tuple[Candidate, ...]):
         return tuple(entity_norm(memory.speaker or "") for memory in self)
 
     @cached_property
+    def speaker_names(self) -> tuple[str, ...]:
+        """Names among `speakers`, sorted."""
+        return tuple(sorted(set(filter(None, self.speakers))))
+
+    @cached_property
+    def speaker_numbers(self) -> NDArray[np.intp]:
+        """Number of the speaker of each, equal for the same; -1 for none."""
+        numbers = {name: number for number, name in enumerate(self.speaker_names)}
+        return np.array([numbers.get(name, -1) for name in self.speakers], dtype=np.intp)
+
+    @cached_property
     def mentions(self) -> Mentions:
         """Entities that each mentions, without those who speak here: they connect everything."""
-        speakers = set(self.speakers)
-        names = {id: name for memory in self for id, name in memory.entities}
-        linking = sorted(id for id, name in names.items() if entity_norm(name) not in speakers)
+        names = self._linking
+        linking = sorted(names)
         numbers = {id: number for number, id in enumerate(linking)}
         pairs = [
             (position, numbers[id])
             for position, memory in enumerate(self)
-            for id in dict.fromkeys(id for id, _ in memory.entities)
+            for id in dict(memory.entities)
             if id in numbers
         ]
         table = np.array(pairs, dtype=np.intp).reshape(len(pairs), 2)
         return Mentions(table[:, 0], table[:, 1], numbers, tuple(names[id] for id in linking))
+
+    @cached_property
+    def _linking(self) -> Mapping[str, str]:
+        """Names of the entities, by id, without those who speak here."""
+        speakers = set(self.speakers)
+        names = dict(chain.from_iterable(memory.entities for memory in self))
+        return {id: name for id, name in names.items() if entity_norm(name) not in speakers}
 
     @cached_property
     def mentioned(self) -> Scores:
@@ -163,20 +185,21 @@ class Candidates(tuple[Candidate, ...]):
         words = [set(memory.lexemes) for memory in self]
         held = Counter(chain.from_iterable(words))
         rarity = {word: -math.log(count) for word, count in held.items()}
-        commonest = -math.log(len(self))
-        speakers = set(self.speakers)
-        measured = np.array(
-            [
-                (
-                    sum(map(rarity.__getitem__, own)) / len(own) if own else commonest,
-                    math.log1p(sum(entity_norm(name) not in speakers for _, name in m.entities)),
-                    bool(m.occurred),
-                    math.log(10 + len(m.text)),
-                )
-                for m, own in zip(self, words, strict=True)
-            ]
+        stated = np.array([len(own) for own in words])
+        each = np.fromiter(map(rarity.__getitem__, chain.from_iterable(words)), np.float64)
+        rare = np.full(len(self), -math.log(len(self)))
+        filled = stated > 0
+        if filled.any():
+            starts = np.cumsum(stated[filled]) - stated[filled]
+            rare[filled] = np.add.reduceat(each, starts) / stated[filled]
+        linking = self._linking
+        measured = (
+            rare,
+            np.log1p([sum(id in linking for id, _ in memory.entities) for memory in self]),
+            np.array([bool(memory.occurred) for memory in self], dtype=np.float64),
+            np.log([10 + len(memory.text) for memory in self]),
         )
-        parts = zip(SUBSTANCE, measured.T, strict=True)
+        parts = zip(SUBSTANCE, measured, strict=True)
         return np.asarray(sum(weight * standardise(part) for weight, part in parts) * self.speaking)
 
 

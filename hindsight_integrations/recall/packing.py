@@ -43,6 +43,10 @@ CHARACTERS_A_TOKEN = 12
 """Characters a token above which a line need not be counted: no prose has as many on average."""
 
 
+UNVERIFIED = "(not verified)"
+"""Precedes what comes from a source of low trust."""
+
+
 # Text
 
 
@@ -65,14 +69,19 @@ def _stamp(timestamp: datetime) -> str:
 def memory_line(memory: Memory) -> str:
     """Return the text as an item, after its speaker or the context it stands in."""
     lead = memory.speaker or memory.context
-    return as_item(f"{as_line(lead)}: {memory.text}" if lead else memory.text)
+    line = as_item(f"{as_line(lead)}: {memory.text}" if lead else memory.text)
+    return line if memory.is_trusted else f"{UNVERIFIED} {line}"
 
 
 def render(memories: Iterable[Memory]) -> str:
     """Return lines under their date headers, headers in the order of their first memory."""
+    return _under_headers((date_header(memory), memory_line(memory)) for memory in memories)
+
+
+def _under_headers(lines: Iterable[tuple[str, str]]) -> str:
     sections: dict[str, list[str]] = {}
-    for memory in memories:
-        sections.setdefault(date_header(memory), []).append(memory_line(memory))
+    for head, line in lines:
+        sections.setdefault(head, []).append(line)
     return "\n".join("\n".join([head, *lines]) for head, lines in sections.items())
 
 
@@ -165,6 +174,7 @@ class Packed:
     Attributes:
         taken: index in the ranking of each memory that fits, and the tokens it takes.
         left_out: indices of the first few that were too long for the tokens left.
+        lines: of each memory read, by its index.
         text: the memories taken, rendered.
         tokens: of that text.
         truncated: not even the best memory fitted; `text` is its beginning.
@@ -172,6 +182,7 @@ class Packed:
 
     taken: tuple[tuple[int, int], ...]
     left_out: tuple[int, ...]
+    lines: tuple[str, ...]
     text: str
     tokens: int
     truncated: bool = False
@@ -193,45 +204,46 @@ def pack(
         count: returns the tokens of a text.
         truncate: cuts a text to so many tokens.
     """
-    taken: list[tuple[int, int, Memory]] = []
+    taken: list[tuple[int, int]] = []
     left_out: list[int] = []
+    lines: list[str] = []
+    shown: list[tuple[str, str]] = []
     headers: set[str] = set()
     spent = 0
-    best: Memory | None = None
     for index, memory in enumerate(ranked):
-        best = best or memory
         if taken and index - taken[-1][0] > MISSES:
             break
         left = max_tokens - spent
-        cost = _cost(memory, left, headers, count)
+        head, line = date_header(memory), memory_line(memory)
+        lines.append(line)
+        cost = _cost(head, line, left, headers, count)
         if cost > left:
             left_out.append(index)
             continue
         spent += cost
-        headers.add(date_header(memory))
-        taken.append((index, cost, memory))
+        headers.add(head)
+        taken.append((index, cost))
+        shown.append((head, line))
     # Joining lines can merge or split tokens: the text itself is what must fit.
-    text = render(memory for *_, memory in taken)
+    text = _under_headers(shown)
     while taken and (tokens := count(text)) > max_tokens:
         left_out.insert(0, taken.pop()[0])
-        text = render(memory for *_, memory in taken)
+        shown.pop()
+        text = _under_headers(shown)
     if taken:
-        costs = tuple((index, cost) for index, cost, _ in taken)
-        return Packed(costs, tuple(left_out[:LEFT_OUT]), text, tokens)
-    if best is None:
-        return Packed((), (), "", 0)
-    text = truncate(memory_line(best), max_tokens)
+        return Packed(tuple(taken), tuple(left_out[:LEFT_OUT]), tuple(lines), text, tokens)
+    if not lines:
+        return Packed((), (), (), "", 0)
+    text = truncate(lines[0], max_tokens)
     rest = tuple(index for index in left_out[: LEFT_OUT + 1] if index)
-    return Packed(((0, count(text)),), rest, text, count(text), truncated=True)
+    return Packed(((0, count(text)),), rest, tuple(lines), text, count(text), truncated=True)
 
 
-def _cost(memory: Memory, left: int, headers: set[str], count: Callable[[str], int]) -> int:
-    """Return the tokens of the memory and of the header it opens; or a number beyond `left`."""
-    line = memory_line(memory)
+def _cost(head: str, line: str, left: int, headers: set[str], count: Callable[[str], int]) -> int:
+    """Return the tokens of a line and of the header it opens; or a number beyond `left`."""
     if len(line) > left * CHARACTERS_A_TOKEN:
         return left + 1
     cost = count(line) + LINE_BREAK
-    head = date_header(memory)
     return cost if head in headers else cost + count(head) + LINE_BREAK
 
 

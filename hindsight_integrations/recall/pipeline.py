@@ -110,10 +110,14 @@ def recall(
         )
         reader = _LazyMemoryReader(parts, banks, pool, ranking, order)
         packed = packing.pack(reader, request.max_tokens, tokenizer.count, tokenizer.truncate)
-        memories = tuple(reader.recalled(index, tokens) for index, tokens in packed.taken)
+        memories = tuple(
+            reader.recalled(index, packed.lines[index], tokens) for index, tokens in packed.taken
+        )
         if packed.truncated:
             memories = (replace(memories[0], line=packed.text),)
-        left_out = tuple(reader.recalled(index, 0) for index in packed.left_out)
+        left_out = tuple(
+            reader.recalled(index, packed.lines[index], 0) for index in packed.left_out
+        )
         chunks = packing.source_chunks(parts.graph, memories, request.chunk_tokens, tokenizer)
         notes = _entity_notes(parts, banks, request, gathered, memories)
     return RecallResult(
@@ -504,8 +508,9 @@ def _in_order(pool: Pool, ranking: Ranking, least: float) -> list[int]:
     seen: set[tuple[str, str]] = set()
     order: list[int] = []
     positions: list[int] = ranking.order.tolist()
+    relevance: list[float] = ranking.relevance.tolist()
     first = [p for p in positions if (pool.memories[p].bank_id, pool.memories[p].id) in pool.pinned]
-    relevant = takewhile(lambda position: ranking.relevance[position] >= least, positions)
+    relevant = takewhile(lambda position: relevance[position] >= least, positions)
     for position in chain(first, relevant):
         memory = pool.memories[position]
         key = (memory.bank_id, memory.fingerprint)
@@ -546,10 +551,10 @@ class _LazyMemoryReader:
                 self.read.append((position, memory))
                 yield memory
 
-    def recalled(self, index: int, tokens: int) -> Recalled:
+    def recalled(self, index: int, line: str, tokens: int) -> Recalled:
         """Return the memory read at `index`, with its scores in the pool and the ranking."""
         position, memory = self.read[index]
-        arms = self.pool.arms[position]
+        arms = self.pool.arms.get(position, ())
         shared_name = self.ranking.shared_names.get(position)
         decided = deciding(self.ranking.lifts(position), shared_name)
         return Recalled(
@@ -558,7 +563,7 @@ class _LazyMemoryReader:
             relevance=float(self.ranking.relevance[position]),
             total=float(self.ranking.total[position]),
             fused=float(self.pool.fused[position]),
-            line=packing.memory_line(memory),
+            line=line,
             tokens=tokens,
             arms=arms,
             signals=self.ranking.signals(position),

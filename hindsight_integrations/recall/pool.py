@@ -52,7 +52,7 @@ class Pool:
         memories: the memories scored: a small bank in the order of storing; else the best fused
             score first, then neighbours that no arm found.
         fused: reciprocal rank fusion score of each; 0 for a neighbour.
-        arms: rank, score and reason of each in the arms that found it.
+        arms: rank, score and reason in the arms of each that an arm found, by position.
         around: positions in the pool of the neighbours at `OFFSETS` of each, -1 where there is
             none; shape (memories, offsets).
         stats: term statistics of the banks searched, added up, for BM25.
@@ -63,7 +63,7 @@ class Pool:
 
     memories: Candidates
     fused: NDArray[np.float64]
-    arms: tuple[tuple[ArmScore, ...], ...]
+    arms: Mapping[int, tuple[ArmScore, ...]]
     around: NDArray[np.intp]
     stats: LexemeStats
     named: frozenset[str]
@@ -111,11 +111,10 @@ def gather(
         ids = everything
         memories = kept.all_of(request.bank, everything, load)
     lost = {*ids}.difference(memory.id for memory in memories) if len(memories) < len(ids) else ()
-    scores = _arm_scores(rankings)
     return Pool(
         memories=memories,
-        fused=np.array([fused.get(memory.id, 0.0) for memory in memories]),
-        arms=tuple(tuple(scores.get(memory.id, ())) for memory in memories),
+        fused=_aligned(memories, fused),
+        arms=_arm_scores(memories, rankings),
         around=_around(memories, beside),
         stats=request.stats,
         named=frozenset(named),
@@ -144,7 +143,11 @@ def join(pools: Sequence[Pool]) -> Pool:
     return Pool(
         memories=Candidates(memory for pool in pools for memory in pool.memories),
         fused=np.concatenate([pool.fused for pool in pools]),
-        arms=tuple(arms for pool in pools for arms in pool.arms),
+        arms={
+            start + position: arms
+            for pool, start in zip(pools, starts.tolist(), strict=True)
+            for position, arms in pool.arms.items()
+        },
         around=np.concatenate(
             [
                 np.where(pool.around < 0, -1, pool.around + start)
@@ -177,8 +180,17 @@ def _joining(hits: int, rankings: Mapping[Arm, Sequence[ArmHit]]) -> list[list[s
     return [[hit.memory_id for hit in ranked[: most.get(arm)]] for arm, ranked in rankings.items()]
 
 
-def _around(memories: Sequence[Candidate], beside: Sequence[Neighbour]) -> NDArray[np.intp]:
-    position = {memory.id: index for index, memory in enumerate(memories)}
+def _aligned(memories: Candidates, fused: Mapping[str, float]) -> NDArray[np.float64]:
+    position = memories.positions
+    scores = np.zeros(len(memories))
+    for memory_id, score in fused.items():
+        if memory_id in position:
+            scores[position[memory_id]] = score
+    return scores
+
+
+def _around(memories: Candidates, beside: Sequence[Neighbour]) -> NDArray[np.intp]:
+    position = memories.positions
     column = {offset: index for index, offset in enumerate(OFFSETS)}
     around = np.full((len(memories), len(OFFSETS)), -1, dtype=np.intp)
     for memory_id, neighbour_id, offset in beside:
@@ -188,9 +200,13 @@ def _around(memories: Sequence[Candidate], beside: Sequence[Neighbour]) -> NDArr
     return around
 
 
-def _arm_scores(rankings: Mapping[Arm, Sequence[ArmHit]]) -> dict[str, list[ArmScore]]:
-    scores: defaultdict[str, list[ArmScore]] = defaultdict(list)
+def _arm_scores(
+    memories: Candidates, rankings: Mapping[Arm, Sequence[ArmHit]]
+) -> dict[int, tuple[ArmScore, ...]]:
+    position = memories.positions
+    scores: defaultdict[int, list[ArmScore]] = defaultdict(list)
     for arm, hits in rankings.items():
         for rank, (memory_id, score, reason) in enumerate(hits, start=1):
-            scores[memory_id].append(ArmScore(arm, rank, score, reason))
-    return scores
+            if memory_id in position:
+                scores[position[memory_id]].append(ArmScore(arm, rank, score, reason))
+    return {index: tuple(found) for index, found in scores.items()}

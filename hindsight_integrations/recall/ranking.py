@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +104,7 @@ FLOW_FLOOR = 1e-3
 """Added to PageRank over its maximum before its logarithm."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ranking:
     """The pool in order.
 
@@ -139,9 +140,14 @@ class Ranking:
         table = np.zeros((0, 0))
         return cls(np.zeros(0, dtype=np.intp), none, none, (), table, table)
 
+    @cached_property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean contribution of each signal."""
+        return np.asarray(self.contributions.mean(axis=0))
+
     def lifts(self, position: int) -> dict[str, float]:
         """Return by how much each signal raises a memory above the mean of the pool."""
-        lifts = self.contributions[position] - self.contributions.mean(axis=0)
+        lifts = self.contributions[position] - self.mean
         return dict(zip(self.names, lifts.tolist(), strict=True))
 
     def signals(self, position: int) -> Signals:

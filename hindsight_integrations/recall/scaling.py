@@ -39,4 +39,5 @@ def reciprocal_rank_fusion(rankings: Iterable[Sequence[str]], k: int = 60) -> di
     for ranking in rankings:
         for rank, item in enumerate(ranking, start=1):
             scores[item] += 1.0 / (k + rank)
-    return dict(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])))
+    order = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+    return {item: scores[item] for item in order}

@@ -96,15 +96,14 @@ def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
     sessions = int(of.max()) + 1
     if not speaking.any() or sessions < 2:
         return np.zeros(len(pool))
-    best: list[list[float]] = [[] for _ in range(sessions)]
-    for number, cosine in zip(of.tolist(), dense.tolist(), strict=True):
-        best[number].append(cosine)
+    likest = np.lexsort((-dense, of))
+    starts = np.searchsorted(of[likest], np.arange(sessions + 1))
+    ends = np.minimum(starts[1:], starts[:-1] + BEST_OF_SESSION)
+    added = np.concatenate([[0.0], np.cumsum(dense[likest])])
     terms = pool.memories.terms.asked(lexemes).grouped(of, sessions)
     mean_length = float(terms.lengths.mean())
     by_terms = bm25(terms, pool.stats.frequency, pool.stats.documents, mean_length)
-    by_meaning = np.array(
-        [np.mean(sorted(values, reverse=True)[:BEST_OF_SESSION]) for values in best]
-    )
+    by_meaning = (added[ends] - added[starts[:-1]]) / (ends - starts[:-1])
     together = standardise(by_terms) + standardise(by_meaning)
     return np.asarray(together[of] * speaking)
 
@@ -116,7 +115,7 @@ def speaker_named(pool: Pool, question: str) -> Scores:
     for Muhhamed.
     """
     words = entity_norm(question).split()
-    speakers = sorted(set(filter(None, pool.memories.speakers)))
+    speakers = pool.memories.speaker_names
     first_names = {speaker.split()[0] for speaker in speakers}
     capitalised = {entity_norm(word) for word in _CAPITALISED.findall(question)} - first_names
     named = []
@@ -127,7 +126,11 @@ def speaker_named(pool: Pool, question: str) -> Scores:
         if meant is not None:
             named.append((words.index(meant), speaker))
     teller = _teller(words, sorted(named))
-    return np.array([float(speaker == teller) for speaker in pool.memories.speakers])
+    if teller is None:
+        return np.zeros(len(pool))
+    number = pool.memories.speakers.index(teller)
+    who = pool.memories.speaker_numbers
+    return np.asarray(who == who[number], dtype=np.float64)
 
 
 def _teller(words: Sequence[str], named: Sequence[tuple[int, str]]) -> str | None:
@@ -194,13 +197,8 @@ def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
     It is the square of the mean of both measures, 0 to 1, so that only close questions count.
     """
     before = pool.around[:, OFFSETS.index(-1)]
-    speakers, asked = pool.memories.speakers, pool.memories.asking
-    replies = np.array(
-        [
-            p >= 0 and bool(asked[p]) and speakers[p] != s
-            for p, s in zip(before, speakers, strict=True)
-        ]
-    )
+    who = pool.memories.speaker_numbers
+    replies = (before >= 0) & (pool.memories.asking[before] > 0) & (who[before] != who)
     likeness = np.clip((lexical + dense) / 2, 0.0, 1.0)
     scores = np.zeros(len(pool))
     scores[replies] = likeness[before[replies]] ** 2

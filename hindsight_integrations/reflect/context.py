@@ -19,6 +19,7 @@ from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.normalization import ID_DIGITS
 from hindsight_integrations.prompts import TRAITS
 from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.packing import UNVERIFIED
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.search import (
     SearchResult,
@@ -99,6 +100,7 @@ def memory_line(
     head = f"{_seen(memory)}, {lead}" if lead else _seen(memory)
     notes = "; ".join(_notes(memory, disposition, stale, trend))
     note = f" ({notes})" if notes else ""
+    head = head if memory.is_trusted else f"{UNVERIFIED} {head}"
     return f"- {head}: {as_item(memory.text)}{note} [{label}]"
 
 

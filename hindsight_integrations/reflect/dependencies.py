@@ -183,5 +183,8 @@ class ReflectDependencies:
         return {
             id: record
             for id, record in records.items()
-            if id in admitted and record.memory.is_evidence and not is_conclusion(record.memory)
+            if id in admitted
+            and record.memory.is_evidence
+            and record.memory.is_trusted
+            and not is_conclusion(record.memory)
         }

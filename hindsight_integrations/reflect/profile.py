@@ -202,7 +202,7 @@ def _lines(
     told = [
         one
         for memory in memories
-        if not is_agent(memory.speaker, agent, ())
+        if memory.is_trusted and not is_agent(memory.speaker, agent, ())
         for one in _told(memory, names)
     ]
     told.sort(key=lambda one: one.statement.at, reverse=True)

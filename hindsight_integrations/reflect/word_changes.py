@@ -45,7 +45,7 @@ _ENDS = {
 }
 _GENERAL = frozenset(term for word in _ENDINGS["general"] | {"new"} for term in lexemes(word))
 _PEOPLE = frozenset(table("changes")["people"]["groups"].split())
-_CUE = re.compile(table("word_changes")["cue"], re.VERBOSE | re.IGNORECASE)
+_CUE = re.compile(table("word_changes")["pattern"]["cue"], re.VERBOSE | re.IGNORECASE)
 
 _PAST = frozenset({"VBD", "VBN"})
 _CONTENT = ("NN", "VB", "JJ", "CD")

@@ -23,6 +23,7 @@ from hindsight_integrations.retain import chunking
 from hindsight_integrations.retain.enrichment import indexed_text
 from hindsight_integrations.retain.extraction import Extractor, Fact, Passage
 from hindsight_integrations.retain.extractors import ExtractedFacts, extract_all
+from hindsight_integrations.retain.guard import BeforeRetain
 from hindsight_integrations.retain.mentions import candidate_names
 from hindsight_integrations.retain.request import Stamp, Submission, Turn, digest, turn_digest
 from hindsight_integrations.settings import Settings
@@ -125,7 +126,7 @@ class RetainDependencies:
     """Stores, models and settings that a retain works with.
 
     `lock` gives the writer's lock of a bank, and how often it was taken before; `flush` brings the
-    vector index up to date with the graph.
+    vector index up to date with the graph; the functions `before_retain` see each text first.
     """
 
     graph: GraphStore
@@ -136,6 +137,7 @@ class RetainDependencies:
     settings: Settings
     lock: Callable[[str], AbstractContextManager[int]]
     flush: Callable[[], None]
+    before_retain: tuple[BeforeRetain, ...] = ()
 
     def extract(
         self, passages: Sequence[Passage], known: Mapping[str, Entity]

@@ -54,6 +54,7 @@ from hindsight_integrations.retain.enrichment import indexed_of, record_of
 from hindsight_integrations.retain.entity_resolution import Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
+from hindsight_integrations.retain.guard import guarded_submissions
 from hindsight_integrations.retain.replay import as_continuation
 from hindsight_integrations.retain.request import Item, Submission, digest, text_submission
 from hindsight_integrations.retain.speakers import is_agent
@@ -93,10 +94,12 @@ def retain(
     Raises:
         ExtractionError: the extractor failed; nothing was stored.
         EmbeddingError: the embedder failed; nothing was stored.
+        GuardError: a function that sees texts first failed; nothing was stored.
         StoreError: the graph could not be written; nothing was stored.
     """
     bank_id = bank.bank.id
-    given = [as_continuation(deps.graph, bank_id, submission) for submission in submissions]
+    admitted, refused = guarded_submissions(deps.before_retain, bank_id, submissions)
+    given = [as_continuation(deps.graph, bank_id, submission) for submission in admitted]
     diffs = [diff_document(deps, bank_id, submission) for submission in given]
     facts: FactsByChunk = {}
     conflict: HindsightError | None = None
@@ -124,7 +127,7 @@ def retain(
             "or have one writer a document"
         ) from conflict
     deps.flush()
-    return result
+    return replace(result, skipped=(*result.skipped, *refused)) if refused else result
 
 
 class _Plan(NamedTuple):

@@ -8,7 +8,7 @@ in `hindsight_integrations.stores.testing`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -462,15 +462,20 @@ class GraphStore(Protocol):
         """
 
     def update_bank(
-        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+        self,
+        bank_id: str,
+        bank: Bank | Callable[[Bank], Bank] | None = None,
+        *,
+        embedder: EmbedderStamp | None = None,
     ) -> StoredBank:
         """Change a bank in one transaction and return it as stored then.
 
         Args:
             bank_id: the bank to change.
-            bank: replaces its properties. With another id than `bank_id`, the bank is found
-                under that id only, and its import, if any, is complete; its key and all it holds
-                stay.
+            bank: replaces its properties; or a function of the bank as stored then that returns
+                it, and may be called more than once. With another id than `bank_id`, the bank
+                is found under that id only, and its import, if any, is complete; its key and all
+                it holds stay.
             embedder: replaces all vectors by those staged with this embedder. The bank gets a new
                 key; dropping the old one and writing all vectors are queued for the index.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hindsight_integrations.errors import BankNotFoundError, InvalidInputError
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.results import NOTHING_FOUND
 from hindsight_integrations.retain.fence import fence
 from hindsight_integrations.workspace.results import SearchHit
@@ -109,10 +109,7 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> tuple[Work
         return fence(workspace.get(path, from_line, lines).text)
 
     def reflect_on(query: str) -> str:
-        try:
-            found = workspace.memory.reflect(workspace.bank_id, query)
-        except BankNotFoundError:
-            return NOTHING_FOUND
+        found = workspace.reflect(query)
         # An agent reads the evidence itself where no rule could answer from it.
         text = found.text if found else found.context.text
         return fence(text) if found.context else NOTHING_FOUND

@@ -22,8 +22,9 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.models import Memory, MemoryType, Source, utc_now
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
+from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.normalization import new_id
-from hindsight_integrations.results import Recalled
+from hindsight_integrations.results import NOTHING_FOUND, Context, Recalled, Reflection
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.workspace.file_search import FileSearch
 from hindsight_integrations.workspace.locations import LineIndex, Lines
@@ -314,13 +315,13 @@ class Workspace(ContextManaged):
         wanted = validation.query(query)
         most = validation.positive("max_results", max_results)
         least = validation.share("min_score", min_score)
-        if self._durable.available():
-            try:
-                return self._recalled(wanted, most, least)
-            except HindsightError as error:
-                if not self._durable.note_failure(error):
-                    raise
-        raise StoreUnavailableError(f"the memory is away: {self._durable.state().last_error}")
+        memory = self._reached()
+        try:
+            return self._recalled(memory, wanted, most, least)
+        except HindsightError as error:
+            if not self._durable.note_failure(error):
+                raise
+            raise StoreUnavailableError(f"the memory is away: {error}") from error
 
     def search_files(
         self, query: str, max_results: int = 6, min_score: float = 0.0
@@ -332,6 +333,21 @@ class Workspace(ContextManaged):
         most = validation.positive("max_results", max_results)
         least = validation.share("min_score", min_score)
         return self._files.search(validation.query(query), most, least)
+
+    def reflect(self, query: str) -> Reflection:
+        """Return an answer from the bank, with the memories it rests on; see `Hindsight.reflect`.
+
+        Raises:
+            StoreUnavailableError: the memory is away.
+            InvalidInputError, ModelError: see `Hindsight.reflect`.
+        """
+        memory = self._reached()
+        try:
+            return memory.reflect(self._bank_id, query)
+        except BankNotFoundError:
+            return Reflection(
+                self._bank_id, query, NOTHING_FOUND, (), Context(self._bank_id, query), ModelUsage()
+            )
 
     def get(self, path: str, from_line: int = 1, lines: int | None = None) -> Excerpt:
         """Return lines of a note, or of a memory that stands in none.
@@ -346,11 +362,12 @@ class Workspace(ContextManaged):
         Raises:
             NotFoundError: there is no such note or memory.
             InvalidInputError: the note cannot be read as text, or a line number is not positive.
+            StoreUnavailableError: it is a memory's path, and the memory is away.
         """
         first = validation.positive("from_line", from_line)
         count = None if lines is None else validation.positive("lines", lines)
         if isinstance(path, str) and path.startswith(FACT):
-            memory = self.memory.memories.get(self._bank_id, path.rpartition("/")[2])
+            memory = self._reached().memories.get(self._bank_id, path.rpartition("/")[2])
             return Excerpt(memory.text, _uri(memory), 0, 0)
         every = self._folder.read(path).text.removesuffix("\n").split("\n")
         chosen = every[first - 1 : None if count is None else first - 1 + count]
@@ -358,9 +375,15 @@ class Workspace(ContextManaged):
             raise NotFoundError(f"{path} has {len(every)} lines, and none from line {first} on")
         return Excerpt("\n".join(chosen), path, first, first - 1 + len(chosen))
 
-    def _recalled(self, query: str, most: int, least: float) -> list[SearchHit]:
+    def _reached(self) -> Hindsight:
+        """Return the memory; raise `StoreUnavailableError` at once while it is away."""
+        if not self._durable.available():
+            raise StoreUnavailableError(f"the memory is away: {self._durable.state().last_error}")
+        return self.memory
+
+    def _recalled(self, memory: Hindsight, query: str, most: int, least: float) -> list[SearchHit]:
         try:
-            found = self.memory.recall(
+            found = memory.recall(
                 self._bank_id,
                 query,
                 max_tokens=self._max_tokens,
@@ -369,7 +392,7 @@ class Workspace(ContextManaged):
             )
         except BankNotFoundError:
             return []
-        finder = _Finder(self.memory, self._bank_id, self._folder)
+        finder = _Finder(memory, self._bank_id, self._folder)
         return [_hit(one, finder.locate(one.memory)) for one in islice(found, most)]
 
     def _away(self) -> tuple[PartHealth, ...]:
@@ -385,6 +408,7 @@ class Workspace(ContextManaged):
     asearch = async_variant(search)
     asearch_memory = async_variant(search_memory)
     asearch_files = async_variant(search_files)
+    areflect = async_variant(reflect)
     aget = async_variant(get)
     awatch = async_variant(watch)
     astart_watching = async_variant(start_watching)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -17,6 +19,7 @@ from langgraph.graph import START, MessagesState, StateGraph, add_messages
 from langgraph.runtime import Runtime
 
 from hindsight_integrations import ClosedError, Hindsight, InvalidInputError, Settings
+from hindsight_integrations.durable import DurableRetain
 from hindsight_integrations.langchain import HindsightMiddleware, recall_node, retain_node
 from hindsight_integrations.retain.fence import FENCE_START
 from tests.langchain.models import Scripted, calling
@@ -549,3 +552,101 @@ def test_what_cannot_be_used_is_refused_when_the_node_is_made(
         make(engine, " ")
     with pytest.raises(InvalidInputError, match="no option is called 'tag'"):
         make(engine, "b", tag="a")
+
+
+@both
+async def test_no_checkpoint_holds_what_was_recalled_and_a_resumed_run_is_shown_it_again(
+    mode: str, engine: Hindsight, bank: str
+) -> None:
+    engine.retain(bank, "Alice parks on level 3.")
+    saver = InMemorySaver()
+    model = Scripted(replies=[RuntimeError("the provider is away"), "Level 3."])
+    agent = create_agent(model, middleware=[HindsightMiddleware(engine, bank)], checkpointer=saver)
+    thread = {"configurable": {"thread_id": "1"}}
+    with pytest.raises(RuntimeError):
+        await invoke(mode, agent, said("Where is Alice's car?"), thread)
+    await invoke(mode, agent, None, thread)
+    assert ["Alice parks on level 3." in model.system(call) for call in (0, 1)] == [True, True]
+    assert len(list(saver.list(thread))) > 2
+    held = repr([saver.storage, saver.writes, saver.blobs])
+    assert "car?" in held
+    assert "level 3" not in held
+    assert FENCE_START not in held
+
+
+def test_what_the_model_is_sent_begins_as_in_the_turn_before(engine: Hindsight, bank: str) -> None:
+    engine.retain(bank, "Alice parks on level 3.")
+    model = Scripted(replies=["Level 3.", "In the garage.", "Yes."])
+    agent = create_agent(
+        model,
+        system_prompt="Help.",
+        middleware=[HindsightMiddleware(engine, bank, retain="never", place="question")],
+        checkpointer=InMemorySaver(),
+    )
+    for question in ("Where is Alice's car?", "Where is level 3?", "Does Alice park?"):
+        agent.invoke(said(question), {"configurable": {"thread_id": "1"}})
+    for number, messages in enumerate(model.seen):
+        assert [str(m.text) for m in messages[: 2 * number + 1]] == [
+            *("Help.", "Where is Alice's car?", "Level 3.", "Where is level 3?", "In the garage.")
+        ][: 2 * number + 1]
+        question = str(messages[-1].text)
+        assert question.startswith(FENCE_START)
+        assert "Alice parks on level 3." in question
+        assert question.endswith("?")
+    with pytest.raises(InvalidInputError, match="place"):
+        HindsightMiddleware(engine, bank, place="nowhere")  # type: ignore[arg-type]
+
+
+def test_memories_stand_before_a_question_of_several_parts(engine: Hindsight, bank: str) -> None:
+    engine.retain(bank, "Alice parks on level 3.")
+    model = Scripted(replies=["Level 3."])
+    remembering = HindsightMiddleware(engine, bank, retain="never", place="question")
+    asked = [{"type": "text", "text": "Where is Alice's car?"}]
+    create_agent(model, middleware=[remembering]).invoke({"messages": [HumanMessage(asked)]})
+    (question,) = model.seen[0]
+    assert isinstance(question.content, list)
+    assert question.content[1:] == asked
+    assert "level 3" in str(question.content[0])
+
+
+class Spans(BaseCallbackHandler):
+    """Keeps the searches that a trace shows, each with the run it is part of."""
+
+    def __init__(self) -> None:
+        self.names: dict[Any, str] = {}
+        self.searches: list[tuple[str, str, str]] = []
+        self.found: list[str] = []
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **run: Any) -> None:
+        self.names[run["run_id"]] = str(run.get("name"))
+
+    def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:
+        self.searches.append((run["name"], query, self.names[run["parent_run_id"]]))
+
+    def on_retriever_end(self, documents: Any, **run: Any) -> None:
+        self.found += [document.page_content for document in documents]
+
+
+@both
+async def test_recall_is_a_search_in_the_traces_of_an_agent(
+    mode: str, engine: Hindsight, bank: str
+) -> None:
+    engine.retain(bank, "Alice parks on level 3.")
+    spans = Spans()
+    remembering = HindsightMiddleware(engine, bank, name="memory")
+    agent = create_agent(Scripted(replies=["Level 3."]), middleware=[remembering])
+    await invoke(mode, agent, said("Where is Alice's car?"), {"callbacks": [spans]})
+    assert spans.searches == [("memory", "Where is Alice's car?", "memory.before_agent")]
+    assert spans.found == ["Alice parks on level 3."]
+
+
+def test_a_queue_retains_in_the_background_what_a_turn_said(
+    engine: Hindsight, bank: str, tmp_path: Path
+) -> None:
+    model = Scripted(replies=["Noted.", "Good."])
+    with DurableRetain(engine, tmp_path / "retains.queue", patience=0.001) as durable:
+        remembering = HindsightMiddleware(engine, bank, durable=durable)
+        agent = create_agent(model, middleware=[remembering])
+        agent.invoke(said("I live in Oslo."))
+        assert durable.drain()
+        assert texts(engine, bank) == ["I live in Oslo.", "Noted."]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_classic.retrievers import MultiQueryRetriever
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.output_parsers import StrOutputParser
@@ -385,3 +386,36 @@ def test_middleware_takes_the_bank_of_the_user_who_runs_it(filled: Hindsight) ->
     assert (
         filled.recall("user zoe", "Who keeps goats?").memories[0].text == "I keep goats in Evora."
     )
+
+
+@both
+async def test_several_banks_are_searched_at_once_that_of_the_run_among_them(
+    mode: str, engine: Hindsight, bank: str
+) -> None:
+    engine.retain(f"{bank} ann", "Ann parks on level 3.")
+    engine.retain(f"{bank} ben", "Ben parks on level 4.")
+    engine.retain(f"{bank} team", "Level 3 is closed on Sundays.")
+    retriever = HindsightRetriever(
+        memory=engine, bank_id=[f"{bank} {{user_id}}", f"{bank} team", "never made"], k=9
+    )
+    config: RunnableConfig = {"configurable": {"user_id": "ann"}}
+    asked = ("Who parks on level 3?", config)
+    found = retriever.invoke(*asked) if mode == "sync" else await retriever.ainvoke(*asked)
+    assert {document.metadata["bank_id"] for document in found} == {f"{bank} ann", f"{bank} team"}
+    with pytest.raises(ValidationError):
+        HindsightRetriever(memory=engine, bank_id=[])
+
+
+def test_one_memory_found_by_several_questions_is_one_document(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain_many(bank, ["Ann parks on level 3.", "Level 3 is closed on Sundays."])
+    model = Scripted(replies=["Where is Ann's car?\nWhich level is closed?\nWhen is it closed?"])
+    retriever = HindsightRetriever(memory=engine, bank_id=bank, k=2, explain=False)
+    several = MultiQueryRetriever.from_llm(retriever, model)
+    found = several.invoke("Can Ann leave on Sunday?")
+    assert sorted(document.page_content for document in found) == [
+        "Ann parks on level 3.",
+        "Level 3 is closed on Sundays.",
+    ]
+    assert not {"score", "rank", "reasons"} & {*found[0].metadata}

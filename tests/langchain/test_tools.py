@@ -239,7 +239,7 @@ async def test_what_a_model_corrects_stands_corrected_with_its_history(
     (id,) = stored.artifact["stored"]
     untouched = await call(mode, history, memory_id=id)
     assert untouched.content == "Nothing of it was changed."
-    given = {"text": "Alice moved to Oslo.", "happened": "2024-06-03", "speaker": "Bo"}
+    given = {"content": "Alice moved to Oslo.", "happened": "2024-06-03", "speaker": "Bo"}
     done = await call(mode, correct, memory_id=id, reason="She said so.", **given)
     assert done.artifact == {"corrected": id, "text": "Alice moved to Oslo."}
     memory = engine.memories.get(bank, id)
@@ -262,7 +262,7 @@ async def test_what_cannot_be_corrected_is_told_the_model(
     mode: str, engine: Hindsight, bank: str
 ) -> None:
     correct = correct_tool(engine, bank)
-    unknown = await call(mode, correct, memory_id="m-unknown", text="No.")
+    unknown = await call(mode, correct, memory_id="m-unknown", content="No.")
     assert (unknown.status, "m-unknown" in unknown.content) == ("error", True)
     assert bank not in unknown.content
     assert (await call(mode, history_tool(engine, bank), memory_id="m")).status == "error"

@@ -94,7 +94,7 @@ class TestStaticMemoryBlock(MemoryBlockTests):
 
 class TestHindsightToolSpec(OnEngine, ToolSpecTests):
     def make_spec(self) -> BaseToolSpec:
-        return HindsightToolSpec(self.engine, self.new_bank())
+        return HindsightToolSpec(self.engine, self.new_bank(), forget=True)
 
     def calls(self) -> Mapping[str, Mapping[str, Any]]:
         self.engine.retain_many(self.bank, ["Ruth keeps bees.", "Tomas plays the violin."])
@@ -103,6 +103,8 @@ class TestHindsightToolSpec(OnEngine, ToolSpecTests):
             "retain": {"content": "Ruth moved to Porto in May 2021."},
             "recall": {"query": "Where does Ruth live?"},
             "reflect": {"query": "What do we know of Ruth?"},
+            "correct": {"memory_id": ids[0], "content": "Ruth keeps twelve hives."},
+            "invalidate": {"memory_id": ids[1], "reason": "He plays the cello."},
             "forget": {"memory_ids": ids[:1]},
         }
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import pickle
+import re
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +15,17 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from llama_index.core import VectorStoreIndex
 from llama_index.core.agent.workflow import ReActAgent
 from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
 from llama_index.core.llms import ChatMessage
 from llama_index.core.llms.mock import MockLLM
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, TextNode
+from pydantic import Field
 
 from hindsight_integrations import (
     Hindsight,
@@ -29,6 +38,8 @@ from hindsight_integrations import (
 from hindsight_integrations.llamaindex import (
     FunctionLLM,
     HindsightEmbedding,
+    HindsightMemory,
+    HindsightQueryEngine,
     HindsightRerank,
     HindsightRetriever,
     HindsightTimeFilter,
@@ -244,3 +255,94 @@ def test_both_work_in_a_query_engine_over_a_bank(engine: Hindsight, bank: str) -
         asyncio.run(asking.aquery("How many hives had Ruth in 2020?")),
     ):
         assert [found.text for found in answer.source_nodes] == ["In 2020 Ruth had 10 hives."]
+
+
+def shout(texts: Sequence[str]) -> list[list[float]]:
+    """Embed texts by their length: a model that a copy in another process can have."""
+    return [[float(len(text)), 1.0] for text in texts]
+
+
+def by_length(query: str, texts: Sequence[str]) -> list[float]:
+    """Rank the longest text first."""
+    return [float(len(text)) for text in texts]
+
+
+def echo(system: str, user: str) -> str:
+    """Repeat the question."""
+    return user
+
+
+def test_pickled_models_are_the_same_models() -> None:
+    def copy(made: Any) -> Any:
+        return pickle.loads(pickle.dumps(made))
+
+    given = HindsightEmbedding(shout, embed_batch_size=7)
+    copied = copy(given)
+    assert copied.get_text_embedding("Hello") == given.get_text_embedding("Hello")
+    assert (copied.model_name, copied.embed_batch_size) == (given.model_name, 7)
+    assert len(copy(HindsightEmbedding()).get_text_embedding("Hello")) == 384
+    nodes = [NodeWithScore(node=TextNode(text=text)) for text in ("Bo is tall.", "x" * 40)]
+    rerank = copy(HindsightRerank(by_length, top_n=1))
+    assert rerank.postprocess_nodes(nodes, query_str="How tall is Bo?")[0].text == "x" * 40
+    assert copy(FunctionLLM(echo)).complete("Hello").text == "Hello"
+    window = TimeSpan(datetime(2021, 5, 1, tzinfo=UTC), datetime(2021, 6, 1, tzinfo=UTC))
+    dated = [
+        NodeWithScore(node=TextNode(text=day, metadata={"date": day}))
+        for day in ("2020-05-01", "2021-05-02")
+    ]
+    times = copy(HindsightTimeFilter(window, time_key="date"))
+    assert [one.text for one in times.postprocess_nodes(dated)] == ["2021-05-02"]
+
+
+def test_a_model_that_cannot_be_pickled_is_refused_instead_of_exchanged() -> None:
+    parts = [
+        HindsightEmbedding(lambda texts: [[1.0] for _ in texts]),
+        HindsightRerank(lambda query, texts: [1.0 for _ in texts]),
+        FunctionLLM(lambda system, user: user),
+    ]
+    for part in parts:
+        with pytest.raises(InvalidInputError, match="cannot be pickled"):
+            pickle.dumps(part)
+
+
+class Listener(BaseEventHandler):
+    """Keeps LlamaIndex's events of searches and rerankings."""
+
+    events: list[Any] = Field(default_factory=list)
+
+    def handle(self, event: BaseEvent, **kwargs: Any) -> None:
+        if isinstance(event, RetrievalEndEvent | ReRankStartEvent | ReRankEndEvent):
+            self.events.append(event)
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    listener, root = Listener(), get_dispatcher()
+    before = list(root.event_handlers)
+    root.add_event_handler(listener)
+    yield listener
+    root.event_handlers = before
+
+
+def test_reranking_and_inner_searches_are_told_to_the_instrumentation(
+    engine: Hindsight, bank: str, listener: Listener
+) -> None:
+    engine.retain(bank, "Ruth keeps nine hives.")
+    nodes = [NodeWithScore(node=TextNode(text=text)) for text in ("Tea is hot.", "Bo is tall.")]
+    HindsightRerank(top_n=1).postprocess_nodes(nodes, query_str="How tall is Bo?")
+    started, ended = listener.events
+    assert (started.top_n, len(started.nodes)) == (1, 2)
+    assert [node.text for node in ended.nodes] == ["Bo is tall."]
+    listener.events.clear()
+
+    def answer(system: str, user: str) -> str:
+        label = re.findall(r"\[(m-\w+)\]", user)[0]
+        return f'{{"action": "answer", "answer": "Nine [{label}].", "sources": []}}'
+
+    HindsightQueryEngine(engine, bank, llm=FunctionLLM(answer)).query("How many hives has Ruth?")
+    found = [node.text for event in listener.events for node in event.nodes]
+    assert found == ["Ruth keeps nine hives."]
+    listener.events.clear()
+    HindsightMemory(engine, bank, session_id="s").get("How many hives has Ruth?")
+    (search,) = listener.events
+    assert search.str_or_query_bundle == "How many hives has Ruth?"

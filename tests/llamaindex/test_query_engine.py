@@ -7,6 +7,7 @@ import inspect
 import re
 
 import pytest
+from llama_index.core import PromptTemplate
 from llama_index.core.llms.mock import MockLLM
 from llama_index.core.query_engine import SubQuestionQueryEngine
 from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
@@ -138,3 +139,37 @@ def test_as_a_tool_it_serves_engines_of_engines(engine: Hindsight, bank: str) ->
     assert {"Ruth has nine hives.", "Tomas has three hives."} <= {
         found.text for found in both.source_nodes
     }
+
+
+async def test_an_answer_streams_with_and_without_a_model(engine: Hindsight, bank: str) -> None:
+    engine.retain(bank, "Ruth has nine hives.")
+    for options in ({}, {"llm": FunctionLLM(citing)}):
+        plain = HindsightQueryEngine(engine, bank, **options).query("How many hives has Ruth?")
+        asking = HindsightQueryEngine(engine, bank, streaming=True, **options)
+        response = asking.query("How many hives has Ruth?")
+        pieces = list(response.response_gen)
+        assert "".join(pieces) == str(plain)
+        assert len(pieces) > 1
+        assert len(response.source_nodes) == 1
+        later = await asking.aquery("How many hives has Ruth?")
+        assert "".join([piece async for piece in later.async_response_gen()]) == str(plain)
+
+
+async def test_a_synthesizer_words_the_answer_with_its_prompts_and_streams(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain(bank, "Ruth has nine hives.")
+    for streaming in (False, True):
+        synthesizer = get_response_synthesizer(llm=MockLLM(), streaming=streaming)
+        asking = HindsightQueryEngine(engine, bank, response_synthesizer=synthesizer)
+        name = "response_synthesizer:text_qa_template"
+        assert name in asking.get_prompts()
+        asking.update_prompts({name: PromptTemplate("Of {context_str}, {query_str} Briefly!")})
+        response = asking.query("How many hives has Ruth?")
+        said = "".join(response.response_gen) if streaming else str(response)
+        assert "Ruth has nine hives." in said
+        assert said.endswith("How many hives has Ruth? Briefly!")
+        assert [found.text for found in response.source_nodes] == ["Ruth has nine hives."]
+        assert "nine" in str(await asking.aquery("How many hives has Ruth?"))
+    with pytest.raises(InvalidInputError, match="'llm' was given with a response_synthesizer"):
+        HindsightQueryEngine(engine, bank, response_synthesizer=synthesizer, llm=MockLLM())

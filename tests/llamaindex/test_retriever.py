@@ -308,3 +308,23 @@ def test_it_returns_a_handful_unless_told_how_many(engine: Hindsight, bank: str)
     assert len(texts(HindsightRetriever(engine, bank), asked)) == 10
     assert len(texts(HindsightRetriever(engine, bank, similarity_top_k=15), asked)) == 15
     assert texts(HindsightRetriever(engine, bank), "Thanks!") == []
+
+
+def test_the_entity_arm_alone_walks_the_graph_and_says_by_which_path(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain_many(
+        bank,
+        [
+            "Ruth Amsel works at Northwind.",
+            "Northwind was founded by Tomas Brandt.",
+            "The bakery on Harbour Street closes on Mondays.",
+        ],
+    )
+    found = HindsightRetriever(engine, bank, arms=["entity"]).retrieve("Ruth Amsel")
+    assert {node.text for node in found} == {
+        "Ruth Amsel works at Northwind.",
+        "Northwind was founded by Tomas Brandt.",
+    }
+    (path,) = [node.metadata["reasons"] for node in found if "Tomas" in node.text]
+    assert any("Northwind" in reason for reason in path)

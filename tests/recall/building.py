@@ -78,7 +78,7 @@ def pool_of(
     return Pool(
         memories=Candidates(memories),
         fused=np.zeros(len(memories)) if fused is None else np.array(fused, dtype=np.float64),
-        arms=((),) * len(memories),
+        arms={},
         around=(alone if around is None else np.array(around)).astype(np.intp),
         stats=stats or LexemeStats(len(memories), 1.0, {}),
         named=frozenset(f"id-{name}" for name in named),

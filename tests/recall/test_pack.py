@@ -61,7 +61,7 @@ def test_if_nothing_fits_the_best_is_cut() -> None:
 
 
 def test_nothing_in_gives_nothing_out() -> None:
-    assert packed([], 100) == Packed((), (), "", 0)
+    assert packed([], 100) == Packed((), (), (), "", 0)
 
 
 TEXTS = st.lists(st.text(min_size=1, max_size=80), min_size=1, max_size=12)

@@ -94,7 +94,7 @@ def test_the_best_fused_come_first_and_then_their_neighbours() -> None:
         ArmScore(Arm.SEMANTIC, 2, 0.5, "found"),
         ArmScore(Arm.KEYWORD, 1, 1.0, "found"),
     )
-    assert pool.arms[2] == ()
+    assert 2 not in pool.arms
     assert pool.named == {"id-X"}
     assert pool.stats == LexemeStats(7, 2.0, {"cat": 3})
 

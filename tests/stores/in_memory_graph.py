@@ -617,13 +617,18 @@ class InMemoryGraph:
         ]
 
     def update_bank(
-        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+        self,
+        bank_id: str,
+        bank: Bank | Callable[[Bank], Bank] | None = None,
+        *,
+        embedder: EmbedderStamp | None = None,
     ) -> StoredBank:
-        if bank is not None:
-            check_storable(bank)
         with self._writing() as state:
             data = state.draft(bank_id)
+            if callable(bank):
+                bank = bank(data.bank.bank)
             if bank is not None:
+                check_storable(bank)
                 if bank.id != bank_id:
                     state.check_free(bank.id)
                     state.banks[bank.id] = state.banks.pop(bank_id)

@@ -74,7 +74,11 @@ PROMISES = (
     ),
     Promise(
         "Several writers lose no update; a closing client refuses calls",
-        ("tests/test_small_promises.py", "tests/test_retaining_together.py"),
+        (
+            "tests/test_small_promises.py",
+            "tests/test_changing_together.py",
+            "tests/test_retaining_together.py",
+        ),
     ),
 )
 

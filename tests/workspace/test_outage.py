@@ -54,6 +54,9 @@ def test_an_outage_from_the_start_is_lived_through_with_one_warning(
             assert workspace.search("Planted a pear tree", min_score=1.0) == []
             assert workspace.search("Which giraffe?") == []
             assert workspace.get(NOTE, 8, 1).text == pear.text
+            for away in (workspace.reflect, lambda id: workspace.get(f"hindsight://facts/{id}")):
+                with pytest.raises(StoreUnavailableError, match="in use"):
+                    away("world/m-1")
             assert workspace.sync().counts == {"waiting": 2}
             assert workspace.sync().counts == {"waiting": 2}  # and queued once
             receipt = workspace.flush_compaction("We sold the honey at the market.", "s-1")

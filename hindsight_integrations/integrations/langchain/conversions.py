@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
+from langchain_core.callbacks import CallbackManager
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+)
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime, get_runtime
 from pydantic import AfterValidator
@@ -15,9 +22,9 @@ from pydantic import AfterValidator
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.integrations.common import as_question, check_options
+from hindsight_integrations.integrations.common import as_question, check_options, recall
 from hindsight_integrations.models import Message
-from hindsight_integrations.results import Recalled
+from hindsight_integrations.results import Recalled, RecallResult
 from hindsight_integrations.retain.foreign import ForeignItem, timestamp
 from hindsight_integrations.retain.request import Item
 
@@ -98,10 +105,14 @@ RecallOptions: TypeAlias = Annotated[dict[str, Any], AfterValidator(_check_recal
 """Keyword arguments of `Hindsight.recall`, by name."""
 
 
-def as_document(recalled: Recalled) -> Document:
+def as_document(recalled: Recalled, *, explain: bool = True) -> Document:
     """Return a recalled memory as a document; see `HindsightRetriever` for its metadata.
 
     All metadata can be written as JSON, so that traces and checkpoints can hold it.
+
+    Args:
+        recalled: the memory.
+        explain: False to leave out what depends on the question.
     """
     memory = recalled.memory
     source = memory.sources[0] if memory.sources else None
@@ -111,8 +122,6 @@ def as_document(recalled: Recalled) -> Document:
         metadata={
             "id": memory.id,
             "bank_id": memory.bank_id,
-            "score": recalled.score,
-            "rank": recalled.rank,
             "type": memory.type.value,
             "mentioned_at": memory.mentioned_at.isoformat(),
             "occurred": [
@@ -126,10 +135,15 @@ def as_document(recalled: Recalled) -> Document:
             "source": memory.document_id,
             "reference": source.reference if source else None,
             "proof_count": memory.proof_count,
-            "reasons": list(recalled.reasons),
             "fields": dict(memory.metadata),
+            **(_explained(recalled) if explain else {}),
         },
     )
+
+
+def _explained(recalled: Recalled) -> dict[str, Any]:
+    reasons = list(recalled.reasons)
+    return {"score": recalled.score, "rank": recalled.rank, "reasons": reasons}
 
 
 def as_items(documents: Iterable[Document], *, tags: Sequence[str] = ()) -> list[Item]:
@@ -251,6 +265,39 @@ def with_section(system: SystemMessage | None, text: str) -> SystemMessage:
         return system.model_copy(update={"content": f"{system.content}\n\n{text}"})
     block = {"type": "text", "text": text}
     return system.model_copy(update={"content": [*system.content, block]})
+
+
+def with_question_section(messages: Sequence[AnyMessage], text: str) -> list[AnyMessage]:
+    """Return messages with `text` at the beginning of the last human one, which is a copy."""
+    changed = list(messages)
+    asked = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    if asked:
+        question = changed[asked[-1]]
+        content: str | list[str | dict[Any, Any]]
+        if isinstance(question.content, str):
+            content = f"{text}\n\n{question.content}"
+        else:
+            content = [{"type": "text", "text": text}, *question.content]
+        changed[asked[-1]] = question.model_copy(update={"content": content})
+    return changed
+
+
+def traced_recall(
+    memory: Hindsight, bank: str, question: str, name: str, options: Mapping[str, Any]
+) -> RecallResult:
+    """Recall, as a retriever in the traces of the run that this is part of."""
+    config = ensure_config()
+    manager = CallbackManager.configure(
+        config.get("callbacks"), inheritable_tags=config.get("tags")
+    )
+    run = manager.on_retriever_start({"name": name}, question, name=name)
+    try:
+        result = recall(memory, bank, question, **options)
+    except BaseException as error:
+        run.on_retriever_error(error)
+        raise
+    run.on_retriever_end([as_document(recalled) for recalled in result])
+    return result
 
 
 def _spoken(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

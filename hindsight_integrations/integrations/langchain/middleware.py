@@ -6,11 +6,21 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict, get_args
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    TypeAlias,
+    TypedDict,
+    get_args,
+)
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
 from langchain_core.messages import BaseMessage
+from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
 from hindsight_integrations import validation
@@ -21,7 +31,6 @@ from hindsight_integrations.integrations.common import (
     check_options,
     checked_memory,
     profile_section,
-    recall,
     section,
 )
 from hindsight_integrations.integrations.langchain.conversions import (
@@ -34,10 +43,15 @@ from hindsight_integrations.integrations.langchain.conversions import (
     question_in,
     since,
     thread_of,
+    traced_recall,
+    with_question_section,
     with_section,
 )
 from hindsight_integrations.prompts import UNREADABLE
 from hindsight_integrations.results import RetainResult
+
+if TYPE_CHECKING:
+    from hindsight_integrations.durable import DurableRetain
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -46,10 +60,12 @@ OnFailure = Literal["warn", "raise"]
 Node: TypeAlias = Callable[[Any, Runtime[Any]], dict[str, Any]]
 
 
-class Notes(TypedDict, total=False):
-    """The state of one middleware: the text it recalled, and the mark up to which it retained."""
+Place = Literal["system", "question"]
 
-    recalled: str
+
+class Notes(TypedDict, total=False):
+    """The state of one middleware: the mark up to which it retained."""
+
     retained: str | None
 
 
@@ -59,9 +75,13 @@ def merged(old: dict[str, Notes], new: dict[str, Notes]) -> dict[str, Notes]:
 
 
 class HindsightState(AgentState[Any]):
-    """An agent's state with the notes, which are neither input nor output."""
+    """An agent's state with the notes, which are neither input nor output.
+
+    The recalled texts, by middleware, are of one run: no checkpoint holds what the bank may forget.
+    """
 
     hindsight: NotRequired[Annotated[dict[str, Notes], PrivateStateAttr, merged]]
+    hindsight_recalled: NotRequired[Annotated[dict[str, str], UntrackedValue, PrivateStateAttr]]
 
 
 class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
@@ -72,6 +92,8 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
     """
 
     state_schema = HindsightState
+
+    place: Place = "system"
 
     def __init__(self, name: str, on_failure: OnFailure) -> None:
         super().__init__()
@@ -90,7 +112,9 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         mark = (
             notes["retained"] if "retained" in notes else mark_before_last_turn(state["messages"])
         )
-        return self._noted(self._recalled(state["messages"], runtime), mark)
+        recalled = {self.name: self._recalled(state["messages"], runtime)}
+        others: dict[str, str] = state.get("hindsight_recalled", {})
+        return {**self._noted(mark), "hindsight_recalled": {**others, **recalled}}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -111,8 +135,8 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         mark = self._notes(state).get("retained")
         new = since(state["messages"], mark)
         if new and not self._remembered(new, runtime):
-            return self._noted("", mark)
-        return self._noted("", new[-1].id if new else mark)
+            return self._noted(mark)
+        return self._noted(new[-1].id if new else mark)
 
     async def abefore_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
         """`before_agent`, without blocking the event loop."""
@@ -131,9 +155,15 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         """Remember new messages; return False if that should be tried once more."""
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        text = self._notes(request.state).get("recalled")
+        state: Mapping[str, Any] = request.state
+        recalled: dict[str, str] = state.get("hindsight_recalled", {})
+        text = recalled.get(self.name)
+        if text is None:  # a run that was interrupted goes on
+            text = self._recalled(request.messages, request.runtime)
         if not text:
             return request
+        if self.place == "question":
+            return request.override(messages=with_question_section(request.messages, text))
         return request.override(system_message=with_section(request.system_message, text))
 
     def _report(self, what: str, error: HindsightError) -> None:
@@ -145,8 +175,8 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         notes: Notes = state.get("hindsight", {}).get(self.name, {})
         return notes
 
-    def _noted(self, recalled: str, retained: str | None) -> dict[str, Any]:
-        return {"hindsight": {self.name: Notes(recalled=recalled, retained=retained)}}
+    def _noted(self, retained: str | None) -> dict[str, Any]:
+        return {"hindsight": {self.name: Notes(retained=retained)}}
 
 
 class HindsightMiddleware(TurnMiddleware):
@@ -167,6 +197,11 @@ class HindsightMiddleware(TurnMiddleware):
             before the memories.
         recall_options: other arguments of `Hindsight.recall`.
         retain_options: other arguments of `Hindsight.retain_messages`, such as `tags`.
+        place: "system" shows the memories at the end of the system message; "question" at the
+            beginning of the user's last message, so that system message and history are the same
+            in each turn, and a provider that caches prompts by their beginning reads them once.
+        durable: retains in the background, through its queue on disk, so that an answer does
+            not wait; what failed is sent again. Its `patience` is how long a turn waits at most.
         name: distinguishes several middlewares of one agent; derived from the bank by default.
 
     Instantiate:
@@ -216,6 +251,8 @@ class HindsightMiddleware(TurnMiddleware):
         profile: str | None = None,
         recall_options: Mapping[str, Any] | None = None,
         retain_options: Mapping[str, Any] | None = None,
+        place: Place = "system",
+        durable: DurableRetain | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(
@@ -226,6 +263,13 @@ class HindsightMiddleware(TurnMiddleware):
         self.bank_id = checked_bank(bank_id)
         self.retain: Retaining = retain
         self.profile = None if profile is None else validation.label("profile", profile)
+        self.place = validation.choice("place", place, get_args(Place))
+        if durable is not None and not callable(getattr(durable, "drain", None)):
+            raise InvalidInputError(
+                f"durable is {validation.shown(durable)}; give a DurableRetain, such as "
+                'DurableRetain(memory, "./retains.queue")'
+            )
+        self._durable = durable
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
         self.retain_options = dict(retain_options or {})
         check_options(self.recall_options, Hindsight.recall)
@@ -257,8 +301,10 @@ class HindsightMiddleware(TurnMiddleware):
         bank = bank_of(self.bank_id, runtime)
         try:
             known = profile_section(self.memory, bank, self.profile) if self.profile else ""
-            found = recall(self.memory, bank, question, **self.recall_options) if question else None
-            return "\n".join(filter(None, [known, section(found.text) if found else ""]))
+            if not question:
+                return known
+            found = traced_recall(self.memory, bank, question, self.name, self.recall_options)
+            return "\n".join(filter(None, (known, section(found.text))))
         except HindsightError as error:
             self._report(f"recall in bank {bank!r}", error)
             return UNREADABLE
@@ -281,7 +327,9 @@ class HindsightMiddleware(TurnMiddleware):
         if not spoken:
             return RetainResult(bank)
         options = {"session": session, **self.retain_options}
-        return self.memory.retain_messages(bank, spoken, **options)
+        if self._durable is None:
+            return self.memory.retain_messages(bank, spoken, **options)
+        return self._durable.retain_messages(bank, spoken, **options).result
 
 
 def _title(bank_id: BankId) -> str:
@@ -356,7 +404,7 @@ def recall_node(
         question = question_in(_messages(state, messages))
         if not question:
             return {into: ""}
-        result = recall(memory, bank_of(bank_id, runtime), question, **options)
+        result = traced_recall(memory, bank_of(bank_id, runtime), question, into, options)
         return {into: section(result.text)}
 
     return recalling

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
+from annotated_types import MinLen
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     CallbackManagerForRetrieverRun,
@@ -39,13 +40,17 @@ class HindsightRetriever(BaseRetriever):
     Key init args:
         memory: the engine.
         bank_id: the bank's id, or a function of the runtime of the graph that runs, or a template
-            such as "{langgraph_user_id}" for what is configurable in a run.
+            such as "{langgraph_user_id}" for what is configurable in a run; or a list of these, to
+            search several banks at once, such as `["{user_id}", "team"]`.
         k: number of documents, if there are as many; if None the relevant ones, at most 10.
         max_tokens: tokens of all documents together; the engine's setting if None.
         options: other arguments of `Hindsight.recall`, such as `types`, `tags`, `where`,
             `entities`, `window`, `as_of` or `min_score`. They may also be given directly, or with
             the question. `tags` are those of memories, and label the runs, too; to label runs
             only, use `with_config(tags=...)`.
+        explain: False leaves `score`, `rank` and `reasons` out of the metadata. They depend on the
+            question, and retrievers that ask several (`MultiQueryRetriever`) merge documents that
+            are equal.
 
     Instantiate:
         ```python
@@ -85,10 +90,11 @@ class HindsightRetriever(BaseRetriever):
     """
 
     memory: Hindsight = Field(exclude=True)
-    bank_id: BankField
+    bank_id: BankField | Annotated[list[BankField], MinLen(1)]
     k: PositiveInt | None = None
     max_tokens: PositiveInt | None = None
     options: RecallOptions = Field(default_factory=dict)
+    explain: bool = True
 
     @model_validator(mode="before")
     @classmethod
@@ -97,7 +103,7 @@ class HindsightRetriever(BaseRetriever):
         if not isinstance(given, dict):
             return given
         direct = {name: given[name] for name in given if name not in cls.model_fields}
-        check_options(direct, Hindsight.recall, also=("k",))
+        check_options(direct, Hindsight.recall, also=("k", "explain"))
         if given.get("tags") is not None:  # labels of runs for LangChain; here of memories, too
             direct["tags"] = given["tags"]
         options = given.get("options") or {}
@@ -140,8 +146,10 @@ class HindsightRetriever(BaseRetriever):
         options = {"max_tokens": self.max_tokens, **self.options, **given}
         wanted = HANDFUL if k is None else validation.positive("k", k)
         options.setdefault("fill", k is not None)
-        result = recall(self.memory, bank_of(self.bank_id), query, **options)
-        return [as_document(recalled) for recalled in result.memories[:wanted]]
+        given_banks = self.bank_id if isinstance(self.bank_id, list) else [self.bank_id]
+        result = recall(self.memory, [bank_of(bank) for bank in given_banks], query, **options)
+        found = result.memories[:wanted]
+        return [as_document(recalled, explain=self.explain) for recalled in found]
 
     _arecalled = async_variant(_recalled)
 

@@ -69,7 +69,7 @@ class CorrectArguments(BaseModel):
     """Arguments of the model for correcting a memory; what is left out stays."""
 
     memory_id: str = Field(description="Id of the memory, as recall shows it.")
-    text: str | None = Field(None, description="What it should say, as full sentences.")
+    content: str | None = Field(None, description="The whole statement as it should be.")
     speaker: str | None = Field(None, description="Who said it; '' for nobody.")
     entities: list[str] | None = Field(None, description="All names it is about.")
     said: str | None = Field(None, description="When it was said, in ISO 8601.")
@@ -349,7 +349,7 @@ def correct_tool(
         memory = Hindsight.in_memory()
         (id,) = memory.retain("alice", "Alice moved to Bergen in May 2024.").ids
         correct = correct_tool(memory, "alice")
-        correct.invoke({"memory_id": id, "text": "Alice moved to Oslo in May 2024."})
+        correct.invoke({"memory_id": id, "content": "Alice moved to Oslo in May 2024."})
         print(memory.memories.get("alice", id).text)
         print("Bergen" in history_tool(memory, "alice").invoke({"memory_id": id}))
         ```

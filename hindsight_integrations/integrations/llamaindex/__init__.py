@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.integrations.lazy import loader
 
 if TYPE_CHECKING:
+    from hindsight_integrations.integrations.llamaindex.chat_store import HindsightChatStore
     from hindsight_integrations.integrations.llamaindex.ingest import HindsightTransform
     from hindsight_integrations.integrations.llamaindex.memory import (
         HindsightMemory,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 _HOME_OF = {
     "FunctionLLM": "models",
+    "HindsightChatStore": "chat_store",
     "HindsightEmbedding": "models",
     "HindsightMemory": "memory",
     "HindsightMemoryBlock": "memory",
@@ -62,6 +64,7 @@ _HOME_OF = {
 
 __all__ = [
     "FunctionLLM",
+    "HindsightChatStore",
     "HindsightEmbedding",
     "HindsightMemory",
     "HindsightMemoryBlock",

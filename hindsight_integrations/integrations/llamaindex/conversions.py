@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypedDict
 
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.events.retrieval import (
+    RetrievalEndEvent,
+    RetrievalStartEvent,
+)
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores import (
     FilterCondition,
@@ -21,6 +26,15 @@ from hindsight_integrations.models import Memory, MemoryType
 from hindsight_integrations.recall.request import SearchOptions, Where
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import Recalled
+
+BankId: TypeAlias = str | Callable[[], str]
+"""A bank's id, or a function that returns that of the run, such as `current_user.get` of a
+`contextvars.ContextVar`: parts that many users share then read and write the bank of each."""
+
+
+def bank_of(bank_id: BankId) -> str:
+    """Return the bank of this run."""
+    return validation.bank_id(bank_id() if callable(bank_id) else bank_id)
 
 
 class ChatOptions(TypedDict, total=False):
@@ -105,6 +119,15 @@ def _containing(key: str, value: object) -> Where:
     text = json.dumps(value, ensure_ascii=False)
     parts = [text] if isinstance(value, str) else [f"{a}{text}{b}" for a in "[ " for b in ",]"]
     return {"$or": [{key: value}, *({key: {"$contains": part}} for part in parts)]}
+
+
+_dispatcher = get_dispatcher(__name__)
+
+
+def tell_search(query: str, nodes: list[NodeWithScore]) -> None:
+    """Tell LlamaIndex's instrumentation of a search that a part made by itself."""
+    _dispatcher.event(RetrievalStartEvent(str_or_query_bundle=query))
+    _dispatcher.event(RetrievalEndEvent(str_or_query_bundle=query, nodes=nodes))
 
 
 SHOWN = ("mentioned_at", "speaker", "context")

@@ -16,6 +16,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms import LLM
 from llama_index.core.memory import BaseMemory, BaseMemoryBlock
+from llama_index.core.storage.chat_store import BaseChatStore
 from llama_index.core.utils import get_tokenizer
 from llama_index.core.workflow import JsonSerializer
 
@@ -30,7 +31,11 @@ from hindsight_integrations.integrations.common import (
     section,
     shortened,
 )
-from hindsight_integrations.integrations.llamaindex.conversions import ChatOptions
+from hindsight_integrations.integrations.llamaindex.conversions import (
+    ChatOptions,
+    recalled_nodes,
+    tell_search,
+)
 from hindsight_integrations.models import Message
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.normalization import new_id
@@ -203,11 +208,9 @@ class Chats:
         room = self.options["max_tokens"]
         options = {**self.options, "scope": self._scope(session_id), "max_tokens": MORE * room}
         visible = "\n".join(message.content or "" for message in shown)
-        unseen = [
-            recalled.memory
-            for recalled in recall(self.memory, self.bank_id, question, **options)
-            if recalled.memory.text not in visible
-        ]
+        result = recall(self.memory, self.bank_id, question, **options)
+        tell_search(question, recalled_nodes(result))
+        unseen = [each.memory for each in result if each.memory.text not in visible]
         packed = pack(unseen, room, tokens.count, tokens.truncate)
         return section(packed.text)
 
@@ -341,6 +344,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         bank_id: the bank's id; it is created by the first message if there is none.
         session_id: your id of the chat. Without one, a chat that repeats a stored one continues
             it, unless sessions are separate.
+        chat_store: LlamaIndex's store of messages, such as `HindsightChatStore`: the messages of
+            the session come back from it, and are kept in it. It needs a `session_id`.
         token_limit: tokens of the messages that `get` returns.
         messages: the chat so far. They are retained with the next one.
         separate_sessions: True if a session recalls only its own messages.
@@ -369,6 +374,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     speakers: dict[str, str]
     options: dict[str, Any]
     _chats: Chats | None = PrivateAttr(default=None)
+    _store: BaseChatStore | None = PrivateAttr(default=None)
 
     def __init__(
         self,
@@ -378,6 +384,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         session_id: str | None = None,
         token_limit: int = TOKEN_LIMIT,
         messages: Sequence[ChatMessage] = (),
+        chat_store: BaseChatStore | None = None,
         separate_sessions: bool = False,
         speakers: Mapping[str, str] = SPEAKERS,
         **options: Unpack[ChatOptions],
@@ -388,6 +395,10 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
                 f"token_limit is {token_limit}, and recalled text alone may take "
                 f"{chosen['max_tokens']}; give more, or a lower max_tokens"
             )
+        if chat_store is not None and (session_id is None or messages):
+            raise InvalidInputError(
+                "a chat_store gives the messages of a session; give its session_id, and no messages"
+            )
         super().__init__(
             bank_id=validation.bank_id(bank_id),
             session_id=session_id or new_id("chat-"),
@@ -397,6 +408,9 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             speakers=dict(speakers),
             options=chosen,
         )
+        if chat_store is not None:
+            self._store = chat_store
+            self.messages = chat_store.get_messages(self.session_id)
         if memory is not None:
             self.attach(memory)
             if session_id is None:
@@ -428,8 +442,9 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             **arguments,
         )
 
-    def attach(self, memory: Hindsight) -> None:
-        """Set the engine of a memory that was restored from JSON."""
+    def attach(self, memory: Hindsight, chat_store: BaseChatStore | None = None) -> None:
+        """Set the engine of a memory that was restored from JSON, and where its messages go on."""
+        self._store = chat_store or self._store
         self._chats = Chats(
             memory,
             self.bank_id,
@@ -467,17 +482,22 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages, and retain them."""
         self.messages.extend(message.model_copy(deep=True) for message in messages)
+        if self._store is not None:
+            for message in messages:
+                self._store.add_message(self.session_id, message)
         self._attached.retain(self.messages, self.session_id)
         self.session_id = self._attached.adopt(self.session_id)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the chat's messages. Those that were retained stay in the bank."""
-        self.messages.clear()
+        self.reset()
         self.put_messages(messages)
 
     def reset(self) -> None:
         """Remove the chat's messages. Those that were retained stay in the bank."""
         self.messages.clear()
+        if self._store is not None:
+            self._store.delete_messages(self.session_id)
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """Return all fields without the engine, ready for JSON."""
@@ -507,6 +527,7 @@ class HindsightSerializer(JsonSerializer):  # type: ignore[misc]
 
     Args:
         memory: the engine.
+        chat_store: the store that the chats' further messages are kept in, if they have one.
         **options: options of LlamaIndex's `JsonSerializer`.
 
     Example:
@@ -519,15 +540,18 @@ class HindsightSerializer(JsonSerializer):  # type: ignore[misc]
         monday 1
     """
 
-    def __init__(self, memory: Hindsight, **options: Any) -> None:
+    def __init__(
+        self, memory: Hindsight, *, chat_store: BaseChatStore | None = None, **options: Any
+    ) -> None:
         super().__init__(**options)
         self._memory = memory
+        self._store = chat_store
 
     def deserialize_value(self, data: Any) -> Any:
         """Return the value, with its engine if it is a chat memory."""
         value = super().deserialize_value(data)
         if isinstance(value, HindsightMemory):
-            value.attach(self._memory)
+            value.attach(self._memory, self._store)
         return value
 
 

@@ -7,8 +7,10 @@ postprocessors.
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from llama_index.core.base.llms.types import (
@@ -24,6 +26,8 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.embeddings import BaseEmbedding
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.llms import CustomLLM
 from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -41,6 +45,29 @@ from hindsight_integrations.retain.foreign import timestamp
 
 Reply = Callable[[str, str], str]
 """A model as a function of a system text and a user text."""
+
+_dispatcher = get_dispatcher(__name__)
+
+
+def _remade(made: object, given: object, **fields: Any) -> tuple[partial[Any], tuple[object]]:
+    """Return how to make an object again in another process: its class, its model, its fields.
+
+    LlamaIndex's own pickling leaves out what it cannot pickle, and the copy would go on with
+    another model.
+
+    Raises:
+        InvalidInputError: the model cannot be pickled.
+    """
+    kind = type(made)
+    try:
+        pickle.dumps((given, fields))
+    except Exception as error:
+        raise InvalidInputError(
+            f"this {kind.__name__} cannot be pickled, since its model {validation.shown(given)} "
+            f"cannot ({error}); give it a model that can, such as a function of a module, or make "
+            f"the {kind.__name__} in each process"
+        ) from error
+    return partial(kind, **fields), (given,)
 
 
 class HindsightEmbedding(BaseEmbedding):  # type: ignore[misc]
@@ -63,11 +90,17 @@ class HindsightEmbedding(BaseEmbedding):  # type: ignore[misc]
     """
 
     _embedder: Embedder = PrivateAttr()
+    _given: object | None = PrivateAttr()
 
     def __init__(self, embedder: object | None = None, **fields: Any) -> None:
         ours = bundled() if embedder is None else as_embedder(embedder)
         super().__init__(**{"model_name": ours.id, **fields})
         self._embedder = ours
+        self._given = None if ours is bundled() else embedder
+
+    def __reduce__(self) -> tuple[partial[Any], tuple[object]]:
+        fields = {name: getattr(self, name) for name in ("model_name", "embed_batch_size")}
+        return _remade(self, self._given, num_workers=self.num_workers, **fields)
 
     @classmethod
     def class_name(cls) -> str:
@@ -121,6 +154,10 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
             context_window=validation.positive("context_window", context_window),
         )
         self._reply = reply
+
+    def __reduce__(self) -> tuple[partial[Any], tuple[object]]:
+        names = ("model_name", "context_window")
+        return _remade(self, self._reply, **{name: getattr(self, name) for name in names})
 
     @classmethod
     def class_name(cls) -> str:
@@ -227,6 +264,8 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
 class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
     """Sorts nodes of any retriever by how well they answer the question.
 
+    LlamaIndex's instrumentation is told with `ReRankStartEvent` and `ReRankEndEvent`.
+
     Args:
         reranker: None for late interaction, `memory.reranker`, or any reranker that `Hindsight`
             takes: a function of (query, texts) to scores, a LangChain document compressor, a
@@ -243,10 +282,15 @@ class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
 
     top_n: int | None
     _reranker: Reranker = PrivateAttr()
+    _given: object | None = PrivateAttr()
 
     def __init__(self, reranker: object | None = None, *, top_n: int | None = None) -> None:
         super().__init__(top_n=None if top_n is None else validation.positive("top_n", top_n))
         self._reranker = LateInteraction() if reranker is None else as_reranker(reranker)
+        self._given = reranker
+
+    def __reduce__(self) -> tuple[partial[Any], tuple[object]]:
+        return _remade(self, self._given, top_n=self.top_n)
 
     @classmethod
     def class_name(cls) -> str:
@@ -258,9 +302,16 @@ class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
     ) -> list[NodeWithScore]:
         if query_bundle is None:
             raise InvalidInputError("nodes are reranked by a question; give query_str")
+        most = len(nodes) if self.top_n is None else self.top_n
+        started = ReRankStartEvent(
+            query=query_bundle, nodes=nodes, top_n=most, model_name=self._reranker.id
+        )
+        _dispatcher.event(started)
         texts = [_memory(one.node) for one in nodes]
         best = best_first(self._reranker, query_bundle.query_str, texts, self.top_n)
-        return [NodeWithScore(node=nodes[index].node, score=score) for index, score in best]
+        sorted_nodes = [NodeWithScore(node=nodes[index].node, score=score) for index, score in best]
+        _dispatcher.event(ReRankEndEvent(nodes=sorted_nodes))
+        return sorted_nodes
 
 
 class HindsightTimeFilter(BaseNodePostprocessor):  # type: ignore[misc]
@@ -300,6 +351,10 @@ class HindsightTimeFilter(BaseNodePostprocessor):  # type: ignore[misc]
     ) -> None:
         super().__init__(time_key=time_key, keep_undated=keep_undated)
         self._window = validation.window(window)
+
+    def __reduce__(self) -> tuple[partial[Any], tuple[object]]:
+        fields = {"time_key": self.time_key, "keep_undated": self.keep_undated}
+        return _remade(self, self._window, **fields)
 
     @classmethod
     def class_name(cls) -> str:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Unpack
+from typing import Any, Unpack
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.response.schema import Response
+from llama_index.core.base.response.schema import (
+    RESPONSE_TYPE,
+    AsyncStreamingResponse,
+    Response,
+    StreamingResponse,
+)
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.prompts.mixin import PromptMixinType
+from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
@@ -27,13 +34,16 @@ from hindsight_integrations.integrations.common import (
     reflect,
 )
 from hindsight_integrations.integrations.llamaindex.conversions import (
+    BankId,
     ReflectOptions,
+    bank_of,
     memory_node,
     recalled_nodes,
+    tell_search,
     where_from,
 )
 from hindsight_integrations.models import Memory, MentalModel
-from hindsight_integrations.recall.request import RecallOptions
+from hindsight_integrations.recall.request import RecallOptions, SearchOptions
 from hindsight_integrations.results import Reflection
 
 
@@ -59,7 +69,8 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
 
     Args:
         memory: the engine.
-        bank_id: the bank's id, or several; banks that do not exist are read as empty.
+        bank_id: the bank's id, or several, or a function without arguments that returns the id for
+            each question; banks that do not exist are read as empty.
         similarity_top_k: number of nodes, if there are as many; if None the relevant ones, at most
             10.
         filters: LlamaIndex's metadata filters, instead of `where`.
@@ -84,7 +95,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
     def __init__(
         self,
         memory: Hindsight,
-        bank_id: str | Sequence[str],
+        bank_id: BankId | Sequence[str],
         *,
         similarity_top_k: int | None = None,
         filters: MetadataFilters | None = None,
@@ -110,7 +121,8 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
         if isinstance(query_bundle, RecallQuery):
             check_options(query_bundle.options, RecallOptions)
             options = {**options, **query_bundle.options}
-        result = recall(self._memory, self._bank_id, query_bundle.query_str, **options)
+        banks = bank_of(self._bank_id) if callable(self._bank_id) else self._bank_id
+        result = recall(self._memory, banks, query_bundle.query_str, **options)
         return recalled_nodes(result.memories[: self._most])
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -121,11 +133,17 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
     """Answers from a bank: a model searches it, and cites the memories it answers from.
 
     The response's source nodes are the memories that the answer cites. Without a model the
-    answer quotes the memories that state it, with dates, or says that none does.
+    answer quotes the memories that state it, with dates, or says that none does. Each search that
+    was made is told to LlamaIndex's instrumentation, with its nodes.
 
     Args:
         memory: the engine.
-        bank_id: the bank's id; a bank that does not exist is read as empty.
+        bank_id: the bank's id, or a function without arguments that returns it for each question; a
+            bank that does not exist is read as empty.
+        response_synthesizer: LlamaIndex's synthesizer, to word the answer instead: with its
+            model, its prompts (`get_prompts`, `update_prompts`), and piece by piece if it
+            streams. The source nodes are then all that was found, as the model reads it.
+        streaming: True for a `StreamingResponse`. A synthesizer says itself that it streams.
         callback_manager: LlamaIndex's callbacks.
         **options: those of `Hindsight.reflect`: `llm` (a LlamaIndex LLM for instance; the
             engine's own if not given), `max_tokens`, `budget`, `tags`, `where` and so on. A
@@ -146,14 +164,25 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
     def __init__(
         self,
         memory: Hindsight,
-        bank_id: str,
+        bank_id: BankId,
         *,
+        response_synthesizer: BaseSynthesizer | None = None,
+        streaming: bool = False,
         callback_manager: CallbackManager | None = None,
         **options: Unpack[ReflectOptions],
     ) -> None:
         check_options(options, ReflectOptions)
+        self._streaming = validation.flag("streaming", streaming)
+        if response_synthesizer is not None:
+            own = sorted({*options} - {*SearchOptions.__annotations__})
+            if own or streaming:
+                raise InvalidInputError(
+                    f"{own[0] if own else 'streaming'!r} was given with a response_synthesizer, "
+                    "which words the answer itself; set it there, or leave one of them out"
+                )
         self._memory = checked_memory(memory)
         self._bank_id = bank_id
+        self._synthesizer = response_synthesizer
         self._options = options
         super().__init__(callback_manager)
 
@@ -165,19 +194,62 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
         """Return this engine as a tool, for agents and for a `RouterQueryEngine`."""
         return QueryEngineTool.from_defaults(self, name=name, description=description)
 
-    def _query(self, query_bundle: QueryBundle) -> Response:
-        options = self._options
-        if isinstance(query_bundle, RecallQuery):
-            check_options(query_bundle.options, ReflectOptions)
-            options = {**options, **query_bundle.options}  # type: ignore[typeddict-unknown-key]
-        reflection = reflect(self._memory, self._bank_id, query_bundle.query_str, **options)
-        return Response(reflection.text, _cited(reflection), _details(reflection))
+    def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        if self._synthesizer is not None:
+            return self._synthesizer.synthesize(query_bundle, self._found(query_bundle))
+        reflection = self._reflected(query_bundle)
+        details = _details(reflection)
+        if not self._streaming:
+            return Response(reflection.text, _cited(reflection), details)
+        return StreamingResponse(iter(_pieces(reflection.text)), _cited(reflection), details)
 
-    async def _aquery(self, query_bundle: QueryBundle) -> Response:
-        return await asyncio.to_thread(self._query, query_bundle)
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        if self._synthesizer is not None:
+            found = await asyncio.to_thread(self._found, query_bundle)
+            return await self._synthesizer.asynthesize(query_bundle, found)
+        reflection = await asyncio.to_thread(self._reflected, query_bundle)
+        details = _details(reflection)
+        if not self._streaming:
+            return Response(reflection.text, _cited(reflection), details)
+
+        async def pieces() -> AsyncIterator[str]:
+            for piece in _pieces(reflection.text):
+                yield piece
+
+        return AsyncStreamingResponse(pieces(), _cited(reflection), details)
+
+    def _reflected(self, query_bundle: QueryBundle) -> Reflection:
+        options = self._options_for(query_bundle)
+        bank = bank_of(self._bank_id)
+        reflection = reflect(self._memory, bank, query_bundle.query_str, **options)
+        sources = {item.id: item.source for item in reflection.context}
+        for lookup in reflection.lookups:
+            nodes = [NodeWithScore(node=_node(sources[id])) for id in lookup.found if id in sources]
+            tell_search(lookup.query, nodes)
+        return reflection
+
+    def _found(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        options = self._options_for(query_bundle)
+        bank = bank_of(self._bank_id)
+        nodes = recalled_nodes(recall(self._memory, bank, query_bundle.query_str, **options))
+        tell_search(query_bundle.query_str, nodes)
+        return nodes
+
+    def _options_for(self, query_bundle: QueryBundle) -> dict[str, Any]:
+        options: dict[str, Any] = dict(self._options)
+        if isinstance(query_bundle, RecallQuery):
+            known = ReflectOptions if self._synthesizer is None else RecallOptions
+            check_options(query_bundle.options, known)
+            options |= query_bundle.options
+        return options
 
     def _get_prompt_modules(self) -> PromptMixinType:
-        return {}
+        return {} if self._synthesizer is None else {"response_synthesizer": self._synthesizer}
+
+
+def _pieces(text: str) -> list[str]:
+    """Return a text in words, each with the white space behind it."""
+    return re.findall(r"\s*\S+\s*", text)
 
 
 def _cited(reflection: Reflection) -> list[NodeWithScore]:

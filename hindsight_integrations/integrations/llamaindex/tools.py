@@ -1,4 +1,4 @@
-"""Memory as tools that an agent calls: retain, recall, reflect, forget, correct, history."""
+"""Memory as tools that an agent calls: retain, recall, reflect, corrections, history, forget."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import ClassVar, Unpack
 from llama_index.core.tools import FunctionTool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
+from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.integrations import common
-from hindsight_integrations.integrations.llamaindex.conversions import ChatOptions
+from hindsight_integrations.integrations.llamaindex.conversions import (
+    BankId,
+    ChatOptions,
+    bank_of,
+)
 from hindsight_integrations.integrations.llamaindex.memory import chat_options
 from hindsight_integrations.workspace import Workspace
 from hindsight_integrations.workspace import workspace_tools as tools_of
@@ -24,7 +29,10 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
 
     Args:
         memory: the engine.
-        bank_id: the bank's id; it is created by the first `retain` if there is none.
+        bank_id: the bank's id, or a function without arguments that returns it for each call; the
+            bank is created by the first `retain` if there is none.
+        forget: True to give the model the tool that deletes memories for good. What it corrects
+            or marks as wrong can be restored; what it forgets cannot.
         llm: the model of `reflect`, a LlamaIndex LLM for instance; the engine's own if None.
             Without either it returns the memories themselves.
         **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
@@ -35,7 +43,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
 
     Example:
         >>> with Hindsight.in_memory() as memory:
-        ...     retain, recall, reflect, forget = HindsightToolSpec(memory, "alice").to_tool_list()
+        ...     retain, recall, reflect = HindsightToolSpec(memory, "alice").to_tool_list()[:3]
         ...     _ = retain(content="Alice moved to Lisbon in March 2021.")
         ...     print("Lisbon" in recall(query="Where does Alice live?").content)
         True
@@ -45,25 +53,23 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         ("retain", "aretain"),
         ("recall", "arecall"),
         ("reflect", "areflect"),
-        ("forget", "aforget"),
-    ]
-
-    correcting: ClassVar[list[tuple[str, str]]] = [
         ("correct", "acorrect"),
-        ("history", "ahistory"),
+        ("invalidate", "ainvalidate"),
     ]
-    """Further tools, made by `to_tool_list(HindsightToolSpec.correcting)`."""
 
     def __init__(
         self,
         memory: Hindsight,
-        bank_id: str,
+        bank_id: BankId,
         *,
+        forget: bool = False,
         llm: object | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
         self._memory = common.checked_memory(memory)
         self._bank_id = bank_id
+        if validation.flag("forget", forget):
+            self.spec_functions = [*self.spec_functions, ("forget", "aforget")]  # type: ignore[misc]
         self._llm = llm
         self._options = chat_options(options)
 
@@ -74,7 +80,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
             content (str): Whole sentences that can be understood alone, with names and dates.
         """
         tags = self._options.get("tags", ())
-        return common.answer_retain(self._memory, self._bank_id, content, tags=tags)[0]
+        return common.answer_retain(self._memory, bank_of(self._bank_id), content, tags=tags)[0]
 
     def recall(self, query: str) -> str:
         """Look up what is remembered from earlier conversations.
@@ -82,7 +88,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         Args:
             query (str): The question, with names and times as far as they are known.
         """
-        return common.answer_recall(self._memory, self._bank_id, query, **self._options)[0]
+        return common.answer_recall(self._memory, bank_of(self._bank_id), query, **self._options)[0]
 
     def reflect(self, query: str) -> str:
         """Think over all that is remembered, and answer from it. Slower than recall, and deeper.
@@ -91,31 +97,23 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
             query (str): The question.
         """
         options = {"llm": self._llm, **self._options}
-        return common.answer_reflect(self._memory, self._bank_id, query, **options)[0]
-
-    def forget(self, memory_ids: list[str]) -> str:
-        """Delete memories for good, if the user asks for it.
-
-        Args:
-            memory_ids (list): Ids of the memories, as recall gives them.
-        """
-        return common.answer_forget(self._memory, self._bank_id, memory_ids)[0]
+        return common.answer_reflect(self._memory, bank_of(self._bank_id), query, **options)[0]
 
     def correct(
         self,
         memory_id: str,
-        text: str | None = None,
+        content: str | None = None,
         speaker: str | None = None,
         entities: list[str] | None = None,
         said: str | None = None,
         happened: str | None = None,
         reason: str | None = None,
     ) -> str:
-        """Correct a memory that is wrong; what is left out stays. Recall first, for its id.
+        """Put right what is wrong or no longer true of a memory; what is left out stays.
 
         Args:
             memory_id (str): Id of the memory, as recall gives it.
-            text (str): What it should say, as full sentences.
+            content (str): The whole statement as it should be, with names and dates.
             speaker (str): Who said it; '' for nobody.
             entities (list): All names it is about.
             said (str): When it was said, in ISO 8601.
@@ -124,9 +122,9 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         """
         return common.answer_correct(
             self._memory,
-            self._bank_id,
+            bank_of(self._bank_id),
             memory_id,
-            text=text,
+            content,
             speaker=speaker,
             entities=entities,
             said=said,
@@ -134,19 +132,38 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
             reason=reason,
         )[0]
 
+    def invalidate(self, memory_id: str, reason: str) -> str:
+        """Mark a memory as wrong, where nothing true can be put in its place.
+
+        Args:
+            memory_id (str): Id of the memory, as recall gives it.
+            reason (str): Why it is wrong, and who said so.
+        """
+        bank = bank_of(self._bank_id)
+        return common.answer_invalidate(self._memory, bank, memory_id, reason)[0]
+
+    def forget(self, memory_ids: list[str]) -> str:
+        """Delete memories for good, if the user asks for it.
+
+        Args:
+            memory_ids (list): Ids of the memories, as recall gives them.
+        """
+        return common.answer_forget(self._memory, bank_of(self._bank_id), memory_ids)[0]
+
     def history(self, memory_id: str) -> str:
         """Show what was changed of a memory, when and why. Recall first, for its id.
 
         Args:
             memory_id (str): Id of the memory, as recall gives it.
         """
-        return common.answer_history(self._memory, self._bank_id, memory_id)[0]
+        return common.answer_history(self._memory, bank_of(self._bank_id), memory_id)[0]
 
     aretain = async_variant(retain)
     arecall = async_variant(recall)
     areflect = async_variant(reflect)
-    aforget = async_variant(forget)
     acorrect = async_variant(correct)
+    ainvalidate = async_variant(invalidate)
+    aforget = async_variant(forget)
     ahistory = async_variant(history)
 
 

@@ -6,6 +6,8 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from hindsight_integrations.models import Entity, LinkKind
@@ -140,29 +142,35 @@ def spread(
     """
     level: dict[Node, float] = dict(seeds)
     through: dict[Node, Edge] = {}
-    frontier = sorted(seeds, key=lambda node: (-seeds[node], node))[:max_nodes]
+    frontier = _descending(seeds)[:max_nodes]
     for _ in range(steps):
         if not frontier or len(level) >= max_nodes:
             break
         arriving: defaultdict[Node, float] = defaultdict(float)
-        strongest: dict[Node, tuple[float, Edge]] = {}
+        largest: dict[Node, float] = {}
+        strongest: dict[Node, Edge] = {}
         for edge in expand(frontier[:BREADTH]):
-            flow = level[edge.source] * edge.weight * decay
-            arriving[edge.target] += flow
-            if flow > strongest.get(edge.target, (0.0, edge))[0]:
-                strongest[edge.target] = (flow, edge)
-        order = sorted(arriving, key=lambda node: (-arriving[node], node))
+            source, target, weight, _ = edge
+            flow = level[source] * weight * decay
+            arriving[target] += flow
+            if flow > largest.get(target, 0.0):
+                largest[target], strongest[target] = flow, edge
         frontier = []
-        for node in order:
+        for node in _descending(arriving):
             if node in level:
                 if arriving[node] > level[node] and node not in through:
-                    _add_reason(through, node, strongest[node][1])
+                    _add_reason(through, node, strongest[node])
                 level[node] += arriving[node]
             elif len(level) < max_nodes and node in strongest:
                 level[node] = arriving[node]
-                through[node] = strongest[node][1]
+                through[node] = strongest[node]
                 frontier.append(node)
     return Activation(level, through)
+
+
+def _descending(activation: Mapping[Node, float]) -> list[Node]:
+    """Return nodes, the strongest first, equal ones by name; two sorts are faster than one key."""
+    return sorted(sorted(activation), key=activation.__getitem__, reverse=True)
 
 
 def _add_reason(through: dict[Node, Edge], node: Node, edge: Edge) -> None:
@@ -229,10 +237,11 @@ def _expansion(request: BankSearch) -> Callable[[Sequence[Node]], list[Edge]]:
 
 def _from_entities(found: Surroundings, hub: float) -> Iterator[Edge]:
     """Yield the edges from entities to memories that mention them, hubs left out."""
-    for posting in found.postings:
-        if posting.degree <= hub:
-            source, target = Node("entity", posting.entity_id), Node("memory", posting.memory_id)
-            yield Edge(source, target, hub_damping(posting.degree))
+    for (entity_id, degree), mentions in groupby(found.postings, key=itemgetter(0, 2)):
+        if degree <= hub:
+            source, weight = Node("entity", entity_id), hub_damping(degree)
+            for _, memory_id, _ in mentions:
+                yield Edge(source, Node("memory", memory_id), weight)
 
 
 def _from_memories(found: Surroundings, memories: Sequence[str]) -> Iterator[Edge]:

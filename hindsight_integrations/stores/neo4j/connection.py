@@ -84,7 +84,7 @@ class Transaction:
         begins with null is left out: its node was deleted by others while the statement ran.
         """
         ((found,),) = self.run(cypher, **params)
-        return [tuple(row) for row in found if row[0] is not None]
+        return [tuple(row) for row in found if not row or row[0] is not None]
 
     def gather(self, cypher: str, rows: Sequence[object], **params: Any) -> list[Row]:
         """Run a statement that unwinds `$rows` and returns `collect([...])`; return all of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 
@@ -125,22 +125,26 @@ class Neo4jGraph(Searching):
         return [stored_bank(node) for (node,) in found if node]  # null if deleted meanwhile
 
     def update_bank(
-        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+        self,
+        bank_id: str,
+        bank: Bank | Callable[[Bank], Bank] | None = None,
+        *,
+        embedder: EmbedderStamp | None = None,
     ) -> StoredBank:
         """See `GraphStore`."""
 
         def work(tx: BankTransaction) -> StoredBank:
             if bank is not None:
-                given = bank_properties(bank)
-                if bank.id != bank_id:
-                    if tx.run("MATCH (b:Bank {id: $id}) RETURN b.id", id=bank.id):
-                        raise _exists(bank.id)
+                changed = bank(_stored(tx).bank) if callable(bank) else bank
+                given = bank_properties(changed)
+                if changed.id != bank_id:
+                    if tx.run("MATCH (b:Bank {id: $id}) RETURN b.id", id=changed.id):
+                        raise _exists(changed.id)
                     given["importing"] = None
                 tx.run("MATCH (b:Bank {key: $bank}) SET b += $given", given=given)
             if embedder is not None:
                 vectors.adopt(tx, embedder)
-            ((node,),) = tx.run("MATCH (b:Bank {key: $bank}) RETURN properties(b)")
-            return stored_bank(node)
+            return _stored(tx)
 
         return self._write(bank_id, work)
 
@@ -194,6 +198,11 @@ class Neo4jGraph(Searching):
     def close(self) -> None:
         """See `GraphStore`."""
         self._database.close()
+
+
+def _stored(tx: BankTransaction) -> StoredBank:
+    ((node,),) = tx.run("MATCH (b:Bank {key: $bank}) RETURN properties(b)")
+    return stored_bank(node)
 
 
 def _exists(bank_id: str) -> BankExistsError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from hindsight_integrations.errors import BankExistsError
@@ -109,10 +109,16 @@ class SqliteGraph(Searching):
             return [stored_bank(row) for row in rows]
 
     def update_bank(
-        self, bank_id: str, bank: Bank | None = None, *, embedder: EmbedderStamp | None = None
+        self,
+        bank_id: str,
+        bank: Bank | Callable[[Bank], Bank] | None = None,
+        *,
+        embedder: EmbedderStamp | None = None,
     ) -> StoredBank:
         """See `GraphStore`."""
         with self._writing(bank_id) as tx:
+            if callable(bank):
+                bank = bank(_stored(tx).bank)
             if bank is not None:
                 if bank.id != bank_id:
                     _check_free(tx, bank.id)
@@ -123,10 +129,7 @@ class SqliteGraph(Searching):
                 )
             if embedder is not None:
                 vectors.adopt(tx, embedder)
-            row = tx.execute(
-                f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE no = ?", (tx.no,)
-            ).fetchone()
-            return stored_bank(row)
+            return _stored(tx)
 
     def delete_bank(self, bank_id: str) -> None:
         """See `GraphStore`."""
@@ -247,6 +250,12 @@ class SqliteGraph(Searching):
     def close(self) -> None:
         """See `GraphStore`; reads in progress end first."""
         self._connections.close()
+
+
+def _stored(tx: BankTransaction) -> StoredBank:
+    return stored_bank(
+        tx.execute(f"SELECT {STORED_BANK_COLUMNS} FROM banks WHERE no = ?", (tx.no,)).fetchone()
+    )
 
 
 def _check_free(cursor: sqlite3.Cursor | BankTransaction, bank_id: str) -> None:

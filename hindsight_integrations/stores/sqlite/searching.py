@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from hindsight_integrations.models import Entity, Link, LinkKind, Page, Precision, TimeSpan
 from hindsight_integrations.nlp.bm25 import idf
@@ -164,8 +165,9 @@ class Searching(Reading):
             ids = dict(sorted(passing.items(), key=lambda pair: index[pair[1]]))
             found: dict[Link, None] = {}
             params = (*test.params, max(per_memory, 0), key_list(ids))
-            for key, linked in tx.execute(sql, params):
-                for other, kind, weight, outward in json.loads(linked):
+            rows = tx.execute(sql, params).fetchall()
+            for (key, _), linked in zip(rows, _parsed(text for _, text in rows), strict=True):
+                for other, kind, weight, outward in linked:
                     source, target = (ids[key], other) if outward else (other, ids[key])
                     found[Link(source, target, LinkKind(kind), weight)] = None
             return list(found)
@@ -175,12 +177,10 @@ class Searching(Reading):
         with self._reading(bank_id) as tx:
             keys = tx.memory_keys(ids)
             side = (tx.no, max(distance, 0))
-            sides = {
-                key: (json.loads(before), json.loads(after))
-                for key, before, after in tx.execute(
-                    _NEIGHBOURS, (*side, *side, key_list(keys.values()))
-                )
-            }
+            rows = tx.execute(_NEIGHBOURS, (*side, *side, key_list(keys.values()))).fetchall()
+            befores = _parsed(before for _, before, _ in rows)
+            afters = _parsed(after for *_, after in rows)
+            sides = {key: both for (key, *_), *both in zip(rows, befores, afters, strict=True)}
             return [
                 neighbour
                 for id, key in keys.items()
@@ -245,6 +245,11 @@ class Searching(Reading):
         return Page(items, total, entity_cursor(*shown[-1][1:]) if more else None)
 
 
+def _parsed(texts: Iterable[str]) -> list[Any]:
+    """Parse many short JSON texts at once: each call costs more than its text."""
+    return list(json.loads(f"[{','.join(texts)}]"))
+
+
 # Lexemes
 
 
@@ -263,7 +268,7 @@ def _lexemes(tx: BankTransaction, keys: Iterable[int]) -> dict[int, tuple[str, .
 
 
 def _best(sums: Mapping[int, float]) -> list[int]:
-    return sorted(sums, key=lambda key: (-sums[key], -key))
+    return sorted(sorted(sums, reverse=True), key=sums.__getitem__, reverse=True)
 
 
 def _passing(tx: BankTransaction, keys: Iterable[int], filter: MemoryFilter) -> dict[int, str]:

@@ -102,6 +102,15 @@ class GraphStoreContract(
         changed = replace(bank, mission="new", disposition=Disposition(), directives=())
         assert graph.update_bank(bank.id, changed) == replace(stored, bank=changed)
         assert graph.get_bank(bank.id) == replace(stored, bank=changed)
+        seen: list[Bank] = []
+
+        def renamed(known: Bank) -> Bank:
+            seen.append(known)
+            return replace(known, name="another")
+
+        assert graph.update_bank(bank.id, renamed).bank == replace(changed, name="another")
+        assert seen == [changed]
+        assert graph.get_bank(bank.id) == replace(stored, bank=replace(changed, name="another"))
 
     def test_a_bank_cannot_be_made_twice(self, graph: GraphStore) -> None:
         with pytest.raises(BankExistsError):

@@ -1,0 +1,128 @@
+"""Messages of chats, word by word, in one SQLite file: LlamaIndex's chat store."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.storage.chat_store import BaseChatStore
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import ContextManaged
+from hindsight_integrations.integrations.store_table import Row, StoreTable, as_label
+from hindsight_integrations.models import utc_now
+from hindsight_integrations.normalization import new_id
+
+_BANK = "chats"
+"""The part of the file that messages are in; a `HindsightStore` may have others."""
+
+
+class HindsightChatStore(ContextManaged, BaseChatStore):  # type: ignore[misc]
+    """The messages of each chat by its session id, as they were, tool calls included.
+
+    Give it to `HindsightMemory(..., chat_store=...)`, and a session's messages come back in the
+    next process, while the bank remembers what they say. It also serves LlamaIndex's own memories,
+    which retain nothing. Several processes may share the file.
+
+    Args:
+        path: the SQLite file, for instance in the engine's folder; ":memory:" for a store that is
+            lost when closed.
+
+    Raises:
+        StoreUnavailableError: the file cannot be read or written.
+
+    Example:
+        >>> with HindsightChatStore(":memory:") as chats:
+        ...     chats.add_message("monday", ChatMessage("I moved to Lisbon."))
+        ...     print(chats.get_keys(), chats.get_messages("monday")[0].content)
+        ['monday'] I moved to Lisbon.
+    """
+
+    path: str
+    _table: StoreTable = PrivateAttr()
+    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(path=os.fspath(path))
+        self._table = StoreTable(self.path)
+
+    def __reduce__(self) -> tuple[type[HindsightChatStore], tuple[str]]:
+        return type(self), (self.path,)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name LlamaIndex stores this class under."""
+        return "HindsightChatStore"
+
+    def set_messages(self, key: str, messages: Sequence[ChatMessage]) -> None:
+        """Replace the messages of a chat."""
+        with self._lock, self._table.transaction():
+            for row in self._rows(key):
+                self._delete(key, row)
+            for message in messages:
+                self._add(key, message)
+
+    def get_messages(self, key: str) -> list[ChatMessage]:
+        """Return the messages of a chat, oldest first; none of one that is not known."""
+        with self._lock, self._table.transaction():
+            return [_message(row) for row in self._rows(key)]
+
+    def add_message(self, key: str, message: ChatMessage) -> None:
+        """Add a message to a chat."""
+        with self._lock, self._table.transaction():
+            self._add(key, message)
+
+    def delete_messages(self, key: str) -> list[ChatMessage] | None:
+        """Delete a chat, and return its messages; None if it is not known."""
+        with self._lock, self._table.transaction():
+            rows = self._rows(key)
+            for row in rows:
+                self._delete(key, row)
+        return [_message(row) for row in rows] or None
+
+    def delete_message(self, key: str, idx: int) -> ChatMessage | None:
+        """Delete the message at a position, and return it; None if there is none."""
+        with self._lock, self._table.transaction():
+            rows = self._rows(key)
+            if not -len(rows) <= idx < len(rows):
+                return None
+            self._delete(key, rows[idx])
+        return _message(rows[idx])
+
+    def delete_last_message(self, key: str) -> ChatMessage | None:
+        """Delete the last message of a chat, and return it; None if there is none."""
+        return self.delete_message(key, -1)
+
+    def get_keys(self) -> list[str]:
+        """Return the session ids of all chats that have a message."""
+        with self._lock, self._table.transaction():
+            rows = list(self._table.scan(_BANK, ()))
+        return list(dict.fromkeys(str(row.value["session"]) for row in rows))
+
+    def close(self) -> None:
+        """Close the file; may be called twice."""
+        with self._lock:
+            self._table.close()
+
+    def _rows(self, key: str) -> list[Row]:
+        return list(self._table.scan(_BANK, _namespace(key)))
+
+    def _add(self, key: str, message: ChatMessage) -> None:
+        value: dict[str, Any] = {"session": key, "message": message.model_dump(mode="json")}
+        namespace = _namespace(key)
+        self._table.put(_BANK, namespace, new_id("m-"), value, text="", ttl=None, now=utc_now())
+
+    def _delete(self, key: str, row: Row) -> None:
+        self._table.delete(_BANK, _namespace(key), row.key)
+
+
+def _namespace(key: str) -> tuple[str]:
+    return (as_label(validation.label("session_id", key)),)
+
+
+def _message(row: Row) -> ChatMessage:
+    return ChatMessage.model_validate(row.value["message"])

@@ -1,0 +1,126 @@
+"""Memories of other systems as items to retain: mem0's, and those of a Chroma collection.
+
+    memory.retain_many("alice", from_mem0(mem0.get_all(user_id="alice")))
+
+The objects are recognised by their shape, so neither package is imported. Files that mem0 exports
+are read by the workspace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from hindsight_integrations import validation
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.retain.foreign import plain_metadata, timestamp
+from hindsight_integrations.retain.request import Item
+
+PAGE = 1000
+"""Records that are read from a collection at a time."""
+
+_MEM0_FIELDS = ("user_id", "agent_id", "run_id", "actor_id", "role", "categories")
+"""Fields of mem0's memories that are kept as metadata, beside its own `metadata`."""
+
+
+class Collection(Protocol):
+    """The one method of a Chroma collection that is used."""
+
+    def get(self, *, include: Any, limit: int, offset: int) -> Any:
+        """Return a page of records: lists of ids, documents and metadata."""
+
+
+def from_mem0(memories: Mapping[str, object] | Iterable[Mapping[str, object]]) -> list[Item]:
+    """Return mem0's memories as items, each dated by when mem0 was told it.
+
+    Each is a document of mem0's id, so that importing again stores only what is new or changed.
+
+    Args:
+        memories: what `Memory.get_all()` or `MemoryClient.get_all()` returns, or a list of it.
+
+    Raises:
+        InvalidInputError: an entry has no id or no text, or a time that cannot be read.
+
+    Example:
+        >>> told = {"id": "7", "memory": "Ann lives in Oslo.", "created_at": "2024-05-07T09:00:00Z"}
+        >>> (item,) = from_mem0({"results": [told]})
+        >>> print(item.content, item.timestamp.date())
+        Ann lives in Oslo. 2024-05-07
+    """
+    entries = memories.get("results") if isinstance(memories, Mapping) else memories
+    given = validation.items("memories", entries, "what mem0's get_all() returns")  # type: ignore[arg-type]
+    return [_mem0_item(index, entry) for index, entry in enumerate(given)]
+
+
+def _mem0_item(index: int, entry: object) -> Item:
+    if not isinstance(entry, Mapping) or not (entry.get("id") and entry.get("memory")):
+        raise InvalidInputError(
+            f"memories[{index}] is {validation.shown(entry)}; give mem0's entries, each a mapping "
+            "with 'id' and 'memory'"
+        )
+    own = entry.get("metadata") or {}
+    kept = {name: entry[name] for name in _MEM0_FIELDS if entry.get(name)}
+    told = entry.get("created_at")
+    return Item(
+        str(entry["memory"]),
+        document_id=str(entry["id"]),
+        timestamp=None if told is None else timestamp("created_at", told),
+        metadata=plain_metadata({**own, **kept}),
+    )
+
+
+def from_chroma(collection: Collection, *, timestamp_key: str | None = None) -> Iterator[Item]:
+    """Yield the records of a Chroma collection as items, page by page.
+
+    Each is a document of the record's id, so that importing again stores only what is new or
+    changed. The vectors are left: the engine embeds, and texts are read for people and times.
+
+    Args:
+        collection: of a `chromadb` client, or `_collection` of LangChain's `Chroma`.
+        timestamp_key: metadata field with when a record was written, as ISO 8601 text or as
+            seconds since 1970; records without it are dated by the import.
+
+    Raises:
+        InvalidInputError: a time cannot be read.
+
+    Example:
+        >>> import chromadb
+        >>> notes = chromadb.EphemeralClient().get_or_create_collection("notes-of-an-example")
+        >>> notes.add(ids=["1"], documents=["Ann lives in Oslo."], embeddings=[[1.0]])
+        >>> print([item.content for item in from_chroma(notes)])
+        ['Ann lives in Oslo.']
+    """
+    offset = 0
+    while True:
+        page = collection.get(include=["documents", "metadatas"], limit=PAGE, offset=offset)
+        ids = page["ids"]
+        for id, text, metadata in zip(ids, page["documents"], page["metadatas"], strict=True):
+            if text is not None and not validation.is_blank(text):
+                yield _chroma_item(id, text, metadata or {}, timestamp_key)
+        if len(ids) < PAGE:
+            return
+        offset += PAGE
+
+
+def _chroma_item(
+    id: str, text: str, metadata: Mapping[str, object], timestamp_key: str | None
+) -> Item:
+    written = metadata.get(timestamp_key) if timestamp_key else None
+    if isinstance(written, int | float) and timestamp_key:
+        written = _from_seconds(timestamp_key, written)
+    return Item(
+        text,
+        document_id=id,
+        timestamp=None if written is None else timestamp(str(timestamp_key), written),
+        metadata=plain_metadata(metadata),
+    )
+
+
+def _from_seconds(name: str, seconds: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(seconds).astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInputError(
+            f"a record's {name} is {seconds!r}; give seconds since 1970, or ISO 8601 text"
+        ) from error
