@@ -33,10 +33,10 @@ from hindsight_integrations.models import (
     Source,
     TimeSpan,
 )
+from hindsight_integrations.stores.conditions import EVERYTHING as EVERYTHING
 from hindsight_integrations.stores.conditions import Condition as Condition
-from hindsight_integrations.stores.memory_filter import EVERYTHING as EVERYTHING
-from hindsight_integrations.stores.memory_filter import MemoryFilter as MemoryFilter
-from hindsight_integrations.stores.memory_filter import TagsMatch as TagsMatch
+from hindsight_integrations.stores.conditions import MemoryFilter as MemoryFilter
+from hindsight_integrations.stores.conditions import TagsMatch as TagsMatch
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -158,7 +158,14 @@ class EntitySplit:
     memory_ids: tuple[str, ...]
 
 
-EntityEdit: TypeAlias = EntityMerge | EntitySplit | EntityNames
+@dataclass(frozen=True, slots=True)
+class EntityRemoval:
+    """Remove `entity_id` with its names; the memories that mention it mention it no more."""
+
+    entity_id: str
+
+
+EntityEdit: TypeAlias = EntityMerge | EntitySplit | EntityNames | EntityRemoval
 
 
 # Writing
@@ -449,10 +456,9 @@ class GraphStore(Protocol):
         importing: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
-        """Return all banks by id, or only those with memories pending consolidation.
+        """Return all banks by id, or those with memories that wait or expired by then.
 
-        With `importing`, those whose import is not complete instead; with `expired_by`, only those
-        with memories that expired at or before it.
+        With `importing`, those whose import is not complete instead.
         """
 
     def update_bank(
