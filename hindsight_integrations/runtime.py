@@ -30,7 +30,7 @@ from hindsight_integrations.nlp.spacy_pipeline import Pipeline
 from hindsight_integrations.nlp.text_encoder import TextEncoder
 from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer
 from hindsight_integrations.recall.base import Reranker
-from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.dependencies import AT_ONCE, RecallDependencies
 from hindsight_integrations.recall.fitted import fitted_for
 from hindsight_integrations.recall.rerankers import LateInteraction, as_reranker
 from hindsight_integrations.reflect.confident import only_confident
@@ -86,6 +86,7 @@ class Runtime:
         model: StructuredModel | None,
         before_retain: object | None,
         release: Callable[[], None],
+        computing: threading.Semaphore | None,
     ) -> None:
         self.graph = graph
         self.index = index
@@ -115,6 +116,7 @@ class Runtime:
         self.recalling = RecallDependencies(
             graph, index, encoder, tokenizer, self._executor, settings, _reranker(reranker),
             reranking=reranker is not None, weights=fitted.weights, calibration=fitted.calibration,
+            turns=computing,
         )  # fmt: skip
         rules, opinion_rules = RuleConsolidator(), OpinionRules()
         consolidator, opinions = self._consolidators(model) or (rules, opinion_rules)
@@ -415,6 +417,7 @@ def assemble(
             model=model,
             before_retain=before_retain,
             release=opened.pop_all().close,
+            computing=threading.Semaphore(AT_ONCE) if graph is None and vectors is None else None,
         )
     if embedded_in(path) and graph is None and vectors is None:
         _remove_unfinished_imports(runtime)

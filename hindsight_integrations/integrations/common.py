@@ -85,6 +85,16 @@ def checked_memory(memory: object) -> Hindsight:
     )
 
 
+def check_picklable(memory: Hindsight | None) -> None:
+    """Refuse to pickle an adapter with an engine that cannot be: frameworks would leave it out.
+
+    Raises:
+        InvalidInputError: the memory is in RAM.
+    """
+    if memory is not None:
+        memory.__reduce__()
+
+
 def recall(
     memory: Hindsight, bank_id: str | Sequence[str], query: str, **options: Any
 ) -> RecallResult:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import TIMEOUT_MAX, Semaphore
 from typing import TypeVar
 
 from hindsight_integrations.asynchronous import within
@@ -26,6 +27,12 @@ from hindsight_integrations.stores.base import GraphStore, VectorIndex
 
 T = TypeVar("T")
 
+AT_ONCE = 2
+"""Recalls that compute at once; further ones wait. Only one thread at a time runs Python, for 5 ms
+while others want to: an event loop beside a dozen such threads comes late by a tenth of a second
+and more. Two are enough to use the time that one of them spends in SQLite, the vector index or a
+matrix product."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecallDependencies:
@@ -35,6 +42,8 @@ class RecallDependencies:
         reranker: orders the head in place of the built-in ranking.
         reranking: False leaves the order of the fusion.
         calibration: makes probabilities of the ranking's totals, if the embedder's scale is known.
+        turns: of the recalls that compute at once; None where they wait for servers most of the
+            time, and do so together.
     """
 
     graph: GraphStore
@@ -49,6 +58,7 @@ class RecallDependencies:
     calibration: Calibration | None = None
     candidates: CandidateCache = field(default_factory=CandidateCache)
     memories: VersionedCache[Memory] = field(default_factory=VersionedCache)
+    turns: Semaphore | None = None
 
     def is_courtesy(self, query: str) -> bool:
         """Return True if a query asks for nothing: "Thanks!", "ok"."""
@@ -83,11 +93,15 @@ class Clock:
     Attributes:
         limit: seconds for the whole recall.
         started: when the recall began, by `time.perf_counter`.
+        turns: of the recalls that compute at once, which a recall takes part in by `working`.
+        in_turn: True while it has its turn.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     limit: float = math.inf
     started: float = field(default_factory=time.perf_counter)
+    turns: Semaphore | None = None
+    in_turn: bool = False
 
     @property
     def elapsed(self) -> float:
@@ -112,10 +126,36 @@ class Clock:
         """
         if self.limit == math.inf:
             return work()
+        paused = self.in_turn
+        self._end_turn()
         try:
             return within(self.share, work)
         except TimeoutError as error:
             raise self.late() from error
+        finally:
+            if paused:
+                self._take_turn()
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Run the block when it is this recall's turn, or at once if that takes half its time.
+
+        While foreign work runs in `within`, another recall has the turn.
+        """
+        self._take_turn()
+        try:
+            yield
+        finally:
+            self._end_turn()
+
+    def _take_turn(self) -> None:
+        if self.turns is not None:
+            self.in_turn = self.turns.acquire(timeout=min(self.share, TIMEOUT_MAX))
+
+    def _end_turn(self) -> None:
+        if self.turns is not None and self.in_turn:
+            self.in_turn = False
+            self.turns.release()
 
     def late(self) -> StoreUnavailableError:
         """Return the error of a part that is left out for lack of time."""

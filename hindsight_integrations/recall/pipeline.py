@@ -91,7 +91,14 @@ def recall(
         EmbeddingError: the question could not be embedded, and no arm asked for does without.
         StoreUnavailableError: every arm failed.
     """
-    clock = Clock(limit=parts.settings.recall_timeout)
+    clock = Clock(limit=parts.settings.recall_timeout, turns=parts.turns)
+    with clock.working():
+        return _recall(parts, banks, request, clock)
+
+
+def _recall(
+    parts: RecallDependencies, banks: Sequence[StoredBank], request: RecallRequest, clock: Clock
+) -> RecallResult:
     gathered = gather_pool(parts, banks, request, clock)
     pool, question = gathered.pool, gathered.question
     with clock.timing("rank"):

@@ -22,6 +22,7 @@ from hindsight_integrations import (
     runtime,
 )
 from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.recall.dependencies import AT_ONCE, Clock
 from hindsight_integrations.recall.pipeline import MOST_TIMES
 
 
@@ -158,3 +159,54 @@ def test_an_arm_may_wait_for_a_thread_longer_than_it_may_search(
 def test_the_deadline_is_a_number_of_seconds(value: Any) -> None:
     with pytest.raises(InvalidInputError, match="recall_timeout"):
         Settings(recall_timeout=value)
+
+
+class Meeting(Stuck):
+    """Answers questions only when so many are asked at once."""
+
+    def __init__(self, at_once: int) -> None:
+        super().__init__()
+        self.together = threading.Barrier(at_once)
+        self.asking = False
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self.asking:
+            self.together.wait(timeout=30)
+        return super().embed(texts)
+
+
+def test_recalls_that_wait_for_a_model_let_others_compute() -> None:
+    model = Meeting(2 * AT_ONCE)
+    with remembering(embedder=model) as memory, ThreadPoolExecutor(2 * AT_ONCE) as threads:
+        model.asking = True
+        asked = [threads.submit(memory.recall, "b", "Who sails?") for _ in range(2 * AT_ONCE)]
+        for each in asked:
+            result = each.result(timeout=60)
+            assert not result.failures
+            assert "Bruno" in result.text
+
+
+def test_of_many_recalls_two_compute_at_once() -> None:
+    turns, computing, most = threading.Semaphore(AT_ONCE), [0], [0]
+    guard, both = threading.Lock(), threading.Barrier(AT_ONCE)
+
+    def recall() -> None:
+        with Clock(limit=60, turns=turns).working():
+            with guard:
+                computing[0] += 1
+                most[0] = max(most[0], computing[0])
+            both.wait(timeout=30)
+            with guard:
+                computing[0] -= 1
+
+    with ThreadPoolExecutor(4 * AT_ONCE) as threads:
+        for each in [threads.submit(recall) for _ in range(4 * AT_ONCE)]:
+            each.result(timeout=60)
+    assert most == [AT_ONCE]
+
+
+def test_a_recall_that_gets_no_turn_in_half_its_time_goes_on() -> None:
+    turns = threading.Semaphore(0)
+    with Clock(limit=0.02, turns=turns).working():
+        pass
+    assert not turns.acquire(blocking=False)  # it gave back no turn that it never had
