@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         TimeSpan,
         TurnKind,
     )
+    from hindsight_integrations.namespaces.entities import Companion, TimelineEntry
     from hindsight_integrations.nlp.llm import ModelUsage
     from hindsight_integrations.nlp.minilm import MiniLM
     from hindsight_integrations.reflect.consolidation import Consolidation
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.retain.extraction import Fact, Mention, Passage, SentenceExtractor
     from hindsight_integrations.retain.guard import Incoming, SourceTrust
     from hindsight_integrations.retain.llm_extraction import LLMExtractor
+    from hindsight_integrations.retain.merge_suggestions import MergeSuggestion
     from hindsight_integrations.retain.redaction import Redactor
     from hindsight_integrations.retain.request import Item
     from hindsight_integrations.sessions import (
@@ -177,6 +179,8 @@ _HOMES = {
     "reflect.profile_reader": ("ProfileSection",),
     "durable": ("Backoff", "DurableRetain", "Receipt"),
     "conclusions": ("Observation", "Opinion", "Quotation", "Trend"),
+    "namespaces.entities": ("Companion", "TimelineEntry"),
+    "retain.merge_suggestions": ("MergeSuggestion",),
     "results": (
         "Bound",
         "Context",
@@ -216,6 +220,7 @@ __all__ = [
     "Bound",
     "ChromaVectors",
     "ClosedError",
+    "Companion",
     "ConflictError",
     "Consolidation",
     "ContentTooLargeError",
@@ -249,6 +254,7 @@ __all__ = [
     "MemoryNotFoundError",
     "MemoryType",
     "MentalModel",
+    "MergeSuggestion",
     "Message",
     "MiniLM",
     "MissingExtraError",
@@ -289,6 +295,7 @@ __all__ = [
     "StoreLockedError",
     "StoreUnavailableError",
     "TimeSpan",
+    "TimelineEntry",
     "Tool",
     "Trend",
     "TurnKind",

@@ -3,7 +3,7 @@
     memory.retain_many("alice", from_mem0(mem0.get_all(user_id="alice")))
 
 The objects are recognised by their shape, so neither package is imported. Files that mem0 exports
-are read by the workspace.
+are read by `transcripts`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Collection(Protocol):
 def from_mem0(memories: Mapping[str, object] | Iterable[Mapping[str, object]]) -> list[Item]:
     """Return mem0's memories as items, each dated by when mem0 was told it.
 
-    Each is a document of mem0's id, so that importing again stores only what is new or changed.
+    Each is a document "mem0:" with its id, so that importing again stores only what is new or
+    changed.
 
     Args:
         memories: what `Memory.get_all()` or `MemoryClient.get_all()` returns, or a list of it.
@@ -64,7 +65,7 @@ def _mem0_item(index: int, entry: object) -> Item:
     told = entry.get("created_at")
     return Item(
         str(entry["memory"]),
-        document_id=str(entry["id"]),
+        document_id=f"mem0:{entry['id']}",  # as `transcripts` reads a file of them
         timestamp=None if told is None else timestamp("created_at", told),
         metadata=plain_metadata({**own, **kept}),
     )

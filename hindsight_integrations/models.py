@@ -190,7 +190,16 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Bank(Shown):
-    """An isolated memory space of one agent or user."""
+    """An isolated memory space of one agent or user.
+
+    Attributes:
+        mission: what the bank is for.
+        background: what its agent should always know of itself.
+        directives: hard rules for reflection.
+        expiry: times to live of its memories.
+        kept_apart: pairs of names that are never one thing's, each as a hash of both: they hold no
+            name once the memories that had it are forgotten.
+    """
 
     id: str
     name: str = ""
@@ -199,6 +208,7 @@ class Bank(Shown):
     disposition: Disposition = Disposition()
     directives: tuple[str, ...] = ()
     expiry: Expiry = field(default_factory=Expiry)
+    kept_apart: tuple[str, ...] = ()
     created_at: datetime = field(default_factory=utc_now)
     updated_at: datetime = field(default_factory=utc_now)
 

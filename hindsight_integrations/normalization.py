@@ -63,6 +63,12 @@ class WordRun:
     is_plain_word: bool
 
 
+def pair_digest(one: str, other: str) -> str:
+    """Return a hash of two names, in whichever order and spelling they are given."""
+    norms = "\x1f".join(sorted((entity_norm(one), entity_norm(other))))
+    return hashlib.blake2b(norms.encode(errors="replace"), digest_size=12).hexdigest()
+
+
 _WORD = re.compile(r"[\w+#]+(?:[-.@/'’][\w+#]+)*")
 
 _PLAIN_WORDS = frozenset(

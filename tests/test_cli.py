@@ -417,6 +417,19 @@ def test_memories_expire_by_rules_and_pins_hold_them(writing: Run) -> None:
 
 
 @pytest.mark.slow
+def test_entities_are_corrected_from_the_shell(writing: Run) -> None:
+    writing("entities", "alias", "Alice", "Ally", "Lissy")
+    assert writing("entities", "unalias", "Alice", "Ally", "--json").json["aliases"] == ["Lissy"]
+    told = writing("entities", "timeline", "Alice", "--json").json
+    assert [each["memory"]["text"] for each in told["timeline"]] == [SEEDS[0], SEEDS[2]]
+    assert SEEDS[0] in writing("entities", "timeline", "Alice").out
+    assert "No two entities" in writing("entities", "suggest").out
+    assert writing("entities", "keep-apart", "Alice", "Lissy").code != 0
+    assert writing("entities", "delete", "Alice", "--yes", "--json").json == {"memories": 2}
+    assert writing("entities", "show", "Alice").code != 0
+
+
+@pytest.mark.slow
 def test_forgetting_by_filter_asks_or_wants_to_be_told(writing: Run) -> None:
     asked = ["memories", "forget", "--entity", "Alice"]
     told = writing(*asked, "--dry-run", "--json").json

@@ -46,6 +46,7 @@ def test_memories_of_mem0_come_with_their_time_and_metadata_once(
     changed = {"id": "8", "memory": "Allergic to nuts and to eggs"}
     memory.retain_many("ann", from_mem0([changed]))
     texts = {each.text for each in memory.memories.list("ann").items}
+    assert memory.documents.get("ann", "mem0:8")
     assert texts == {"Ann moved to Oslo last month", "Allergic to nuts and to eggs"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import multiprocessing
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from llama_index.core.base.llms.types import ChatMessage
 
 from hindsight_integrations import (
     ClosedError,
@@ -23,9 +25,18 @@ from hindsight_integrations import (
 from hindsight_integrations.langchain import (
     HindsightMiddleware,
     HindsightRetriever,
+    HindsightStore,
     HindsightToolkit,
     HindsightVectorStore,
 )
+from hindsight_integrations.llamaindex import (
+    HindsightMemory,
+    HindsightMemoryBlock,
+    HindsightProfileBlock,
+    HindsightQueryEngine,
+)
+from hindsight_integrations.llamaindex import HindsightRetriever as NodeRetriever
+from hindsight_integrations.llamaindex import HindsightVectorStore as VectorStoreOfNodes
 from tests.stores.chroma_server import free_port, serve
 
 QUIET = Settings(consolidate=False)
@@ -92,6 +103,34 @@ def test_engines_and_what_holds_them_are_pickled_by_their_arguments(
     assert retriever.invoke("Who sings?")[0].page_content == "Alice sings in Bergen."
     with Hindsight.in_memory() as fleeting, pytest.raises(InvalidInputError, match="RAM"):
         pickle.dumps(fleeting)
+
+
+def test_stores_and_the_parts_of_llamaindex_are_pickled_by_their_settings(
+    memory: Hindsight, folder: Path, tmp_path: Path
+) -> None:
+    def parts(engine: Hindsight) -> list[Any]:
+        return [
+            HindsightMemoryBlock(engine, "alice"),
+            HindsightMemory.from_defaults(memory=engine, bank_id="alice", session_id="s"),
+            HindsightProfileBlock(engine, "alice", "Alice"),
+            VectorStoreOfNodes(engine, "alice"),
+        ]
+
+    block, chat, profile, nodes = pickle.loads(pickle.dumps(parts(memory)))
+    assert "sings" in asyncio.run(block.aget([ChatMessage("Who sings?")]))
+    assert "sings" in str(chat.get("Who sings?")[0].content)
+    assert asyncio.run(profile.aget()) == asyncio.run(parts(memory)[2].aget())
+    assert nodes._nodes.memory.runtime is memory.runtime
+    for node in (NodeRetriever(memory, "alice"), HindsightQueryEngine(memory, "alice")):
+        assert pickle.loads(pickle.dumps(node))._memory.runtime is memory.runtime
+    with HindsightStore(memory, "alice", path=tmp_path / "store.db") as store:
+        store.put(("notes",), "one", {"text": "Alice sings."})
+        with pickle.loads(pickle.dumps(store)) as again:
+            assert again.get(("notes",), "one").value == {"text": "Alice sings."}
+    with Hindsight.in_memory() as fleeting:
+        for part in parts(fleeting):
+            with pytest.raises(InvalidInputError, match="RAM"):
+                pickle.dumps(part)
 
 
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

@@ -388,3 +388,54 @@ def alias(
     """Give an entity more names it is found by."""
     named = job.memory.entities.alias(job.bank, entity, *aliases)
     return Output(named, tables.entity(named))
+
+
+@entities.command()
+@on_memory()
+def unalias(
+    job: Job,
+    entity: EntityArgument,
+    aliases: Annotated[list[str], typer.Argument(metavar="ALIAS...", help="Names to take.")],
+) -> Output:
+    """Take names from an entity; later texts with them mean another thing."""
+    named = job.memory.entities.unalias(job.bank, entity, *aliases)
+    return Output(named, tables.entity(named))
+
+
+@entities.command("delete")
+@on_memory()
+def delete_entity(job: Job, entity: EntityArgument, yes: Yes = False) -> Output:
+    """Delete an entity; the memories that mention it stay."""
+    known = job.memory.entities.get(job.bank, entity)
+    _confirm(f"Delete {known.name!r}, and keep its memories?", yes=yes)
+    count = job.memory.entities.delete(job.bank, known.id)
+    return Output({"memories": count}, f"Deleted it in {tables.count(count, 'memory')}")
+
+
+@entities.command()
+@on_memory()
+def timeline(job: Job, entity: EntityArgument) -> Output:
+    """Show what happened to an entity, oldest first, and what it stands beside."""
+    entries = job.memory.entities.timeline(job.bank, entity)
+    beside = job.memory.entities.companions(job.bank, entity)
+    return Output({"timeline": entries, "companions": beside}, tables.timeline(entries, beside))
+
+
+@entities.command()
+@on_memory()
+def suggest(job: Job, limit: Limit = 20) -> Output:
+    """List entities that may be one; accept by merge, refuse for good by keep-apart."""
+    found = job.memory.entities.suggest_merges(job.bank, limit=limit)
+    return Output(found, tables.suggestions(found))
+
+
+@entities.command()
+@on_memory()
+def keep_apart(
+    job: Job,
+    one: EntityArgument,
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="Name, alias or id.")],
+) -> Output:
+    """Refuse for good that two entities are one."""
+    job.memory.entities.keep_apart(job.bank, one, other)
+    return Output({"apart": [one, other]}, f"{one} and {other} are kept apart")

@@ -26,12 +26,18 @@ from hindsight_integrations.models import (
     MemoryType,
     Page,
 )
-from hindsight_integrations.results import Forgotten, RecallResult, RetainResult
+from hindsight_integrations.results import (
+    Forgotten,
+    RecallResult,
+    RetainResult,
+)
 from hindsight_integrations.timespan import day_text
 
 if TYPE_CHECKING:
+    from hindsight_integrations.namespaces.entities import Companion, TimelineEntry
     from hindsight_integrations.namespaces.maintenance import Diagnosis, Health
     from hindsight_integrations.retain.file_dates import FileDate
+    from hindsight_integrations.retain.merge_suggestions import MergeSuggestion
 
 SHOWN = 5
 """New memories drawn after a retain."""
@@ -253,6 +259,29 @@ def entity(entity: Entity, mentions: Page[Memory] | None = None) -> RenderableTy
         }
     )
     return Group(facts, memories(mentions)) if mentions and mentions.items else facts
+
+
+def timeline(entries: Sequence[TimelineEntry], beside: Sequence[Companion]) -> RenderableType:
+    """Draw the memories of an entity by time, and what is mentioned beside it."""
+    table = simple_table("when", "memory")
+    for entry in entries:
+        when = str(entry.span) if entry.span else day_text(entry.at)
+        table.add_row(when, Text(entry.memory.text))
+    named = ", ".join(f"{each.entity.name} ({each.memories})" for each in beside)
+    return Group(table, Text(f"Beside it: {named}" if named else "Nothing beside it.", "dim"))
+
+
+def suggestions(found: Sequence[MergeSuggestion]) -> RenderableType:
+    """Draw pairs of entities that may be one."""
+    if not found:
+        return Text("No two entities look like one.", style="dim")
+    table = simple_table("entity", "may be", "confidence", "why")
+    for each in found:
+        why = "; ".join(each.reasons)
+        table.add_row(
+            Text(each.source.name), Text(each.target.name), f"{each.confidence:.2f}", Text(why)
+        )
+    return table
 
 
 def diagnosis(result: Diagnosis, health: Health) -> RenderableType:

@@ -11,6 +11,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from inspect import Parameter, signature
 from typing import Any, is_typeddict
 
@@ -22,12 +23,12 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import Memory
+from hindsight_integrations.models import Change, Memory
 from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.prompts import PROFILED, REMEMBERED
 from hindsight_integrations.recall.packing import date_header
-from hindsight_integrations.rendering import FURTHER, as_line
+from hindsight_integrations.rendering import FURTHER, as_item, as_line
 from hindsight_integrations.results import (
     NOTHING_FOUND,
     Context,
@@ -83,6 +84,16 @@ def checked_memory(memory: object) -> Hindsight:
     raise InvalidInputError(
         f"memory is {validation.shown(memory)}; give an open engine, such as {wanted}"
     )
+
+
+def check_picklable(memory: Hindsight | None) -> None:
+    """Refuse to pickle an adapter with an engine that cannot be: frameworks would leave it out.
+
+    Raises:
+        InvalidInputError: the memory is in RAM.
+    """
+    if memory is not None:
+        memory.__reduce__()
 
 
 def recall(
@@ -182,12 +193,74 @@ def answer_forget(
 
 
 def answer_correct(
-    memory: Hindsight, bank_id: str, memory_id: str, content: str
+    memory: Hindsight,
+    bank_id: str,
+    memory_id: str,
+    content: str | None = None,
+    *,
+    said: str | None = None,
+    happened: str | None = None,
+    **changed: Any,
 ) -> tuple[str, Memory]:
-    """Correct what a memory says, and return the tool's answer with the memory."""
+    """Correct what is given of a memory, and return the tool's answer with the memory.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank.
+        memory_id: which memory.
+        content: what it should say.
+        said: when it was said, in ISO 8601.
+        happened: when it happened: a day, or START/END, in ISO 8601; END does not belong to it.
+        **changed: other arguments of `memories.update`; what is None stays.
+
+    Raises:
+        InvalidInputError: nothing is to be changed, or a time cannot be read.
+        MemoryNotFoundError: there is no such memory.
+    """
+    given = {name: value for name, value in changed.items() if value is not None}
+    if content is not None:
+        given["text"] = content
+    if said is not None:
+        given["mentioned_at"] = _time("said", said)
+    if happened is not None:
+        start, slash, end = happened.partition("/")
+        opens = _time("happened", start)
+        closes = _time("happened", end) if slash else opens + timedelta(days=1)
+        given["occurred"] = [(opens, closes)]
+    if not given.keys() - {"reason"}:
+        raise InvalidInputError("nothing is to be corrected; give what is wrong, as it should be")
     with _known_bank(memory_id):
-        corrected = memory.memories.update(bank_id, memory_id, text=content)
+        corrected = memory.memories.update(bank_id, memory_id, **given)
     return f"Corrected: {corrected.id}", corrected
+
+
+def answer_history(
+    memory: Hindsight, bank_id: str, memory_id: str
+) -> tuple[str, tuple[Change, ...]]:
+    """Return the tool's answer with the changes of a memory, oldest first.
+
+    Raises:
+        MemoryNotFoundError: there is no such memory.
+    """
+    with _known_bank(memory_id):
+        memory.memories.get(bank_id, memory_id)
+        changes: tuple[Change, ...] = tuple(memory.memories.history(bank_id, memory_id))
+    lines = [
+        f"- {change.at:%Y-%m-%d %H:%M} {change.action} {change.field}: "
+        + as_item(f"{change.old or 'nothing'} -> {change.new or 'nothing'}")
+        + (f" ({as_line(change.reason)})" if change.reason else "")
+        for change in changes
+    ]
+    return fence("\n".join(lines)) if lines else "Nothing of it was changed.", changes
+
+
+def _time(name: str, text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{name} is {text!r}; give ISO 8601, such as 2025-05-07 or 2025-05-07T13:56"
+        ) from error
 
 
 def answer_invalidate(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice, product
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
@@ -11,21 +14,48 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import Entity, Page
+from hindsight_integrations.models import Entity, Memory, Page, TimeSpan, utc_now
 from hindsight_integrations.namespaces.concurrency import change
-from hindsight_integrations.normalization import entity_norm, new_id
+from hindsight_integrations.normalization import entity_norm, new_id, pair_digest
+from hindsight_integrations.retain.merge_suggestions import MergeSuggestion, merge_suggestions
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
+    COOCCURRENCES,
     ENTITY,
     ENTITY_NAMED,
     MENTIONS,
     ChangeSet,
     EntityMerge,
     EntityNames,
+    EntityRemoval,
     EntitySplit,
+    MemoryFilter,
     StoredBank,
 )
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.common import every_memory, read_one
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """An entity that memories mention beside another, and the number of these memories."""
+
+    entity: Entity
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """A memory that mentions an entity, at one of its times.
+
+    Attributes:
+        at: where it stands: the start of `span`, or when it was said.
+        span: a time that the text names; None if it names none.
+        memory: the memory.
+    """
+
+    at: datetime
+    span: TimeSpan | None
+    memory: Memory
 
 
 def find_entity(runtime: Runtime, bank_id: str, name_or_id: str) -> Entity:
@@ -124,6 +154,109 @@ class Entities:
 
         return self._changed(bank_id, make)
 
+    def unalias(self, bank_id: str, entity: str, *aliases: str) -> Entity:
+        """Take aliases from an entity for good: later texts with them mean another thing.
+
+        Memories that mention it stay as they are; `split` takes some of them away.
+
+        Raises:
+            InvalidInputError: one is not an alias of it; its own name is changed by `rename`.
+        """
+        given = {
+            entity_norm(name): name for name in (validation.label("an alias", a) for a in aliases)
+        }
+
+        def make(_: StoredBank) -> tuple[ChangeSet, str]:
+            old = self.get(bank_id, entity)
+            known = {entity_norm(alias): alias for alias in old.aliases}
+            for norm, name in given.items():
+                if norm not in known:
+                    raise InvalidInputError(
+                        f"{name!r} is no alias of {old.name!r}; it has {list(known.values())}"
+                    )
+            left = [alias for norm, alias in known.items() if norm not in given]
+            return _named(bank_id, old, old.name, left), old.id
+
+        with self._runtime.lock(self._runtime.bank(validation.bank_id(bank_id)).key):
+            changed = self._changed(bank_id, make)
+            self._keep_apart(bank_id, [(name, changed.name) for name in given.values()])
+        return changed
+
+    def delete(self, bank_id: str, entity: str) -> int:
+        """Delete an entity and its names; return the number of memories that mentioned it.
+
+        The memories stay, and a later text that names it makes a new entity. `forget(entities=...)`
+        deletes the memories.
+        """
+
+        def make(_: StoredBank) -> tuple[ChangeSet, int]:
+            old = self.get(bank_id, entity)
+            return ChangeSet(bank_id, entity_edits=(EntityRemoval(old.id),)), old.mention_count
+
+        count, _ = change(self._runtime, validation.bank_id(bank_id), make)
+        return count
+
+    def mentions(
+        self, bank_id: str, entity: str, *, limit: int = 50, cursor: str | None = None
+    ) -> Page[Memory]:
+        """Return a page of the memories that mention an entity, in the order of storing."""
+        filter = _valid(self.get(bank_id, entity))
+        limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
+        return self._runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
+
+    def companions(self, bank_id: str, entity: str, *, limit: int = 20) -> tuple[Companion, ...]:
+        """Return the entities that memories mention beside this one, most often first."""
+        graph, most = self._runtime.graph, validation.page_limit(limit)
+        known = self.get(bank_id, entity)
+        counts = read_one(graph, bank_id, COOCCURRENCES, known.id, {})
+        shown = dict(islice(counts.items(), most))
+        found = graph.read(bank_id, ENTITY, list(shown))
+        beside = (Companion(found[id], count) for id, count in shown.items() if id in found)
+        return tuple(sorted(beside, key=lambda each: (-each.memories, each.entity.name)))
+
+    def timeline(self, bank_id: str, entity: str) -> tuple[TimelineEntry, ...]:
+        """Return the valid memories that mention an entity, one entry for each time, oldest first.
+
+        Without observations and opinions that were drawn from them. A memory whose text names no
+        time stands where it was said.
+        """
+        filter = replace(_valid(self.get(bank_id, entity)), derived=False)
+        entries = [
+            TimelineEntry(span.start if span else memory.mentioned_at, span, memory)
+            for memory in every_memory(self._runtime.graph, bank_id, filter)
+            for span in memory.occurred or (None,)
+        ]
+        return tuple(sorted(entries, key=lambda entry: (entry.at, entry.memory.id)))
+
+    def suggest_merges(self, bank_id: str, *, limit: int = 20) -> tuple[MergeSuggestion, ...]:
+        """Return pairs of entities that may be one, likeliest first, with confidence and reasons.
+
+        `merge(bank_id, suggestion.source.id, suggestion.target.id)` accepts one, and `keep_apart`
+        of the two refuses it for good.
+        """
+        bank = self._runtime.bank(validation.bank_id(bank_id)).bank
+        most = validation.page_limit(limit)
+        return tuple(merge_suggestions(self._runtime.graph, bank_id, bank.kept_apart, most))
+
+    def keep_apart(self, bank_id: str, one: str, other: str) -> None:
+        """Refuse for good that two entities are one: it is not suggested, nor done by a retain.
+
+        All names that they have count, by name and not by id: a later entity of these names is
+        kept apart too. `merge` still merges them.
+        """
+        with self._runtime.lock(self._runtime.bank(validation.bank_id(bank_id)).key):
+            first, second = self.get(bank_id, one), self.get(bank_id, other)
+            if first.id == second.id:
+                raise InvalidInputError(
+                    f"{one!r} and {other!r} are one entity; split it, or take the alias from it"
+                )
+            self._keep_apart(bank_id, product(_names_of(first), _names_of(second)))
+
+    def _keep_apart(self, bank_id: str, pairs: Iterable[tuple[str, str]]) -> None:
+        bank = self._runtime.bank(bank_id).bank
+        apart = dict.fromkeys((*bank.kept_apart, *(pair_digest(*pair) for pair in pairs)))
+        self._runtime.graph.update_bank(bank_id, replace(bank, kept_apart=tuple(apart)))
+
     def _changed(self, bank_id: str, make: Callable[[StoredBank], tuple[ChangeSet, str]]) -> Entity:
         """Apply a correction to the entities as they are stored then; return the one it names."""
         entity_id, _ = change(self._runtime, validation.bank_id(bank_id), make)
@@ -135,6 +268,22 @@ class Entities:
     asplit = async_variant(split)
     arename = async_variant(rename)
     aalias = async_variant(alias)
+    aunalias = async_variant(unalias)
+    adelete = async_variant(delete)
+    amentions = async_variant(mentions)
+    acompanions = async_variant(companions)
+    atimeline = async_variant(timeline)
+    asuggest_merges = async_variant(suggest_merges)
+    akeep_apart = async_variant(keep_apart)
+
+
+def _valid(entity: Entity) -> MemoryFilter:
+    """Admit the valid memories that mention an entity."""
+    return MemoryFilter(now=utc_now(), entity_ids=(entity.id,))
+
+
+def _names_of(entity: Entity) -> tuple[str, ...]:
+    return (entity.name, *entity.aliases)
 
 
 def _named(bank_id: str, entity: Entity, name: str, aliases: Sequence[str]) -> ChangeSet:

@@ -97,6 +97,7 @@ class Gate(StrEnum):
     TOGETHER = "the same statement mentions both"
     SCORE = "the score is below the threshold"
     AMBIGUOUS = "another fits as well"
+    APART = "the user keeps them apart"
 
 
 @dataclass(frozen=True, slots=True)

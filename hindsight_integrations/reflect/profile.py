@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from heapq import nlargest
 from itertools import groupby, zip_longest
 
-from hindsight_integrations import validation
+from hindsight_integrations import display, validation
 from hindsight_integrations.models import Entity, Memory, as_datetime
 from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.nlp.tokens import Tokenizer
@@ -71,6 +71,9 @@ class ProfileLine:
     said_at: datetime
     speaker: str | None = None
 
+    def __repr__(self) -> str:
+        return f"ProfileLine({self.section}: {self.text!r}, {display.moment(self.said_at)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -94,6 +97,16 @@ class Profile:
 
     def __bool__(self) -> bool:
         return bool(self.lines)
+
+    def __repr__(self) -> str:
+        return display.lines(f"Profile({self.person!r}, {self.tokens} tokens)", self.lines)
+
+    def _repr_html_(self) -> str:
+        rows = (
+            {"": line.section, "statement": line.text, "said": display.moment(line.said_at)}
+            for line in self.lines
+        )
+        return display.table(rows, self.person)
 
     @property
     def facts(self) -> tuple[ProfileLine, ...]:

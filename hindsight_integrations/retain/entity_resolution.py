@@ -29,7 +29,7 @@ from hindsight_integrations.nlp.name_matching import (
     parse,
     short_forms,
 )
-from hindsight_integrations.normalization import new_id
+from hindsight_integrations.normalization import new_id, pair_digest
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY_NAMED, Kind
 
@@ -243,7 +243,7 @@ class Candidates:
             entity.id
             for mention in mentions
             for entity in self.like(mention.name)
-            if isinstance(_relate(mention, entity), Match)
+            if isinstance(relate(mention, entity), Match)
         )
         self._read_cooccurring(list(dict.fromkeys(may_be)))
 
@@ -372,12 +372,20 @@ class Resolver:
         lookup: store of the bank's entities.
         bank_id: the bank.
         threshold: score from which a mention is taken for a known entity.
+        apart: names that are never one thing's, as `Bank.kept_apart` has them.
     """
 
-    def __init__(self, lookup: EntityLookup, bank_id: str, threshold: float = 0.6) -> None:
+    def __init__(
+        self,
+        lookup: EntityLookup,
+        bank_id: str,
+        threshold: float = 0.6,
+        apart: Collection[str] = (),
+    ) -> None:
         self._lookup = lookup
         self._bank_id = bank_id
         self._threshold = threshold
+        self._apart = frozenset(apart)
 
     def resolve(
         self,
@@ -392,7 +400,7 @@ class Resolver:
             times: when each was said.
             texts: the facts, so that names they say to be the same thing's are joined.
         """
-        batch = _Batch(self._lookup, self._bank_id, self._threshold, mentions_by_fact)
+        batch = _Batch(self._lookup, self._bank_id, self._threshold, self._apart, mentions_by_fact)
         for index, (mentions, said_at) in enumerate(zip(mentions_by_fact, times, strict=True)):
             batch.add(mentions, said_at, texts[index] if texts else "")
         return batch.resolution()
@@ -406,11 +414,13 @@ class _Batch:
         lookup: EntityLookup,
         bank_id: str,
         threshold: float,
+        apart: frozenset[str],
         mentions_by_fact: Sequence[Sequence[Mention]],
     ) -> None:
         self._known = Candidates(lookup, bank_id, chain.from_iterable(mentions_by_fact))
         self._bank_id = bank_id
         self._threshold = threshold
+        self._apart = apart
         self._created: dict[str, None] = {}
         self._renamed: dict[str, None] = {}
         self._ids: list[tuple[str, ...]] = []
@@ -462,6 +472,8 @@ class _Batch:
         participant = self._known.owner(mention.addressed_as) if mention.addressed_as else None
         if participant is None or self._known.owner(mention.name) is not None:
             return None
+        if are_apart(self._apart, mention.name, participant):
+            return None
         self._add_alias(participant, mention.name)
         return Decision(mention, participant.id, participant.name, Relation.ADDRESSED)
 
@@ -469,6 +481,8 @@ class _Batch:
         """Decide by the text's own statement of aliases, unless the bank has two entities."""
         entity = self._known.owner(partner) if partner else None
         if partner is None or entity is None or self._known.owner(mention.name) is not None:
+            return None
+        if are_apart(self._apart, mention.name, entity):
             return None
         if _stands_for(mention.name, partner) and any(
             _stands_for(name, partner) for name in _names(entity)
@@ -491,7 +505,9 @@ class _Batch:
         options: list[_Option] = []
         refused: dict[str, Gate] = {}
         for entity in self._known.like(mention.name):
-            match = SAME if owner and entity.id == owner.id else _relate(mention, entity)
+            match = SAME if owner and entity.id == owner.id else relate(mention, entity)
+            if match is not SAME and are_apart(self._apart, mention.name, entity):
+                match = Gate.APART
             if isinstance(match, Match):
                 score = self._score(match, entity, timestamp, context)
                 options.append(_Option(entity, match.relation, score))
@@ -539,7 +555,7 @@ class _Batch:
         score, relation = option.score, option.relation
         if relation is Relation.SAME:
             return None
-        rivals = [other for other in others if isinstance(_relate(other, option.entity), Match)]
+        rivals = [other for other in others if isinstance(relate(other, option.entity), Match)]
         if relation is Relation.SHORTER:  # "Peggy ... Peggy O'Brien" are one
             rivals = [other for other in rivals if not _is_part(other, mention)]
         if rivals and (relation is not Relation.SHORTER or parse(mention.name).is_full):
@@ -593,7 +609,12 @@ def _names(entity: Entity) -> tuple[str, ...]:
     return (entity.name, *entity.aliases)
 
 
-def _relate(mention: Mention, entity: Entity) -> Match | Gate:
+def are_apart(apart: Collection[str], name: str, entity: Entity) -> bool:
+    """Return True if the user keeps a name apart from one of the entity's."""
+    return bool(apart) and any(pair_digest(name, other) in apart for other in _names(entity))
+
+
+def relate(mention: Mention, entity: Entity) -> Match | Gate:
     """Return the closest relation of the mention to any of the entity's names.
 
     A full name must agree with a full name, if the entity has one: "Maria Kim" is not the Maria

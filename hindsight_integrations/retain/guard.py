@@ -168,16 +168,14 @@ def guarded_memory(guards: Sequence[BeforeRetain], memory: Memory) -> Memory | N
             document_id,
         ),
     )
-    return (
-        None
-        if out is None
-        else replace(
-            memory,
-            text=out.text,
-            speaker=out.speaker,
-            context=out.context,
-            metadata=dict(out.metadata),
-        )
+    if out is None:
+        return None
+    return replace(
+        memory,
+        text=out.text,
+        speaker=out.speaker,
+        context=out.context,
+        metadata=dict(out.metadata),
     )
 
 

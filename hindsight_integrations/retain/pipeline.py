@@ -153,10 +153,12 @@ def _planned(
     bank_id = bank.bank.id
     now = utc_now()
     current = deps.graph.get_bank(bank_id)
-    agent = (current or bank).bank.name
+    profile = (current or bank).bank
+    agent = profile.name
     statements = [new_statements(n, diff, facts) for n, diff in enumerate(diffs)]
     flat = [statement for group in statements for statement in group]
-    resolution = Resolver(deps.graph, bank_id, deps.settings.entity_match).resolve(
+    match = deps.settings.entity_match
+    resolution = Resolver(deps.graph, bank_id, match, profile.kept_apart).resolve(
         [[*map(Mention, s.stamp.entities), *s.fact.mentions] for s in flat],
         [s.source.mentioned_at for s in flat],
         [s.fact.text for s in flat],
@@ -171,7 +173,7 @@ def _planned(
     given = [statement.fact.id is not None for statement in flat]
     placed = caller_ids.place(
         records, given, nearest, deps.graph, bank_id, leaving, deps.settings.duplicate_similarity,
-        (current or bank).bank.expiry,
+        profile.expiry,
     )  # fmt: skip
     folded = placed.folded
     links = _links(deps, bank_id, flat, folded, nearest)
@@ -583,7 +585,8 @@ def made_records(
     encoded = deps.encoder.encode(texts)
     dimension = deps.encoder.embedder.dimension
     with deps.lock(bank.key):
-        resolution = Resolver(deps.graph, bank_id, deps.settings.entity_match).resolve(
+        match, apart = deps.settings.entity_match, bank.bank.kept_apart
+        resolution = Resolver(deps.graph, bank_id, match, apart).resolve(
             [[Mention(name) for name in memory.entities] for memory in memories],
             [memory.mentioned_at for memory in memories],
         )

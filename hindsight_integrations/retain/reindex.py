@@ -121,7 +121,7 @@ def _mentioning(
     deps: RetainDependencies, bank_id: str, record: MemoryRecord, names: Sequence[str]
 ) -> CorrectedRecord:
     """Return the record with the entities of these names, and no others."""
-    resolution = Resolver(deps.graph, bank_id, deps.settings.entity_match).resolve(
+    resolution = _resolver(deps, deps.graph.get_bank(bank_id), bank_id).resolve(
         [[Mention(name) for name in names]], [record.memory.mentioned_at]
     )
     (ids,) = resolution.entity_ids
@@ -129,6 +129,11 @@ def _mentioning(
     return CorrectedRecord(
         replace(record, memory=memory, entity_ids=ids), resolution.created, resolution.renamed
     )
+
+
+def _resolver(deps: RetainDependencies, stored: StoredBank | None, bank_id: str) -> Resolver:
+    apart = stored.bank.kept_apart if stored else ()
+    return Resolver(deps.graph, bank_id, deps.settings.entity_match, apart)
 
 
 def without_question(
@@ -242,7 +247,7 @@ def _processed(
     known = deps.graph.read(bank_id, ENTITY_NAMED, sorted(candidate_names(memory.text)))
     facts = deps.extract([passage], known)[0].facts
     mentions = list(dict.fromkeys(mention for fact in facts for mention in fact.mentions))
-    resolution = Resolver(deps.graph, bank_id, deps.settings.entity_match).resolve(
+    resolution = _resolver(deps, stored, bank_id).resolve(
         [mentions], [memory.mentioned_at], [memory.text]
     )
     entity_ids = resolution.entity_ids[0]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,10 @@ from hindsight_integrations.models import (
     Source,
     TimeSpan,
 )
+from hindsight_integrations.stores.conditions import EVERYTHING as EVERYTHING
 from hindsight_integrations.stores.conditions import Condition as Condition
-from hindsight_integrations.stores.conditions import Test
+from hindsight_integrations.stores.conditions import MemoryFilter as MemoryFilter
+from hindsight_integrations.stores.conditions import TagsMatch as TagsMatch
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -42,66 +44,9 @@ T_co = TypeVar("T_co", covariant=True)
 Vector: TypeAlias = NDArray[np.float32]
 """Shape (dimension,), unit length."""
 
-TagsMatch: TypeAlias = Literal["any", "all"]
-
 
 class OvertakenError(ConflictError):
     """Another writer was quicker: the state a change set was built from has changed. Rebuild it."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFilter:
-    """The memories of a bank that a search may return; every part must hold.
-
-    Attributes:
-        now: memories whose `expires_at` is at or before it are left out; with None, none are.
-        types: any of these.
-        tags: with `tags_match` "any", at least one; with "all", each.
-        where: tests on fields, of metadata or the memory's own.
-        scope: exactly this scope.
-        document_id: stated in this document, first or again.
-        entity_ids: mentions any of these entities.
-        window: a time the memory names overlaps the window; for a memory that names none, the
-            time it was first said lies inside.
-        as_of: known then: said at or before, and not invalidated by then.
-        include_invalid: also those invalidated (`as_of` is then not checked for them).
-        derived: only those that the engine drew, or with False only those that were given.
-        text: its text holds this, whatever the case.
-        only_invalid: only those invalidated; for use with `include_invalid`.
-        expired_by: only those that expired at or before it; for use without `now`.
-        updated_since: stored or changed at or after it.
-        pinned: only those pinned, or with False only the others.
-    """
-
-    now: datetime | None
-    types: frozenset[MemoryType] | None = None
-    tags: tuple[str, ...] = ()
-    tags_match: TagsMatch = "any"
-    where: tuple[Test, ...] = ()
-    scope: str | None = None
-    document_id: str | None = None
-    entity_ids: tuple[str, ...] = ()
-    window: TimeSpan | None = None
-    as_of: datetime | None = None
-    include_invalid: bool = False
-    derived: bool | None = None
-    text: str | None = None
-    only_invalid: bool = False
-    expired_by: datetime | None = None
-    updated_since: datetime | None = None
-    pinned: bool | None = None
-
-    @property
-    def is_selective(self) -> bool:
-        """Return True if it asks for more than valid memories of some types."""
-        exact = (self.scope, self.document_id, self.derived, self.text, self.pinned)
-        times = (self.window, self.as_of, self.expired_by, self.updated_since)
-        some = bool(self.tags or self.where or self.entity_ids or self.only_invalid)
-        return some or any(value is not None for value in (*exact, *times))
-
-
-EVERYTHING = MemoryFilter(now=None, include_invalid=True)
-"""Admits every memory of a bank, expired and invalidated ones too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +158,14 @@ class EntitySplit:
     memory_ids: tuple[str, ...]
 
 
-EntityEdit: TypeAlias = EntityMerge | EntitySplit | EntityNames
+@dataclass(frozen=True, slots=True)
+class EntityRemoval:
+    """Remove `entity_id` with its names; the memories that mention it mention it no more."""
+
+    entity_id: str
+
+
+EntityEdit: TypeAlias = EntityMerge | EntitySplit | EntityNames | EntityRemoval
 
 
 # Writing
@@ -504,10 +456,9 @@ class GraphStore(Protocol):
         importing: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
-        """Return all banks by id, or only those with memories pending consolidation.
+        """Return all banks by id, or those with memories that wait or expired by then.
 
-        With `importing`, those whose import is not complete instead; with `expired_by`, only those
-        with memories that expired at or before it.
+        With `importing`, those whose import is not complete instead.
         """
 
     def update_bank(

@@ -18,6 +18,7 @@ from hindsight_integrations.stores.base import (
     EntityEdit,
     EntityMerge,
     EntityNames,
+    EntityRemoval,
     EntitySplit,
 )
 from hindsight_integrations.stores.common import spellings
@@ -125,7 +126,7 @@ class EntityWriter(ABC, Generic[K]):
             self.add_names({entity: names})
 
     def edit(self, change: EntityEdit) -> None:
-        """Merge, split or rename; an entity that gets aliases by it is kept from then on.
+        """Merge, split, rename or remove; an entity that gets aliases by it is kept from then on.
 
         Raises:
             EntityNotFoundError: an entity it names does not exist.
@@ -141,6 +142,8 @@ class EntityWriter(ABC, Generic[K]):
                 key = self._key(entity_id)
                 self.set_names(key, names_of(change))
                 edited, affected = {key}, set()
+            case EntityRemoval(entity_id):
+                edited = affected = self._remove(self._key(entity_id))
         self.mark_edited(edited)
         self.recount(affected)
 
@@ -153,6 +156,15 @@ class EntityWriter(ABC, Generic[K]):
         self.set_names(source, {})
         self.set_names(target, names)
         return {source, target}
+
+    def _remove(self, entity: K) -> set[K]:
+        beside = self.mentions_beside(entity)
+        affected = self.remove_mentions(beside)
+        self.add_mentions(
+            {memory: [key for key in group if key != entity] for memory, group in beside.items()}
+        )
+        self.set_names(entity, {})
+        return affected | {entity}
 
     def _split(self, change: EntitySplit) -> tuple[set[K], set[K]]:
         old, id = self._key(change.entity_id), change.entity.id

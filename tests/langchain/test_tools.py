@@ -16,7 +16,9 @@ from pydantic import BaseModel
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.langchain import (
     HindsightToolkit,
+    correct_tool,
     forget_tool,
+    history_tool,
     recall_tool,
     reflect_tool,
     retain_tool,
@@ -224,3 +226,48 @@ async def test_a_function_called_outside_a_graph_is_an_error_that_says_so(
     message = await call(mode, recall_tool(engine, lambda runtime: "b"), query="x")
     assert message.status == "error"
     assert "no graph is running here" in message.content
+
+
+@both
+async def test_what_a_model_corrects_stands_corrected_with_its_history(
+    mode: str, engine: Hindsight, bank: str
+) -> None:
+    verbs = ("retain", "correct", "history")
+    tools = HindsightToolkit(memory=engine, bank_id=bank, verbs=verbs).get_tools()
+    retain, correct, history = tools
+    stored = await call(mode, retain, content="Alice moved to Bergen in May 2024.")
+    (id,) = stored.artifact["stored"]
+    untouched = await call(mode, history, memory_id=id)
+    assert untouched.content == "Nothing of it was changed."
+    given = {"content": "Alice moved to Oslo.", "happened": "2024-06-03", "speaker": "Bo"}
+    done = await call(mode, correct, memory_id=id, reason="She said so.", **given)
+    assert done.artifact == {"corrected": id, "text": "Alice moved to Oslo."}
+    memory = engine.memories.get(bank, id)
+    (span,) = memory.occurred
+    assert (memory.speaker, str(span.start.date()), str(span.end.date())) == (
+        "Bo",
+        "2024-06-03",
+        "2024-06-04",
+    )
+    told = await call(mode, history, memory_id=id)
+    assert told.content.startswith(FENCE_START)
+    assert (
+        "Alice moved to Bergen in May 2024. -> Alice moved to Oslo. (She said so.)" in told.content
+    )
+    assert {"text", "speaker", "occurred"} <= {c["field"] for c in told.artifact["changes"]}
+
+
+@both
+async def test_what_cannot_be_corrected_is_told_the_model(
+    mode: str, engine: Hindsight, bank: str
+) -> None:
+    correct = correct_tool(engine, bank)
+    unknown = await call(mode, correct, memory_id="m-unknown", content="No.")
+    assert (unknown.status, "m-unknown" in unknown.content) == ("error", True)
+    assert bank not in unknown.content
+    assert (await call(mode, history_tool(engine, bank), memory_id="m")).status == "error"
+    (id,) = engine.retain(bank, "Alice moved to Bergen.").ids
+    for given, fault in (({}, "nothing is to be corrected"), ({"said": "soon"}, "ISO 8601")):
+        refused = await call(mode, correct, memory_id=id, **given)
+        assert (refused.status, fault in refused.content) == ("error", True)
+    assert engine.memories.history(bank, id) == []

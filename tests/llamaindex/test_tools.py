@@ -77,7 +77,9 @@ def test_a_model_sees_each_parameter_described_and_never_the_bank(
     for tool in HindsightToolSpec(engine, bank, forget=True).to_tool_list():
         schema = tool.metadata.get_parameters_dict()
         assert bank not in str(tool.metadata.to_openai_tool())
-        assert set(schema["properties"]) == set(schema["required"])
+        optional = {"content", "speaker", "entities", "said", "happened", "reason"}
+        left = optional if tool.metadata.name == "correct" else set()
+        assert set(schema["properties"]) - left == set(schema["required"])
         assert all(parameter["description"] for parameter in schema["properties"].values())
     assert schema["properties"]["memory_ids"]["items"] == {"type": "string"}
 
@@ -165,3 +167,23 @@ def test_a_part_of_the_tools_can_be_chosen(engine: Hindsight, bank: str) -> None
 def test_options_of_a_chat_are_known_to_recall_and_to_reflect() -> None:
     for verb in (Hindsight.recall, Hindsight.reflect):
         assert set(ChatOptions.__annotations__) <= set(inspect.signature(verb).parameters)
+
+
+async def test_a_memory_is_corrected_and_its_history_told(engine: Hindsight, bank: str) -> None:
+    spec = HindsightToolSpec(engine, bank)
+    (id,) = engine.retain(bank, "Ruth moved to Porto in May 2021.").ids
+    correct, history = spec.to_tool_list([("correct", "acorrect"), ("history", "ahistory")])
+    assert (correct.metadata.name, history.metadata.name) == ("correct", "history")
+    assert history(memory_id=id).content == "Nothing of it was changed."
+    happened = "2021-06-01/2021-07-01"
+    given = {"content": "Ruth moved to Faro.", "happened": happened, "reason": "Typo."}
+    await correct.acall(memory_id=id, **given)
+    memory = engine.memories.get(bank, id)
+    assert (memory.text, memory.occurred[0].end.month) == ("Ruth moved to Faro.", 7)
+    told = (await history.acall(memory_id=id)).content
+    assert "Ruth moved to Porto in May 2021. -> Ruth moved to Faro. (Typo.)" in told
+    assert strip_fenced(told) == ""
+    with pytest.raises(InvalidInputError, match="nothing is to be corrected"):
+        spec.correct(id)
+    with pytest.raises(MemoryNotFoundError):
+        spec.history("m-unknown")

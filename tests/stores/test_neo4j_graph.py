@@ -12,7 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.errors import SchemaVersionError, StoreUnavailableError
+from hindsight_integrations.errors import (
+    BankNotFoundError,
+    SchemaVersionError,
+    StoreUnavailableError,
+)
 from hindsight_integrations.models import Bank, LinkKind, MemoryType, MentalModel, Source, TimeSpan
 from hindsight_integrations.stores.base import (
     CANDIDATE,
@@ -30,6 +34,7 @@ from hindsight_integrations.stores.base import (
     StagedVector,
 )
 from hindsight_integrations.stores.neo4j import Neo4jGraph
+from hindsight_integrations.stores.neo4j.connection import Transaction
 from hindsight_integrations.stores.neo4j.filters import indexed, metadata_facet, terms_of
 from hindsight_integrations.stores.neo4j.schema import MIGRATIONS
 from hindsight_integrations.stores.sqlite import SqliteGraph
@@ -84,6 +89,32 @@ class TestContract(GraphStoreContract):
 
 
 # The database
+
+
+@pytest.mark.slow
+def test_a_bank_that_another_process_deletes_or_makes_again_is_never_mixed_up(
+    graph: Neo4jGraph, empty_neo4j: Address
+) -> None:
+    graph.create_bank(Bank("b"), STAMP)
+    keep(graph, record("a", entities=("Ann",)))
+    other = empty_neo4j.graph()
+    assert graph.filter_ids("b", ["a"], VALID) == {"a"}  # knows the key of the bank from now on
+    other.delete_bank("b")
+    with pytest.raises(BankNotFoundError, match="'b'"):
+        graph.filter_ids("b", ["a"], VALID)
+    other.create_bank(Bank("b"), STAMP)
+    keep(other, record("c"))
+    assert graph.filter_ids("b", ["a", "c"], VALID) == {"c"}
+    other.update_bank("b", Bank("renamed"))
+    with pytest.raises(BankNotFoundError, match="'b'"):
+        graph.filter_ids("b", ["c"], VALID)
+    assert graph.filter_ids("renamed", ["c"], VALID) == {"c"}
+    other.close()
+
+
+def test_rows_of_what_is_deleted_meanwhile_are_left_out() -> None:
+    found = [([[None, None], ["a", 1], []],)]
+    assert Transaction(lambda cypher, params: found).collected("") == [("a", 1), ()]
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import Any, TypeGuard
 
@@ -55,6 +56,7 @@ from hindsight_integrations.models import as_datetime, utc_now
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.results import RecallResult
 from hindsight_integrations.retain.request import Item
+from hindsight_integrations.runtime import IN_MEMORY
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -165,6 +167,16 @@ class HindsightStore(ContextManaged, BaseStore):
         self._lock = threading.RLock()
         self._sending = threading.Lock()
         self._table = StoreTable(path)
+        self._settings: dict[str, Any] = {
+            "path": path if os.fspath(path) == IN_MEMORY else os.path.abspath(path),
+            "fields": self._fields, "min_score": min_score, "ttl": ttl, "clock": clock,
+        }  # fmt: skip
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the settings: the copy has opened the same file and the same memory."""
+        if self._settings["path"] == IN_MEMORY:
+            raise InvalidInputError("a store in RAM cannot be pickled; give it a file as path")
+        return partial(type(self), **self._settings), (self._memory, self._bank_id)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations, and return their results in the same order.

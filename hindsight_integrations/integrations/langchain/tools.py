@@ -24,11 +24,12 @@ from hindsight_integrations.integrations.langchain.conversions import (
     bank_of,
     checked_bank,
 )
+from hindsight_integrations.models import Change, Memory
 from hindsight_integrations.results import RecallResult, Reflection, RetainResult
 from hindsight_integrations.workspace import Workspace, WorkspaceTool
 from hindsight_integrations.workspace import workspace_tools as tools_of
 
-Verb: TypeAlias = Literal["retain", "recall", "reflect", "forget"]
+Verb: TypeAlias = Literal["retain", "recall", "reflect", "forget", "correct", "history"]
 
 
 class RetainArguments(BaseModel):
@@ -64,6 +65,30 @@ class ForgetArguments(BaseModel):
     ids: list[str] = Field(description="Ids of the memories, as recall shows them.")
 
 
+class CorrectArguments(BaseModel):
+    """Arguments of the model for correcting a memory; what is left out stays."""
+
+    memory_id: str = Field(description="Id of the memory, as recall shows it.")
+    content: str | None = Field(None, description="The whole statement as it should be.")
+    speaker: str | None = Field(None, description="Who said it; '' for nobody.")
+    entities: list[str] | None = Field(None, description="All names it is about.")
+    said: str | None = Field(None, description="When it was said, in ISO 8601.")
+    happened: str | None = Field(
+        None, description="When it happened: a day, or START/END, in ISO 8601."
+    )
+    type: Literal["world", "experience", "opinion"] | None = Field(
+        None, description="The right type of it."
+    )
+    tags: list[str] | None = Field(None, description="All its labels.")
+    reason: str | None = Field(None, description="Why it was wrong.")
+
+
+class HistoryArguments(BaseModel):
+    """Arguments of the model for reading what was changed of a memory."""
+
+    memory_id: str = Field(description="Id of the memory, as recall shows it.")
+
+
 class _Verb(NamedTuple):
     """One verb as a tool: its arguments, its answer, and the artifact for the program."""
 
@@ -96,11 +121,25 @@ def _forgotten(ids: tuple[str, ...]) -> dict[str, Any]:
     return {"forgotten": list(ids)}
 
 
+def _corrected(memory: Memory) -> dict[str, Any]:
+    return {"corrected": memory.id, "text": memory.text}
+
+
+def _changed(changes: tuple[Change, ...]) -> dict[str, Any]:
+    return {
+        "changes": [
+            {"field": c.field, "old": c.old, "new": c.new, "at": c.at.isoformat()} for c in changes
+        ]
+    }
+
+
 _VERBS: Mapping[Verb, _Verb] = {
     "retain": _Verb(RetainArguments, common.answer_retain, _retained),
     "recall": _Verb(RecallArguments, common.answer_recall, _recalled),
     "reflect": _Verb(ReflectArguments, common.answer_reflect, _reflected),
     "forget": _Verb(ForgetArguments, common.answer_forget, _forgotten),
+    "correct": _Verb(CorrectArguments, common.answer_correct, _corrected),
+    "history": _Verb(HistoryArguments, common.answer_history, _changed),
 }
 
 
@@ -116,7 +155,8 @@ def _tool(
     arguments, answer, artifact = _VERBS[verb]
     common.checked_memory(memory)
     checked_bank(bank_id)
-    common.check_options(pinned, getattr(memory, verb))
+    if pinned:
+        common.check_options(pinned, getattr(memory, verb))
 
     def run(runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
         try:
@@ -290,11 +330,73 @@ def forget_tool(
     return _tool("forget", memory, bank_id, name, description, {})
 
 
+def correct_tool(
+    memory: Hindsight,
+    bank_id: BankId,
+    *,
+    name: str = "correct",
+    description: str = "Correct a memory that is wrong. Recall first, for its id.",
+) -> BaseTool:
+    """Return a tool that corrects text, times, names, speaker, type or tags of a memory.
+
+    Takes the arguments of `retain_tool`, without those pinned. The old values stay in the history.
+
+    Example:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import correct_tool, history_tool
+
+        memory = Hindsight.in_memory()
+        (id,) = memory.retain("alice", "Alice moved to Bergen in May 2024.").ids
+        correct = correct_tool(memory, "alice")
+        correct.invoke({"memory_id": id, "content": "Alice moved to Oslo in May 2024."})
+        print(memory.memories.get("alice", id).text)
+        print("Bergen" in history_tool(memory, "alice").invoke({"memory_id": id}))
+        ```
+
+        ```text
+        Alice moved to Oslo in May 2024.
+        True
+        ```
+    """
+    return _tool("correct", memory, bank_id, name, description, {})
+
+
+def history_tool(
+    memory: Hindsight,
+    bank_id: BankId,
+    *,
+    name: str = "history",
+    description: str = "Show what was changed of a memory, when and why. Recall first, for its id.",
+) -> BaseTool:
+    """Return a tool that shows what was changed of a memory, when and why.
+
+    Takes the arguments of `retain_tool`, without those pinned.
+
+    Example:
+        ```python
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import history_tool
+
+        memory = Hindsight.in_memory()
+        (id,) = memory.retain("alice", "Alice moved to Bergen in May 2024.").ids
+        print(history_tool(memory, "alice").invoke({"memory_id": id}))
+        ```
+
+        ```text
+        Nothing of it was changed.
+        ```
+    """
+    return _tool("history", memory, bank_id, name, description, {})
+
+
 _MAKERS: Mapping[Verb, Callable[..., BaseTool]] = {
     "retain": retain_tool,
     "recall": recall_tool,
     "reflect": reflect_tool,
     "forget": forget_tool,
+    "correct": correct_tool,
+    "history": history_tool,
 }
 
 
@@ -329,7 +431,7 @@ def _workspace_tool(tool: WorkspaceTool) -> BaseTool:
 
 
 class HindsightToolkit(BaseToolkit):
-    """Memory as four tools: retain, recall, reflect, forget.
+    """Memory as tools: retain, recall, reflect, forget; and, if asked for, correct and history.
 
     Setup: `pip install "hindsight-integrations[langchain]"`
 

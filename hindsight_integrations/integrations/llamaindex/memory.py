@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Any, Literal, NamedTuple, Self, Unpack, cast
 
@@ -26,6 +27,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import (
     as_question,
     check_options,
+    check_picklable,
     checked_memory,
     recall,
     section,
@@ -150,6 +152,11 @@ class Chats:
 
     def __post_init__(self) -> None:
         checked_memory(self.memory)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the settings, and which chat goes on; its copy reads what is stored again."""
+        settings = (self.memory, self.bank_id, self.speakers, self.separate, self.options)
+        return partial(Chats, *settings, unnamed=self.unnamed, _document=self._document), ()
 
     def recalled(
         self,
@@ -289,6 +296,11 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
         )
         self._chats = Chats(memory, bank_id, speakers, separate_sessions, chat_options(options))
 
+    def __getstate__(self) -> dict[str, Any]:
+        check_picklable(self._chats.memory)
+        state: dict[str, Any] = super().__getstate__()
+        return state
+
     async def aflush(self, chat: BaseMemory, session_id: str | None = None) -> None:
         """Retain the messages of a chat memory that were not retained yet.
 
@@ -415,6 +427,11 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             self.attach(memory)
             if session_id is None:
                 self._attached.unnamed = self.session_id
+
+    def __getstate__(self) -> dict[str, Any]:
+        check_picklable(self._chats.memory if self._chats else None)
+        state: dict[str, Any] = super().__getstate__()
+        return state
 
     @classmethod
     def class_name(cls) -> str:

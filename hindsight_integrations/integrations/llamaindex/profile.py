@@ -11,7 +11,11 @@ from llama_index.core.memory import BaseMemoryBlock
 
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.integrations.common import checked_memory, profile_section
+from hindsight_integrations.integrations.common import (
+    check_picklable,
+    checked_memory,
+    profile_section,
+)
 
 
 class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
@@ -55,6 +59,11 @@ class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
             person=validation.label("person", person),
         )
         self._memory = checked_memory(memory)
+
+    def __getstate__(self) -> dict[str, Any]:
+        check_picklable(self._memory)
+        state: dict[str, Any] = super().__getstate__()
+        return state
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         return await asyncio.to_thread(profile_section, self._memory, self.bank_id, self.person)

@@ -1,4 +1,4 @@
-"""Memory as tools that an agent calls: retain, recall, reflect, correct, invalidate, forget."""
+"""Memory as tools that an agent calls: retain, recall, reflect, corrections, history, forget."""
 
 from __future__ import annotations
 
@@ -99,15 +99,38 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         options = {"llm": self._llm, **self._options}
         return common.answer_reflect(self._memory, bank_of(self._bank_id), query, **options)[0]
 
-    def correct(self, memory_id: str, content: str) -> str:
-        """Put right what a memory says, where it is known to be wrong or no longer true.
+    def correct(
+        self,
+        memory_id: str,
+        content: str | None = None,
+        speaker: str | None = None,
+        entities: list[str] | None = None,
+        said: str | None = None,
+        happened: str | None = None,
+        reason: str | None = None,
+    ) -> str:
+        """Put right what is wrong or no longer true of a memory; what is left out stays.
 
         Args:
             memory_id (str): Id of the memory, as recall gives it.
             content (str): The whole statement as it should be, with names and dates.
+            speaker (str): Who said it; '' for nobody.
+            entities (list): All names it is about.
+            said (str): When it was said, in ISO 8601.
+            happened (str): When it happened: a day, or START/END, in ISO 8601.
+            reason (str): Why it was wrong.
         """
-        bank = bank_of(self._bank_id)
-        return common.answer_correct(self._memory, bank, memory_id, content)[0]
+        return common.answer_correct(
+            self._memory,
+            bank_of(self._bank_id),
+            memory_id,
+            content,
+            speaker=speaker,
+            entities=entities,
+            said=said,
+            happened=happened,
+            reason=reason,
+        )[0]
 
     def invalidate(self, memory_id: str, reason: str) -> str:
         """Mark a memory as wrong, where nothing true can be put in its place.
@@ -127,12 +150,21 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         """
         return common.answer_forget(self._memory, bank_of(self._bank_id), memory_ids)[0]
 
+    def history(self, memory_id: str) -> str:
+        """Show what was changed of a memory, when and why. Recall first, for its id.
+
+        Args:
+            memory_id (str): Id of the memory, as recall gives it.
+        """
+        return common.answer_history(self._memory, bank_of(self._bank_id), memory_id)[0]
+
     aretain = async_variant(retain)
     arecall = async_variant(recall)
     areflect = async_variant(reflect)
     acorrect = async_variant(correct)
     ainvalidate = async_variant(invalidate)
     aforget = async_variant(forget)
+    ahistory = async_variant(history)
 
 
 def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[FunctionTool]:

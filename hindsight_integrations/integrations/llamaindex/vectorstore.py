@@ -21,6 +21,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.collection import Collection, Record
 from hindsight_integrations.integrations.common import (
     check_options,
+    check_picklable,
     checked_memory,
     forget_document,
 )
@@ -100,6 +101,11 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         )
         self._nodes = Collection(checked_memory(memory), collection)
         self._options = options
+
+    def __getstate__(self) -> dict[str, Any]:
+        check_picklable(self._nodes.memory)
+        state: dict[str, Any] = super().__getstate__()
+        return state
 
     @classmethod
     def class_name(cls) -> str:

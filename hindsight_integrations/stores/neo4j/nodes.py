@@ -339,6 +339,7 @@ def stored_bank(node: Mapping[str, Any]) -> StoredBank:
     """Return the bank of a node."""
     traits = Disposition(**attributes(node, Disposition))
     given = attributes(node, Bank, "disposition", "expiry")
+    given["kept_apart"] = given["kept_apart"] or ()
     bank = Bank(**given, disposition=traits, expiry=expiry_of(node.get("expiry", "{}")))
     stamp = EmbedderStamp(node["embedder"], node["dimension"])
     key = vector_key(node["key"], node["revision"])

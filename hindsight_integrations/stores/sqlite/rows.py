@@ -197,7 +197,7 @@ def assignments(columns: str) -> str:
 
 BANK_COLUMNS = (
     "id, name, mission, background, skepticism, literalism, empathy, directives, expiry, "
-    "created_at, updated_at"
+    "kept_apart, created_at, updated_at"
 )
 STORED_BANK_COLUMNS = f"no, revision, edition, importing, embedder, dimension, {BANK_COLUMNS}"
 
@@ -208,7 +208,7 @@ def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
     return (
         *(bank.id, bank.name, bank.mission, bank.background),
         *(traits.skepticism, traits.literalism, traits.empathy),
-        *(_json(bank.directives), expiry_text(bank.expiry)),
+        *(_json(bank.directives), expiry_text(bank.expiry), _json(bank.kept_apart)),
         *(micros(bank.created_at), micros(bank.updated_at)),
     )
 
@@ -216,7 +216,7 @@ def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
 def stored_bank(row: Row) -> StoredBank:
     """Return the bank of a row of `STORED_BANK_COLUMNS`."""
     no, revision, version, importing, embedder, dimension, *stated = row
-    id_, name, mission, background, *traits, directives, expiry, created, updated = stated
+    id_, name, mission, background, *traits, directives, expiry, apart, created, updated = stated
     bank = Bank(
         id=id_,
         name=name,
@@ -225,6 +225,7 @@ def stored_bank(row: Row) -> StoredBank:
         disposition=Disposition(*traits),
         directives=tuple(json.loads(directives)),
         expiry=expiry_of(expiry),
+        kept_apart=tuple(json.loads(apart)),
         created_at=timestamp(created),
         updated_at=timestamp(updated),
     )

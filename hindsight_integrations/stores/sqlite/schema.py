@@ -184,6 +184,8 @@ _VERSION_6 = (
     "CREATE INDEX memories_pinned ON memories (bank) WHERE pinned = 1",
 )
 
+_VERSION_7 = ("ALTER TABLE banks ADD COLUMN kept_apart TEXT NOT NULL DEFAULT '[]'",)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -191,6 +193,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_4,
     _VERSION_5,
     _VERSION_6,
+    _VERSION_7,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

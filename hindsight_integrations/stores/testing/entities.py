@@ -17,6 +17,7 @@ from hindsight_integrations.stores.base import (
     ChangeSet,
     EntityMerge,
     EntityNames,
+    EntityRemoval,
     EntitySplit,
     GraphStore,
 )
@@ -215,6 +216,27 @@ class EntityContract:
             "e:john": {},
             "doe": {"e:ann": 1},
         }
+        assert graph.check(repair=False) == []
+
+    def test_a_removed_entity_is_mentioned_no_more(self, graph: GraphStore) -> None:
+        keep(
+            graph,
+            record("1", entities=("Ann", "Bob", "Cleo")),
+            record("2", entities=("Bob",), mentioned_at=ago(3)),
+            entities=(entity("Bob", "Bobby"),),
+        )
+        graph.apply(ChangeSet("b", entity_edits=(EntityNames("e:bob", "Bob", ("Bobby",)),)))
+        graph.apply(ChangeSet("b", entity_edits=(EntityRemoval("e:bob"),)))
+        assert names(graph, "Bob", "Bobby") == {}
+        assert graph.read("b", ENTITY, ["e:bob"]) == {}
+        assert graph.read("b", MENTIONS, ["1"]) == {"1": ("e:ann", "e:cleo")}
+        assert graph.read("b", MEMORY, ["2"])["2"].entities == ()
+        assert graph.read("b", COOCCURRENCES, ["e:ann"]) == {"e:ann": {"e:cleo": 1}}
+        assert graph.read("b", ENTITY, ["e:ann"])["e:ann"].mention_count == 1
+        with pytest.raises(EntityNotFoundError):
+            graph.apply(ChangeSet("b", entity_edits=(EntityRemoval("e:bob"),)))
+        keep(graph, record("3", entities=("Bob",)))
+        assert names(graph, "Bob") == {"bob": "e:bob"}
         assert graph.check(repair=False) == []
 
     def test_renaming_sets_all_names(self, graph: GraphStore) -> None:

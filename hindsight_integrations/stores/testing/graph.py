@@ -91,6 +91,7 @@ class GraphStoreContract(
             disposition=Disposition(1, 2, 5),
             directives=("be brief", "be kind"),
             expiry=Expiry(timedelta(days=1.5), {"opinion": None}, {"É": timedelta(hours=1)}),
+            kept_apart=("0a", "1b"),
             created_at=ago(2),
             updated_at=ago(1),
         )
