@@ -6,7 +6,6 @@ What a statement says has changed is read in this order, each reader for what th
   turns (`claim_model`); `contradictions` matches a later turn with an earlier holding.
 - `endings`: cues of ending and the phrases that depend on them ("gave up X", "swapped X for Y");
   `ended_values` accepts one only if an earlier holding gave the same subject that value.
-- `word_changes`: the same cues by the order of the words (`word_phrases`), for misread grammar.
 - `foreign_changes`: German, French and Spanish, whose grammar is not parsed.
 
 `contradictions.change` asks them all; `currency` and `rules` build observations from what it says.

@@ -438,7 +438,8 @@ class _Reader(Phrases):
             )
             if (thing := self._thing_of(verb, stopped)) is not None:
                 holding = replace(holding, values={"obj": thing})
-            before = next((holding.values[s] for s in sorted(holding.values, key=_obj_first)), None)
+            named = (holding.values[s] for s in sorted(holding.values, key=_obj_first))
+            before = next((value for value in named if not is_time(value)), None)
             terms = _or_verb(holding.terms, stopped)
             self.turns.append(Turn(key, holding.verb, before or self._value(stopped), terms=terms))
         elif name in _WORDS["dropping"] and not passive:

@@ -19,7 +19,6 @@ from hindsight_integrations.reflect.claims import is_attitude
 from hindsight_integrations.reflect.ended_values import ended_value
 from hindsight_integrations.reflect.foreign_changes import foreign_change, tells_ending
 from hindsight_integrations.reflect.topics import Statement, statements
-from hindsight_integrations.reflect.word_changes import change_by_words, may_tell_change
 
 _WORDS = word_sets("changes")
 _ABOUT_ANY = "*"
@@ -92,27 +91,14 @@ def change(
     if told is not None and told.after is not None:
         return told
     ended = ended_value(older.statement.claims, newer.statement.claims, same_speaker=same_speaker)
-    if ended is not None and ended.subject.removeprefix("@") not in ambiguous:
-        told = told if told is not None and ended.after is None else Shift(*ended)
-    if told is not None and told.after is not None:
+    if ended is None or ended.subject.removeprefix("@") in ambiguous:
         return told
-    read = change_by_words(older.text, newer.text, same_speaker=same_speaker)
-    subject = told.subject if told is not None else _key(older)
-    if read is None or subject.removeprefix("@") in ambiguous:
-        return told
-    return Shift(subject, *read) if told is None or read.after is not None else told
-
-
-def _key(statement: DatedStatement) -> str:
-    """Return the key of the subject of a statement; the speaker's if its grammar is not read."""
-    holdings = statement.statement.claims.holdings
-    return holdings[0].subject if holdings else f"i|{statement.memory.speaker or ''}"
+    return told if told is not None and ended.after is None else Shift(*ended)
 
 
 def may_change(statement: DatedStatement) -> bool:
     """Return True if a statement may change what was said before it."""
-    claims = statement.statement.claims
-    return claims.may_change or may_tell_change(statement.text) or tells_ending(statement.text)
+    return statement.statement.claims.may_change or tells_ending(statement.text)
 
 
 def _told_by_grammar(
@@ -344,8 +330,7 @@ def probes(statement: DatedStatement) -> Iterator[frozenset[str]]:
     """Yield sets of lexemes; a statement that shares a topic or a change with this one has one."""
     yield from (topic.terms for topic in statement.statement.topics.values())
     claims = statement.statement.claims
-    cued = may_tell_change(statement.text) or tells_ending(statement.text)
-    if claims.endings or claims.current or cued:
+    if claims.endings or claims.current or tells_ending(statement.text):
         yield from (frozenset({term}) for term in statement.statement.terms)
     for turn in claims.turns:
         yield from _probes_of(turn.about or turn.subject, turn.verb, (turn.before, turn.after))

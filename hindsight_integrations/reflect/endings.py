@@ -508,6 +508,7 @@ class EndingReader(Phrases):
             and words[start].text[:1].isupper()
         ):
             start -= 1
+        end = self.end_of_word(end - 1) + 1
         last = words[end - 1]
         text = self.sentence.text[words[start].start : last.start + len(last.text)]
         return Ended(plain_value(text), frozenset(lexemes(last.text)), start, end)

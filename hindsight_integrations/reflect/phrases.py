@@ -22,6 +22,7 @@ _TRADE = re.compile(r"[a-z]{2,}(?:man|woman|ist|ician|smith|wright|keeper|graphe
 """Endings of what people are by trade: "postman", "florist"."""
 SUBJECTS = ("nsubj", "nsubjpass")
 _TIME = re.compile(r"^\d{1,2}(?:[:.]\d{2})?\s?(?:am|pm|o'clock)$|^\d{1,2}:\d{2}$", re.IGNORECASE)
+_HOLIDAY = re.compile(r"\b(?:New Year|Christmas|Easter|Thanksgiving|Halloween)\b")
 _ATTRIBUTES = frozenset(table("endings")["attributes"]["be"].split())
 _COMPARED = re.compile(r"\b(?:any ?more|(?:no|any) longer) than\b")
 """No end, but a comparison: "does not eat bread any more than Ann does"."""
@@ -40,7 +41,9 @@ def _kind(text: str, head: str) -> str:
     words = text.casefold().split()
     if _TIME.match(text):
         return "time"
-    dated = any(word.strip(".,").removesuffix("s") in _WORDS["days"] for word in words)
+    dated = bool(_HOLIDAY.search(text)) or any(
+        word.strip(".,").removesuffix("s") in _WORDS["days"] for word in words
+    )
     if dated and text[:1] != text[:1].lower():
         return "date"
     if any(character.isdigit() for character in text):
@@ -135,6 +138,16 @@ class Phrases:
             words = words[1:]
         return " ".join(words)
 
+    def end_of_word(self, index: int) -> int:
+        """Return where a word ends that hyphens join to others: "captain" of "vice-captain"."""
+        words = self.sentence.words
+        while index + 2 < len(words) and words[index + 1].text == "-":
+            joined = words[index].start + len(words[index].text) == words[index + 1].start
+            if not joined or words[index + 1].start + 1 != words[index + 2].start:
+                break
+            index += 2
+        return index
+
     def _value(self, word: Word) -> Value | None:
         if word.tag in ("PRP", "WP", "WDT", "EX"):
             return None
@@ -146,6 +159,7 @@ class Phrases:
             return None
         rest = self.sentence.words[parts[-1].index + 1 :] if parts[-1].tag == "CD" else ()
         parts += takewhile(lambda each: each.tag == "CD", rest)  # "0151 2204"
+        parts += self.sentence.words[parts[-1].index + 1 : self.end_of_word(parts[-1].index) + 1]
         text = self.sentence.text[parts[0].start : parts[-1].start + len(parts[-1].text)]
         of = [c for c in self.sentence.children(word, "prep") if c.lower == "of"]
         below = " ".join(w.text for child in of for w in self.sentence.subtree(child))
