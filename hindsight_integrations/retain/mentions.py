@@ -332,11 +332,27 @@ def _marked(
         marked = words[index:last]
         if not marked or "\n" in cut.text[name.start : name.end]:
             continue
-        for part in _parts(cut, marked, kind):
+        first, *others = _around_verbs(marked, kind)
+        pieces = [(part, kind) for part in _parts(cut, first, kind)]
+        pieces += [(other, "concept") for other in others]
+        for part, kind in pieces:
             all_small = not is_proper and _is_lower_name(part, kind)
             if all_small or any(word.start in is_proper for word in part):
                 ends = part[-1] is marked[-1] and last < len(words)
                 yield from cut.cut(part, kind, words[last] if ends else None)
+
+
+def _around_verbs(words: Sequence[Word], kind: str) -> list[list[Word]]:
+    """Return the words that a model marks as one name, cut at a verb: "Alice loves React"."""
+    pieces: list[list[Word]] = [[]]
+    for before, word in zip([None, *words], words, strict=False):
+        inside = before is not None and before.is_capital and word is not words[-1]
+        small = word.text.islower() and word.lower not in _WORDS["name_links"]
+        if inside and small and (kind == "person" or word.tag in FINITE_VERBS):
+            pieces.append([])
+        else:
+            pieces[-1].append(word)
+    return pieces
 
 
 def _parts(cut: _Cutter, words: Sequence[Word], kind: str) -> Iterator[list[Word]]:

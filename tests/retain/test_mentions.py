@@ -59,6 +59,9 @@ def kinds(text: str) -> dict[str, str]:
         ("Bob and Alice came along.", ["Bob", "Alice"]),
         ("The US and the UK signed it.", ["US", "UK"]),
         ("Jean-Luc O'Brien was late.", ["Jean-Luc O'Brien"]),
+        ("Alice loves React.", ["Alice", "React"]),
+        ("Tom prefers Vim.", ["Tom", "Vim"]),
+        ("Juan de la Cruz likes Berlin.", ["Juan de la Cruz", "Berlin"]),
     ],
 )  # fmt: skip
 def test_names_are_found(text: str, names: list[str]) -> None:

@@ -406,6 +406,27 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[BaseT
     Args:
         workspace: the folder of notes and its bank.
         reflect: False to leave the last one out.
+
+    Example:
+        ```python
+        from pathlib import Path
+        from hindsight_integrations import Hindsight
+        from hindsight_integrations.langchain import workspace_tools
+        from hindsight_integrations.workspace import Workspace
+
+        Path("notes").mkdir()
+        Path("notes/MEMORY.md").write_text("Alice prefers tea.")
+        with Workspace(Hindsight.in_memory(), "alice", "notes") as workspace:
+            workspace.sync()
+            search, get, reflect = workspace_tools(workspace)
+            print(get.invoke({"path": "MEMORY.md"}))
+        ```
+
+        ```text
+        <hindsight-memory>
+        Alice prefers tea.
+        </hindsight-memory>
+        ```
     """
     return [_workspace_tool(tool) for tool in tools_of(workspace, reflect=reflect)]
 

@@ -28,6 +28,8 @@ _LAST_WORD = re.compile(r"([^\W\d_]+)\W*(?:the\s+)?\Z", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)")
 _LETTERS = re.compile(r"[^\W\d_][\w'’-]*")
 _RANGE = re.compile(r"\b(?:to|until|till|through)\b|[-–—]", re.IGNORECASE)
+_RANGE = re.compile(r"\b(?:to|until|till|through)\b|[-–—]")
+"""Parts of a span of days: "from 9 to 13 February"."""
 _CLOCK = re.compile(r"\d\s?[ap]\.?m\b|\d[:h]\d\d|\d\s?(?:uhr|h)\b|noon|midday", re.IGNORECASE)
 
 _WRAPPED = 50
@@ -110,7 +112,7 @@ def direction(
     by_verb = None
     if words and language.code == "en":
         sentence = _sentence(text, first, last, start, end, words)
-        by_verb = _by_verb(sentence, preposition)
+        by_verb = _by_verb(sentence, preposition, text[start:end])
     elif tense := language.tense(text[first:last]):
         by_verb = Direction(tense, True)
     if done is not None:
@@ -322,7 +324,7 @@ def _stems(word: str) -> set[str]:
     return stems
 
 
-def _by_verb(sentence: _Sentence, preposition: str) -> Direction | None:
+def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | None:
     """Return the direction that the verb of the time's clause gives it."""
     inside = [c for c in sentence.chains if sentence.start <= c.first < sentence.end]
     before = [chain for chain in inside if chain.first < sentence.time]
@@ -340,10 +342,16 @@ def _by_verb(sentence: _Sentence, preposition: str) -> Direction | None:
     if (
         after
         or _is_reported(nouns)
-        or (preposition == "from" and _WORDS["starting"].isdisjoint(nouns))
+        or _is_origin(preposition, nouns, time)
     ):
         return Direction("past", False)
     return Direction("future", True)
+
+
+def _is_origin(preposition: str, words: Sequence[str], time: str) -> bool:
+    """Return True for "the notes from Friday", not for "closed from Friday to Sunday"."""
+    begins = _RANGE.search(time) or not _WORDS["starting"].isdisjoint(words)
+    return preposition == "from" and not begins
 
 
 def _is_moved(sentence: _Sentence) -> bool:
@@ -374,7 +382,7 @@ def _by_nouns(sentence: _Sentence, preposition: str, time: str) -> Direction | N
         return suggested
     if after and all(chain.tense == "past" for chain in after):
         return Direction("past", False)
-    if preposition == "from" and _WORDS["starting"].isdisjoint(clause):
+    if _is_origin(preposition, clause, time):
         return Direction("past", False)
     if ahead := suggested or _announced(clause, preposition, time):
         return ahead
