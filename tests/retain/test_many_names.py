@@ -28,14 +28,14 @@ def names(number: int) -> list[str]:
 
 def compared(number: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Resolve so many new names in one call, and count the comparisons of two names."""
-    relate, calls = entity_resolution._relate, 0
+    relate, calls = entity_resolution.relate, 0
 
     def counting(mention: Mention, entity: object) -> object:
         nonlocal calls
         calls += 1
         return relate(mention, entity)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(entity_resolution, "_relate", counting)
+    monkeypatch.setattr(entity_resolution, "relate", counting)
     graph = SqliteGraph(None)
     graph.create_bank(Bank("b"), EmbedderStamp("test", 3))
     facts = [[Mention(name, "person")] for name in names(number)]
