@@ -231,9 +231,11 @@ def _own_test(test: Condition, params: dict[str, Any]) -> str:
     else:
         prepare = _term if test.field == "document_id" else str
         texts = [prepare(value) for value in test.values if isinstance(value, str)]
-        matches = " OR ".join(
-            _compared("own", test.operator, _param(params, text)) for text in texts
-        )
+        if test.operator in ("$eq", "$in"):  # one list: a plan of thousands of ORs takes minutes
+            matches = f"own IN {_param(params, texts)}"
+        else:
+            compared = (_compared("own", test.operator, _param(params, text)) for text in texts)
+            matches = " OR ".join(compared)
     if test.field == "entities":
         names = f"any(own IN [named.name] + named.aliases WHERE {matches or 'false'})"
         return f"EXISTS {{ (m)-[:MENTIONS]->(named:Entity) WHERE {names} }}"
