@@ -339,11 +339,7 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return Direction("past", True)
     nouns = sentence.folded(sentence.start, sentence.time)
     after = chain.tense == "present" and not _WORDS["aftermath"].isdisjoint(nouns)
-    if (
-        after
-        or _is_reported(nouns)
-        or _is_origin(preposition, nouns, time)
-    ):
+    if after or _is_reported(nouns) or _is_origin(preposition, nouns, time):
         return Direction("past", False)
     return Direction("future", True)
 
