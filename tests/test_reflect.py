@@ -154,7 +154,7 @@ def test_the_documentation_runs_and_shows_what_it_gives(capsys: pytest.CaptureFi
     printed = capsys.readouterr().out
     names["memory"].close()
     shown = re.findall(r"^```text\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert len(shown) == 4
+    assert len(shown) == 5
     for each in shown:
         assert _comparable(each) in _comparable(printed)
     assert json.dumps(ITERATIONS) in text
