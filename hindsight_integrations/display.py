@@ -29,15 +29,17 @@ class Share(float):
     """A number from 0 to 1, shown with a bar."""
 
 
-def short(text: str) -> str:
-    """Return the start of a text as a literal, on one line."""
+def short(text: object) -> str:
+    """Return the start of a text as a literal, on one line; of anything else its representation."""
+    if not isinstance(text, str):
+        return repr(text)
     return repr(text if len(text) <= SHORT else f"{text[: SHORT - 1]}…")
 
 
-def moment(time: datetime | None) -> str:
+def moment(time: object) -> str:
     """Return a day, and the time of day unless it is midnight: "1 Mar 2025, 09:30"."""
-    if time is None:
-        return ""
+    if not isinstance(time, datetime):  # a field that holds what it should not
+        return "" if time is None else repr(time)
     at_midnight = not (time.hour or time.minute)
     return day_text(time) if at_midnight else f"{day_text(time)}, {time:%H:%M}"
 

@@ -123,6 +123,7 @@ def test_long_tables_are_cut_and_empty_columns_left_out() -> None:
             f"Memory('m': '{'x' * 59}…', world, 1 Mar 2025)",
         ),
         (Page([], 0), "Page(0 of 0)"),
+        (Memory("m", "b", None, mentioned_at=3), "Memory('m': None, world, 3)"),  # type: ignore[arg-type]
     ],
 )
 def test_lines_by_hand(value: object, line: str) -> None:

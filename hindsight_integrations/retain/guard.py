@@ -153,7 +153,15 @@ def _edited(submission: Submission, admitted: Sequence[tuple[Turn, Incoming]]) -
 
 
 def guarded_memory(guards: Sequence[BeforeRetain], memory: Memory) -> Memory | None:
-    """Return the memory that may be stored; None if it is refused."""
+    """Return the memory that may be stored; None if it is refused.
+
+    Raises:
+        InvalidInputError: it is no memory, or its text is none.
+        GuardError: see `guarded`.
+    """
+    if not isinstance(memory, Memory):
+        raise InvalidInputError(f"memory is {validation.shown(memory)}; give a Memory")
+    validation.text(memory.text, "memory.text")
     if not guards:
         return memory
     document_id = next((s.document_id for s in memory.sources if s.document_id), None)
