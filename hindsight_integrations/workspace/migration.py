@@ -28,7 +28,7 @@ QUESTIONS = (
 """Asked after a migration: answers that need many notes."""
 
 TOKENS_PER_SECOND = 900
-"""Tokens retained in a second on two cores, for the estimate: measured on the sample workspace."""
+"""Tokens retained in a second, for the estimate: the sample workspace takes 1,150 on two cores."""
 
 ANSWER_TOKENS = 500
 """Budget of the evidence of an answer, in tokens: about twenty notes, which a report can show."""
