@@ -77,7 +77,7 @@ class ProfileLine:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Who a person is, in sentences of the memories; false if nothing is known.
+    """A person, in sentences of the memories; false if nothing is known.
 
     Attributes:
         bank_id: the bank.

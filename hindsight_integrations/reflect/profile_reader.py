@@ -54,7 +54,7 @@ class ProfileSection(StrEnum):
 
 
 class Reading(NamedTuple):
-    """What a clause says of a person.
+    """Statement of a clause about a person.
 
     Attributes:
         section: where it belongs.

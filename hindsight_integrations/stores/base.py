@@ -315,7 +315,7 @@ class Posting(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """What leads on from some entities and memories.
+    """Mentions and links of some entities and memories.
 
     Attributes:
         postings: from the entities.

@@ -25,7 +25,7 @@ _STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """What a migration was, did and changes for searches.
+    """A migration: its plan, its outcome, and how searches change by it.
 
     Attributes:
         plan: the notes that there are.
