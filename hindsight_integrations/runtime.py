@@ -55,6 +55,9 @@ from hindsight_integrations.stores.sqlite import SqliteGraph
 
 log = logging.getLogger("hindsight_integrations")
 
+BACKGROUND_SECONDS = 10.0
+"""Time that `close` waits for a background thread: one that reads a silent server ends with it."""
+
 ARMS_AT_ONCE = 32
 """Threads at most that the arms of all recalls share: on servers they do little but wait."""
 
@@ -104,6 +107,7 @@ class Runtime:
         self._closed = False
         self.closing = threading.Event()
         """Set once `close` was called: background work ends."""
+        self._background: list[threading.Thread] = []
         self.lag: StoreError | None = None
         """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
         self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
@@ -257,7 +261,16 @@ class Runtime:
         For an index that several processes write: one that was killed may have left a vector of
         what another forgot meanwhile.
         """
-        threading.Thread(target=self._mend_index, name="hindsight-mend", daemon=True).start()
+        self.in_background(self._mend_index, "hindsight-mend")
+
+    def in_background(self, target: Callable[[], None], name: str) -> None:
+        """Run a function in a thread of its own, which `close` waits for.
+
+        It has to end soon after `closing` is set.
+        """
+        thread = threading.Thread(target=target, name=name, daemon=True)
+        self._background.append(thread)
+        thread.start()
 
     def _mend_index(self) -> None:
         try:
@@ -360,6 +373,9 @@ class Runtime:
         self.worker.close(finish=finish)
         if not first:
             return
+        for thread in self._background:
+            if thread is not threading.current_thread():
+                thread.join(BACKGROUND_SECONDS)
         self._executor.shutdown(wait=True, cancel_futures=True)
         try:
             self.index.close()

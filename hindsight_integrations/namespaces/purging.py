@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
+from functools import partial
 
 from hindsight_integrations.errors import ClosedError, HindsightError
 from hindsight_integrations.models import utc_now
@@ -40,12 +41,8 @@ def purge_in_background(runtime: Runtime) -> None:
     """
     interval = runtime.settings.purge_interval
     if interval:
-        threading.Thread(
-            target=_keep_purging,
-            args=(weakref.ref(runtime), runtime.closing, interval),
-            name="hindsight-expiry",
-            daemon=True,
-        ).start()
+        keep_purging = partial(_keep_purging, weakref.ref(runtime), runtime.closing, interval)
+        runtime.in_background(keep_purging, "hindsight-expiry")
 
 
 def _keep_purging(
@@ -60,7 +57,7 @@ def _keep_purging(
 def _purge_all(runtime: Runtime) -> None:
     try:
         for stored in runtime.graph.list_banks(expired_by=utc_now()):
-            if stored.embedder == runtime.stamp:
+            if stored.embedder == runtime.stamp and not runtime.closing.is_set():
                 purge(runtime, stored.bank.id)
     except ClosedError:
         log.debug("closed meanwhile: the next opening deletes what has expired")
