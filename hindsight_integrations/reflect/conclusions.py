@@ -47,8 +47,10 @@ from hindsight_integrations.retain.enrichment import indexed_of, record_of
 from hindsight_integrations.stores.base import (
     CITED,
     CONCLUSIONS_CITING,
+    MEMORY,
     RECORD,
     ChangeSet,
+    GraphStore,
     MemoryFilter,
     MemoryRecord,
     StoredBank,
@@ -360,7 +362,38 @@ def rewritten(
     for id, record in conclusions.items():
         quotable = id not in unquotable
         result = _combined(result, _rewrite(parts, bank, record, facts, quotable=quotable))
+    result = _without_repetitions(graph, bank_id, result)
     return replace(result, records=tuple(encoded(parts.encoder, result.records)))
+
+
+def _without_repetitions(graph: GraphStore, bank_id: str, result: Rewritten) -> Rewritten:
+    """Remove observations that are left with just the memories that another rests on."""
+    ours = [record.memory for record in result.records if _is_own_observation(record.memory)]
+    sources = sorted({s.memory_id for m in ours for s in m.sources if s.memory_id})
+    cited_by = graph.read(bank_id, CONCLUSIONS_CITING, sources).values() if sources else ()
+    others = {id for ids in cited_by for id in ids} - {r.memory.id for r in result.records}
+    known = graph.read(bank_id, MEMORY, sorted(others - {*result.removed})).values()
+    taken = {_evidence(memory) for memory in known if _is_own_observation(memory)}
+    repeated = []
+    for memory in ours:
+        if _evidence(memory) in taken and not memory.pinned:
+            repeated.append(memory)
+        taken.add(_evidence(memory))
+    gone = {memory.id for memory in repeated}
+    return Rewritten(
+        tuple(record for record in result.records if record.memory.id not in gone),
+        (*result.removed, *gone),
+        result.history,
+        tuple(id for id in result.consolidated if id not in gone),
+    )
+
+
+def _is_own_observation(memory: Memory) -> bool:
+    return memory.derived and memory.type is MemoryType.OBSERVATION
+
+
+def _evidence(memory: Memory) -> frozenset[str | None]:
+    return frozenset(source.memory_id for source in memory.sources)
 
 
 def _stays(old: Memory, gone: Set[str], changed: Mapping[str, MemoryRecord]) -> bool:
