@@ -6,6 +6,7 @@ themes and in exported notebooks; all text in them is escaped.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from html import escape
@@ -82,14 +83,14 @@ def lines(title: str, items: Sequence[object], most: int = 10) -> str:
     return "\n".join([title, *shown, *rest])
 
 
-class Shown:
+class Shown(ABC):
     """Base of values that a notebook shows as a table of their fields."""
 
     __slots__ = ()
 
+    @abstractmethod
     def _shown(self) -> Mapping[str, object]:
         """Return the fields to show by name, "" for one that is empty."""
-        raise NotImplementedError
 
     def _repr_html_(self) -> str:
         return record(self._shown(), type(self).__name__)

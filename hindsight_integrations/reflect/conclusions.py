@@ -362,11 +362,11 @@ def rewritten(
     for id, record in conclusions.items():
         quotable = id not in unquotable
         result = _combined(result, _rewrite(parts, bank, record, facts, quotable=quotable))
-    result = _without_repetitions(graph, bank_id, result)
+    result = without_repetitions(graph, bank_id, result)
     return replace(result, records=tuple(encoded(parts.encoder, result.records)))
 
 
-def _without_repetitions(graph: GraphStore, bank_id: str, result: Rewritten) -> Rewritten:
+def without_repetitions(graph: GraphStore, bank_id: str, result: Rewritten) -> Rewritten:
     """Remove observations that are left with just the memories that another rests on."""
     ours = [record.memory for record in result.records if _is_own_observation(record.memory)]
     sources = sorted({s.memory_id for m in ours for s in m.sources if s.memory_id})

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.conclusions import Trend
 from hindsight_integrations.errors import ModelError
-from hindsight_integrations.models import Bank, Memory, ObservationKind, Source
+from hindsight_integrations.models import Bank, Memory, MemoryType, ObservationKind, Source
 from hindsight_integrations.recall.packing import CALLED_FOR
 from hindsight_integrations.reflect.clustering import clusters
-from hindsight_integrations.reflect.conclusions import checked
+from hindsight_integrations.reflect.conclusions import Rewritten, checked, without_repetitions
 from hindsight_integrations.reflect.contradictions import change, dated_statements
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
 from hindsight_integrations.reflect.observation_text import compose, is_english, quote
@@ -31,6 +31,8 @@ from hindsight_integrations.reflect.scoring import (
 )
 from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, Topic, statements
 from hindsight_integrations.settings import Settings
+from hindsight_integrations.stores.base import EmbedderStamp, MemoryRecord
+from hindsight_integrations.stores.sqlite import SqliteGraph
 
 NOW = datetime(2025, 6, 20, 9, tzinfo=UTC)
 
@@ -422,3 +424,32 @@ def test_a_matter_may_have_as_many_conclusions_as_memories() -> None:
     assert checked(matter, Proposals(drafts)).drafts == drafts
     with pytest.raises(ModelError, match="31 conclusions, of at most 30"):
         checked(matter, Proposals((*drafts, DRAFT)))
+
+
+def observed(id: str, *sources: str, derived: bool = True, pinned: bool = False) -> MemoryRecord:
+    rests = tuple(Source(memory_id=source, quote="x", mentioned_at=NOW) for source in sources)
+    memory = Memory(
+        id, "b", id, MemoryType.OBSERVATION, sources=rests, derived=derived, pinned=pinned
+    )
+    return MemoryRecord(memory, (), np.zeros(3, np.float32), id)
+
+
+def test_of_observations_left_with_the_same_memories_the_first_stays() -> None:
+    graph = SqliteGraph(None)
+    graph.create_bank(Bank("b"), EmbedderStamp("test", 3))
+    rewritten = Rewritten(
+        (
+            observed("first", "f1"),
+            observed("second", "f1"),
+            observed("other", "f1", "f2"),
+            observed("pinned", "f1", pinned=True),
+            observed("written by a caller", "f1", derived=False),
+        ),
+        consolidated=("first", "second"),
+    )
+    left = without_repetitions(graph, "b", rewritten)
+    graph.close()
+    kept = [record.memory.id for record in left.records]
+    assert kept == ["first", "other", "pinned", "written by a caller"]
+    assert left.removed == ("second",)
+    assert left.consolidated == ("first",)
