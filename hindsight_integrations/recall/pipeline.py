@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from hindsight_integrations.errors import (
+    BankNotFoundError,
     ClosedError,
     EmbeddingError,
     InvalidInputError,
@@ -452,7 +453,7 @@ def _too_many(what: str, number: int) -> Failure:
 
 def _raise_that_all_failed(bank_id: str, failures: Sequence[Failure]) -> NoReturn:
     first = failures[0].error
-    if isinstance(first, ClosedError):
+    if isinstance(first, ClosedError | BankNotFoundError):  # closed or deleted meanwhile
         raise first
     raise StoreUnavailableError(
         f"every arm of recall failed on bank {bank_id!r}: " + "; ".join(map(str, failures))
