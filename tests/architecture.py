@@ -31,6 +31,7 @@ LEVELS = [
     {"export_import"},
     {"namespaces"},
     {"opening"},
+    {"opened"},
     {"client"},
     {
         "durable",
