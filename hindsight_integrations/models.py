@@ -19,6 +19,7 @@ __all__ = [
     "BankStats",
     "Change",
     "Chunk",
+    "Directive",
     "Disposition",
     "Document",
     "Entity",
@@ -189,13 +190,32 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
+class Directive:
+    """A hard rule for reflection, with a name.
+
+    It is in force while its text is among the `directives` of its bank.
+
+    Attributes:
+        priority: those of the highest stand first.
+    """
+
+    id: str
+    name: str
+    text: str
+    priority: int = 0
+    created_at: datetime = field(default_factory=utc_now)
+    updated_at: datetime = field(default_factory=utc_now)
+
+
+@dataclass(frozen=True, slots=True)
 class Bank(Shown):
     """An isolated memory space of one agent or user.
 
     Attributes:
         mission: what the bank is for.
         background: what its agent should always know of itself.
-        directives: hard rules for reflection.
+        directives: hard rules for reflection that are in force.
+        named_directives: those that were given a name, in force or not.
         expiry: times to live of its memories.
         kept_apart: pairs of names that are never one thing's, each as a hash of both: they hold no
             name once the memories that had it are forgotten.
@@ -209,6 +229,7 @@ class Bank(Shown):
     directives: tuple[str, ...] = ()
     expiry: Expiry = field(default_factory=Expiry)
     kept_apart: tuple[str, ...] = ()
+    named_directives: tuple[Directive, ...] = ()
     created_at: datetime = field(default_factory=utc_now)
     updated_at: datetime = field(default_factory=utc_now)
 

@@ -8,6 +8,7 @@ from typing import Self
 
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
 from hindsight_integrations.namespaces.maintenance import Maintenance
@@ -49,6 +50,7 @@ class OpenedMemory(ContextManaged):
         self.banks = Banks(self._runtime)
         self.memories = Memories(self._runtime)
         self.documents = Documents(self._runtime)
+        self.directives = Directives(self._runtime)
         self.tags = Tags(self._runtime)
         self.entities = Entities(self._runtime)
         self.observations = Observations(self._runtime)

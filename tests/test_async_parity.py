@@ -15,6 +15,7 @@ from hindsight_integrations import (
     Session,
 )
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
 from hindsight_integrations.namespaces.maintenance import Maintenance
@@ -41,6 +42,7 @@ def public_methods(kind: type) -> list[str]:
         Hindsight,
         Banks,
         Memories,
+        Directives,
         Documents,
         Tags,
         Entities,

@@ -67,7 +67,7 @@ log = logging.getLogger("hindsight_integrations")
 FORMAT = "hindsight-bank"
 """Name of the format, and of its first line."""
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the lines: raised whenever a field of any of them is added, removed or changed."""
 
 BATCH = 500

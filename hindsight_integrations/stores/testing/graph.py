@@ -19,7 +19,7 @@ from hindsight_integrations.errors import (
     ClosedError,
     StoreError,
 )
-from hindsight_integrations.models import Bank, Disposition, Expiry, LinkKind, MemoryType
+from hindsight_integrations.models import Bank, Directive, Disposition, Expiry, LinkKind, MemoryType
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
     ChangeSet,
@@ -92,6 +92,10 @@ class GraphStoreContract(
             directives=("be brief", "be kind"),
             expiry=Expiry(timedelta(days=1.5), {"opinion": None}, {"É": timedelta(hours=1)}),
             kept_apart=("0a", "1b"),
+            named_directives=(
+                Directive("d", "É", "be brief", 2, ago(2), ago(1)),
+                Directive("e", "off", "never", created_at=ago(2), updated_at=ago(2)),
+            ),
             created_at=ago(2),
             updated_at=ago(1),
         )
