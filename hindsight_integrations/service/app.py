@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.service.http_api import hindsight_api
 from hindsight_integrations.service.limits import Limits
 from hindsight_integrations.service.security import Guard
 from hindsight_integrations.service.settings import ServiceSettings
@@ -37,6 +38,7 @@ def create_app(memory: Hindsight, settings: ServiceSettings | None = None) -> Fa
 
     app = FastAPI(title="hindsight-memory", version=__version__, lifespan=lifespan)
     app.state.memory = memory
+    app.include_router(hindsight_api(memory))
     app.add_middleware(Limits, settings=chosen)  # the last that is added is the first to be asked
     app.add_middleware(Guard, settings=chosen)
     return app
