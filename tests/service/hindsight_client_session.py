@@ -38,12 +38,12 @@ DIFFERS = {
     "import_bank_transfer": "archives of this package, into a new bank",
     "list_documents": "not by time",
     "list_entities": "no tags",
-    "recall_memories": "no `min_scores.reranker`; `final` is the calibrated relevance; types include"
-    " opinions unless named",
+    "recall_memories": "no `min_scores.reranker`; `final` is the calibrated relevance; types"
+    " include opinions unless named",
     "reflect": "without a language model quotations with citations, and `response_schema` refused;"
     " with tags in the modes that let untagged memories pass, or tag groups, no mental models",
-    "retain_memories": "texts only; no strategies, scopes or `unset` times; with `async` the work is"
-    " done when the call returns, once for each `operation_id`",
+    "retain_memories": "texts only; no strategies, scopes or `unset` times; with `async` the work"
+    " is done when the call returns, once for each `operation_id`",
     "trigger_consolidation": "all that is pending; no scopes",
     "update_bank": "as `create_or_update_bank`",
     "update_bank_config": "as `create_or_update_bank`",

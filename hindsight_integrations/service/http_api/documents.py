@@ -135,12 +135,6 @@ def get_chunk(memory: Memory, chunk_id: str) -> answers.ChunkDetail:
     raise DocumentNotFoundError(f"no bank has a chunk {chunk_id[:100]!r}")
 
 
-@routes.get(f"{BANK}/documents/{{document_id:path}}/history", operation_id="get_document_history")
-def get_document_history(bank_id: str, document_id: str) -> answers.DocumentChanged:
-    """Not offered."""
-    raise refuse("documents have no history here; the histories of their memories do")
-
-
 @routes.get(f"{BANK}/documents/{{document_id:path}}", operation_id="get_document")
 def get_document(memory: Memory, bank_id: str, document_id: str) -> answers.DocumentDetail:
     """Return a document with its text, put together from its chunks."""
@@ -182,9 +176,3 @@ def delete_document(memory: Memory, bank_id: str, document_id: str) -> answers.D
         document_id=document_id,
         memory_units_deleted=len(gone),
     )
-
-
-@routes.post(f"{BANK}/documents/{{document_id:path}}/reprocess", operation_id="reprocess_document")
-def reprocess_document(bank_id: str, document_id: str) -> answers.DocumentChanged:
-    """Not offered."""
-    raise refuse("a document is extracted again when it is retained again; retain its text")

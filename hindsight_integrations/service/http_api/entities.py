@@ -100,7 +100,7 @@ def get_entity_graph(
     )
 
 
-@routes.get(f"{BANK}/entities/{{entity_id}}", operation_id="get_entity")
+@routes.get(f"{BANK}/entities/{{entity_id:path}}", operation_id="get_entity")
 def get_entity(
     memory: Memory,
     bank_id: str,

@@ -265,13 +265,7 @@ def _consolidated(
     yield from (each for each in found if (each.id in pending) == (state == "pending"))
 
 
-@routes.get(f"{BANK}/memories/{{memory_id}}", operation_id="get_memory")
-def get_memory(memory: MemoryOf, bank_id: str, memory_id: str) -> answers.MemoryDetail:
-    """Return a memory, also an invalidated one."""
-    return conversions.memory_detail(memory.memories.get(bank_id, memory_id))
-
-
-@routes.get(f"{BANK}/memories/{{memory_id}}/history", operation_id="get_observation_history")
+@routes.get(f"{BANK}/memories/{{memory_id:path}}/history", operation_id="get_observation_history")
 def get_observation_history(
     memory: MemoryOf, bank_id: str, memory_id: str
 ) -> list[answers.HistoryEntry]:
@@ -291,10 +285,16 @@ def get_observation_history(
     ]
 
 
+@routes.get(f"{BANK}/memories/{{memory_id:path}}", operation_id="get_memory")
+def get_memory(memory: MemoryOf, bank_id: str, memory_id: str) -> answers.MemoryDetail:
+    """Return a memory, also an invalidated one."""
+    return conversions.memory_detail(memory.memories.get(bank_id, memory_id))
+
+
 # Change
 
 
-@routes.patch(f"{BANK}/memories/{{memory_id}}", operation_id="update_memory")
+@routes.patch(f"{BANK}/memories/{{memory_id:path}}", operation_id="update_memory")
 def update_memory(
     memory: MemoryOf, bank_id: str, memory_id: str, body: requests.MemoryChanges
 ) -> answers.MemoryDetail:
@@ -354,7 +354,7 @@ def clear_bank_memories(memory: MemoryOf, bank_id: str, type: str | None = None)
 
 
 @routes.delete(
-    f"{BANK}/memories/{{memory_id}}/observations", operation_id="clear_memory_observations"
+    f"{BANK}/memories/{{memory_id:path}}/observations", operation_id="clear_memory_observations"
 )
 def clear_memory_observations(
     memory: MemoryOf, bank_id: str, memory_id: str

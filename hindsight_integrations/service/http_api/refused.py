@@ -31,10 +31,16 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("GET", "/v1/bank-template-schema"): (
         "get_bank_template_schema", "the schema of templates is in /openapi.json, as Template",
     ),
+    ("GET", f"{BANK}/documents/{{document_id:path}}/history"): (
+        "get_document_history", "documents have no history here; their memories do",
+    ),
+    ("POST", f"{BANK}/documents/{{document_id:path}}/reprocess"): (
+        "reprocess_document", "a document is extracted again when its text is retained again",
+    ),
     ("GET", f"{BANK}/document-transfer"): ("export_documents_sync_removed", TRANSFER),
     ("POST", f"{BANK}/document-transfer"): ("import_documents", TRANSFER),
     ("POST", f"{BANK}/document-transfer/export"): ("export_documents", TRANSFER),
-    ("POST", f"{BANK}/entities/{{entity_id}}/regenerate"): (
+    ("POST", f"{BANK}/entities/{{entity_id:path}}/regenerate"): (
         "regenerate_entity_observations", "observations are drawn by consolidation (/consolidate)",
     ),
     ("GET", f"{BANK}/knowledge-base/tree"): ("get_knowledge_base_tree", KNOWLEDGE),
