@@ -58,7 +58,7 @@ def test_no_request_breaks_the_service(service: Served, monkeypatch: pytest.Monk
         operation = found.ok()
 
         @given(case=operation.as_strategy())
-        @settings(max_examples=5, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=2, suppress_health_check=list(HealthCheck))
         def ask(case: schemathesis.Case) -> None:
             for name, value in NAMES.items():
                 if name in case.path_parameters:
