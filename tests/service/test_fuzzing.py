@@ -11,19 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.internal.conjecture import utils
 from schemathesis.core.result import Ok
 
-from .serving import Served, served
+from .conftest import Service
 
 pytestmark = pytest.mark.slow
 
 NAMES = {"bank_id": "b", "document_id": "d", "entity_id": "Alice", "tag": "t"}
 """Names of what is there: what is not is soon refused."""
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Served]:
-    with served() as running:
-        running.memory.retain("b", "Alice keeps bees.", document_id="d", tags=["t"])
-        yield running
 
 
 class Many(utils.many):
@@ -43,7 +36,8 @@ class Many(utils.many):
         return False
 
 
-def test_no_request_breaks_the_service(service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_request_breaks_the_service(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.memory.retain("b", "Alice keeps bees.", document_id="d", tags=["t"])
     if not hasattr(utils.many, "more"):
         monkeypatch.setattr(utils, "many", Many)
     document = httpx.get(f"{service.url}/openapi.json").json()

@@ -18,8 +18,8 @@ from hindsight_client_api.exceptions import ApiException
 
 from hindsight_integrations import Hindsight
 
+from .conftest import Service
 from .hindsight_client_session import DIFFERS, PAGE, REFUSED, methods, verdict, written
-from .serving import Served, served
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,12 +28,6 @@ pytestmark = [
 
 BEES = "Alice keeps bees on the roof of the town hall."
 JOB = "Alice joined Northwind in March 2021 as a designer."
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Served]:
-    with served() as running:
-        yield running
 
 
 @pytest.fixture
@@ -80,7 +74,7 @@ def finished(ask: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("twins", [False, True], ids=["plain", "async"])
 def test_every_method_of_the_client_itself(
-    service: Served, loop: asyncio.AbstractEventLoop, tmp_path: Path, twins: bool
+    service: Service, loop: asyncio.AbstractEventLoop, tmp_path: Path, twins: bool
 ) -> None:
     client = hindsight_client.Hindsight(service.url)
     call = Caller(loop, client, twins=twins)
@@ -184,7 +178,7 @@ def test_every_method_of_the_client_itself(
 
 
 def test_every_method_of_the_generated_client(
-    service: Served, loop: asyncio.AbstractEventLoop
+    service: Service, loop: asyncio.AbstractEventLoop
 ) -> None:
     client = hindsight_client.Hindsight(service.url)
     calls = {name: Caller(loop, api) for name, api in _apis(client).items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,19 +14,13 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from tests.llamaindex.upstream import WARNINGS
 
-from .serving import Served, served
+from .conftest import Service
 
 pytestmark = [pytest.mark.slow, WARNINGS]
 
 HERE = Path(__file__).parent / "javascript"
 BEES = "Alice keeps bees on the roof of the town hall."
 QUESTION = "Where does Alice keep her bees?"
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Served]:
-    with served() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +42,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["@vectorize-io/hindsight-client", "hindsight-client-0.4"])
-def test_the_javascript_client(service: Served, packages: Path, name: str) -> None:
+def test_the_javascript_client(service: Service, packages: Path, name: str) -> None:
     bank = f"javascript {name.rpartition('/')[2]}"
     session = subprocess.run(
         ["node", "flow.mjs", name, service.url, bank],
@@ -58,7 +51,7 @@ def test_the_javascript_client(service: Served, packages: Path, name: str) -> No
     assert session.returncode == 0, session.stderr
 
 
-async def test_hindsight_langgraph(service: Served) -> None:
+async def test_hindsight_langgraph(service: Service) -> None:
     import hindsight_langgraph as published
     from hindsight_client import Hindsight as Client
 
@@ -96,7 +89,7 @@ async def test_hindsight_langgraph(service: Served) -> None:
     await client.aclose()
 
 
-async def test_hindsight_llamaindex(service: Served) -> None:
+async def test_hindsight_llamaindex(service: Service) -> None:
     import hindsight_llamaindex as published
     from hindsight_client import Hindsight as Client
     from llama_index.core.llms import ChatMessage

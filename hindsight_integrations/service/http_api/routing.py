@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import (
+    AccessDeniedError,
     ConflictError,
     ContentTooLargeError,
     EmbedderMismatchError,
@@ -34,6 +35,7 @@ MAX_OFFSET = 10_000_000
 STATUSES: tuple[tuple[type[HindsightError], int], ...] = (
     (ContentTooLargeError, 413),
     (InvalidInputError, 400),
+    (AccessDeniedError, 403),
     (NotFoundError, 404),
     (ConflictError, 409),
     (EmbedderMismatchError, 409),
