@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hindsight_integrations.errors import NotFoundError
-from hindsight_integrations.service.http_api import answers
+from hindsight_integrations.service.http_api import operation_answers as answers
 from hindsight_integrations.service.http_api.memories import DONE
 from hindsight_integrations.service.http_api.operations import Operation
 from hindsight_integrations.service.http_api.routing import (
