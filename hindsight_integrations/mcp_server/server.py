@@ -32,7 +32,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.integrations import common
 from hindsight_integrations.mcp_server import resources, texts
 from hindsight_integrations.mcp_server.arguments import TOKENS
-from hindsight_integrations.mcp_server.tools import TOOLS, Effect, Tool, Tools
+from hindsight_integrations.mcp_server.tools import TOOL_SETS, TOOLS, Effect, Tool, Tools
 from hindsight_integrations.results import NOTHING_FOUND
 
 Request: TypeAlias = Context[Any, Any]
@@ -125,7 +125,7 @@ def server_of(
     Raises:
         InvalidInputError: there is no such set of tools, or no such bank can be.
     """
-    if tools not in ("core", "all"):
+    if tools not in TOOL_SETS:
         raise InvalidInputError(f"tools is {tools!r}; give 'core' or 'all'")
     is_open = bank is None and bank_of is None
     chosen = bank_of or (any_bank if bank is None else pinned_to(validation.bank_id(bank)))

@@ -6,7 +6,7 @@ What comes from memory is fenced, as in all adapters. A bank that does not exist
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel
 
@@ -22,6 +22,8 @@ from hindsight_integrations.results import NOTHING_FOUND, Recalled
 from hindsight_integrations.retain.fence import fence
 
 Tools: TypeAlias = Literal["core", "all"]
+TOOL_SETS: tuple[Tools, ...] = get_args(Tools)
+
 Effect: TypeAlias = Literal["read", "add", "replace", "delete"]
 
 SHOWN = 20
