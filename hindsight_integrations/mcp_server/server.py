@@ -44,12 +44,17 @@ BankOf: TypeAlias = Callable[[Request | None, str | None], str]
 
 Raises `InvalidInputError` for one that the server does not give access to."""
 
+NAME, TITLE = "hindsight-memory", "Long-term memory"
+"""Name and title of the server, for hosts and their users."""
+
 DEFAULT_BANK = "default"
 """Bank of a call that names none where none is pinned, as on the command line."""
 
-BANK = FieldInfo.from_annotated_attribute(
-    str, Field(DEFAULT_BANK, description="The memory bank: a memory space of its own.")
-)
+Task: TypeAlias = Annotated[str, Field(description=texts.PROMPT_TASK)]
+Named: TypeAlias = Annotated[str, Field(description=texts.BANK)]
+
+BANK = FieldInfo.from_annotated_attribute(Named, DEFAULT_BANK)
+"""Argument of all tools where no bank is pinned."""
 
 _ANNOTATIONS: dict[Effect, dict[str, bool]] = {
     "read": {"read_only_hint": True},
@@ -131,8 +136,8 @@ def server_of(
     chosen = bank_of or (any_bank if bank is None else pinned_to(validation.bank_id(bank)))
     with _root_log_as_it_is():
         server: MCPServer[Any] = MCPServer(
-            "hindsight-memory",
-            title="Long-term memory",
+            NAME,
+            title=TITLE,
             instructions=texts.INSTRUCTIONS,
             version=__version__,
             log_level="WARNING",
@@ -142,7 +147,7 @@ def server_of(
         if (tool.is_core or tools == "all") and (is_open or tool.name != "list_banks"):
             _add_tool(server, tool, use, chosen, is_open=is_open)
     _add_resources(server, use, chosen, bank)
-    _add_prompt(server, use, chosen)
+    _add_prompt(server, use, chosen, is_open=is_open)
     return server
 
 
@@ -256,11 +261,9 @@ def _resource(
     )
 
 
-def _add_prompt(server: MCPServer[Any], use: Use, bank_of: BankOf) -> None:
-    def with_memory(
-        task: Annotated[str, Field(description="What to do, or to talk about.")], ctx: Request
-    ) -> str:
-        bank = bank_of(ctx, None)
+def _add_prompt(server: MCPServer[Any], use: Use, bank_of: BankOf, *, is_open: bool) -> None:
+    def render(ctx: Request, task: str, asked: str | None) -> str:
+        bank = bank_of(ctx, asked)
         memories = use(
             lambda memory: common.section(
                 common.recall(memory, bank, common.as_question(task), max_tokens=TOKENS).text
@@ -268,4 +271,11 @@ def _add_prompt(server: MCPServer[Any], use: Use, bank_of: BankOf) -> None:
         )
         return Template(texts.WITH_MEMORY).substitute(memories=memories or NOTHING_FOUND, task=task)
 
-    server.prompt(name=texts.PROMPT_NAME, description=texts.PROMPT_DESCRIPTION)(with_memory)
+    def of_one(task: Task, ctx: Request) -> str:
+        return render(ctx, task, None)
+
+    def of_any(task: Task, ctx: Request, bank: Named = DEFAULT_BANK) -> str:
+        return render(ctx, task, bank)
+
+    described = server.prompt(name=texts.PROMPT_NAME, description=texts.PROMPT_DESCRIPTION)
+    described(of_any if is_open else of_one)

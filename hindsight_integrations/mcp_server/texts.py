@@ -48,6 +48,9 @@ DESCRIPTIONS = {
 }
 """Descriptions of the tools, by name."""
 
+BANK = "The memory bank: a memory space of its own."
+"""Description of the argument that names the bank."""
+
 RESOURCES = {
     "profile": "What this memory is for and holds, and the profile of its user.",
     "recent": "The memories that were said last, newest first.",
@@ -56,6 +59,7 @@ RESOURCES = {
 """Descriptions of the resources, by the last part of their path."""
 
 PROMPT_NAME, PROMPT_DESCRIPTION = "with_memory", "Begin a task with what is remembered about it."
+PROMPT_TASK = "What to do, or to talk about."
 WITH_MEMORY = """\
 $memories
 

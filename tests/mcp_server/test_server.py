@@ -121,6 +121,8 @@ async def test_a_pinned_bank_is_all_that_can_be_reached(memory: Hindsight) -> No
     async with Client(create_server(memory, tools="all")) as client:
         assert "oboe" in await call(client, "recall", query="Who plays the oboe?", bank="bob")
         assert "bob" in await call(client, "list_banks")
+        prompt = await client.get_prompt("with_memory", {"task": "Who plays?", "bank": "bob"})
+        assert "oboe" in prompt.messages[0].content.text
 
 
 async def test_answers_keep_to_their_tokens(memory: Hindsight) -> None:
