@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, MissingExtraError
 from hindsight_integrations.mcp_server import McpApp
 from hindsight_integrations.service.app import create_app
 from hindsight_integrations.service.settings import ServiceSettings
@@ -91,3 +93,17 @@ async def test_the_service_gives_the_token_of_a_bank_that_bank_alone(memory: Hin
         ):
             async with http(app, token=token) as web:
                 assert (await web.post(path, json=ask)).status_code == status, path
+
+
+async def test_without_the_sdk_it_is_said_what_to_install(
+    memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("hindsight_integrations.mcp")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    with pytest.raises(MissingExtraError, match=r"hindsight-integrations\[mcp\]"):
+        importlib.import_module("hindsight_integrations.mcp_server")
+    async with http(create_app(memory)) as web:
+        answer = await web.post("/mcp/me/", json={})
+        assert answer.status_code == 501
+        assert "hindsight-integrations[mcp]" in answer.json()["detail"]
