@@ -17,8 +17,10 @@ from typer.core import TyperGroup
 from hindsight_integrations._version import __version__
 from hindsight_integrations.cli import (
     conclusions,
+    config,
     namespaces,
     service,
+    shell,
     tables,
     transcripts,
     verbs,
@@ -146,6 +148,7 @@ app.add_typer(namespaces.memories, name="memories", rich_help_panel=_KEEP)
 app.add_typer(namespaces.documents, name="documents", rich_help_panel=_KEEP)
 app.add_typer(namespaces.tags, name="tags", rich_help_panel=_KEEP)
 app.add_typer(namespaces.entities, name="entities", rich_help_panel=_KEEP)
+app.command(rich_help_panel=_THEN)(shell.shell)
 app.add_typer(conclusions.observations, name="observations", rich_help_panel=_KEEP)
 app.add_typer(conclusions.opinions, name="opinions", rich_help_panel=_KEEP)
 app.add_typer(conclusions.mental_models, name="mental-models", rich_help_panel=_KEEP)
@@ -323,11 +326,26 @@ def _show_version(value: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            envvar="HINDSIGHT_CONFIG",
+            help="Defaults of options, in TOML; else config.toml of this user's settings, if any.",
+        ),
+    ] = None,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show release.")
     ] = False,
 ) -> None:
     """Options before a command."""
+    if file is None and not config.DEFAULT.is_file():
+        return
+    defaults = config.read_config(file or config.DEFAULT, context.command)
+    for name, given in (context.default_map or {}).items():  # of a shell, which precede
+        defaults[name] = config.merged(defaults.get(name, {}), given)
+    context.default_map = defaults
 
 
 def main() -> None:
