@@ -30,7 +30,7 @@ LEVELS = [
     {"runtime"},
     {"export_import"},
     {"namespaces"},
-    {"opening"},
+    {"opening", "remote"},
     {"opened"},
     {"client"},
     {
