@@ -22,6 +22,7 @@ from hindsight_integrations.service import starting
 from hindsight_integrations.service.discovery import find_service
 from hindsight_integrations.service.starting import find_or_start
 from tests.stores.chroma_server import served
+from tests.test_cli import runs_on
 
 COMMAND = [sys.executable, "-c", "from hindsight_integrations.cli import main; main()", "mcp"]
 BRIEFLY = os.environ | {"HINDSIGHT_SERVICE_IDLE_EXIT": "3", "HINDSIGHT_CONSOLIDATE": "false"}
@@ -106,6 +107,9 @@ async def test_two_editors_share_a_folder_though_one_and_the_service_are_killed(
             running = find_service(folder)
             assert running is not None
             assert running.token, "other users of this machine have no access"
+            shell = runs_on(folder)  # commands speak to the service, too
+            assert "Bergen" in shell("recall", "Where is Alice?", "--bank", "alice").out
+            assert shell("retain", "Bob plays the oboe.", "--bank", "bob").code == 0
             os.kill(running.pid, signal.SIGKILL)
             told = await second.call_tool("recall", asked)
             assert "Bergen" in told.content[0].text
