@@ -43,7 +43,8 @@ LEVELS = [
         "transcripts",
         "workspace",
     },
-    {"langchain", "llamaindex", "service"},
+    {"langchain", "llamaindex", "mcp_server"},
+    {"service"},
     {"cli"},
 ]
 """The parts of the package, lowest first. A part imports only what is on lower levels."""

@@ -93,7 +93,7 @@ OWN_FILES = {
 MODELS = {"e5-small-v2": "all-MiniLM-L6-v2"}
 """Models on the pages that a reader has installed, and the one that takes the place of each."""
 
-NOT_RUN = ("curl", "docker", "make", "pip", "python")
+NOT_RUN = ("claude", "codex", "curl", "docker", "make", "pip", "python")
 """Commands that a shell block only calls by name: what they are given is checked instead."""
 
 
@@ -116,7 +116,8 @@ def _marks(page: str) -> list[pytest.MarkDecorator]:
 def test_no_block_of_a_page_is_passed_over(page: str) -> None:
     found = blocks(PAGES[page])
     assert len(re.findall(r"^ *```", PAGES[page], re.MULTILINE)) == 2 * len(found)
-    assert {block.language for block in found} <= {"", "bash", "json", "mermaid", "python", "text"}
+    run_or_read = {"", "bash", "json", "mermaid", "python", "text", "toml"}
+    assert {block.language for block in found} <= run_or_read
     unnamed = [block.text for block in found if not block.language]  # trees of files
     assert not re.search(r"^(hindsight-memory|import|make|pip|python) ", "".join(unnamed), re.M)
 
@@ -266,6 +267,8 @@ def _check(command: list[str]) -> None:
                 capture_output=True, text=True, check=True, cwd=ROOT,
             ).stdout  # fmt: skip
             assert [a for a in arguments if a.startswith("--") and a not in shown] == []
+        case ["claude" | "codex", "mcp", "add", *line]:
+            assert "--" in line  # tests/service/test_mcp_page.py runs what follows it
         case ["curl", "-O", address]:
             assert address in {model.source for model in REGISTRY.values()}
         case ["hindsight-memory", "models", "add", file]:

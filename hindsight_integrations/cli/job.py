@@ -93,6 +93,8 @@ class Job:
     def memory(self) -> Hindsight:
         """The memory in the folder, with the other settings of the environment (`HINDSIGHT_*`).
 
+        If a service has the folder open, it is that service's.
+
         Raises:
             NotFoundError: there is no such folder, and the command does not create one.
         """
@@ -102,7 +104,10 @@ class Job:
                 "with --path"
             )
         from hindsight_integrations.client import Hindsight  # takes a second to load
+        from hindsight_integrations.service.discovery import find_service
 
+        if (running := find_service(self.path)) is not None:
+            return self._exits.enter_context(Hindsight(running.address))
         return self._exits.enter_context(Hindsight.from_env(path=self.path))
 
     def __enter__(self) -> Job:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
-from hindsight_integrations.cli.job import Job, on_memory
+from hindsight_integrations.cli.job import DEFAULT_PATH, Job, on_memory
 from hindsight_integrations.cli.screen import Output
 from hindsight_integrations.errors import MissingExtraError
 
@@ -47,3 +50,37 @@ def serve(
 
     run(memory, settings, job.path, started=started)
     return Output({"url": url, "ended": True}, "Ended", as_line=True)
+
+
+def mcp(
+    bank: Annotated[
+        str | None,
+        typer.Option("--bank", "-b", help="The only bank; else each call names its bank."),
+    ] = None,
+    tools: Annotated[
+        Literal["core", "all"], typer.Option(help="Seven tools, or all of them.")
+    ] = "core",
+    path: Annotated[
+        Path,
+        typer.Option("--path", "-p", envvar="HINDSIGHT_PATH", help="Folder of the memory."),
+    ] = DEFAULT_PATH,
+) -> None:
+    """Serve a memory to an editor or agent: the Model Context Protocol on stdin and stdout.
+
+    Several of them share a folder: the first starts its service in the background, which ends
+    when nobody uses it.
+    """
+    import asyncio
+
+    import hindsight_integrations.mcp_server  # noqa: F401, it says what to install
+    from hindsight_integrations.service import stdio
+
+    if not os.environ.get("HINDSIGHT_VECTORS"):
+        asyncio.run(stdio.serve_folder(path.expanduser(), bank=bank, tools=tools))
+        return
+    # What is on servers has no single owner: each process opens it for itself.
+    from hindsight_integrations.client import Hindsight
+
+    with ExitStack() as exits:
+        opened = cache(lambda: exits.enter_context(Hindsight.from_env(path=path.expanduser())))
+        asyncio.run(stdio.serve_memory(opened, bank=bank, tools=tools))

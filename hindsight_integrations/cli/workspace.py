@@ -104,13 +104,16 @@ def search(
 
 
 @on_memory()
-def health(job: Job, root: Root = Path()) -> Output:
-    """Say if the memory of a folder of notes answers, and what waits for it.
+def health(job: Job, root: Root | None = None) -> Output:
+    """Say if each part of a memory answers; with --root, also what waits of a folder of notes.
 
-    Exits with 1 if it does not answer, or if something waits.
+    Exits with 1 if one does not answer, or if something waits.
     """
-    with _workspace(job, root) as workspace:
-        found = workspace.health()
+    if root is None:
+        found = job.memory.health()
+    else:
+        with _workspace(job, root) as workspace:
+            found = workspace.health()
     lines = [f"{'ok' if part.ok else 'NOT ok'}  {part.part}: {part.detail}" for part in found.parts]
     return Output({"ok": found.ok, "parts": found.parts}, "\n".join(lines), code=0 if found else 1)
 

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import httpx
 
@@ -96,7 +96,8 @@ class Connection:
             )
         shown = f"[{host}]" if ":" in host else host
         self.url = f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
-        self.token = parts.password or os.environ.get("HINDSIGHT_SERVICE_TOKEN", "")
+        given = unquote(parts.password or "")
+        self.token = given or os.environ.get("HINDSIGHT_SERVICE_TOKEN", "")
         self.is_closed = False
         self._process = os.getpid()
         self._threads = self._client(httpx.Client, KEPT)

@@ -75,6 +75,8 @@ class ServiceSettings:
     """Let at most so many more wait for their turn; the next gets 503."""
     drain_timeout: float = 30.0
     """Let requests that run finish for so many seconds after SIGTERM."""
+    idle_exit: float = 0.0
+    """End after so many seconds without a request; 0 to stay."""
 
     # What operators see
     log_format: LogFormat = "json"
@@ -161,4 +163,5 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("concurrency", 1, 1000),
     ("queue", 0, 100_000),
     ("drain_timeout", 0, 3600),
+    ("idle_exit", 0, 1_000_000),
 )
