@@ -41,6 +41,7 @@ LEVELS = [
         "demo",
         "migration",
         "transcripts",
+        "viewer",
         "workspace",
     },
     {"langchain", "llamaindex", "service"},

@@ -122,6 +122,7 @@ def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) 
 
 app.command(rich_help_panel=_THEN)(verbs.retain)
 app.command(rich_help_panel=_THEN)(verbs.recall)
+app.command(rich_help_panel=_THEN)(service.view)
 app.command(rich_help_panel=_THEN)(service.serve)
 app.command("import-chats", rich_help_panel=_THEN)(transcripts.import_chats)
 app.command(rich_help_panel=_NOTES)(workspace.sync)

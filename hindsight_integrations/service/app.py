@@ -13,6 +13,7 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.service.limits import Limits
 from hindsight_integrations.service.security import Guard
 from hindsight_integrations.service.settings import ServiceSettings
+from hindsight_integrations.viewer import viewer_app
 
 SPARE_THREADS = 16
 """Threads beside those of the requests in turn, for what does not wait."""
@@ -37,6 +38,7 @@ def create_app(memory: Hindsight, settings: ServiceSettings | None = None) -> Fa
 
     app = FastAPI(title="hindsight-memory", version=__version__, lifespan=lifespan)
     app.state.memory = memory
+    app.mount("/ui", viewer_app(memory))
     app.add_middleware(Limits, settings=chosen)  # the last that is added is the first to be asked
     app.add_middleware(Guard, settings=chosen)
     return app

@@ -17,7 +17,15 @@ from hindsight_integrations.errors import (
     NotFoundError,
     StoreUnavailableError,
 )
-from hindsight_integrations.viewer import banks, conclusions, entities, memories, models, recalls
+from hindsight_integrations.viewer import (
+    banks,
+    conclusions,
+    entities,
+    memories,
+    models,
+    pictures,
+    recalls,
+)
 from hindsight_integrations.viewer.notices import Notices
 from hindsight_integrations.viewer.pages import Visit, environment
 from hindsight_integrations.viewer.protection import FormTokens, Protection
@@ -53,7 +61,7 @@ def viewer_app(memory: Hindsight) -> FastAPI:
     app.state.tokens = FormTokens()
     app.add_middleware(Protection)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    for module in (banks, memories, entities, conclusions, models, recalls):
+    for module in (banks, memories, entities, pictures, conclusions, models, recalls):
         app.include_router(module.router)
     app.add_exception_handler(HindsightError, _failed)
     app.add_exception_handler(HTTPException, _refused)

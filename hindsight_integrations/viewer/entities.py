@@ -89,7 +89,7 @@ def ask_merge(visit: VisitDep) -> HTMLResponse:
         target = _found(visit, "into")
         if target.id == source.id:
             problem, target = f"{source.name} is that entity already; name another.", None
-    similar = ()
+    similar: tuple[Entity, ...] = ()
     if target is None:
         graph = visit.memory.runtime.graph
         near = graph.similar_entities(visit.bank_id, [source.name], 8)[source.name]

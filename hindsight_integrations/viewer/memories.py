@@ -26,6 +26,7 @@ from hindsight_integrations.viewer.pages import (
     FormDep,
     Visit,
     VisitDep,
+    as_shown,
     number_given,
     time_given,
 )
@@ -152,23 +153,18 @@ def _check_unchanged(old: Memory, form: Form) -> None:
 
 
 _EDITED: Mapping[str, Callable[[Memory], object]] = {
-    # Browsers send line feeds alone, and no NUL: a text that is as it was shown was not changed.
-    "text": lambda old: _as_sent(old.text),
+    "text": lambda old: as_shown(old.text),
     "type": lambda old: old.type.value,
-    "speaker": lambda old: old.speaker or "",
+    "speaker": lambda old: as_shown(old.speaker or ""),
     "mentioned_at": lambda old: old.mentioned_at,
-    "entities": lambda old: list(old.entities),
-    "tags": lambda old: list(old.tags),
+    "entities": lambda old: list(map(as_shown, old.entities)),
+    "tags": lambda old: list(map(as_shown, old.tags)),
     "metadata": lambda old: dict(old.metadata),
     "confidence": lambda old: old.confidence,
     "expires_at": lambda old: old.expires_at,
     "pinned": lambda old: old.pinned,
 }
-"""What a memory has in each field of the form."""
-
-
-def _as_sent(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+"""What the form shows in each field of a memory; what is sent back as shown was not changed."""
 
 
 def _edited(form: Form) -> dict[str, Any]:
@@ -240,7 +236,9 @@ def invalidate(visit: VisitDep, form: FormDep) -> RedirectResponse:
         memories.restore(bank_id, id, "undone in the viewer")
         return "The memory is valid again."
 
-    return visit.done(Notice("Invalidated: it is kept, and no longer recalled.", undo), "memory", id=id)
+    return visit.done(
+        Notice("Invalidated: it is kept, and no longer recalled.", undo), "memory", id=id
+    )
 
 
 @router.get("/memory/restore")

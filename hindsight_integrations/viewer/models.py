@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from hindsight_integrations.models import MentalModel
 from hindsight_integrations.stores.base import MEMORY
 from hindsight_integrations.viewer.notices import Notice
-from hindsight_integrations.viewer.pages import FormDep, Visit, VisitDep
+from hindsight_integrations.viewer.pages import FormDep, Visit, VisitDep, as_shown
 
 router = APIRouter(default_response_class=HTMLResponse)
 
@@ -53,9 +53,14 @@ def save_model(visit: VisitDep, form: FormDep) -> RedirectResponse:
     given: dict[str, Any] = {
         "name": form.text("name").strip(),
         "text": form.text("text").strip(),
-        "tags": tuple(form.lines("tags")),
+        "tags": form.lines("tags"),
     }
-    changed = {name: value for name, value in given.items() if value != getattr(old, name)}
+    shown = {
+        "name": as_shown(old.name),
+        "text": as_shown(old.text).strip(),
+        "tags": list(map(as_shown, old.tags)),
+    }
+    changed = {name: value for name, value in given.items() if value != shown[name]}
     if not changed:
         return visit.done(Notice("Nothing was changed."), "mental_model", id=old.id)
     of.update(bank_id, old.id, **changed, reason=form.given("reason"))

@@ -90,10 +90,14 @@ class Visit:
 
     def here(self, **changed: object) -> str:
         """Return the address of this page with some parameters changed."""
+        return self.here_as(self.request.scope["route"].name, **changed)
+
+    def here_as(self, page: str, **changed: object) -> str:
+        """Return the address of another page with the parameters of this one, some changed."""
         parameters: dict[str, object] = {
             name: self.request.query_params.getlist(name) for name in self.request.query_params
         }
-        return self.link(self.request.scope["route"].name, **(parameters | changed))
+        return self.link(page, **(parameters | changed))
 
     def asset(self, name: str) -> str:
         """Return the address of a file of the viewer."""
@@ -240,6 +244,15 @@ def _shown(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
+def as_shown(text: str) -> str:
+    """Return a text as a form shows it and a browser sends it back.
+
+    Control characters are shown as escapes there, and saved as such with a text that was changed.
+    """
+    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
 def verbatim(text: str) -> Markup:
-    """Return a text escaped but otherwise as it is, for a field that is sent back."""
-    return escape(text)
+    """Return an id or a query exact, for a field that is sent back: control characters encoded."""
+    parts = (f"&#x{ord(c):x};" if visible(c) != c else str(escape(c)) for c in text)
+    return Markup("".join(parts))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
 from hindsight_integrations import explain
-from hindsight_integrations.errors import EntityNotFoundError, InvalidInputError
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Arm, MemoryType
 from hindsight_integrations.recall.base import Budget
 from hindsight_integrations.results import Recalled, RecallResult
@@ -20,6 +20,9 @@ router = APIRouter(default_response_class=HTMLResponse)
 
 LEFT_OUT = 10
 """Memories shown of those that did not fit the budget."""
+
+FILTERS = ("entity", "tag", "from", "until", "as_of", "asked", "type")
+"""Fields that are shown once one of them is filled in."""
 
 SIGNALS = 6
 """Signals shown of a memory, the largest first."""
@@ -31,12 +34,14 @@ class Side:
 
     Attributes:
         name: "a" or "b"; leads the names of its fields.
+        has_filters: True if it leaves out some memories, whatever the question.
         result: None if nothing was asked yet, or it failed.
         problem: the reason why a setting cannot be used.
     """
 
     name: str
     title: str
+    has_filters: bool = False
     result: RecallResult | None = None
     problem: str | None = None
 
@@ -50,7 +55,9 @@ class Side:
 def recall(visit: VisitDep) -> HTMLResponse:
     """Try a recall with one or two sets of settings."""
     visit.memory.banks.get(visit.bank_id)
-    names = {"a": "Settings A", "b": "Settings B"} if visit.query.get("compare") else {"a": "Settings"}
+    names = (
+        {"a": "Settings A", "b": "Settings B"} if visit.query.get("compare") else {"a": "Settings"}
+    )
     sides = [_side(visit, name, title) for name, title in names.items()]
     failed = any(side.problem for side in sides)
     return visit.page(
@@ -72,13 +79,15 @@ def recall(visit: VisitDep) -> HTMLResponse:
 
 def _side(visit: Visit, name: str, title: str) -> Side:
     query = visit.query.get("query")
+    empty = Side(name, title, any(visit.value(f"{name}_{filter}") for filter in FILTERS))
     if not query:
-        return Side(name, title)
+        return empty
     try:
-        result = visit.memory.recall(visit.bank_id, query, **_options(visit, name))
-    except (InvalidInputError, EntityNotFoundError) as error:
-        return Side(name, title, problem=str(error))
-    return Side(name, title, result)
+        return replace(
+            empty, result=visit.memory.recall(visit.bank_id, query, **_options(visit, name))
+        )
+    except InvalidInputError as error:
+        return replace(empty, problem=str(error))
 
 
 def _has_settings(visit: Visit) -> bool:
@@ -106,11 +115,15 @@ def _options(visit: Visit, side: str) -> dict[str, Any]:
         "prefer_observations": bool(one("observations")),
         "fill": bool(one("fill")),
     }
-    return {name: value for name, value in given.items() if value not in (None, []) and value is not False}
+    return {
+        name: value
+        for name, value in given.items()
+        if value not in (None, []) and value is not False
+    }
 
 
 def signals_shown(item: Recalled) -> list[tuple[str, float, float]]:
-    """Return the largest signals: plain name, contribution, and its share of the largest, 0 to 1."""
+    """Return the largest signals: plain name, contribution, and its share of the first one's."""
     main = [signal for signal in item.signals if not signal.name.endswith(explain.BOOST)][:SIGNALS]
     largest = max((abs(signal.contribution) for signal in main), default=0.0) or 1.0
     return [

@@ -1,4 +1,5 @@
-// Confirmations are shown in a dialog; without this script they are pages of their own.
+// What scripts add: confirmations are shown in a dialog; without this script they are pages of their own. On a narrow
+// screen the present page is scrolled into view in the navigation.
 "use strict";
 
 const dialog = document.getElementById("dialog");
@@ -17,3 +18,5 @@ dialog.addEventListener("click", (event) => {
 });
 
 dialog.addEventListener("close", () => dialog.replaceChildren());
+
+document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
