@@ -66,6 +66,8 @@ def addresses(viewed: Hindsight, bank: str) -> list[tuple[str, dict[str, object]
     one += [(f"entity{rest}", {"id": entities[0].id})
             for rest in ("", "/rename", "/merge", "/split")]  # fmt: skip
     one += [("entity/merge", {"id": entities[0].id, "into": entities[1].id})]
+    one += [(f"{page}{rest}", {"center": LABEL, "entity": LABEL, "tag": LABEL})
+            for page in ("graph", "timeline") for rest in ("", "/picture")]  # fmt: skip
     one += [("entities", {"name": LABEL})]
     one += [(f"model{rest}", {"id": each.id})
             for rest in ("", "/edit", "/refresh") for each in models]  # fmt: skip
