@@ -133,6 +133,7 @@ def test_a_memory_is_found_corrected_and_undone_by_keyboard_alone(
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Invalidate")).to_be_focused()
     page.keyboard.press("Enter")
+    expect(dialog.get_by_label("Why")).to_be_focused()
     page.keyboard.type("It was the seat map.")
     page.keyboard.press("Enter")
     notice = page.locator(".notice")
