@@ -35,6 +35,7 @@ class Side:
     Attributes:
         name: "a" or "b"; leads the names of its fields.
         has_filters: True if it leaves out some memories, whatever the question.
+        given: its settings in words.
         result: None if nothing was asked yet, or it failed.
         problem: the reason why a setting cannot be used.
     """
@@ -42,6 +43,7 @@ class Side:
     name: str
     title: str
     has_filters: bool = False
+    given: str = ""
     result: RecallResult | None = None
     problem: str | None = None
 
@@ -64,7 +66,7 @@ def recall(visit: VisitDep) -> HTMLResponse:
         "recall.html",
         400 if failed else 200,
         sides=sides,
-        settings_shown=len(sides) > 1 or failed or _has_settings(visit),
+        settings_shown=failed or (len(sides) > 1 and not visit.query.get("query")),
         types=list(MemoryType),
         arms=list(Arm),
         budgets=get_args(Budget),
@@ -79,7 +81,13 @@ def recall(visit: VisitDep) -> HTMLResponse:
 
 def _side(visit: Visit, name: str, title: str) -> Side:
     query = visit.query.get("query")
-    empty = Side(name, title, any(visit.value(f"{name}_{filter}") for filter in FILTERS))
+    given = [
+        f"{field.removeprefix(f'{name}_')} {' '.join(visit.every(field))}"
+        for field in visit.query
+        if field.startswith(f"{name}_")
+    ]
+    filtered = any(visit.value(f"{name}_{filter}") for filter in FILTERS)
+    empty = Side(name, title, filtered, ", ".join(given))
     if not query:
         return empty
     try:
@@ -88,10 +96,6 @@ def _side(visit: Visit, name: str, title: str) -> Side:
         )
     except InvalidInputError as error:
         return replace(empty, problem=str(error))
-
-
-def _has_settings(visit: Visit) -> bool:
-    return any(name.startswith("a_") and value != "mid" for name, value in visit.query.items())
 
 
 def _options(visit: Visit, side: str) -> dict[str, Any]:
