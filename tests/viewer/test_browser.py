@@ -50,7 +50,7 @@ AXE = Axe()
 
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Hindsight]:
-    with story() as memory:
+    with story(whole=False) as memory:
         yield memory
 
 
