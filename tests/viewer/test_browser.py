@@ -5,6 +5,7 @@ Skipped where no Chromium is installed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,7 +121,7 @@ def test_a_memory_is_found_corrected_and_undone_by_keyboard_alone(
     page.keyboard.type("moving the checkout")  # the list follows what is typed
     expect(page.locator("#count")).to_contain_text("2 memories")  # and one that quotes it
     expect(page.locator("#text")).to_be_focused()
-    assert "text=moving" in page.url
+    expect(page).to_have_url(re.compile("text=moving"))
     page.locator("#results a").first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("moving the checkout to Vue")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.cli import app
+from hindsight_integrations.errors import MissingExtraError
 
 
 def test_a_folder_without_a_memory_is_said_and_not_made(folder: Path) -> None:
@@ -23,6 +25,14 @@ def test_a_folder_without_a_memory_is_said_and_not_made(folder: Path) -> None:
     assert run.exit_code == 1
     assert "there is no memory at" in run.output
     assert not folder.exists()
+
+
+def test_the_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [each for each in sys.modules if each.startswith("hindsight_integrations.viewer")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"needs jinja2.*hindsight-integrations\[service\]"):
+        importlib.import_module("hindsight_integrations.viewer")
 
 
 @pytest.mark.slow
