@@ -45,7 +45,8 @@ LEVELS = [
         "transcripts",
         "workspace",
     },
-    {"langchain", "llamaindex", "cli"},
+    {"langchain", "llamaindex", "service"},
+    {"cli"},
 ]
 """The parts of the package, lowest first. A part imports only what is on lower levels."""
 
