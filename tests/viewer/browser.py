@@ -32,7 +32,7 @@ BANK = "story"
 QUESTION = "What did Inês build the checkout in?"
 
 SHOTS = {
-    "viewer-recall": (f"recall?bank={BANK}&query={QUESTION}", "light"),
+    "viewer-recall": (f"recall?bank={BANK}&query={QUESTION}&a_tokens=300", "light"),
     "viewer-compare": (
         f"recall?bank={BANK}&query={QUESTION}&compare=1&a_tokens=300&b_tokens=300&b_arm=keyword",
         "light",
@@ -109,7 +109,7 @@ def _settle(page: Page, name: str) -> None:
     """Bring a page into the state of its screenshot."""
     if name == "viewer-recall":
         page.get_by_text("Why it came").first.click()
-        page.evaluate("scrollTo(0, 0)")
+        page.evaluate("scrollTo(0, 160)")
     if name == "viewer-graph":
         page.wait_for_timeout(1500)  # the drawing comes to rest
 

@@ -194,7 +194,10 @@ def test_a_recall_shows_why_each_memory_came_and_what_was_left_out(
     reader: Reader, story: tuple[str, ...]
 ) -> None:
     assert "What came back" not in reader.get("recall").text
-    page = reader.get("recall", query="Where did Alice move?").text
+    read = reader.get("recall", query="Where did Alice move?")
+    (plot,) = (a for tag, a in read.tags if tag == "img" and a["src"].startswith("data:"))
+    assert "3 memories of 3 scored" in plot["alt"]
+    page = read.text
     assert TEXTS[0] in page
     for part in ("Why it came", "semantic", "Raises it by", "Names known Alice", "3 memories"):
         assert part in page
