@@ -132,6 +132,7 @@ def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) 
 
 app.command(rich_help_panel=_THEN)(verbs.retain)
 app.command(rich_help_panel=_THEN)(verbs.recall)
+app.command(rich_help_panel=_THEN)(service.view)
 app.command(rich_help_panel=_THEN)(service.serve)
 app.command(rich_help_panel=_THEN)(service.mcp)
 app.command(rich_help_panel=_THEN)(conclusions.reflect)

@@ -22,6 +22,7 @@ from hindsight_integrations.service.http_api import hindsight_api
 from hindsight_integrations.service.limits import Limits
 from hindsight_integrations.service.security import Guard, Refusal
 from hindsight_integrations.service.settings import ServiceSettings
+from hindsight_integrations.viewer import viewer_app
 
 SPARE_THREADS = 16
 """Threads beside those of the requests in turn, for what does not wait."""
@@ -50,6 +51,7 @@ def create_app(memory: Hindsight, settings: ServiceSettings | None = None) -> Fa
     app.mount("/mcp", mcp)
     app.include_router(engine_api(memory))
     app.include_router(hindsight_api(memory))
+    app.mount("/ui", viewer_app(memory))
     app.add_middleware(Limits, settings=chosen)  # the last that is added is the first to be asked
     app.add_middleware(Guard, settings=chosen, reading_verbs=reading_verbs())
     return app
