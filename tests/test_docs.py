@@ -28,6 +28,7 @@ from hindsight_integrations.nlp.model_registry import MODELS as REGISTRY
 
 from .examples import blocks, run_python
 from .llamaindex.upstream import WARNINGS
+from .ollama_server import served as ollama_served
 from .published_formats import INSTANCE, SAMPLE
 from .stores.chroma_server import served
 from .stores.guarded import certificate, guarded
@@ -54,6 +55,9 @@ FAST = {
     "docs/control.md",
     "docs/stores.md",
     "docs/transcripts.md",
+    "docs/errors.md",
+    "docs/index.md",
+    "docs/quickstart.md",
 }
 """Pages that need neither a framework nor a server."""
 
@@ -68,6 +72,7 @@ SERVERS = {
     "neo4j://graph-{n}:7687": "neo4j_url",
     "neo4j+s://graph.example.org": "neo4j_url",
     "http://localhost:8000": "chroma_url",
+    "http://localhost:11434": "ollama_url",
     "http://vectors-{n}:8000": "chroma_url",
     "https://vectors.example.org": "chroma_url_over_tls",
 }
@@ -152,6 +157,17 @@ def chroma_url_over_tls(
     shutil.copy(secured[0], reader / "authority.pem")
     with guarded(int(chroma_url.rpartition(":")[2]), "a-token", secured) as url:
         yield url
+
+
+@pytest.fixture
+def ollama_url() -> Iterator[str]:
+    """Serve one scripted reply; each request has to bring the memory that answers."""
+    reply = {"action": "answer", "query": "", "answer": "In Mandal.", "sources": []}
+    with ollama_served(reply) as (url, asked):
+        yield url
+    chats = [each for each in asked if each["path"] == "/api/chat"]
+    assert len(chats) == 3  # one client each
+    assert all("Ana keeps her boat in Mandal." in json.dumps(each) for each in chats)
 
 
 @pytest.fixture
