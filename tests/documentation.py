@@ -1,6 +1,6 @@
-"""Pages of the documentation that are made from the code: settings, errors, command line.
+"""Pages of the documentation that are made from the code, and the figures of the README.
 
-python -m tests.documentation       write them into docs/
+python -m tests.documentation       write them
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hindsight_integrations.settings import Settings
 
 PACKAGE = Path(hindsight_integrations.__file__).parent
 DOCS = PACKAGE.parent / "docs"
+README = PACKAGE.parent / "README.md"
 MADE = "<!-- made by: python -m tests.documentation -->"
 
 VARIABLES = {
@@ -225,6 +226,60 @@ def _meaning(parameter: Any) -> str:
     return text.strip()
 
 
+# Figures of the README
+
+KINDS = {
+    "prefeval": "what a user prefers, asked for by requests (PrefEval)",
+    "madial": "dated notes, asked for by dialogues (MADial)",
+    "assistant": "long chats with an assistant",
+    "realtalk": "chats of people (REALTALK)",
+    "locomo": "long conversations (LoCoMo)",
+    "timeqa": "passages on who held which office when (TimeQA)",
+    "musique": "passages that answer together (MuSiQue)",
+    "2wiki": "passages that answer together (2WikiMultihopQA)",
+}
+"""The kinds of memories that docs/benchmarks.md measures, in a reader's words."""
+
+
+def figures() -> str:
+    """Return the table of the README from those of docs/benchmarks.md."""
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    grid = _table(page, "grid")
+    held_out = _table(page, "held-out")
+    columns = held_out[0][1:]
+    asked = [held_out[0][1].partition(" ")[2].split(" / ").index(k) for k in ("R@10", "All@4096t")]
+    rows = [
+        "| | simple search | recall, held out | recall, tuned |",
+        "|---|---:|---:|---:|",
+    ]
+    for row in grid[1:]:
+        column = [each.partition(" ")[0] for each in columns].index(row[0]) + 1
+        simple = [
+            row[grid[0].index(figure)].removesuffix(" !").partition(" / ")[2]
+            for figure in ("R@10", "All@4096t")
+        ]
+        use, fitted = ([line[column].split(" / ")[at] for at in asked] for line in held_out[1:])
+        cells = (" / ".join(each) for each in (simple, fitted, use))
+        rows.append(f"| {KINDS[row[0]]} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _table(page: str, name: str) -> list[list[str]]:
+    """Return the cells of the first table between a page's markers of this name."""
+    marked = page.partition(f"<!-- {name}:start -->\n")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in marked.splitlines()]
+    return [rows[0], *rows[2:]]
+
+
+def readme_with_figures(text: str) -> str:
+    """Return the README with its table of figures as docs/benchmarks.md has them."""
+    before, start, rest = text.partition("<!-- figures: python -m tests.documentation -->\n")
+    end = "\n<!-- end of figures -->"
+    after = rest.partition(end)[2]
+    assert after, "README.md has no place for the figures"
+    return before + start + figures() + end + after
+
+
 PAGES = {
     "command-line.md": command_line_page,
     "errors.md": errors_page,
@@ -237,6 +292,7 @@ def main() -> None:
     """Write the pages."""
     for name, made in PAGES.items():
         (DOCS / name).write_text(made(), encoding="utf-8")
+    README.write_text(readme_with_figures(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,6 @@ FAST = {
 """Pages that need neither a framework nor a server."""
 
 REPLIES = {
-    "README.md": ("How nice! How do you like Bergen?", "At Northwind."),
     "docs/conversations.md": ("Alice prefers trains to planes.",) * 2,
 }
 """Replies of the models that a page names, in turn."""
@@ -80,10 +79,6 @@ SERVERS = {
 
 
 OWN_FILES = {
-    "README.md": {
-        "notes/hives.md": "The hives stand on the roof.",
-        "my-questions.json": "{dataset}",
-    },
     "docs/benchmarks.md": {
         "mine.json": "{dataset}",
         "locomo10.json": json.dumps([SAMPLE]),
@@ -321,6 +316,20 @@ def test_links_of_a_page_lead_to_files_and_headings(page: str) -> None:
         if not file.exists() or (heading and heading not in _headings(file)):
             broken.append(target)
     assert broken == []
+
+
+def test_the_readme_has_no_link_on_pypi_that_leads_nowhere_there() -> None:
+    command = [sys.executable, "-m", "hatch_fancy_pypi_readme", "pyproject.toml"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("# hindsight-integrations\n")
+    assert "docs/benchmarks.md" in shown
+    assert [t for t in re.findall(r"\]\(([^)]+)\)", shown) if not t.startswith("https://")] == []
+
+
+def test_the_source_distribution_has_what_the_readme_names() -> None:
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    links = re.findall(r"\]\(([^):]+)\)", PAGES["README.md"])
+    assert {link.partition("/")[0] for link in links} <= {*included}
 
 
 def _headings(page: Path) -> set[str]:

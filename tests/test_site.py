@@ -20,6 +20,11 @@ def test_a_page_made_from_the_code_is_current(name: str) -> None:
     assert stored == documentation.PAGES[name](), "run: python -m tests.documentation"
 
 
+def test_the_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
+    stored = documentation.README.read_text(encoding="utf-8")
+    assert stored == documentation.readme_with_figures(stored), "run: python -m tests.documentation"
+
+
 def test_each_variable_that_the_code_reads_is_on_the_page_of_settings() -> None:
     assert documentation.variables_read() == documentation.VARIABLES.keys()
 
