@@ -71,7 +71,9 @@ def notebook_page(path: Path) -> str:
     parts = []
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":
-            parts.append(cell.source.replace("](../docs/", "](../"))
+            parts.append(
+                re.sub(r"\]\((\w+)\.ipynb", r"](\1.md", cell.source).replace("../docs/", "../")
+            )
         elif cell.cell_type == "code":
             parts.append(f"```python\n{cell.source}\n```")
             parts += [_output(output) for output in cell.outputs]
