@@ -19,10 +19,13 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Memory, MemoryType
 from hindsight_integrations.namespaces import memories as memories_of
+from hindsight_integrations.namespaces import pictured
 from hindsight_integrations.namespaces.maintenance import Health
 from hindsight_integrations.namespaces.selection import SELECTION, SelectionOptions
 from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.opened import OpenedMemory
+from hindsight_integrations.pictures.graph import BankGraph
+from hindsight_integrations.pictures.timeline import BankTimeline
 from hindsight_integrations.recall import pipeline as recalling
 from hindsight_integrations.recall.request import (
     ContextOptions,
@@ -457,6 +460,69 @@ class Hindsight(OpenedMemory):
         bank = self._runtime.bank(validation.bank_id(bank_id))
         return profile_of(self._runtime.recalling, bank, person, max_tokens, query_time)
 
+    # See
+
+    @takes(SelectionOptions, SELECTION)
+    def graph(
+        self,
+        bank_id: str,
+        *,
+        center: str | None = None,
+        hops: int = 2,
+        limit: int = 60,
+        **options: Unpack[SelectionOptions],
+    ) -> BankGraph:
+        """Return a picture of the entities of a bank and which memories connect them.
+
+        At the end of a notebook cell it is interactive; `print` shows it as text, and
+        `save("bank.html")` (or .svg, .png, .graphml, .json) writes a file. Observations and
+        opinions drawn from memories are left out, unless `types` asks for them.
+
+        Args:
+            bank_id: which bank.
+            center: an entity by name or id; only what is connected with it is shown.
+            hops: most connections between it and the others.
+            limit: most entities, at most 1000; the nearest, then the most mentioned.
+            text: only memories whose text holds this. This and the following choose memories
+                as in `memories.list`.
+            speaker, types: only what this person said; only memories of these types.
+            tags: only memories with any of these tags, or, with `tags_match="all"`, all.
+            tags_match: "any" or "all".
+            where: conditions, as in `recall`.
+            scope: only memories of this scope.
+            entities: only memories that mention one of these entities, by name or id.
+            window: only memories of this stretch of time, as in `recall`.
+            as_of: only what was known then.
+            changed_since: only memories stored or changed at or after it.
+            state: "valid" (as if not given), "invalidated", "expired", or "any".
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError, EntityNotFoundError: there is no such bank, or entity.
+        """
+        return pictured.bank_graph(self._runtime, bank_id, center, hops, limit, options)
+
+    @takes(SelectionOptions, SELECTION)
+    def timeline(
+        self, bank_id: str, *, limit: int = 500, **options: Unpack[SelectionOptions]
+    ) -> BankTimeline:
+        """Return a picture of memories at the times that they name, a lane for each entity.
+
+        A memory whose text names no time stands where it was said. Shown and saved like `graph`,
+        but not as GraphML.
+
+        Args:
+            bank_id: which bank.
+            limit: most memories, at most 5000, spread evenly over those chosen.
+            text, speaker, types, tags, tags_match, where, scope: choose memories, as in `graph`.
+            entities, window, as_of, changed_since, state: the same.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError, EntityNotFoundError: there is no such bank, or entity.
+        """
+        return pictured.bank_timeline(self._runtime, bank_id, limit, options)
+
     def _request(
         self, bank_id: str | Sequence[str], query: str, options: SearchOptions
     ) -> RecallRequest:
@@ -554,6 +620,8 @@ class Hindsight(OpenedMemory):
     acontext = async_variant(context)
     areflect = async_variant(reflect)
     aprofile = async_variant(profile)
+    agraph = async_variant(graph)
+    atimeline = async_variant(timeline)
     aforget = async_variant(forget)
     aconsolidate = async_variant(consolidate)
     await_idle = async_variant(wait_idle)

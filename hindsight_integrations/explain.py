@@ -22,7 +22,8 @@ from hindsight_integrations.rendering import Visible
 from hindsight_integrations.timespan import day_text
 
 if TYPE_CHECKING:
-    from hindsight_integrations.results import ArmScore, Recalled, RecallResult, Signal, Window
+    from hindsight_integrations.results import Recalled, RecallResult, Window
+    from hindsight_integrations.scores import ArmScore, Signal
 
 PLAIN_WIDTH = 96
 """Width of the plain text, and of the notebook's block, in columns."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self, overload
 
 from hindsight_integrations import display
 from hindsight_integrations.display import Shown
+from hindsight_integrations.errors import MemoryNotFoundError
 from hindsight_integrations.explain import DETAILED, Explanation
 from hindsight_integrations.models import (
-    Arm,
     Chunk,
     Entity,
     Memory,
@@ -25,6 +25,11 @@ from hindsight_integrations.models import (
     Metadata,
     TimeSpan,
 )
+from hindsight_integrations.pictures.recall import MemoryPlot, RecallPlot
+from hindsight_integrations.scores import ArmScore as ArmScore
+from hindsight_integrations.scores import PathStep as PathStep
+from hindsight_integrations.scores import Signal as Signal
+from hindsight_integrations.scores import Signals as Signals
 
 if TYPE_CHECKING:
     from hindsight_integrations.nlp.llm import ModelUsage
@@ -176,77 +181,6 @@ SHOWN_MEMORIES, SHOWN_REASONS = 10, 3
 """Memories of a result, and reasons of each, in a table; `explain()` has them all."""
 
 
-class ArmScore(NamedTuple):
-    """Rank of a memory in one arm (1 is best), with the arm's own score and its reason."""
-
-    arm: Arm
-    rank: int
-    score: float
-    reason: str
-
-
-class Signal(NamedTuple):
-    """One term of the final score: `contribution` is the weighted, standardised `value`."""
-
-    name: str
-    value: float
-    contribution: float
-
-
-class Signals(Sequence[Signal]):
-    """The signals of one memory, largest contribution first.
-
-    They are made on access: a recall ranks by thousands, and few are ever read.
-
-    Args:
-        names: of all signals of the recall, those of value 0 here included.
-        values: one a name.
-        contributions: one a name.
-    """
-
-    __slots__ = ("_contributions", "_names", "_values")
-
-    def __init__(
-        self,
-        names: Sequence[str] = (),
-        values: Iterable[float] = (),
-        contributions: Iterable[float] = (),
-    ) -> None:
-        self._names = names
-        self._values = values
-        self._contributions = contributions
-
-    def __len__(self) -> int:
-        return len(self._made())
-
-    @overload
-    def __getitem__(self, index: int) -> Signal: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Signal, ...]: ...
-    def __getitem__(self, index: int | slice) -> Signal | tuple[Signal, ...]:
-        return self._made()[index]
-
-    def __iter__(self) -> Iterator[Signal]:
-        return iter(self._made())
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            self._made() == tuple(other) if isinstance(other, Signals | tuple) else NotImplemented
-        )
-
-    def __hash__(self) -> int:
-        return hash(self._made())
-
-    def __repr__(self) -> str:
-        return repr(self._made())
-
-    def _made(self) -> tuple[Signal, ...]:
-        values, contributions = map(float, self._values), map(float, self._contributions)
-        rows = zip(self._names, values, contributions, strict=True)
-        made = [Signal(*row) for row in rows if row[1] or row[2]]
-        return tuple(sorted(made, key=lambda signal: (-abs(signal.contribution), signal.name)))
-
-
 @dataclass(frozen=True, slots=True)
 class Recalled(Shown):
     """A memory in a result; its own text, metadata and so on can be read from it directly.
@@ -315,6 +249,10 @@ class Recalled(Shown):
     def mentioned_at(self) -> datetime:
         """Time the memory was first said."""
         return self.memory.mentioned_at
+
+    def plot(self) -> MemoryPlot:
+        """Return a picture of why it was recalled; `RecallResult.plot` adds the question."""
+        return MemoryPlot(self)
 
     def __repr__(self) -> str:
         text = display.short(self.text)
@@ -437,6 +375,29 @@ class RecallResult:
             detailed: memories explained in full; the rest take a line each.
         """
         return Explanation(self, detailed)
+
+    @overload
+    def plot(self) -> RecallPlot: ...
+    @overload
+    def plot(self, memory: Recalled | str) -> MemoryPlot: ...
+    def plot(self, memory: Recalled | str | None = None) -> RecallPlot | MemoryPlot:
+        """Return a picture of the ranks in each arm and what the budget kept; or of one memory.
+
+        Args:
+            memory: a memory of this result, or its id: shows why it was recalled, or left out.
+
+        Raises:
+            MemoryNotFoundError: the result does not have it.
+        """
+        if memory is None:
+            return RecallPlot(self)
+        wanted = memory.id if isinstance(memory, Recalled) else memory
+        for item in chain(self.memories, self.left_out):
+            if item.id == wanted:
+                return MemoryPlot(item, self.query)
+        raise MemoryNotFoundError(
+            f"this result has no memory {wanted!r}; give one of it, such as result[0]"
+        )
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.memories)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.late_interaction import TokenMatrix
-from hindsight_integrations.results import Window
+from hindsight_integrations.results import PathStep, Window
 from hindsight_integrations.stores.base import (
     GraphStore,
     LexemeStats,
@@ -118,6 +118,7 @@ class ArmHit(NamedTuple):
     memory_id: str
     score: float
     reason: str
+    path: tuple[PathStep, ...] = ()
 
 
 class Reranker(Protocol):

@@ -39,7 +39,14 @@ from hindsight_integrations.recall.pool import Pool, existing, gather, join
 from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.recall.scaling import Scores
-from hindsight_integrations.results import EntityNote, Failure, Recalled, RecallResult, Window
+from hindsight_integrations.results import (
+    ArmScore,
+    EntityNote,
+    Failure,
+    Recalled,
+    RecallResult,
+    Window,
+)
 from hindsight_integrations.stores.base import MEMORY, StoredBank, Vector
 from hindsight_integrations.stores.soundness import (
     unreadable,
@@ -562,7 +569,8 @@ class _LazyMemoryReader:
     def recalled(self, index: int, line: str, tokens: int) -> Recalled:
         """Return the memory read at `index`, with its scores in the pool and the ranking."""
         position, memory = self.read[index]
-        arms = self.pool.arms.get(position, ())
+        found = self.pool.arms.get(position, ())
+        arms = tuple(self._with_texts(score, memory.bank_id) for score in found)
         shared_name = self.ranking.shared_names.get(position)
         decided = deciding(self.ranking.lifts(position), shared_name)
         return Recalled(
@@ -577,6 +585,18 @@ class _LazyMemoryReader:
             signals=self.ranking.signals(position),
             reasons=(*decided, *(arm.reason for arm in arms)),
         )
+
+    def _with_texts(self, score: ArmScore, bank_id: str) -> ArmScore:
+        """Return an arm's score with the texts of the memories on its path, if they were ranked."""
+        if not score.path:
+            return score
+        memories, steps = self.pool.memories, []
+        for step in score.path:
+            position = memories.positions.get(step.id, -1) if step.kind == "memory" else -1
+            # Of several banks' memories, two may have one id.
+            known = position >= 0 and memories[position].bank_id == bank_id
+            steps.append(step._replace(text=memories[position].text) if known else step)
+        return score._replace(path=tuple(steps))
 
 
 def _unreadable(

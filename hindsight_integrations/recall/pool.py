@@ -206,7 +206,7 @@ def _arm_scores(
     position = memories.positions
     scores: defaultdict[int, list[ArmScore]] = defaultdict(list)
     for arm, hits in rankings.items():
-        for rank, (memory_id, score, reason) in enumerate(hits, start=1):
+        for rank, (memory_id, score, reason, path) in enumerate(hits, start=1):
             if memory_id in position:
-                scores[position[memory_id]].append(ArmScore(arm, rank, score, reason))
+                scores[position[memory_id]].append(ArmScore(arm, rank, score, reason, path))
     return {index: tuple(found) for index, found in scores.items()}

@@ -251,7 +251,7 @@ def _newer(near: Sequence[Recalled], model: MentalModel) -> Iterator[str]:
         return
     for item in near:
         if _is_news(item.memory, model) and any(
-            arm is Arm.KEYWORD or (arm is Arm.SEMANTIC and score >= LIKENESS)
-            for arm, _, score, _ in item.arms
+            found.arm is Arm.KEYWORD or (found.arm is Arm.SEMANTIC and found.score >= LIKENESS)
+            for found in item.arms
         ):
             yield item.id

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from hindsight_integrations.models import Entity, LinkKind
 from hindsight_integrations.normalization import entity_norm, word_runs
 from hindsight_integrations.recall.base import ArmHit, BankSearch
+from hindsight_integrations.results import PathStep
 from hindsight_integrations.stores.base import ENTITY, ENTITY_NAMED, GraphStore, Surroundings
 
 LONGEST_NAME = 5
@@ -214,10 +215,11 @@ def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHi
     }
     entities = request.graph.read(request.bank_id, ENTITY, sorted(passed - names.keys()))
     names |= {entity_id: entity.name for entity_id, entity in entities.items()}
-    return [
-        ArmHit(node.id, activation.level[node], _reason(path, names))
-        for node, path in paths.items()
-    ]
+    hits = []
+    for node, path in paths.items():
+        steps = _steps(path, names)
+        hits.append(ArmHit(node.id, activation.level[node], _reason(steps), steps))
+    return hits
 
 
 def _expansion(request: BankSearch) -> Callable[[Sequence[Node]], list[Edge]]:
@@ -259,14 +261,23 @@ def _from_memories(found: Surroundings, memories: Sequence[str]) -> Iterator[Edg
             yield Edge(b, a, weight, link.kind)
 
 
-def _reason(path: Sequence[Edge], names: Mapping[str, str]) -> str:
+def _steps(path: Sequence[Edge], names: Mapping[str, str]) -> tuple[PathStep, ...]:
+    """Return the nodes of a path, the starting point first."""
     if not path:
+        return ()
+    nodes = [(path[0].source, ""), *((edge.target, edge.label) for edge in path)]
+    return tuple(
+        PathStep(node.kind, node.id, names.get(node.id, ""), label) for node, label in nodes
+    )
+
+
+def _reason(steps: Sequence[PathStep]) -> str:
+    if not steps:
         return "path: a nearest memory"
-    start = path[0].source
-    steps = [names.get(start.id, "?") if start.kind == "entity" else "a near memory"]
-    for edge in path:
-        if edge.target.kind == "entity":
-            steps.append(names.get(edge.target.id, "?"))
+    told = [steps[0].text or "?" if steps[0].kind == "entity" else "a near memory"]
+    for step in steps[1:]:
+        if step.kind == "entity":
+            told.append(step.text or "?")
         else:
-            steps.append(f"({edge.label}) a memory" if edge.label else "a memory")
-    return "path: " + " → ".join(steps)
+            told.append(f"({step.link}) a memory" if step.link else "a memory")
+    return "path: " + " → ".join(told)

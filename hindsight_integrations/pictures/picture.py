@@ -1,0 +1,124 @@
+"""`Picture`, the base of all pictures: how they show themselves and are saved."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from html import escape
+from pathlib import Path
+
+from hindsight_integrations.errors import InvalidInputError, MissingExtraError
+from hindsight_integrations.pictures.drawing import Drawing, clean
+from hindsight_integrations.pictures.page import page
+
+PNG_SCALE = 2
+"""Pixels of a PNG for each unit of the drawing: sharp in print and on dense screens."""
+
+FRAME_HEIGHT = 640
+"""Height of an interactive picture in a notebook, in pixels."""
+
+
+class Picture(ABC):
+    """A picture: interactive in a notebook, text in a terminal, and a file by `save`.
+
+    Texts of memories stay text in all forms. Nothing is loaded from elsewhere.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Title of the picture."""
+
+    @abstractmethod
+    def _drawing(self) -> Drawing:
+        """Return the still picture."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the picture as text."""
+
+    def svg(self) -> str:
+        """Return the still picture as SVG, which adapts to dark backgrounds by itself."""
+        return self._drawing().svg()
+
+    def png(self) -> bytes:
+        """Return the still picture as PNG, at twice the size of the SVG.
+
+        Raises:
+            MissingExtraError: resvg-py is not installed.
+        """
+        try:
+            import resvg_py
+        except ImportError as error:
+            raise MissingExtraError(
+                'PNG needs the pictures extra: pip install "hindsight-integrations[pictures]"; '
+                "SVG and HTML need nothing"
+            ) from error
+        return bytes(resvg_py.svg_to_bytes(svg_string=self.svg(), zoom=PNG_SCALE))
+
+    def html(self) -> str:
+        """Return the picture as one HTML page, interactive if this picture is, for any browser."""
+        return page(self.title, self.svg(), self._table())
+
+    def _table(self) -> str:
+        """Return what is drawn as an HTML table, for readers who do not see it."""
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def _forms(self) -> dict[str, object]:
+        """Return the functions that make the content of a file, by its suffix."""
+        return {".svg": self.svg, ".png": self.png, ".html": self.html}
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the picture into a file of the form that its suffix names; return the path.
+
+        Raises:
+            InvalidInputError: there is no such form.
+            MissingExtraError: the form needs the `pictures` extra.
+        """
+        file = Path(path)
+        forms = self._forms()
+        make = forms.get(file.suffix.lower())
+        if not callable(make):
+            raise InvalidInputError(
+                f"{file.name!r} names no form of this picture; the suffix is one of "
+                f"{', '.join(forms)}"
+            )
+        content: str | bytes = make()
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Return the still picture, isolated from the notebook; see `InteractivePicture`."""
+        return still(self)
+
+
+class InteractivePicture(Picture):
+    """A picture whose page can be searched, moved and zoomed."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        # The page covers the still picture, which is left where frames are taken out, as on
+        # GitHub. The sandbox keeps the page's script from the notebook.
+        return (
+            f'<div style="position: relative; height: {FRAME_HEIGHT}px; overflow: hidden">'
+            f"{still(self)}"
+            f'<iframe title="{escape(clean(self.title))}" sandbox="allow-scripts allow-downloads" '
+            'style="position: absolute; inset: 0; width: 100%; height: 100%; border: 0" '
+            f'srcdoc="{escape(self.html())}"></iframe></div>'
+        )
+
+
+def still(picture: Picture) -> str:
+    """Return an HTML image of a picture: no style or script of it reaches the page around it."""
+    encoded = b64encode(picture.svg().encode()).decode()
+    return (
+        f'<img alt="{escape(clean(picture.title))}" style="max-width: 100%; height: auto" '
+        f'src="data:image/svg+xml;base64,{encoded}">'
+    )
