@@ -1,6 +1,7 @@
 """Pages of the documentation that are made from the code, and the figures of the README.
 
-python -m tests.documentation       write them
+python -m tests.documentation               write them
+python -m tests.documentation --picture     draw the picture of the README, of the demo's story
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,15 @@ import typer.main
 
 import hindsight_integrations
 from hindsight_integrations import cli, errors
+from hindsight_integrations.demo.compare import remember
+from hindsight_integrations.demo.story import load_story
 from hindsight_integrations.service.settings import ServiceSettings
 from hindsight_integrations.settings import Settings
 
 PACKAGE = Path(hindsight_integrations.__file__).parent
 DOCS = PACKAGE.parent / "docs"
 README = PACKAGE.parent / "README.md"
+PICTURE = DOCS / "images" / "demo.svg"
 MADE = "<!-- made by: python -m tests.documentation -->"
 
 VARIABLES = {
@@ -288,6 +293,15 @@ PAGES = {
 """Each page, and the function that returns its text."""
 
 
+def draw() -> None:
+    """Draw the entities of the demo's story."""
+    story = load_story()
+    with hindsight_integrations.Hindsight.in_memory() as memory:
+        remember(memory, story, lambda done, total: None)
+        (bank,) = memory.banks.list()
+        memory.graph(bank.id, limit=30).save(PICTURE)
+
+
 def main() -> None:
     """Write the pages."""
     for name, made in PAGES.items():
@@ -296,4 +310,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    draw() if sys.argv[1:] == ["--picture"] else main()

@@ -84,6 +84,8 @@ def _output(output: nbformat.NotebookNode) -> str:
     if output.output_type == "stream":
         return f"```text\n{output.text.rstrip()}\n```"
     data = output.get("data", {})
+    if "text/markdown" in data:
+        return str(data["text/markdown"])
     for kind in ("image/svg+xml", "text/html"):
         if kind in data:  # without blank lines, at which Markdown would end the block
             lines = "\n".join(line for line in data[kind].splitlines() if line.strip())
