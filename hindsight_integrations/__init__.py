@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.conclusions import Observation, Opinion, Quotation, Trend
     from hindsight_integrations.durable import Backoff, DurableRetain, Receipt
     from hindsight_integrations.errors import (
+        AccessDeniedError,
         BankExistsError,
         BankNotFoundError,
         ClosedError,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         MemoryType,
         MentalModel,
         Message,
+        ModelUsage,
         ObservationKind,
         Page,
         Precision,
@@ -71,7 +73,6 @@ if TYPE_CHECKING:
         TurnKind,
     )
     from hindsight_integrations.namespaces.entities import Companion, TimelineEntry
-    from hindsight_integrations.nlp.llm import ModelUsage
     from hindsight_integrations.nlp.minilm import MiniLM
     from hindsight_integrations.reflect.consolidation import Consolidation
     from hindsight_integrations.reflect.llm_rules import LLMConsolidator
@@ -124,6 +125,7 @@ _HOMES = {
     ),
     "client": ("Hindsight",),
     "errors": (
+        "AccessDeniedError",
         "BankExistsError",
         "BankNotFoundError",
         "ClosedError",
@@ -211,6 +213,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AccessDeniedError",
     "Arm",
     "Backoff",
     "Bank",

@@ -32,6 +32,7 @@ __all__ = [
     "Message",
     "Metadata",
     "MetadataValue",
+    "ModelUsage",
     "ObservationKind",
     "Page",
     "Precision",
@@ -623,6 +624,27 @@ class Page(Generic[T]):
     def _repr_html_(self) -> str:
         rows = [item._shown() for item in self.items if isinstance(item, Shown)]
         return display.table(rows, f"{len(self.items)} of {self.total}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """Calls and tokens; tokens are estimated where the model does not report them."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: ModelUsage) -> ModelUsage:
+        return ModelUsage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
 
 
 def as_datetime(value: datetime | None) -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Self
 
@@ -15,10 +16,12 @@ from hindsight_integrations.namespaces.memories import Memories
 from hindsight_integrations.namespaces.mental_models import MentalModels
 from hindsight_integrations.namespaces.observations import Observations
 from hindsight_integrations.namespaces.opinions import Opinions
+from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.opening import Arguments, from_environment, open_runtime, release
 from hindsight_integrations.recall.base import Reranker
+from hindsight_integrations.remote import is_url, remote_class
 from hindsight_integrations.retain.extraction import Extractor
 from hindsight_integrations.runtime import IN_MEMORY, UNCHANGED, Runtime
 from hindsight_integrations.settings import Settings
@@ -27,6 +30,13 @@ from hindsight_integrations.stores.base import GraphStore, VectorIndex
 
 class OpenedMemory(ContextManaged):
     """A memory that is open: its namespaces and its parts. `Hindsight` adds the verbs."""
+
+    def __new__(cls, path: object = None, *args: object, **options: object) -> Self:
+        """Return a memory behind a service for the address of one."""
+        if not is_url(path):
+            return object.__new__(cls)
+        root = next(each for each in cls.__mro__ if OpenedMemory in each.__bases__)
+        return object.__new__(remote_class(cls, root))
 
     def __init__(
         self,
@@ -55,6 +65,7 @@ class OpenedMemory(ContextManaged):
         self.mental_models = MentalModels(self._runtime)
         self.opinions = Opinions(self._runtime)
         self.maintenance = Maintenance(self._runtime)
+        self.storage = Storage(self._runtime)
 
     @classmethod
     def in_memory(cls, **options: object) -> Self:
@@ -133,6 +144,11 @@ class OpenedMemory(ContextManaged):
     def settings(self) -> Settings:
         """The tunables this client was opened with."""
         return self._runtime.settings
+
+    @property
+    def probes(self) -> dict[str, Callable[[], tuple[bool, str]]]:
+        """Health checks of other parts, by name: each returns (healthy, description)."""
+        return self._runtime.probes
 
     @property
     def runtime(self) -> Runtime:

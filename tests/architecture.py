@@ -32,7 +32,7 @@ LEVELS = [
     {"runtime"},
     {"export_import"},
     {"namespaces"},
-    {"opening"},
+    {"opening", "remote"},
     {"opened"},
     {"client"},
     {

@@ -24,12 +24,14 @@ from typing import Any
 import pytest
 import yaml
 
+from hindsight_integrations import Hindsight
 from hindsight_integrations.nlp.model_registry import MODELS as REGISTRY
 
 from .examples import blocks, run_python
 from .llamaindex.upstream import WARNINGS
 from .ollama_server import served as ollama_served
 from .published_formats import INSTANCE, SAMPLE
+from .service.served import served as service
 from .stores.chroma_server import served
 from .stores.guarded import certificate, guarded
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
@@ -72,6 +74,7 @@ SERVERS = {
     "neo4j+s://graph.example.org": "neo4j_url",
     "http://localhost:8000": "chroma_url",
     "http://localhost:11434": "ollama_url",
+    "http://localhost:8888": "service_url",
     "http://vectors-{n}:8000": "chroma_url",
     "https://vectors.example.org": "chroma_url_over_tls",
 }
@@ -166,6 +169,12 @@ def ollama_url() -> Iterator[str]:
 
 
 @pytest.fixture
+def service_url() -> Iterator[str]:
+    with Hindsight.in_memory() as memory, service(memory) as url:
+        yield url
+
+
+@pytest.fixture
 def event_loop() -> Iterator[None]:
     """Give the page an event loop that is closed at the end: LlamaIndex would leave one open."""
     loop = asyncio.new_event_loop()
@@ -222,7 +231,8 @@ def test_the_shell_commands_of_a_page_run_as_printed(
     module, _, function = PROJECT["project"]["scripts"]["hindsight-memory"].partition(":")
     start = f"import sys; from {module} import {function}; sys.exit({function}())"
     called = tmp_path / "called"
-    adding = f'case "$1 $2" in "models add") echo hindsight-memory "$@" >> {called}; exit;; esac'
+    named = '"models add"|"serve --path"'
+    adding = f'case "$1 $2" in {named}) echo hindsight-memory "$@" >> {called}; exit;; esac'
     _executable(
         commands / "hindsight-memory", f"{adding}\nexec {sys.executable} -c '{start}' \"$@\""
     )
@@ -271,6 +281,8 @@ def _check(command: list[str]) -> None:
             assert address in {model.source for model in REGISTRY.values()}
         case ["hindsight-memory", "models", "add", file]:
             assert file in {model.source.rpartition("/")[2] for model in REGISTRY.values()}
+        case ["hindsight-memory", "serve", "--path", _]:
+            pass  # tests/service/test_serving.py runs it
         case ["docker", *arguments]:
             assert arguments == ["compose", "up", "--wait"]  # compose.yaml has tests of its own
         case _:

@@ -96,7 +96,7 @@ def test_a_second_process_is_told_the_way_out(folder: Path) -> None:
     assert run.returncode != 0
     assert "StoreLockedError" in run.stderr
     assert str(os.getpid()) in run.stderr
-    assert "chroma run" in run.stderr
+    assert "hindsight-memory serve" in run.stderr
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hindsight_integrations.errors import ModelError
-from hindsight_integrations.models import Change, Memory, MemoryType, utc_now
-from hindsight_integrations.nlp.llm import ModelUsage
+from hindsight_integrations.models import Change, Memory, MemoryType, ModelUsage, utc_now
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.clustering import clusters
 from hindsight_integrations.reflect.conclusions import (

@@ -8,8 +8,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hindsight_integrations.models import Bank, Memory, MemoryType, ObservationKind, utc_now
-from hindsight_integrations.nlp.llm import ModelUsage
+from hindsight_integrations.models import (
+    Bank,
+    Memory,
+    MemoryType,
+    ModelUsage,
+    ObservationKind,
+    utc_now,
+)
 from hindsight_integrations.nlp.text_encoder import TextEncoder
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import (

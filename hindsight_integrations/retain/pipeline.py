@@ -419,7 +419,7 @@ def retain_many(
     results: list[RetainResult] = []
     failed: list[Failed] = []
     done = 0
-    with _reporting(progress, total) as report:
+    with reporting(progress, total) as report:
         for group in _groups(items, deps, bank, failed):
             results.append(_store_batch(deps, bank, group))
             done = group[-1][0] + 1
@@ -500,7 +500,7 @@ def as_item(given: object, index: int) -> Item:
 
 
 @contextmanager
-def _reporting(progress: bool | Progress | None, total: int | None) -> Iterator[Progress]:
+def reporting(progress: bool | Progress | None, total: int | None) -> Iterator[Progress]:
     """Give a function that shows progress: a bar, the caller's own, or none."""
     if callable(progress):
         yield progress

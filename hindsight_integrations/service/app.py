@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.service.engine_api import engine_api, reading_verbs
 from hindsight_integrations.service.limits import Limits
 from hindsight_integrations.service.security import Guard
 from hindsight_integrations.service.settings import ServiceSettings
@@ -36,7 +37,7 @@ def create_app(memory: Hindsight, settings: ServiceSettings | None = None) -> Fa
             yield
 
     app = FastAPI(title="hindsight-memory", version=__version__, lifespan=lifespan)
-    app.state.memory = memory
+    app.include_router(engine_api(memory))
     app.add_middleware(Limits, settings=chosen)  # the last that is added is the first to be asked
-    app.add_middleware(Guard, settings=chosen)
+    app.add_middleware(Guard, settings=chosen, reading_verbs=reading_verbs())
     return app

@@ -20,9 +20,8 @@ from hindsight_integrations.errors import (
     NotFoundError,
     StoreUnavailableError,
 )
-from hindsight_integrations.models import Memory, MemoryType, Source, utc_now
+from hindsight_integrations.models import Memory, MemoryType, ModelUsage, Source, utc_now
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
-from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.results import NOTHING_FOUND, Context, Recalled, Reflection
 from hindsight_integrations.settings import Settings

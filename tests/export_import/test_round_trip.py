@@ -80,6 +80,7 @@ def test_every_part_is_there_to_be_compared(home: Hindsight, whole: Path) -> Non
     }  # fmt: skip
 
 
+@pytest.mark.local
 def test_under_another_id_only_the_bank_has_another_name(
     home: Hindsight, memory: Hindsight, whole: Path, tmp_path: Path
 ) -> None:
