@@ -95,7 +95,7 @@ class Hindsight(OpenedMemory):
         StoreUnavailableError: the folder cannot be read or written, or a server not reached.
         SchemaVersionError: a newer release of this package wrote the folder.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     _ = memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
         ...     print(memory.recall("alice", "Where did Alice work in spring 2021?")[0].memory.text)

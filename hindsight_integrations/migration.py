@@ -43,7 +43,7 @@ def from_mem0(memories: Mapping[str, object] | Iterable[Mapping[str, object]]) -
     Raises:
         InvalidInputError: an entry has no id or no text, or a time that cannot be read.
 
-    Example:
+    Examples:
         >>> told = {"id": "7", "memory": "Ann lives in Oslo.", "created_at": "2024-05-07T09:00:00Z"}
         >>> (item,) = from_mem0({"results": [told]})
         >>> print(item.content, item.timestamp.date())
@@ -85,7 +85,7 @@ def from_chroma(collection: Collection, *, timestamp_key: str | None = None) -> 
     Raises:
         InvalidInputError: a time cannot be read.
 
-    Example:
+    Examples:
         >>> import chromadb
         >>> notes = chromadb.EphemeralClient().get_or_create_collection("notes-of-an-example")
         >>> notes.add(ids=["1"], documents=["Ann lives in Oslo."], embeddings=[[1.0]])

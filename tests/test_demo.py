@@ -19,6 +19,8 @@ from hindsight_integrations.demo.compare import Comparison, K, PlainSearch, comp
 from hindsight_integrations.demo.story import load_story
 from hindsight_integrations.nlp.minilm import MiniLM
 
+from .examples import blocks
+
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
 STORY = load_story()
@@ -78,6 +80,17 @@ def drawn(parts: Sequence[RenderableType], width: int) -> list[str]:
     for part in parts:
         console.print(part)
     return console.file.getvalue().splitlines()
+
+
+def test_the_readme_shows_the_tally_that_the_demo_prints(
+    comparisons: dict[str, Comparison],
+) -> None:
+    tally = drawn([screen.tally([*comparisons.values()], seconds=1)], 160)
+    printed = {" ".join(line.split()) for line in tally}
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    (shown,) = (block.text for block in blocks(readme) if "all the evidence found" in block.text)
+    assert shown.count("\n") == len(QUESTIONS) + 2
+    assert {" ".join(line.split()) for line in shown.splitlines()} <= printed
 
 
 @pytest.mark.parametrize("width", [80, 100])

@@ -29,6 +29,7 @@ from hindsight_integrations.nlp.model_registry import MODELS as REGISTRY
 
 from .examples import blocks, run_python
 from .llamaindex.upstream import WARNINGS
+from .ollama_server import served as ollama_served
 from .published_formats import INSTANCE, SAMPLE
 from .service.served import served as service
 from .stores.chroma_server import served
@@ -56,11 +57,13 @@ FAST = {
     "docs/control.md",
     "docs/stores.md",
     "docs/transcripts.md",
+    "docs/errors.md",
+    "docs/index.md",
+    "docs/quickstart.md",
 }
 """Pages that need neither a framework nor a server."""
 
 REPLIES = {
-    "README.md": ("How nice! How do you like Bergen?", "At Northwind."),
     "docs/conversations.md": ("Alice prefers trains to planes.",) * 2,
 }
 """Replies of the models that a page names, in turn."""
@@ -70,6 +73,7 @@ SERVERS = {
     "neo4j://graph-{n}:7687": "neo4j_url",
     "neo4j+s://graph.example.org": "neo4j_url",
     "http://localhost:8000": "chroma_url",
+    "http://localhost:11434": "ollama_url",
     "http://localhost:8888": "service_url",
     "http://vectors-{n}:8000": "chroma_url",
     "https://vectors.example.org": "chroma_url_over_tls",
@@ -78,10 +82,6 @@ SERVERS = {
 
 
 OWN_FILES = {
-    "README.md": {
-        "notes/hives.md": "The hives stand on the roof.",
-        "my-questions.json": "{dataset}",
-    },
     "docs/benchmarks.md": {
         "mine.json": "{dataset}",
         "locomo10.json": json.dumps([SAMPLE]),
@@ -156,6 +156,17 @@ def chroma_url_over_tls(
     shutil.copy(secured[0], reader / "authority.pem")
     with guarded(int(chroma_url.rpartition(":")[2]), "a-token", secured) as url:
         yield url
+
+
+@pytest.fixture
+def ollama_url() -> Iterator[str]:
+    """Serve one scripted reply; each request has to bring the memory that answers."""
+    reply = {"action": "answer", "query": "", "answer": "In Mandal.", "sources": []}
+    with ollama_served(reply) as (url, asked):
+        yield url
+    chats = [each for each in asked if each["path"] == "/api/chat"]
+    assert len(chats) == 3  # one client each
+    assert all("Ana keeps her boat in Mandal." in json.dumps(each) for each in chats)
 
 
 @pytest.fixture
@@ -320,6 +331,20 @@ def test_links_of_a_page_lead_to_files_and_headings(page: str) -> None:
         if not file.exists() or (heading and heading not in _headings(file)):
             broken.append(target)
     assert broken == []
+
+
+def test_the_readme_has_no_link_on_pypi_that_leads_nowhere_there() -> None:
+    command = [sys.executable, "-m", "hatch_fancy_pypi_readme", "pyproject.toml"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("# hindsight-integrations\n")
+    assert "docs/benchmarks.md" in shown
+    assert [t for t in re.findall(r"\]\(([^)]+)\)", shown) if not t.startswith("https://")] == []
+
+
+def test_the_source_distribution_has_what_the_readme_names() -> None:
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    links = re.findall(r"\]\(([^):]+)\)", PAGES["README.md"])
+    assert {link.partition("/")[0] for link in links} <= {*included}
 
 
 def _headings(page: Path) -> set[str]:

@@ -75,7 +75,7 @@ class DurableRetain(ContextManaged):
     Raises:
         InvalidInputError, SchemaVersionError, StoreError: the queue's file cannot be used.
 
-    Example:
+    Examples:
         >>> memory = Hindsight("./memories", vectors="http://localhost:8000")  # doctest: +SKIP
         >>> with DurableRetain(memory, "./retains.queue") as durable:  # doctest: +SKIP
         ...     receipt = durable.retain("alice", "Alice joined Northwind in March 2021.")

@@ -104,7 +104,7 @@ class ReflectionMemory(Conversation):
         InvalidInputError: an argument cannot be used.
         StoreError: the bank cannot be read or written.
 
-    Example:
+    Examples:
         >>> learning = ReflectionMemory(lambda system, user: "Alice prefers trains.", every=2)
         >>> _ = learning.commit("I took the train to Porto.", "How was it?")
         >>> _ = learning.commit("Lovely. I never fly if I can help it.", "Noted!")

@@ -60,7 +60,7 @@ class Session(Conversation):
         EmbedderMismatchError: the bank's vectors come from another embedder.
         StoreError: the messages cannot be read or written.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory, Session(memory, "alice") as session:
         ...     _ = session.add_message("user", "I moved to Lisbon in May.")
         ...     _ = session.retain()

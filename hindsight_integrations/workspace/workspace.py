@@ -76,7 +76,7 @@ class Workspace(ContextManaged):
         InvalidInputError: there is no such folder, or another argument cannot be used.
         StoreUnavailableError: the root cannot be written to.
 
-    Example:
+    Examples:
         >>> with Workspace(memory, "alice", "./workspace") as workspace:  # doctest: +SKIP
         ...     workspace.sync()
         SyncResult(retained=4)

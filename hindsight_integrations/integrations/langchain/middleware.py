@@ -361,7 +361,7 @@ def recall_node(
     Raises:
         InvalidInputError: the bank cannot be used, or an option has no such name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import recall_node, retain_node
@@ -426,7 +426,7 @@ def retain_node(
     Raises:
         InvalidInputError: the bank cannot be used, or an option has no such name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import retain_node

@@ -160,7 +160,7 @@ def retain_tool(
     Raises:
         InvalidInputError: `Hindsight.retain` has no argument of that name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import retain_tool
@@ -201,7 +201,7 @@ def recall_tool(
     Raises:
         InvalidInputError: `Hindsight.recall` has no argument of that name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import recall_tool
@@ -234,7 +234,7 @@ def reflect_tool(
     Raises:
         InvalidInputError: `Hindsight.reflect` has no argument of that name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import reflect_tool
@@ -263,7 +263,7 @@ def forget_tool(
 
     Takes the arguments of `retain_tool`, without those pinned.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import forget_tool
@@ -292,7 +292,7 @@ def correct_tool(
 
     Takes the arguments of `retain_tool`, without those pinned. The old values stay in the history.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import correct_tool, history_tool
@@ -324,7 +324,7 @@ def history_tool(
 
     Takes the arguments of `retain_tool`, without those pinned.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import history_tool
@@ -358,7 +358,7 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[BaseT
         workspace: the folder of notes and its bank.
         reflect: False to leave the last one out.
 
-    Example:
+    Examples:
         ```python
         from pathlib import Path
         from hindsight_integrations import Hindsight

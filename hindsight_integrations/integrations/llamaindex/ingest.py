@@ -37,7 +37,7 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
             a reader made of a file is dated by the file's name, its front matter, its first
             heading or its last change, in this order.
 
-    Example:
+    Examples:
         >>> from llama_index.core import Document
         >>> from llama_index.core.ingestion import IngestionPipeline
         >>> with Hindsight.in_memory() as memory:

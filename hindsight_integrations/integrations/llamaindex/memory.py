@@ -259,7 +259,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
         **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
             `where`, `min_score`.
 
-    Example:
+    Examples:
         >>> from llama_index.core.memory import Memory
         >>> with Hindsight.in_memory() as memory:
         ...     block = HindsightMemoryBlock(memory, "alice", speakers={"user": "Alice"})
@@ -368,7 +368,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     Raises:
         InvalidInputError: an option has no such name, or no message fits beside `max_tokens`.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     monday = HindsightMemory(memory, "alice", session_id="monday")
         ...     monday.put(ChatMessage("I moved to Lisbon in March 2021."))
@@ -547,7 +547,7 @@ class HindsightSerializer(JsonSerializer):  # type: ignore[misc]
         chat_store: the store that the chats' further messages are kept in, if they have one.
         **options: options of LlamaIndex's `JsonSerializer`.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     chat = HindsightMemory(memory, "alice", session_id="monday")
         ...     chat.put(ChatMessage("I moved to Lisbon in March 2021."))

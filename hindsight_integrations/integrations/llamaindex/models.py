@@ -84,7 +84,7 @@ class HindsightEmbedding(BaseEmbedding):  # type: ignore[misc]
     Raises:
         InvalidInputError: the argument is no embedder.
 
-    Example:
+    Examples:
         >>> print(len(HindsightEmbedding().get_text_embedding("Alice moved to Lisbon.")))
         384
     """
@@ -136,7 +136,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         model_name: the model's name.
         context_window: maximum number of tokens that it reads.
 
-    Example:
+    Examples:
         >>> llm = FunctionLLM(lambda system, user: f"You said: {user}")
         >>> print(llm.chat([ChatMessage("Hello!")]).message.content)
         You said: Hello!
@@ -272,7 +272,7 @@ class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
             CrossEncoder, a postprocessor.
         top_n: maximum number of nodes to keep.
 
-    Example:
+    Examples:
         >>> from llama_index.core.schema import TextNode
         >>> nodes = [NodeWithScore(node=TextNode(text=t)) for t in ("Tea is hot.", "Bo is tall.")]
         >>> rerank = HindsightRerank(top_n=1)
@@ -327,7 +327,7 @@ class HindsightTimeFilter(BaseNodePostprocessor):  # type: ignore[misc]
         time_key: metadata field with a node's date in ISO 8601, for nodes of other sources.
         keep_undated: True to keep nodes without any time.
 
-    Example:
+    Examples:
         >>> from llama_index.core.schema import TextNode
         >>> nodes = [
         ...     NodeWithScore(node=TextNode(text=day, metadata={"date": day}))

@@ -30,7 +30,7 @@ class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
         name: the block's name in the prompt.
         priority: how late it is left out when the memory overflows; 0 is never.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     _ = memory.retain("alice", "I am allergic to nuts.", speaker="user")
         ...     block = HindsightProfileBlock(memory, "alice", "user")

@@ -53,7 +53,7 @@ class RecallQuery(QueryBundle):  # type: ignore[misc]
 
     Give it wherever a `QueryBundle` goes: to a retriever, or to a query engine over one.
 
-    Example:
+    Examples:
         >>> RecallQuery("Who joined?", options={"types": ["world"], "tags": ["team"]}).query_str
         'Who joined?'
     """
@@ -83,7 +83,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
     Raises:
         InvalidInputError: an option has no such name, or a filter cannot be used.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     _ = memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
         ...     retriever = HindsightRetriever(memory, "alice", similarity_top_k=3)
@@ -152,7 +152,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
     Raises:
         InvalidInputError: an option has no such name.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     _ = memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
         ...     asking = HindsightQueryEngine(memory, "alice")

@@ -67,7 +67,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
     Raises:
         InvalidInputError: the engine, the bank or an option cannot be used.
 
-    Example:
+    Examples:
         >>> from llama_index.core import Document, VectorStoreIndex
         >>> with Hindsight.in_memory() as memory:
         ...     store = HindsightVectorStore(memory, "alice")
