@@ -50,10 +50,10 @@ def from_mem0(memories: Mapping[str, object] | Iterable[Mapping[str, object]]) -
         >>> print(item.content, item.timestamp.date())
         Ann lives in Oslo. 2024-05-07
     """
-    entries: object = memories
+    entries: Any = memories
     if isinstance(memories, Mapping):
         entries = memories.get("results", memories.get("memories"))
-    given = validation.items("memories", entries, "what mem0's get_all() returns")  # type: ignore[arg-type]
+    given = validation.items("memories", entries, "what mem0's get_all() returns")
     return [_mem0_item(index, entry) for index, entry in enumerate(given)]
 
 
