@@ -109,15 +109,19 @@ class Job:
         Raises:
             NotFoundError: there is no such folder, and the command does not create one.
         """
-        path = self.location["path"]
-        if not self._create and not path.exists():
+        if not self._create and not self.path.exists():
             raise NotFoundError(
-                f"there is no memory at {path}; retain something first, or name its folder "
+                f"there is no memory at {self.path}; retain something first, or name its folder "
                 "with --path"
             )
         from hindsight_integrations.client import Hindsight  # takes a second to load
 
         return self._exits.enter_context(Hindsight.from_env(**self.location))
+
+    @property
+    def path(self) -> Path:
+        """The folder of the memory."""
+        return Path(self.location["path"])
 
     def default_to(self, bank: str, location: Mapping[str, str]) -> None:
         """Set the bank and the location where the command was given none."""
@@ -126,7 +130,6 @@ class Job:
             self.bank = bank
         if path is None:
             self.location |= location
-            self.location["path"] = Path(self.location["path"])
 
     def __enter__(self) -> Job:
         return self
