@@ -19,6 +19,7 @@ from warnings import warn
 from hindsight_integrations._version import __version__
 
 if TYPE_CHECKING:
+    from hindsight_integrations.acting import acting_as
     from hindsight_integrations.client import Hindsight
     from hindsight_integrations.conclusions import Observation, Opinion, Quotation, Trend
     from hindsight_integrations.durable import Backoff, DurableRetain, Receipt
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.export_import import ExportResult, ImportResult
     from hindsight_integrations.models import (
         Arm,
+        AuditEntry,
         Bank,
         BankStats,
         Chunk,
@@ -152,8 +154,10 @@ _HOMES = {
     ),
     "nlp.llm": ("ModelUsage",),
     "nlp.minilm": ("MiniLM",),
+    "acting": ("acting_as",),
     "models": (
         "Arm",
+        "AuditEntry",
         "Bank",
         "BankStats",
         "Chunk",
@@ -212,6 +216,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Arm",
+    "AuditEntry",
     "Backoff",
     "Bank",
     "BankExistsError",
@@ -301,6 +306,7 @@ __all__ = [
     "TurnKind",
     "Workspace",
     "__version__",
+    "acting_as",
 ]
 
 

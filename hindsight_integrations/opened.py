@@ -7,6 +7,7 @@ from functools import partial
 from typing import Self
 
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
+from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
@@ -54,6 +55,7 @@ class OpenedMemory(ContextManaged):
         self.observations = Observations(self._runtime)
         self.mental_models = MentalModels(self._runtime)
         self.opinions = Opinions(self._runtime)
+        self.audit = Audit(self._runtime)
         self.maintenance = Maintenance(self._runtime)
 
     @classmethod

@@ -23,7 +23,7 @@ LEVELS = [
     {"display"},
     {"models", "settings", "normalization", "prompts"},
     {"validation", "explain"},
-    {"results", "conclusions"},
+    {"results", "conclusions", "acting"},
     {"nlp", "stores"},
     {"retain", "recall"},
     {"reflect", "migration"},

@@ -137,6 +137,22 @@ def delete_bank(
     return Output({"deleted": bank, "memories": count}, f"Deleted bank {bank}")
 
 
+@banks.command("audit")
+@on_memory(one_bank=False)
+def audit_bank(
+    job: Job,
+    bank: BankArgument,
+    since: Annotated[TimeOption, time_option("Only from then on.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Only what this actor did.")] = None,
+    of: Annotated[
+        str | None, typer.Option("--id", help="Only on this memory, document, entity or page.")
+    ] = None,
+) -> Output:
+    """List what was done to a bank, when, why and by whom."""
+    entries = job.memory.audit.list(bank, since=since, actor=actor, id=of)
+    return Output(entries, tables.audit(entries))
+
+
 def _confirm(question: str, *, yes: bool) -> None:
     """Go on if the user agrees, or has agreed; where nobody can be asked, refuse."""
     if yes:

@@ -47,6 +47,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.export_import.ranges import check_ranges
 from hindsight_integrations.models import (
+    AuditEntry,
     Bank,
     BankStats,
     Change,
@@ -67,7 +68,7 @@ log = logging.getLogger("hindsight_integrations")
 FORMAT = "hindsight-bank"
 """Name of the format, and of its first line."""
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the lines: raised whenever a field of any of them is added, removed or changed."""
 
 BATCH = 500
@@ -132,6 +133,7 @@ Part: TypeAlias = (
     | Waiting
     | Link
     | Change
+    | AuditEntry
     | MentalModel
 )
 
@@ -146,6 +148,7 @@ LINES: Mapping[str, type] = {
     "waiting": Waiting,
     "link": Link,
     "change": Change,
+    "audit": AuditEntry,
     "model": MentalModel,
     "end": End,
 }

@@ -7,6 +7,7 @@ import threading
 import weakref
 from functools import partial
 
+from hindsight_integrations.acting import ENGINE, acting_as
 from hindsight_integrations.errors import ClosedError, HindsightError
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.namespaces.memories import forget
@@ -58,7 +59,8 @@ def _purge_all(runtime: Runtime) -> None:
     try:
         for stored in runtime.graph.list_banks(expired_by=utc_now()):
             if stored.embedder == runtime.stamp and not runtime.closing.is_set():
-                purge(runtime, stored.bank.id)
+                with acting_as(ENGINE, "expired"):
+                    purge(runtime, stored.bank.id)
     except ClosedError:
         log.debug("closed meanwhile: the next opening deletes what has expired")
     except HindsightError as error:
