@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
 from typing import Annotated
 
@@ -211,10 +212,17 @@ def forget(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list what would go, and what it supports.")
     ] = False,
+    days: Annotated[
+        float | None,
+        typer.Option(
+            "--undo-for", min=0, max=36_500, help="Days in which memories restore can undo it."
+        ),
+    ] = None,
     yes: Yes = False,
 ) -> Output:
     """Delete memories for good: by id, with their document, or those that pass all filters."""
-    work = partial(job.memory.forget, job.bank, memory_ids or (), **filters)
+    after = None if days is None else timedelta(days=days)
+    work = partial(job.memory.forget, job.bank, memory_ids or (), after=after, **filters)
     if dry_run:
         told = work(dry_run=True)
         listed = {name: getattr(told, name) for name in FORETOLD}
@@ -223,7 +231,9 @@ def forget(
         number = tables.count(len(work(dry_run=True)), "memory")
         _confirm(f"Forget {number} of bank {job.bank!r} for good?", yes=yes)
     gone = work()
-    return Output({"forgotten": gone}, f"Forgot {tables.count(len(gone), 'memory')}")
+    undone = f"; to be restored until {gone.until:%Y-%m-%d %H:%M}" if gone.until else ""
+    data = {"forgotten": gone} | ({"until": gone.until} if gone.until else {})
+    return Output(data, f"Forgot {tables.count(len(gone), 'memory')}{undone}")
 
 
 @memories.command()
