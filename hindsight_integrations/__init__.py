@@ -19,6 +19,7 @@ from warnings import warn
 from hindsight_integrations._version import __version__
 
 if TYPE_CHECKING:
+    from hindsight_integrations.acting import acting_as
     from hindsight_integrations.client import Hindsight
     from hindsight_integrations.conclusions import Observation, Opinion, Quotation, Trend
     from hindsight_integrations.durable import Backoff, DurableRetain, Receipt
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.export_import import ExportResult, ImportResult
     from hindsight_integrations.models import (
         Arm,
+        AuditEntry,
         Bank,
         BankStats,
         Chunk,
@@ -154,8 +156,10 @@ _HOMES = {
     ),
     "nlp.llm": ("ModelUsage",),
     "nlp.minilm": ("MiniLM",),
+    "acting": ("acting_as",),
     "models": (
         "Arm",
+        "AuditEntry",
         "Bank",
         "BankStats",
         "Chunk",
@@ -215,6 +219,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AccessDeniedError",
     "Arm",
+    "AuditEntry",
     "Backoff",
     "Bank",
     "BankExistsError",
@@ -304,6 +309,7 @@ __all__ = [
     "TurnKind",
     "Workspace",
     "__version__",
+    "acting_as",
 ]
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Self
 
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
+from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
 from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
@@ -66,6 +67,7 @@ class OpenedMemory(ContextManaged):
         self.observations = Observations(self._runtime)
         self.mental_models = MentalModels(self._runtime)
         self.opinions = Opinions(self._runtime)
+        self.audit = Audit(self._runtime)
         self.maintenance = Maintenance(self._runtime)
         self.storage = Storage(self._runtime)
 

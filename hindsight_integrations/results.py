@@ -144,6 +144,8 @@ class Forgotten(tuple[str, ...]):
         rewritten: conclusions that stay, and are rewritten from what is left to support them.
         mental_models: ids of the mental models whose texts are rewritten.
         dry_run: nothing was deleted.
+        until: until then `memories.restore` undoes it, where `after` was given; the ids are those
+            of the memories chosen, and they are deleted then.
     """
 
     memories: tuple[Memory, ...]
@@ -151,6 +153,7 @@ class Forgotten(tuple[str, ...]):
     rewritten: tuple[Memory, ...]
     mental_models: tuple[str, ...]
     dry_run: bool
+    until: datetime | None
 
     def __new__(
         cls,
@@ -161,11 +164,12 @@ class Forgotten(tuple[str, ...]):
         rewritten: tuple[Memory, ...] = (),
         mental_models: tuple[str, ...] = (),
         dry_run: bool = False,
+        until: datetime | None = None,
     ) -> Self:
         """Return the ids, with what else is told of them."""
         made = super().__new__(cls, ids)
         made.memories, made.derived, made.rewritten = memories, derived, rewritten
-        made.mental_models, made.dry_run = mental_models, dry_run
+        made.mental_models, made.dry_run, made.until = mental_models, dry_run, until
         return made
 
     def __repr__(self) -> str:

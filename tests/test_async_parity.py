@@ -14,6 +14,7 @@ from hindsight_integrations import (
     ReflectionMemory,
     Session,
 )
+from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
 from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
@@ -40,6 +41,7 @@ def public_methods(kind: type) -> list[str]:
     "kind",
     [
         Hindsight,
+        Audit,
         Banks,
         Memories,
         Directives,

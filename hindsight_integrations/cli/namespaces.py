@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any
 
@@ -138,6 +139,22 @@ def delete_bank(
     return Output({"deleted": bank, "memories": count}, f"Deleted bank {bank}")
 
 
+@banks.command("audit")
+@on_memory(one_bank=False)
+def audit_bank(
+    job: Job,
+    bank: BankArgument,
+    since: Annotated[TimeOption, time_option("Only from then on.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Only what this actor did.")] = None,
+    of: Annotated[
+        str | None, typer.Option("--id", help="Only on this memory, document, entity or page.")
+    ] = None,
+) -> Output:
+    """List what was done to a bank, when, why and by whom."""
+    entries = job.memory.audit.list(bank, since=since, actor=actor, id=of)
+    return Output(entries, tables.audit(entries))
+
+
 def confirm(question: str, *, yes: bool) -> None:
     """Go on if the user agrees, or has agreed; where nobody can be asked, refuse."""
     if yes:
@@ -196,10 +213,17 @@ def forget(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list what would go, and what it supports.")
     ] = False,
+    days: Annotated[
+        float | None,
+        typer.Option(
+            "--undo-for", min=0, max=36_500, help="Days in which memories restore can undo it."
+        ),
+    ] = None,
     yes: Yes = False,
 ) -> Output:
     """Delete memories for good: by id, with their document, or those that pass all filters."""
-    work = partial(job.memory.forget, job.bank, memory_ids or (), **filters)
+    after = None if days is None else timedelta(days=days)
+    work = partial(job.memory.forget, job.bank, memory_ids or (), after=after, **filters)
     if dry_run:
         told = work(dry_run=True)
         listed = {name: getattr(told, name) for name in FORETOLD}
@@ -208,7 +232,9 @@ def forget(
         number = tables.count(len(work(dry_run=True)), "memory")
         confirm(f"Forget {number} of bank {job.bank!r} for good?", yes=yes)
     gone = work()
-    return Output({"forgotten": gone}, f"Forgot {tables.count(len(gone), 'memory')}")
+    undone = f"; to be restored until {gone.until:%Y-%m-%d %H:%M}" if gone.until else ""
+    data = {"forgotten": gone} | ({"until": gone.until} if gone.until else {})
+    return Output(data, f"Forgot {tables.count(len(gone), 'memory')}{undone}")
 
 
 @memories.command()

@@ -16,6 +16,7 @@ from rich.text import Text
 from hindsight_integrations.conclusions import Observation, Opinion
 from hindsight_integrations.explain import said_by, window_text
 from hindsight_integrations.models import (
+    AuditEntry,
     Bank,
     BankStats,
     Change,
@@ -193,6 +194,23 @@ def history(changes: Sequence[Change]) -> RenderableType:
         when = f"{change.at:%Y-%m-%d %H:%M}"
         cells = (change.action, change.field, change.old, change.new, change.reason)
         table.add_row(when, *(Text(cell or "") for cell in cells))
+    return table
+
+
+def audit(entries: Sequence[AuditEntry]) -> RenderableType:
+    """Draw entries of an audit."""
+    if not entries:
+        return Text("Nothing was done.", style="dim")
+    table = simple_table("when", "what", "id", "by", "why")
+    for entry in entries:
+        what = " ".join((entry.action, entry.kind, *entry.fields))
+        cells = (
+            what,
+            " -> ".join(filter(None, (entry.id, entry.other))),
+            entry.actor,
+            entry.reason,
+        )
+        table.add_row(f"{entry.at:%Y-%m-%d %H:%M:%S}", *(Text(cell or "") for cell in cells))
     return table
 
 

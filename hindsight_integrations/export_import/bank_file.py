@@ -47,6 +47,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.export_import.ranges import check_ranges
 from hindsight_integrations.models import (
+    AuditEntry,
     Bank,
     BankStats,
     Change,
@@ -132,6 +133,7 @@ Part: TypeAlias = (
     | Waiting
     | Link
     | Change
+    | AuditEntry
     | MentalModel
 )
 
@@ -146,6 +148,7 @@ LINES: Mapping[str, type] = {
     "waiting": Waiting,
     "link": Link,
     "change": Change,
+    "audit": AuditEntry,
     "model": MentalModel,
     "end": End,
 }

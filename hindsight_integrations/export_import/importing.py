@@ -23,7 +23,16 @@ from hindsight_integrations.export_import.bank_file import (
     reading,
     stored_counts,
 )
-from hindsight_integrations.models import Bank, Change, Chunk, Document, Entity, Link, MentalModel
+from hindsight_integrations.models import (
+    AuditEntry,
+    Bank,
+    Change,
+    Chunk,
+    Document,
+    Entity,
+    Link,
+    MentalModel,
+)
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.retain.reindex import reindex
 from hindsight_integrations.runtime import Runtime
@@ -163,6 +172,7 @@ def _fill(
                 mark_consolidated=tuple(record.memory.id for record in records),
                 mark_pending=tuple(waiting.memory_id for waiting in _of(batch, Waiting)),
                 entity_edits=_of(batch, EntityNames),
+                audit=_of(batch, AuditEntry),
             )
         )
         if records and not reembed:

@@ -163,6 +163,8 @@ def store(
     graph: GraphStore, old: MentalModel, new: MentalModel, action: str, reason: str | None = None
 ) -> None:
     """Replace `old` by `new`, with the differences in its history."""
+    if new == old:
+        return
     now = utc_now()
     changes = tuple(
         Change(old.id, action, field, before, after, now, reason, of_model=True)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from hindsight_integrations.acting import ENGINE, acting_as
 from hindsight_integrations.errors import HindsightError, NotFoundError
 from hindsight_integrations.reflect.consolidation import Consolidation
 
@@ -103,7 +104,8 @@ class Worker:
     def _run(self) -> None:
         while (bank_id := self._next()) is not None:
             try:
-                self._reflect(bank_id)
+                with acting_as(ENGINE, "consolidation"):
+                    self._reflect(bank_id)
             finally:
                 with self._changed:
                     self._busy = False

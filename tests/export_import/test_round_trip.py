@@ -76,7 +76,7 @@ def test_every_part_is_there_to_be_compared(home: Hindsight, whole: Path) -> Non
     kinds = {next(iter(json.loads(line))) for line in whole.read_bytes().splitlines()}
     assert kinds == {
         "hindsight-bank", "document", "chunk", "entity", "edited", "memory", "evidence",
-        "waiting", "link", "change", "model", "end",
+        "waiting", "link", "change", "audit", "model", "end",
     }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from hindsight_integrations.errors import (
     StoreError,
 )
 from hindsight_integrations.models import (
+    AuditEntry,
     Bank,
     BankStats,
     Change,
@@ -46,6 +47,7 @@ from hindsight_integrations.models import (
 from hindsight_integrations.nlp.bm25 import idf
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.stores import base, common, predicate
+from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import (
     ChangeSet,
     EmbedderStamp,
@@ -83,6 +85,7 @@ class BankData:
     chunks: dict[str, Chunk] = field(default_factory=dict)
     links: dict[tuple[str, LinkKind, str], Link] = field(default_factory=dict)
     history: list[Change] = field(default_factory=list)
+    audit: list[AuditEntry] = field(default_factory=list)
     models: dict[str, MentalModel] = field(default_factory=dict)
     checkpoints: dict[str, int] = field(default_factory=dict)
     staged: dict[str, StagedVector] = field(default_factory=dict)
@@ -281,6 +284,7 @@ _SCANNERS: Mapping[Kind[Any], Callable[[BankData], Iterable[Any]]] = {
         for id in sorted(data.edited & data.entities.keys())
     ],
     base.CHANGE: lambda data: sorted(data.history, key=lambda change: change.memory_id),
+    base.AUDIT: lambda data: list(data.audit),
     base.MENTAL_MODEL: lambda data: [
         replace(model, bank_id=data.id) for _, model in sorted(data.models.items())
     ],
@@ -329,6 +333,7 @@ class Writing:
             if link.source_id in data.memories and link.target_id in data.memories:
                 data.links[link.source_id, link.kind, link.target_id] = link
         data.history += changes.history
+        data.audit += audit_of(changes, gone)
         data.models |= {model.id: model for model in changes.mental_models}
         if changes.checkpoint is not None:
             data.checkpoints[changes.checkpoint.queue] = changes.checkpoint.number
@@ -489,6 +494,11 @@ class Writing:
             change
             for change in data.history
             if change.memory_id not in (models if change.of_model else memories)
+        ]
+        named = {MODEL: models, MEMORY: memories}
+        data.audit = [
+            replace(each, reason=None) if each.id in named.get(each.kind, ()) else each
+            for each in data.audit
         ]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import (
+    AuditEntry,
     Bank,
     Change,
     Disposition,
@@ -355,6 +356,11 @@ def stored_bank(node: Mapping[str, Any]) -> StoredBank:
 def change_of(node: Mapping[str, Any]) -> Change:
     """Return the change of a node."""
     return Change(**attributes(node, Change))
+
+
+def audit_of_node(node: Mapping[str, Any]) -> AuditEntry:
+    """Return the entry of the audit of a node."""
+    return AuditEntry(**attributes(node, AuditEntry))
 
 
 def mental_model_of(node: Mapping[str, Any], bank_id: str) -> MentalModel:

@@ -42,7 +42,7 @@ _PURGED = {
     "cooccurrence": "entity, other",
     "links": "source, kind, target",
     "grams": "name, gram",
-    **dict.fromkeys(("names", "entities", "chunks", "documents", "history"), "key"),
+    **dict.fromkeys(("names", "entities", "chunks", "documents", "history", "audit"), "key"),
     **dict.fromkeys(("mental_models", "memories"), "key"),
 }
 """Table to its primary key, which begins with a key of the bank."""

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import (
+    AuditEntry,
     Bank,
     Change,
     Disposition,
@@ -405,6 +406,24 @@ def change_of(row: Row) -> Change:
     """Return the change of a row of `CHANGE_COLUMNS`."""
     memory_id, action, field, old, new, at, reason, of_model = row
     return Change(memory_id, action, field, old, new, timestamp(at), reason, bool(of_model))
+
+
+AUDIT_COLUMNS = "at, action, kind, id, actor, reason, fields, other"
+
+
+def audit_row(entry: AuditEntry) -> tuple[SqlValue, ...]:
+    """Return `AUDIT_COLUMNS` of an entry of the audit."""
+    return (
+        *(micros(entry.at), entry.action, entry.kind, entry.id, entry.actor, entry.reason),
+        *(_json(entry.fields), entry.other),
+    )
+
+
+def audit_of_row(row: Row) -> AuditEntry:
+    """Return the entry of the audit of a row of `AUDIT_COLUMNS`."""
+    at, action, kind, id, actor, reason, fields, other = row
+    named = tuple(json.loads(fields))
+    return AuditEntry(timestamp(at), action, kind, id, actor, reason, named, other)
 
 
 def mental_model_row(model: MentalModel) -> tuple[SqlValue, ...]:

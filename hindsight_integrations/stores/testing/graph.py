@@ -28,6 +28,7 @@ from hindsight_integrations.stores.base import (
     StagedVector,
     VectorOperation,
 )
+from hindsight_integrations.stores.testing.audit import AuditContract
 from hindsight_integrations.stores.testing.conclusions import ConclusionContract
 from hindsight_integrations.stores.testing.entities import EntityContract
 from hindsight_integrations.stores.testing.filters import FilterContract
@@ -62,6 +63,7 @@ def acknowledge_all(graph: GraphStore) -> None:
 
 
 class GraphStoreContract(
+    AuditContract,
     WritingContract,
     FilterContract,
     SearchContract,
