@@ -90,7 +90,7 @@ OWN_FILES = {
 MODELS = {"e5-small-v2": "all-MiniLM-L6-v2"}
 """Models on the pages that a reader has installed, and the one that takes the place of each."""
 
-NOT_RUN = ("curl", "docker", "make", "pip", "python")
+NOT_RUN = ("curl", "docker", "gunicorn", "make", "pip", "python")
 """Commands that a shell block only calls by name: what they are given is checked instead."""
 
 
@@ -260,6 +260,8 @@ def _check(command: list[str]) -> None:
             assert address in {model.source for model in REGISTRY.values()}
         case ["hindsight-memory", "models", "add", file]:
             assert file in {model.source.rpartition("/")[2] for model in REGISTRY.values()}
+        case ["gunicorn", *arguments]:  # tests/test_opening.py runs it
+            assert arguments == ["--preload", "--workers", "2", "wsgi:app"]
         case ["docker", *arguments]:
             assert arguments == ["compose", "up", "--wait"]  # compose.yaml has tests of its own
         case _:
