@@ -32,6 +32,7 @@ from .published_formats import INSTANCE, SAMPLE
 from .stores.chroma_server import served
 from .stores.guarded import certificate, guarded
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
+from .test_beside_others import OTHERS
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -334,7 +335,7 @@ def test_the_files_that_a_page_names_exist(page: str) -> None:
 
 def test_continuous_integration_runs_on_every_python_that_the_package_names() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
-    (job,) = workflow["jobs"].values()
+    job = workflow["jobs"]["test"]
     prefix = "Programming Language :: Python :: 3."
     named = [
         classifier.rpartition(" ")[2]
@@ -343,3 +344,4 @@ def test_continuous_integration_runs_on_every_python_that_the_package_names() ->
     ]
     assert job["strategy"]["matrix"]["python"] == named
     assert job["steps"][-1]["run"] == ".ci/run"
+    assert [*workflow["jobs"]["beside"]["strategy"]["matrix"]["part"], "all"] == [*OTHERS]
