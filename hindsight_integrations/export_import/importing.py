@@ -27,7 +27,7 @@ from hindsight_integrations.models import Bank, Change, Chunk, Document, Entity,
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.retain.reindex import reindex
 from hindsight_integrations.runtime import Runtime
-from hindsight_integrations.stores.base import ChangeSet, EntityNames, MemoryRecord
+from hindsight_integrations.stores.base import ChangeSet, EntityNames, MemoryRecord, StoredBank
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int | None], None]
@@ -114,9 +114,9 @@ def _store(
     with runtime.lock(_lock_of(bank.id)):
         remove_unfinished(runtime, bank.id)  # left by an import that was killed
         hidden = replace(bank, id=new_id("import-"))
-        runtime.graph.create_bank(hidden, header.embedder, importing=bank.id)
+        stored = runtime.graph.create_bank(hidden, header.embedder, importing=bank.id)
         try:
-            _fill(runtime, hidden.id, _read_parts(file, hidden.id), end, reembed, report)
+            _fill(runtime, stored, _read_parts(file, hidden.id), end, reembed, report)
             runtime.graph.update_bank(hidden.id, bank)
         except BaseException:
             remove_unfinished(runtime, bank.id)
@@ -128,7 +128,7 @@ def remove_unfinished(runtime: Runtime, bank_id: str) -> int:
     with runtime.lock(_lock_of(bank_id)):
         left = [b for b in runtime.graph.list_banks(importing=True) if b.importing == bank_id]
         for stored in left:
-            runtime.delete_bank(stored.bank.id)
+            runtime.delete_bank(stored)
     return len(left)
 
 
@@ -138,12 +138,13 @@ def _lock_of(bank_id: str) -> str:
 
 def _fill(
     runtime: Runtime,
-    bank_id: str,
+    stored: StoredBank,
     parts: Iterable[Part],
     end: End,
     reembed: bool,
     report: Progress,
 ) -> None:
+    bank_id = stored.bank.id
     done, total = 0, sum(end.counts.values())
     if reembed:
         total += end.counts.get("memory", 0)
@@ -166,7 +167,7 @@ def _fill(
             )
         )
         if records and not reembed:
-            runtime.flush()
+            runtime.flush(stored.key)
         done += len(batch)
         report(done, total)
     for name, kept in stored_counts(runtime.graph.bank_stats(bank_id)).items():

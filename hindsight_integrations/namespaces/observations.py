@@ -240,7 +240,7 @@ class Observations:
                 bank.bank.id, replaced=(record,), history=(proof,), mark_consolidated=(old.id,)
             )
         )
-        self._runtime.flush()
+        self._runtime.flush(bank.key)
         return memory
 
     alist = async_variant(list)

@@ -209,7 +209,7 @@ def _round(
     with parts.lock(bank.key):
         done, done_ids = _store(parts, bank, round_input, answers, unasked)
     if done.created or done.rewritten or done.removed:
-        parts.flush()
+        parts.flush(bank.key)
     extra = Consolidation(bank.bank.id, failures=tuple(failures), usage=usage, capped=capped)
     return done + extra, done_ids
 

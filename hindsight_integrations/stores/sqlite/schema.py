@@ -186,6 +186,11 @@ _VERSION_6 = (
 
 _VERSION_7 = ("ALTER TABLE banks ADD COLUMN kept_apart TEXT NOT NULL DEFAULT '[]'",)
 
+_VERSION_8 = (
+    "ALTER TABLE store ADD COLUMN applier TEXT",
+    "ALTER TABLE store ADD COLUMN applied_until REAL",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -194,6 +199,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_5,
     _VERSION_6,
     _VERSION_7,
+    _VERSION_8,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 
