@@ -1,41 +1,29 @@
 """`Hindsight`, the client: memory banks that retain, recall, reflect and forget.
 
 Each verb validates its arguments and calls one stage. Everything else about banks, memories,
-entities and maintenance is in the namespaces, such as `memory.banks`.
+entities and maintenance is in the namespaces, such as `memory.banks`, which `opened.py` opens.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
-from typing import Self, Unpack
+from typing import Unpack
 
 from pydantic import BaseModel
 
 from hindsight_integrations import validation
-from hindsight_integrations.asynchronous import ContextManaged, async_variant
+from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Memory, MemoryType
 from hindsight_integrations.namespaces import memories as memories_of
-from hindsight_integrations.namespaces.banks import Banks
-from hindsight_integrations.namespaces.documents import Documents
-from hindsight_integrations.namespaces.entities import Entities
-from hindsight_integrations.namespaces.maintenance import Health, Maintenance
-from hindsight_integrations.namespaces.memories import Memories
-from hindsight_integrations.namespaces.mental_models import MentalModels
-from hindsight_integrations.namespaces.observations import Observations
-from hindsight_integrations.namespaces.opinions import Opinions
+from hindsight_integrations.namespaces.maintenance import Health
 from hindsight_integrations.namespaces.selection import SELECTION, SelectionOptions
-from hindsight_integrations.namespaces.tags import Tags
-from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.nlp.llm import as_model
-from hindsight_integrations.opening import Arguments, from_environment, open_runtime, release
+from hindsight_integrations.opened import OpenedMemory
 from hindsight_integrations.recall import pipeline as recalling
-from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.request import (
     ContextOptions,
     RecallOptions,
@@ -57,7 +45,6 @@ from hindsight_integrations.results import (
     RetainResult,
 )
 from hindsight_integrations.retain import pipeline as retaining
-from hindsight_integrations.retain.extraction import Extractor
 from hindsight_integrations.retain.foreign import with_content
 from hindsight_integrations.retain.request import (
     Item,
@@ -65,12 +52,10 @@ from hindsight_integrations.retain.request import (
     conversation_submission,
     text_submission,
 )
-from hindsight_integrations.runtime import IN_MEMORY, UNCHANGED, Runtime
-from hindsight_integrations.settings import Settings
-from hindsight_integrations.stores.base import GraphStore, Vector, VectorIndex
+from hindsight_integrations.stores.base import Vector
 
 
-class Hindsight(ContextManaged):
+class Hindsight(OpenedMemory):
     """Long-term memory: banks that retain text, and recall what answers a question.
 
     With a folder everything is embedded: the graph in SQLite, the vectors in Chroma, the models
@@ -113,49 +98,6 @@ class Hindsight(ContextManaged):
         ...     print(memory.recall("alice", "Where did Alice work in spring 2021?")[0].memory.text)
         Alice joined Northwind in March 2021 as a designer.
     """
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        graph: GraphStore | str | None = None,
-        vectors: VectorIndex | str | None = None,
-        embedder: object | None = None,
-        reranker: object | None = "local",
-        extractor: object | None = None,
-        llm: object | None = None,
-        settings: Settings | None = None,
-        before_retain: object | None = None,
-    ) -> None:
-        self._arguments = Arguments(
-            path, graph, vectors, embedder, reranker, extractor, llm, settings or Settings(),
-            before_retain,
-        )  # fmt: skip
-        self._where, self._runtime = open_runtime(self, self._arguments)
-        self.banks = Banks(self._runtime)
-        self.memories = Memories(self._runtime)
-        self.documents = Documents(self._runtime)
-        self.tags = Tags(self._runtime)
-        self.entities = Entities(self._runtime)
-        self.observations = Observations(self._runtime)
-        self.mental_models = MentalModels(self._runtime)
-        self.opinions = Opinions(self._runtime)
-        self.maintenance = Maintenance(self._runtime)
-
-    @classmethod
-    def in_memory(cls, **options: object) -> Self:
-        """Open a memory that lasts as long as this object; takes the constructor's arguments."""
-        return cls(IN_MEMORY, **options)  # type: ignore[arg-type]
-
-    @classmethod
-    def from_env(cls, **options: object) -> Self:
-        """Open the memory that environment variables name.
-
-        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), `HINDSIGHT_GRAPH` the URL
-        of a Neo4j server, `HINDSIGHT_VECTORS` that of a Chroma server, `HINDSIGHT_EMBEDDER` the
-        name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
-        """
-        return cls(**(from_environment() | options))  # type: ignore[arg-type]
 
     # Retain
 
@@ -522,7 +464,7 @@ class Hindsight(ContextManaged):
             bank_id, query, default_tokens=self._runtime.settings.max_tokens, **options
         )
 
-    # Forget, consolidate, close
+    # Forget, consolidate
 
     @takes(SelectionOptions, SELECTION)
     def forget(
@@ -603,86 +545,6 @@ class Hindsight(ContextManaged):
         """Check that each part answers, and how far the vector index lags behind the graph."""
         return self.maintenance.health()
 
-    def close(self) -> None:
-        """Finish background work, and release the folder. Idempotent.
-
-        A folder that this process has opened several times is released with the last of them.
-        """
-        release(self, self._runtime)
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        # Somebody who pressed Ctrl-C does not wait: what is left waits in the graph.
-        release(self, self._runtime, finish=error is None)
-
-    def __repr__(self) -> str:
-        return f"Hindsight({self._where})"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the arguments: what is unpickled has opened the same memory with them."""
-        self._arguments.check_picklable()
-        return partial(type(self), **self._arguments.as_dict()), ()
-
-    def configure(
-        self,
-        *,
-        llm: object | None = UNCHANGED,
-        reranker: object | None = UNCHANGED,
-        extractor: object | None = UNCHANGED,
-    ) -> None:
-        """Exchange the language model, the reranker or the extractor of this running memory.
-
-        Calls that run already finish with the parts they began with. Documents retained again are
-        extracted again by a new extractor.
-
-        Args:
-            llm: as for the constructor; None for none. It also draws the facts from then on, if
-                no extractor was given.
-            reranker: as for the constructor: "local", None or any reranker.
-            extractor: as for the constructor; None for the default.
-
-        Raises:
-            InvalidInputError: one of them cannot be used; nothing was changed.
-            ClosedError: the memory is closed.
-        """
-        self._runtime.configure(llm=llm, reranker=reranker, extractor=extractor)
-
-    # Parts, for advanced use
-
-    @property
-    def graph(self) -> GraphStore:
-        """The graph store: the source of truth, behind the port of `stores.base`."""
-        return self._runtime.graph
-
-    @property
-    def vectors(self) -> VectorIndex:
-        """The vector index, derived from the graph store."""
-        return self._runtime.index
-
-    @property
-    def settings(self) -> Settings:
-        """The tunables this client was opened with."""
-        return self._runtime.settings
-
-    @property
-    def runtime(self) -> Runtime:
-        """Stores, models, locks and background work together: for extensions of this package."""
-        return self._runtime
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedder of this memory's texts, for other parts of your program."""
-        return self._runtime.encoder.embedder
-
-    @property
-    def extractor(self) -> Extractor:
-        """The extractor given, or the default one."""
-        return self._runtime.retaining.extractor
-
-    @property
-    def reranker(self) -> Reranker | None:
-        """The reranker given, or late interaction with this memory's own model; None if off."""
-        return self._runtime.reranker
-
     aretain = async_variant(retain)
     aretain_many = async_variant(retain_many)
     aretain_messages = async_variant(retain_messages)
@@ -696,5 +558,3 @@ class Hindsight(ContextManaged):
     aconsolidate = async_variant(consolidate)
     await_idle = async_variant(wait_idle)
     ahealth = async_variant(health)
-    aclose = async_variant(close)
-    aconfigure = async_variant(configure)

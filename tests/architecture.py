@@ -31,6 +31,7 @@ LEVELS = [
     {"export_import"},
     {"namespaces"},
     {"opening"},
+    {"opened"},
     {"client"},
     {
         "durable",
@@ -42,7 +43,8 @@ LEVELS = [
         "transcripts",
         "workspace",
     },
-    {"langchain", "llamaindex", "cli"},
+    {"langchain", "llamaindex", "service"},
+    {"cli"},
 ]
 """The parts of the package, lowest first. A part imports only what is on lower levels."""
 

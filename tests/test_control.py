@@ -351,9 +351,9 @@ def test_what_was_not_found_in_the_text_outlasts_a_new_speaker(engine: Hindsight
     day = TimeSpan(START, START + timedelta(days=1), Precision.DAY)
     given = Memory("m", "b", "It rained.", occurred=(day,), entities=("Porto",), speaker="Ann")
     engine.retain_memory("b", given)
-    before = engine.graph.read("b", RECORD, ["m"])["m"]
+    before = engine.graph_store.read("b", RECORD, ["m"])["m"]
     engine.memories.update("b", "m", speaker="Bo")
-    after = engine.graph.read("b", RECORD, ["m"])["m"]
+    after = engine.graph_store.read("b", RECORD, ["m"])["m"]
     assert (after.memory.occurred, after.memory.entities) == ((day,), ("Porto",))
     assert after.fingerprint != before.fingerprint
     assert "bo" in after.lexemes

@@ -251,7 +251,7 @@ def test_a_fact_may_carry_id_vector_and_metadata(engine: Hindsight) -> None:
     assert result.ids == ("crm-7",)
     found = engine.memories.get("b", "crm-7")
     assert found.metadata == {"source": "crm", "n": 1, "of": "import"}
-    kept = engine.graph.read("b", VECTOR, ["crm-7"])["crm-7"]
+    kept = engine.graph_store.read("b", VECTOR, ["crm-7"])["crm-7"]
     assert kept[-1] == pytest.approx(1.0)
     hits = engine.recall("b", "", query_vector=vector, arms=["semantic"])
     assert hits[0].arms[0].score == pytest.approx(1.0, abs=1e-4)

@@ -78,7 +78,7 @@ def test_new_rules_count_for_what_is_stored(engine: Hindsight) -> None:
     assert engine.banks.get("b").expiry == bank.expiry
     assert engine.memories.get("b", kept.id).expires_at is None
     assert lifetime(engine.memories.get("b", brief.id)) == DAY
-    assert engine.graph.pending_consolidation("b", 9) == []
+    assert engine.graph_store.pending_consolidation("b", 9) == []
     for conclusion in conclusions:  # it expires with the first memory it rests on
         end = engine.memories.get("b", conclusion.id).expires_at
         cited = [piece.memory_id for piece in conclusion.evidence]

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.cli import models as model_commands
-from hindsight_integrations.cli import namespaces, tables, transcripts, verbs, workspace
+from hindsight_integrations.cli import namespaces, service, tables, transcripts, verbs, workspace
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
 from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.errors import HindsightError
@@ -122,6 +122,7 @@ def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) 
 
 app.command(rich_help_panel=_THEN)(verbs.retain)
 app.command(rich_help_panel=_THEN)(verbs.recall)
+app.command(rich_help_panel=_THEN)(service.serve)
 app.command("import-chats", rich_help_panel=_THEN)(transcripts.import_chats)
 app.command(rich_help_panel=_NOTES)(workspace.sync)
 app.command(rich_help_panel=_NOTES)(workspace.search)

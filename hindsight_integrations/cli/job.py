@@ -79,12 +79,13 @@ class Job:
     Attributes:
         screen: where the command writes.
         bank: the value of `--bank`, if the command has that option.
+        path: the value of `--path`.
     """
 
     def __init__(self, screen: Screen, path: Path, bank: str, create: bool) -> None:
         self.screen = screen
         self.bank = bank
-        self._path = path
+        self.path = path
         self._create = create
         self._exits = ExitStack()
 
@@ -95,14 +96,14 @@ class Job:
         Raises:
             NotFoundError: there is no such folder, and the command does not create one.
         """
-        if not self._create and not self._path.exists():
+        if not self._create and not self.path.exists():
             raise NotFoundError(
-                f"there is no memory at {self._path}; retain something first, or name its folder "
+                f"there is no memory at {self.path}; retain something first, or name its folder "
                 "with --path"
             )
         from hindsight_integrations.client import Hindsight  # takes a second to load
 
-        return self._exits.enter_context(Hindsight.from_env(path=self._path))
+        return self._exits.enter_context(Hindsight.from_env(path=self.path))
 
     def __enter__(self) -> Job:
         return self

@@ -79,7 +79,7 @@ class Collection:
         """Return the ids of all texts that pass."""
         filter = MemoryFilter(None, where=conditions(self._where(where)), include_invalid=True)
         try:
-            return self.memory.graph.find_ids(bank_id, filter, _MOST) or []
+            return self.memory.graph_store.find_ids(bank_id, filter, _MOST) or []
         except BankNotFoundError:
             return []
 
@@ -102,7 +102,7 @@ class Collection:
 
     def vectors(self, bank_id: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of texts."""
-        found = self.memory.graph.read(bank_id, RECORD, ids)
+        found = self.memory.graph_store.read(bank_id, RECORD, ids)
         return {id: record.vector for id, record in found.items()}
 
     @staticmethod
@@ -118,8 +118,8 @@ class Collection:
 
     def _read(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
         try:
-            known = self.memory.graph.filter_ids(bank_id, list(ids), EVERYTHING)
-            return dict(self.memory.graph.read(bank_id, MEMORY, list(known)))
+            known = self.memory.graph_store.filter_ids(bank_id, list(ids), EVERYTHING)
+            return dict(self.memory.graph_store.read(bank_id, MEMORY, list(known)))
         except BankNotFoundError:
             return {}
 

@@ -1,0 +1,152 @@
+"""Bounds of requests: their size, their time, and how many run or wait at once.
+
+A thread works on each request that runs. Those beyond `concurrency` wait in the order they came,
+with their bodies still unread, and those beyond `queue` are told to come again: memory is bounded,
+and nobody overtakes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hindsight_integrations.service.security import Refusal
+from hindsight_integrations.service.settings import ServiceSettings
+
+UNLIMITED = ("/health", "/version", "/metrics", "/mcp")
+"""Beginnings of paths that do not wait: what observes the service, and streams that stay open."""
+
+RETRY_SECONDS = 1
+"""Seconds after which a client that found the queue full is told to try again."""
+
+
+class _RefusedError(Exception):
+    """The body of a request exceeds its bounds."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+
+
+class Limits:
+    """ASGI middleware that bounds requests.
+
+    Attributes:
+        running: requests that are worked on.
+        waiting: requests that wait for their turn.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ServiceSettings) -> None:
+        self._app = app
+        self._settings = settings
+        self._turns = asyncio.Semaphore(settings.concurrency)  # it serves in order of arrival
+        self.running = 0
+        self.waiting = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on within its bounds, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        length = Headers(scope=scope).get("content-length", "0")
+        if length.isdigit() and int(length) > self._settings.max_body_bytes:
+            await self._too_large()(scope, receive, send)
+        elif scope["path"].startswith(UNLIMITED):
+            await self._bounded(scope, receive, send, None)
+        elif self._turns.locked() and self.waiting >= self._settings.queue:
+            await _BUSY(scope, receive, send)
+        else:
+            await self._in_turn(scope, receive, send)
+
+    async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self.waiting -= 1
+        self.running += 1
+        try:
+            await self._bounded(scope, receive, send, self._settings.request_timeout)
+        finally:
+            self.running -= 1
+            self._turns.release()
+
+    async def _bounded(
+        self, scope: Scope, receive: Receive, send: Send, seconds: float | None
+    ) -> None:
+        """Run the request; answer 504 if it takes too long, and keep its turn until it ends."""
+        body = _Body(receive, self._settings, self._too_large())
+        answer = _Answer(send)
+        work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
+        try:
+            await asyncio.wait({work}, timeout=seconds)
+            if not work.done() and not answer.started:
+                answer.given_up = True
+                late = Refusal(504, f"not done after {seconds:g} seconds; it runs on to its end")
+                await late(scope, receive, send)
+            await work
+        except _RefusedError as refused:
+            if not answer.started:
+                await refused.refusal(scope, receive, send)
+        finally:
+            work.cancel()
+
+    def _too_large(self) -> Refusal:
+        most = self._settings.max_body_bytes
+        return Refusal(
+            413,
+            f"the body has more than {most} bytes; send less at a time",
+            {"Connection": "close"},
+        )
+
+
+_BUSY = Refusal(
+    503, "too many requests are waiting; try again", {"Retry-After": str(RETRY_SECONDS)}
+)
+
+
+@dataclass(slots=True)
+class _Body:
+    """The body of a request, as it arrives."""
+
+    source: Receive
+    settings: ServiceSettings
+    too_large: Refusal
+    size: int = 0
+    whole: bool = False
+    deadline: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.deadline = asyncio.get_running_loop().time() + self.settings.body_timeout
+
+    async def receive(self) -> Message:
+        if self.whole:
+            return await self.source()
+        try:
+            async with asyncio.timeout_at(self.deadline):
+                message = await self.source()
+        except TimeoutError:
+            raise _RefusedError(
+                Refusal(408, "the body did not arrive in time", {"Connection": "close"})
+            ) from None
+        self.size += len(message.get("body", b""))
+        if self.size > self.settings.max_body_bytes:
+            raise _RefusedError(self.too_large)
+        self.whole = not message.get("more_body", False)
+        return message
+
+
+@dataclass(slots=True)
+class _Answer:
+    """The answer to a request, which is dropped once the client was told that it is late."""
+
+    target: Send
+    started: bool = False
+    given_up: bool = False
+
+    async def send(self, message: Message) -> None:
+        if not self.given_up:
+            self.started = True
+            await self.target(message)

@@ -1,0 +1,101 @@
+"""Run the service until it is told to end."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from os import PathLike, getpid
+from types import FrameType
+
+import uvicorn
+
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import StoreUnavailableError
+from hindsight_integrations.service.app import create_app
+from hindsight_integrations.service.discovery import RunningService, announced
+from hindsight_integrations.service.settings import ServiceSettings
+
+BACKLOG = 2048
+"""Connections that the operating system keeps while none is accepted, as uvicorn has it."""
+
+
+def serve(
+    memory: Hindsight,
+    settings: ServiceSettings,
+    folder: str | PathLike[str] | None = None,
+    *,
+    started: Callable[[str], None] | None = None,
+) -> None:
+    """Serve a memory until SIGTERM or SIGINT; requests that run then finish.
+
+    Args:
+        memory: an open memory, which the caller closes afterwards.
+        settings: of the service.
+        folder: of the memory, where other programs look for the service; None if it has none.
+        started: called with the service's URL once connections are accepted.
+
+    Raises:
+        StoreUnavailableError: the address cannot be listened on.
+    """
+    bound = _listen(settings)
+    url = _url(settings.host, bound.getsockname()[1])
+    config = uvicorn.Config(
+        create_app(memory, settings),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=int(settings.drain_timeout) or None,
+        ws="none",
+    )
+    with bound, announced(folder, RunningService(url, getpid(), settings.token)), _signals():
+        if started is not None:
+            started(url)
+        uvicorn.Server(config).run(sockets=[bound])
+
+
+def _listen(settings: ServiceSettings) -> socket.socket:
+    """Return a socket that listens already, so that whoever reads its address can connect."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    bound = socket.socket(family)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((settings.host.strip("[]"), settings.port))
+        bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise StoreUnavailableError(
+            f"cannot listen on {settings.host}, port {settings.port}: {error}; give another port, "
+            "or 0 for any that is free"
+        ) from error
+    return bound
+
+
+def _url(host: str, port: int) -> str:
+    """Return the address that programs of this machine reach the service at."""
+    reached = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host.strip("[]"), host)
+    return (
+        f"http://[{reached}]:{port}" if ":" in reached.strip("[]") else f"http://{reached}:{port}"
+    )
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Outlive the signals that end the server, which it sends to the process again afterwards."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ignore(number: int, frame: FrameType | None) -> None:
+        """Do nothing: the server has handled it."""
+
+    before = {each: signal.signal(each, ignore) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
