@@ -176,6 +176,7 @@ def test_an_embedded_memory_says_in_a_fork_what_to_do(memory: Hindsight, folder:
         told = in_child(lambda ask=ask: str(ask()))  # type: ignore[misc]
         assert told.startswith("ForkedError: ")
         assert "open it after forking" in told
+        assert "hindsight-memory serve" in told
         assert str(folder) in told
     assert in_child(lambda: memory.close() or "closed") == "closed"  # type: ignore[func-returns-value]
     assert in_child(lambda: repr(Hindsight(folder))).startswith("StoreLockedError: ")
