@@ -52,9 +52,9 @@ if TYPE_CHECKING:
         StoreUnavailableError,
     )
     from hindsight_integrations.export_import import ExportResult, ImportResult
+    from hindsight_integrations.history import AuditEntry
     from hindsight_integrations.models import (
         Arm,
-        AuditEntry,
         Bank,
         BankStats,
         Chunk,
@@ -157,9 +157,9 @@ _HOMES = {
     "nlp.llm": ("ModelUsage",),
     "nlp.minilm": ("MiniLM",),
     "acting": ("acting_as",),
+    "history": ("AuditEntry",),
     "models": (
         "Arm",
-        "AuditEntry",
         "Bank",
         "BankStats",
         "Chunk",

@@ -21,7 +21,7 @@ LEVELS = [
     {"_version", "errors", "rendering"},
     {"timespan"},
     {"display"},
-    {"models", "settings", "normalization", "prompts"},
+    {"history", "models", "settings", "normalization", "prompts"},
     {"validation", "scores"},
     {"explain"},
     {"pictures"},

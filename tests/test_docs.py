@@ -35,6 +35,7 @@ from .service.served import served as service
 from .stores.chroma_server import served
 from .stores.guarded import certificate, guarded
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
+from .test_beside_others import OTHERS
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -93,7 +94,7 @@ OWN_FILES = {
 MODELS = {"e5-small-v2": "all-MiniLM-L6-v2"}
 """Models on the pages that a reader has installed, and the one that takes the place of each."""
 
-NOT_RUN = ("claude", "codex", "curl", "docker", "make", "pip", "python")
+NOT_RUN = ("claude", "codex", "curl", "docker", "gunicorn", "make", "pip", "python")
 """Commands that a shell block only calls by name: what they are given is checked instead."""
 
 
@@ -286,6 +287,8 @@ def _check(command: list[str]) -> None:
             assert file in {model.source.rpartition("/")[2] for model in REGISTRY.values()}
         case ["hindsight-memory", "serve", "--path", _]:
             pass  # tests/service/test_serving.py runs it
+        case ["gunicorn", *arguments]:  # tests/test_opening.py runs it
+            assert arguments == ["--preload", "--workers", "2", "wsgi:app"]
         case ["docker", *arguments]:
             assert arguments == ["compose", "up", "--wait"]  # compose.yaml has tests of its own
         case _:
@@ -372,7 +375,7 @@ def test_the_files_that_a_page_names_exist(page: str) -> None:
 
 def test_continuous_integration_runs_on_every_python_that_the_package_names() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
-    (job,) = workflow["jobs"].values()
+    job = workflow["jobs"]["test"]
     prefix = "Programming Language :: Python :: 3."
     named = [
         classifier.rpartition(" ")[2]
@@ -381,3 +384,4 @@ def test_continuous_integration_runs_on_every_python_that_the_package_names() ->
     ]
     assert job["strategy"]["matrix"]["python"] == named
     assert job["steps"][-1]["run"] == ".ci/run"
+    assert [*workflow["jobs"]["beside"]["strategy"]["matrix"]["part"], "all"] == [*OTHERS]

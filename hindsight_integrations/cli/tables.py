@@ -15,11 +15,10 @@ from rich.text import Text
 
 from hindsight_integrations.conclusions import Observation, Opinion
 from hindsight_integrations.explain import said_by, window_text
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    AuditEntry,
     Bank,
     BankStats,
-    Change,
     Chunk,
     Document,
     Entity,

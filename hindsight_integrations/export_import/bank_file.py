@@ -46,11 +46,10 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.export_import.ranges import check_ranges
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    AuditEntry,
     Bank,
     BankStats,
-    Change,
     Chunk,
     Document,
     Entity,

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from hindsight_integrations.models import AuditEntry, Chunk, Link, Memory
+from hindsight_integrations.history import AuditEntry
+from hindsight_integrations.models import Chunk, Link, Memory
 from hindsight_integrations.nlp.bm25 import LONGEST
 from hindsight_integrations.stores.base import MemoryRecord
 from hindsight_integrations.stores.soundness import sound_interaction

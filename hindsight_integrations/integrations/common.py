@@ -23,7 +23,8 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import Change, Memory, ModelUsage
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Memory, ModelUsage
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.prompts import PROFILED, REMEMBERED
 from hindsight_integrations.recall.packing import date_header, memory_line

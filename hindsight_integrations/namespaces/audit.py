@@ -11,7 +11,8 @@ from pathlib import Path
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import StoreUnavailableError
-from hindsight_integrations.models import AuditEntry, as_datetime
+from hindsight_integrations.history import AuditEntry
+from hindsight_integrations.models import as_datetime
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import AUDIT
 from hindsight_integrations.stores.folder import PRIVATE

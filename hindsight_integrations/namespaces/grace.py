@@ -11,7 +11,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
-from hindsight_integrations.models import Change, Memory, utc_now
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Memory, utc_now
 from hindsight_integrations.reflect.conclusions import rewritten
 from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.runtime import Runtime

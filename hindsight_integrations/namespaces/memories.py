@@ -20,15 +20,8 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import (
-    Change,
-    Memory,
-    MemoryType,
-    Page,
-    TimeSpan,
-    as_datetime,
-    utc_now,
-)
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Memory, MemoryType, Page, TimeSpan, as_datetime, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.expiry import renewed
 from hindsight_integrations.namespaces.grace import (

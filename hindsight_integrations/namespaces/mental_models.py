@@ -8,7 +8,8 @@ from dataclasses import replace
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import ConflictError, InvalidInputError
-from hindsight_integrations.models import Change, MentalModel, utc_now
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import MentalModel, utc_now
 from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.reflect.mental_models import (

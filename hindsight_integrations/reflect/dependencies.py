@@ -171,7 +171,7 @@ class ReflectDependencies:
     rules: Consolidator
     opinion_rules: Consolidator
     lock: Callable[[str], AbstractContextManager[object]]
-    flush: Callable[[], None]
+    flush: Callable[[str | None], None]
 
     def waiting(self, bank_id: str) -> set[str]:
         """Return the ids of all memories and conclusions that wait to be consolidated.

@@ -13,7 +13,8 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     NotFoundError,
 )
-from hindsight_integrations.models import Bank, Change, Memory, MentalModel, utc_now
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Bank, Memory, MentalModel, utc_now
 from hindsight_integrations.nlp.llm import StructuredModel
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.dependencies import RecallDependencies

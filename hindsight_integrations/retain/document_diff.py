@@ -136,7 +136,7 @@ class RetainDependencies:
     tokenizer: Tokenizer
     settings: Settings
     lock: Callable[[str], AbstractContextManager[int]]
-    flush: Callable[[], None]
+    flush: Callable[[str | None], None]
     before_retain: tuple[BeforeRetain, ...] = ()
 
     def extract(

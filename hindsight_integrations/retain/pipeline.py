@@ -126,7 +126,7 @@ def retain(
             f"another writer kept changing what this one builds on ({conflict}); retain it again, "
             "or have one writer a document"
         ) from conflict
-    deps.flush()
+    deps.flush(bank.key)
     return replace(result, skipped=(*result.skipped, *refused)) if refused else result
 
 
@@ -553,7 +553,7 @@ def store_made(deps: RetainDependencies, bank: StoredBank, *made: MadeRecord) ->
         deps.graph.apply(
             ChangeSet(bank.bank.id, entities=tuple(entities.values()), memories=records)
         )
-    deps.flush()
+    deps.flush(bank.key)
     return RetainResult(bank.bank.id, stored=tuple(record.memory for record in records))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from hindsight_integrations.models import AuditEntry, Change, utc_now
+from hindsight_integrations.history import AuditEntry, Change
+from hindsight_integrations.models import utc_now
 from hindsight_integrations.stores.base import (
     CITED,
     CITED_MODEL,

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from hindsight_integrations.acting import Acting, acting
 from hindsight_integrations.errors import ConflictError
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    AuditEntry,
     Bank,
     BankStats,
-    Change,
     Chunk,
     Document,
     Entity,
@@ -635,8 +634,8 @@ class GraphStore(Protocol):
 
     # The outbox of the vector index
 
-    def pending_vectors(self, limit: int) -> list[PendingVector]:
-        """Return the oldest `limit` operations the vector index has not acknowledged.
+    def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
+        """Return the oldest `limit` operations, all or of one bank, that are not acknowledged.
 
         At most one per memory: later work replaces earlier work under a new ticket. Upserts carry
         the vector as it is stored now.
@@ -646,6 +645,13 @@ class GraphStore(Protocol):
         """Remove operations that the vector index has applied; return those that were queued.
 
         The others were replaced by later work meanwhile, or acknowledged by another process.
+        """
+
+    def claim_outbox(self, holder: str, seconds: float) -> bool:
+        """Let one holder at a time apply the operations of all banks; return True if it may.
+
+        The claim ends after so many seconds, by the clock of the store, unless the same holder
+        claims it again before; 0 seconds give it back. It keeps nobody from applying operations.
         """
 
     # The store itself

@@ -12,7 +12,8 @@ import numpy as np
 
 from hindsight_integrations import Disposition, Hindsight, Memory, MemoryType, Settings, Source
 from hindsight_integrations.export_import import ExportResult, ImportResult
-from hindsight_integrations.models import Change, MentalModel, ObservationKind
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import MentalModel, ObservationKind
 from hindsight_integrations.stores.base import (
     AUDIT,
     CHANGE,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,11 +28,10 @@ from hindsight_integrations.errors import (
     ClosedError,
     StoreError,
 )
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    AuditEntry,
     Bank,
     BankStats,
-    Change,
     Chunk,
     Document,
     Entity,
@@ -570,6 +570,7 @@ class InMemoryGraph:
     def __init__(self) -> None:
         self._identity = secrets.token_hex(8)
         self._lock = threading.Lock()
+        self._applier, self._applied_until = "", 0.0
         self._committed: State | None = State()
 
     def _now(self) -> State:
@@ -846,15 +847,16 @@ class InMemoryGraph:
 
     # The outbox, and the store itself
 
-    def pending_vectors(self, limit: int) -> list[PendingVector]:
+    def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
         state = self._now()
+        queue = [item for item in state.outbox.items() if bank_key in (None, item[0][0])]
         banks = {data.bank.key: data for data in state.banks.values()}
         return [
             PendingVector(
                 *(ticket, key, operation, id),
                 banks[key].memories[id].vector if operation is VectorOperation.UPSERT else None,
             )
-            for (key, id), (ticket, operation) in list(state.outbox.items())[: max(limit, 0)]
+            for (key, id), (ticket, operation) in queue[: max(limit, 0)]
         ]
 
     def acknowledge(self, tickets: Iterable[int]) -> set[int]:
@@ -862,6 +864,13 @@ class InMemoryGraph:
             done = {ticket for ticket, _ in state.outbox.values()}.intersection(tickets)
             state.outbox = {k: work for k, work in state.outbox.items() if work[0] not in done}
             return done
+
+    def claim_outbox(self, holder: str, seconds: float) -> bool:
+        with self._lock:
+            if self._applier not in ("", holder) and time.monotonic() < self._applied_until:
+                return False
+            self._applier, self._applied_until = holder, time.monotonic() + seconds
+            return True
 
     def identity(self) -> str:
         return self._identity

@@ -6,7 +6,6 @@ error of the engine becomes the tool's answer, so that the model can correct its
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -14,8 +13,10 @@ from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolExce
 from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.history import Change
 from hindsight_integrations.integrations import common
 from hindsight_integrations.integrations.arguments import (
     CorrectArguments,
@@ -32,7 +33,7 @@ from hindsight_integrations.integrations.langchain.conversions import (
     bank_of,
     checked_bank,
 )
-from hindsight_integrations.models import Change, Memory
+from hindsight_integrations.models import Memory
 from hindsight_integrations.results import RecallResult, Reflection, RetainResult
 from hindsight_integrations.workspace import Workspace, WorkspaceTool
 from hindsight_integrations.workspace import workspace_tools as tools_of
@@ -117,7 +118,7 @@ def _tool(
             raise ToolException(f"{name} failed: {error}") from error
 
     async def arun(runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
-        return await asyncio.to_thread(run, runtime, **given)
+        return await in_thread(run, runtime, **given)
 
     return StructuredTool(
         name=name,
@@ -390,7 +391,7 @@ def _workspace_tool(tool: WorkspaceTool) -> BaseTool:
             raise ToolException(f"{tool.name} failed: {error}") from error
 
     async def arun(**given: Any) -> str:
-        return await asyncio.to_thread(run, **given)
+        return await in_thread(run, **given)
 
     return StructuredTool(
         name=tool.name,

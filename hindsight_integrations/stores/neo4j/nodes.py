@@ -10,10 +10,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hindsight_integrations.errors import BankNotFoundError
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    AuditEntry,
     Bank,
-    Change,
     Disposition,
     Memory,
     MemoryType,

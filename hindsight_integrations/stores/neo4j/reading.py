@@ -9,9 +9,8 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from hindsight_integrations.errors import StoreError
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    AuditEntry,
-    Change,
     Chunk,
     Document,
     Entity,

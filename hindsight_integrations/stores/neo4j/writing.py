@@ -9,15 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from hindsight_integrations.models import (
-    AuditEntry,
-    Chunk,
-    Document,
-    Link,
-    Memory,
-    MemoryType,
-    Source,
-)
+from hindsight_integrations.history import AuditEntry
+from hindsight_integrations.models import Chunk, Document, Link, Memory, MemoryType, Source
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING, ChangeSet, MemoryRecord
 from hindsight_integrations.stores.common import (

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    AuditEntry,
-    Change,
     Chunk,
     Document,
     Entity,

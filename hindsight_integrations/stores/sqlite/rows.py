@@ -12,10 +12,9 @@ from sys import intern
 from typing import Any, TypeAlias
 
 from hindsight_integrations.errors import BankNotFoundError
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    AuditEntry,
     Bank,
-    Change,
     Disposition,
     Memory,
     MemoryType,

@@ -196,6 +196,11 @@ _VERSION_9 = (
     "CREATE INDEX audit_by_id ON audit (bank, kind, id) WHERE reason IS NOT NULL",
 )
 
+_VERSION_10 = (
+    "ALTER TABLE store ADD COLUMN applier TEXT",
+    "ALTER TABLE store ADD COLUMN applied_until REAL",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -206,6 +211,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_7,
     _VERSION_8,
     _VERSION_9,
+    _VERSION_10,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

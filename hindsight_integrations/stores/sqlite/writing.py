@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from hindsight_integrations.models import AuditEntry, Chunk, Document, Link, Source
+from hindsight_integrations.history import AuditEntry
+from hindsight_integrations.models import Chunk, Document, Link, Source
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import ChangeSet, MemoryRecord
 from hindsight_integrations.stores.common import (

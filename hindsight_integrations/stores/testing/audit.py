@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hindsight_integrations.acting import acting_as
-from hindsight_integrations.models import AuditEntry, Change
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.stores.base import (
     AUDIT,
     CITED,
