@@ -138,10 +138,12 @@ async def _work(
     if verb.name == IMPORT:
         given = _object(request.query_params.get("arguments", "{}").encode())
         _check_access(access, verb, given)
+        request.state.banks = [bank for bank in _banks_of(given) if bank]
         return await _importing(memory, given, request)
     body = await request.body()
     given = _object(body)
     _check_access(access, verb, given)
+    request.state.banks = [bank for bank in _banks_of(given) if bank]
     digest = hashlib.sha256(body).digest()
     if verb.name == EXPORT:
         return digest, lambda: _exported(memory, given)
