@@ -16,7 +16,15 @@ from typer.core import TyperGroup
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.cli import models as model_commands
-from hindsight_integrations.cli import namespaces, service, tables, transcripts, verbs, workspace
+from hindsight_integrations.cli import (
+    namespaces,
+    pictures,
+    service,
+    tables,
+    transcripts,
+    verbs,
+    workspace,
+)
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
 from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.errors import HindsightError
@@ -122,6 +130,8 @@ def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) 
 
 app.command(rich_help_panel=_THEN)(verbs.retain)
 app.command(rich_help_panel=_THEN)(verbs.recall)
+app.command(rich_help_panel=_THEN)(pictures.graph)
+app.command(rich_help_panel=_THEN)(pictures.timeline)
 app.command(rich_help_panel=_THEN)(service.serve)
 app.command("import-chats", rich_help_panel=_THEN)(transcripts.import_chats)
 app.command(rich_help_panel=_NOTES)(workspace.sync)
