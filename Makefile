@@ -13,7 +13,7 @@ ABOVE := durable langchain llamaindex sessions workspace
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check coverage bench torture format clean
+.PHONY: help demo test check coverage bench docs torture format clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -45,6 +45,10 @@ coverage: $(READY) ## every test, and which lines and branches none of them runs
 
 bench: $(READY) ## measure speed and quality, and write docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.speed
+
+docs: $(READY) ## the documentation site, into build/site
+	@$(BIN)/python -m tests.documentation
+	@$(BIN)/python -m tests.site
 
 torture: $(READY) ## kill, damage, fuzz and forge; KILLS=1000 over night
 	@$(BIN)/python -m tests.torture --kills $(or $(KILLS),20) --calls $(or $(CALLS),3000)

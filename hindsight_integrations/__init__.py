@@ -19,10 +19,12 @@ from warnings import warn
 from hindsight_integrations._version import __version__
 
 if TYPE_CHECKING:
+    from hindsight_integrations.acting import acting_as
     from hindsight_integrations.client import Hindsight
     from hindsight_integrations.conclusions import Observation, Opinion, Quotation, Trend
     from hindsight_integrations.durable import Backoff, DurableRetain, Receipt
     from hindsight_integrations.errors import (
+        AccessDeniedError,
         BankExistsError,
         BankNotFoundError,
         ClosedError,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         StoreUnavailableError,
     )
     from hindsight_integrations.export_import import ExportResult, ImportResult
+    from hindsight_integrations.history import AuditEntry
     from hindsight_integrations.models import (
         Arm,
         Bank,
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
         MemoryType,
         MentalModel,
         Message,
+        ModelUsage,
         ObservationKind,
         Page,
         Precision,
@@ -71,7 +75,6 @@ if TYPE_CHECKING:
         TurnKind,
     )
     from hindsight_integrations.namespaces.entities import Companion, TimelineEntry
-    from hindsight_integrations.nlp.llm import ModelUsage
     from hindsight_integrations.nlp.minilm import MiniLM
     from hindsight_integrations.reflect.consolidation import Consolidation
     from hindsight_integrations.reflect.llm_rules import LLMConsolidator
@@ -124,6 +127,7 @@ _HOMES = {
     ),
     "client": ("Hindsight",),
     "errors": (
+        "AccessDeniedError",
         "BankExistsError",
         "BankNotFoundError",
         "ClosedError",
@@ -152,6 +156,8 @@ _HOMES = {
     ),
     "nlp.llm": ("ModelUsage",),
     "nlp.minilm": ("MiniLM",),
+    "acting": ("acting_as",),
+    "history": ("AuditEntry",),
     "models": (
         "Arm",
         "Bank",
@@ -211,7 +217,9 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AccessDeniedError",
     "Arm",
+    "AuditEntry",
     "Backoff",
     "Bank",
     "BankExistsError",
@@ -301,6 +309,7 @@ __all__ = [
     "TurnKind",
     "Workspace",
     "__version__",
+    "acting_as",
 ]
 
 

@@ -5,16 +5,41 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from threading import Thread
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+THREADS = 32
+"""Calls of one event loop that run at once. Calls that wait for servers need many threads; the
+loop's own, six on two cores, are left to its other users."""
+
 S = TypeVar("S")
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+_executors: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Executor] = (
+    weakref.WeakKeyDictionary()
+)
+"""One for each event loop: a call that runs a loop of its own within never waits for its caller."""
+
+
+async def in_thread(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run the work in a thread and wait for it without blocking the event loop.
+
+    Context variables are those of the caller. Cancelled before its thread began, it is not run;
+    else the thread runs on to its end, and gives back the connections it uses.
+    """
+    loop = asyncio.get_running_loop()
+    executor = _executors.get(loop)
+    if executor is None:
+        executor = _executors[loop] = ThreadPoolExecutor(THREADS, "hindsight-async")
+    here = contextvars.copy_context()
+    return await loop.run_in_executor(executor, lambda: here.run(work, *args, **kwargs))
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
@@ -47,7 +72,7 @@ def async_variant(
     """
 
     async def asynchronous(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(method, self, *args, **kwargs)
+        return await in_thread(method, self, *args, **kwargs)
 
     functools.update_wrapper(asynchronous, method)
     asynchronous.__name__ = f"a{method.__name__}"
@@ -83,4 +108,4 @@ class ContextManaged(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await asyncio.to_thread(self.close)
+        await in_thread(self.close)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Unpack
 
 from pydantic import BaseModel
@@ -95,7 +95,7 @@ class Hindsight(OpenedMemory):
         StoreUnavailableError: the folder cannot be read or written, or a server not reached.
         SchemaVersionError: a newer release of this package wrote the folder.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     _ = memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
         ...     print(memory.recall("alice", "Where did Alice work in spring 2021?")[0].memory.text)
@@ -539,6 +539,7 @@ class Hindsight(OpenedMemory):
         ids: str | Sequence[str] = (),
         *,
         document_id: str | None = None,
+        after: timedelta | None = None,
         dry_run: bool = False,
         **options: Unpack[SelectionOptions],
     ) -> Forgotten:
@@ -554,6 +555,8 @@ class Hindsight(OpenedMemory):
             bank_id: which bank.
             ids: ids of memories.
             document_id: a document, or the session of a conversation, with its text.
+            after: a time during which `memories.restore` can undo it. The memories are in no
+                answer from now on, and are deleted when it is over.
             dry_run: delete nothing; the result lists what would go, and what was derived from it.
             text: those whose text holds this, whatever the case. This and the following choose
                 memories together, and not beside `ids` or `document_id`.
@@ -574,7 +577,7 @@ class Hindsight(OpenedMemory):
                 exist; nothing was deleted.
         """
         return memories_of.forget(
-            self._runtime, bank_id, ids, document_id, options, dry_run=dry_run
+            self._runtime, bank_id, ids, document_id, options, after=after, dry_run=dry_run
         )
 
     def consolidate(self, bank_id: str) -> Consolidation:

@@ -9,11 +9,8 @@ from enum import StrEnum
 
 from hindsight_integrations import display
 from hindsight_integrations.display import Shown
-from hindsight_integrations.models import (
-    Change,
-    Memory,
-    ObservationKind,
-)
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Memory, ObservationKind
 
 
 class Trend(StrEnum):

@@ -12,6 +12,7 @@ HindsightError
 │   ├── MemoryNotFoundError
 │   ├── DocumentNotFoundError
 │   └── EntityNotFoundError
+├── AccessDeniedError                    a service refuses the request: it needs a token
 ├── ConflictError                        the thing named exists already, or was changed meanwhile
 │   └── BankExistsError
 ├── ClosedError                          used after close()
@@ -72,6 +73,10 @@ class ConflictError(HindsightError):
 
 class BankExistsError(ConflictError):
     """A bank of this id exists already."""
+
+
+class AccessDeniedError(HindsightError):
+    """A service refused the request: it has no token, or one of something else."""
 
 
 class ClosedError(HindsightError):
@@ -140,3 +145,36 @@ class GuardError(HindsightError):
 
 class MissingExtraError(HindsightError, ImportError):
     """An optional dependency is not installed; the message names the command that installs it."""
+
+
+# Errors as JSON, for results and services
+
+
+def error_content(error: BaseException) -> dict[str, object]:
+    """Return an error as JSON holds it: its type and message, and the tokens of a model's."""
+    tokens = {"tokens": error.tokens} if isinstance(error, ModelError) and error.tokens else {}
+    return {"type": type(error).__name__, "message": str(error), **tokens}
+
+
+def error_of(content: object) -> Exception:
+    """Return the error that `error_content` made this of; one of another package by its name.
+
+    Raises:
+        ValueError: it was made of no error.
+    """
+    if isinstance(content, Exception):
+        return content
+    if not isinstance(content, dict) or not {"type", "message"} <= content.keys():
+        raise ValueError("this is no error; an object with type and message was expected")
+    name, message = str(content["type"]), str(content["message"])
+    kind = {each.__name__: each for each in _every(HindsightError)}.get(name)
+    if kind is None:
+        return HindsightError(f"{name}: {message}")
+    error = kind(message)
+    if isinstance(error, ModelError):
+        error.tokens = int(content.get("tokens", 0))
+    return error
+
+
+def _every(kind: type[HindsightError]) -> list[type[HindsightError]]:
+    return [kind, *(each for below in kind.__subclasses__() for each in _every(below))]

@@ -1,7 +1,8 @@
 """Keep native objects of a parent process from being freed in a forked child.
 
 Their threads exist in the parent alone: a destructor that waits for them never ends. So the child
-frees none of them.
+frees none of them, neither when Python clears its modules nor when the C library runs the
+destructors of the libraries themselves, which it would do after all Python code.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ class Forkable(Protocol):
 
 
 _watched: weakref.WeakSet[Forkable] = weakref.WeakSet()
+_skipping = False
+"""True once this process skips the exit handlers that it was forked with."""
 
 
 def watch(holder: Forkable) -> None:
@@ -28,11 +31,30 @@ def watch(holder: Forkable) -> None:
 
 
 def never_free(native: object) -> None:
-    """Keep an object until the process ends, and beyond the clearing of modules."""
+    """Keep an object until the process ends, its own destructor and its library's left out."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(native))
+    _skip_library_destructors()
+
+
+def _skip_library_destructors() -> None:
+    """End this process, when it exits, before the exit handlers it was forked with; once is enough.
+
+    Handlers run in the reverse order of their registration: those of libraries that the child
+    loads itself still run, then the C streams are flushed, and `_exit` gets the exit status. Other
+    C libraries than glibc have no `on_exit`: there the inherited handlers run.
+    """
+    global _skipping
+    libc = ctypes.CDLL(None)
+    if _skipping or not hasattr(libc, "on_exit"):
+        return
+    _skipping = True
+    libc.on_exit(libc._exit, None)
+    libc["__cxa_atexit"](libc.fflush, None, None)
 
 
 def _in_child() -> None:
+    global _skipping
+    _skipping = False  # a child of a child has more handlers to skip
     for holder in list(_watched):
         holder.after_fork()
 

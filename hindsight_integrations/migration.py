@@ -3,7 +3,7 @@
     memory.retain_many("alice", from_mem0(mem0.get_all(user_id="alice")))
 
 The objects are recognised by their shape, so neither package is imported. Files that mem0 exports
-are read by `transcripts`.
+hold the same entries, and `transcripts` reads them with `from_mem0`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hindsight_integrations.retain.request import Item
 PAGE = 1000
 """Records that are read from a collection at a time."""
 
-_MEM0_FIELDS = ("user_id", "agent_id", "run_id", "actor_id", "role", "categories")
+_MEM0_FIELDS = ("user_id", "agent_id", "run_id", "actor_id", "role")
 """Fields of mem0's memories that are kept as metadata, beside its own `metadata`."""
 
 
@@ -32,25 +32,28 @@ class Collection(Protocol):
 
 
 def from_mem0(memories: Mapping[str, object] | Iterable[Mapping[str, object]]) -> list[Item]:
-    """Return mem0's memories as items, each dated by when mem0 was told it.
+    """Return mem0's memories as items, each dated by when its text was last written.
 
     Each is a document "mem0:" with its id, so that importing again stores only what is new or
-    changed.
+    changed. Categories become tags.
 
     Args:
-        memories: what `Memory.get_all()` or `MemoryClient.get_all()` returns, or a list of it.
+        memories: what `Memory.get_all()` or `MemoryClient.get_all()` returns, or a list of it; or
+            the parsed content of an exported file.
 
     Raises:
         InvalidInputError: an entry has no id or no text, or a time that cannot be read.
 
-    Example:
+    Examples:
         >>> told = {"id": "7", "memory": "Ann lives in Oslo.", "created_at": "2024-05-07T09:00:00Z"}
         >>> (item,) = from_mem0({"results": [told]})
         >>> print(item.content, item.timestamp.date())
         Ann lives in Oslo. 2024-05-07
     """
-    entries = memories.get("results") if isinstance(memories, Mapping) else memories
-    given = validation.items("memories", entries, "what mem0's get_all() returns")  # type: ignore[arg-type]
+    entries: Any = memories
+    if isinstance(memories, Mapping):
+        entries = memories.get("results", memories.get("memories"))
+    given = validation.items("memories", entries, "what mem0's get_all() returns")
     return [_mem0_item(index, entry) for index, entry in enumerate(given)]
 
 
@@ -62,12 +65,13 @@ def _mem0_item(index: int, entry: object) -> Item:
         )
     own = entry.get("metadata") or {}
     kept = {name: entry[name] for name in _MEM0_FIELDS if entry.get(name)}
-    told = entry.get("created_at")
+    written = entry.get("updated_at") or entry.get("created_at")
     return Item(
         str(entry["memory"]),
-        document_id=f"mem0:{entry['id']}",  # as `transcripts` reads a file of them
-        timestamp=None if told is None else timestamp("created_at", told),
-        metadata=plain_metadata({**own, **kept}),
+        document_id=f"mem0:{entry['id']}",
+        timestamp=None if written is None else timestamp("updated_at or created_at", written),
+        metadata=plain_metadata({"source": "mem0", **own, **kept}),
+        tags=entry.get("categories") or (),
     )
 
 
@@ -85,7 +89,7 @@ def from_chroma(collection: Collection, *, timestamp_key: str | None = None) -> 
     Raises:
         InvalidInputError: a time cannot be read.
 
-    Example:
+    Examples:
         >>> import chromadb
         >>> notes = chromadb.EphemeralClient().get_or_create_collection("notes-of-an-example")
         >>> notes.add(ids=["1"], documents=["Ann lives in Oslo."], embeddings=[[1.0]])

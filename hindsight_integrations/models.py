@@ -17,8 +17,8 @@ __all__ = [
     "Arm",
     "Bank",
     "BankStats",
-    "Change",
     "Chunk",
+    "Directive",
     "Disposition",
     "Document",
     "Entity",
@@ -32,6 +32,7 @@ __all__ = [
     "Message",
     "Metadata",
     "MetadataValue",
+    "ModelUsage",
     "ObservationKind",
     "Page",
     "Precision",
@@ -189,13 +190,32 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
+class Directive:
+    """A hard rule for reflection, with a name.
+
+    It is in force while its text is among the `directives` of its bank.
+
+    Attributes:
+        priority: those of the highest stand first.
+    """
+
+    id: str
+    name: str
+    text: str
+    priority: int = 0
+    created_at: datetime = field(default_factory=utc_now)
+    updated_at: datetime = field(default_factory=utc_now)
+
+
+@dataclass(frozen=True, slots=True)
 class Bank(Shown):
     """An isolated memory space of one agent or user.
 
     Attributes:
         mission: what the bank is for.
         background: what its agent should always know of itself.
-        directives: hard rules for reflection.
+        directives: hard rules for reflection that are in force.
+        named_directives: those that were given a name, in force or not.
         expiry: times to live of its memories.
         kept_apart: pairs of names that are never one thing's, each as a hash of both: they hold no
             name once the memories that had it are forgotten.
@@ -209,6 +229,7 @@ class Bank(Shown):
     directives: tuple[str, ...] = ()
     expiry: Expiry = field(default_factory=Expiry)
     kept_apart: tuple[str, ...] = ()
+    named_directives: tuple[Directive, ...] = ()
     created_at: datetime = field(default_factory=utc_now)
     updated_at: datetime = field(default_factory=utc_now)
 
@@ -577,39 +598,6 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Shown):
-    """One entry of a history: which field changed, from what to what, when and why.
-
-    Attributes:
-        memory_id: the memory, or with `of_model` the mental model, that was changed.
-    """
-
-    memory_id: str
-    action: str
-    field: str
-    old: str | None
-    new: str | None
-    at: datetime
-    reason: str | None = None
-    of_model: bool = False
-
-    def __repr__(self) -> str:
-        values = " to ".join(display.short(value) for value in (self.old, self.new) if value)
-        because = f", because {self.reason!r}" if self.reason else ""
-        what = " ".join(filter(None, (self.action, self.field, values)))
-        return f"Change({display.moment(self.at)}: {what}{because})"
-
-    def _shown(self) -> Mapping[str, object]:
-        return {
-            "at": display.moment(self.at),
-            "what": f"{self.action} {self.field}",
-            "before": self.old or "",
-            "after": self.new or "",
-            "because": self.reason or "",
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
     """A slice of a longer list. `next_cursor` asks for the following slice; None at the end."""
 
@@ -623,6 +611,27 @@ class Page(Generic[T]):
     def _repr_html_(self) -> str:
         rows = [item._shown() for item in self.items if isinstance(item, Shown)]
         return display.table(rows, f"{len(self.items)} of {self.total}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """Calls and tokens; tokens are estimated where the model does not report them."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: ModelUsage) -> ModelUsage:
+        return ModelUsage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
 
 
 def as_datetime(value: datetime | None) -> datetime:

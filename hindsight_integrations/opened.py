@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Self
 
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
+from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
 from hindsight_integrations.namespaces.maintenance import Maintenance
@@ -15,10 +18,12 @@ from hindsight_integrations.namespaces.memories import Memories
 from hindsight_integrations.namespaces.mental_models import MentalModels
 from hindsight_integrations.namespaces.observations import Observations
 from hindsight_integrations.namespaces.opinions import Opinions
+from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.opening import Arguments, from_environment, open_runtime, release
 from hindsight_integrations.recall.base import Reranker
+from hindsight_integrations.remote import is_url, remote_class
 from hindsight_integrations.retain.extraction import Extractor
 from hindsight_integrations.runtime import IN_MEMORY, UNCHANGED, Runtime
 from hindsight_integrations.settings import Settings
@@ -27,6 +32,13 @@ from hindsight_integrations.stores.base import GraphStore, VectorIndex
 
 class OpenedMemory(ContextManaged):
     """A memory that is open: its namespaces and its parts. `Hindsight` adds the verbs."""
+
+    def __new__(cls, path: object = None, *args: object, **options: object) -> Self:
+        """Return a memory behind a service for the address of one."""
+        if not is_url(path):
+            return object.__new__(cls)
+        root = next(each for each in cls.__mro__ if OpenedMemory in each.__bases__)
+        return object.__new__(remote_class(cls, root))
 
     def __init__(
         self,
@@ -49,12 +61,15 @@ class OpenedMemory(ContextManaged):
         self.banks = Banks(self._runtime)
         self.memories = Memories(self._runtime)
         self.documents = Documents(self._runtime)
+        self.directives = Directives(self._runtime)
         self.tags = Tags(self._runtime)
         self.entities = Entities(self._runtime)
         self.observations = Observations(self._runtime)
         self.mental_models = MentalModels(self._runtime)
         self.opinions = Opinions(self._runtime)
+        self.audit = Audit(self._runtime)
         self.maintenance = Maintenance(self._runtime)
+        self.storage = Storage(self._runtime)
 
     @classmethod
     def in_memory(cls, **options: object) -> Self:
@@ -133,6 +148,11 @@ class OpenedMemory(ContextManaged):
     def settings(self) -> Settings:
         """The tunables this client was opened with."""
         return self._runtime.settings
+
+    @property
+    def probes(self) -> dict[str, Callable[[], tuple[bool, str]]]:
+        """Health checks of other parts, by name: each returns (healthy, description)."""
+        return self._runtime.probes
 
     @property
     def runtime(self) -> Runtime:

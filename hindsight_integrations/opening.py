@@ -194,8 +194,9 @@ def _revive(forked: _ForkedRuntime) -> None:
                 f"this Hindsight({where}) was opened before its process was forked into process "
                 f"{os.getpid()}, and an embedded memory does not outlive a fork; open it after "
                 "forking (gunicorn without preload_app, a multiprocessing initializer, or the "
-                "start method 'spawn'). For several processes, start a Chroma server and give "
-                'each of them vectors="http://localhost:8000"'
+                "start method 'spawn'). For several processes, let `hindsight-memory serve` give "
+                "it to them over HTTP, or start a Chroma server and give each of them "
+                'vectors="http://localhost:8000"'
             )
         _abandoned.append(forked.__dict__)
         _, fresh = assemble(**arguments.as_dict())

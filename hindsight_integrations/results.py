@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Self, overload
+from typing import Annotated, NamedTuple, Self, TypeAlias, overload
+
+from pydantic import AfterValidator, PlainSerializer, PlainValidator
 
 from hindsight_integrations import display
 from hindsight_integrations.display import Shown
-from hindsight_integrations.errors import MemoryNotFoundError
+from hindsight_integrations.errors import MemoryNotFoundError, error_content, error_of
 from hindsight_integrations.explain import DETAILED, Explanation
 from hindsight_integrations.models import (
     Chunk,
@@ -23,6 +25,7 @@ from hindsight_integrations.models import (
     MemoryType,
     MentalModel,
     Metadata,
+    ModelUsage,
     TimeSpan,
 )
 from hindsight_integrations.pictures.recall import MemoryPlot, RecallPlot
@@ -31,8 +34,8 @@ from hindsight_integrations.scores import PathStep as PathStep
 from hindsight_integrations.scores import Signal as Signal
 from hindsight_integrations.scores import Signals as Signals
 
-if TYPE_CHECKING:
-    from hindsight_integrations.nlp.llm import ModelUsage
+Reported: TypeAlias = Annotated[Exception, PlainValidator(error_of), PlainSerializer(error_content)]
+"""An error in a result, which JSON holds by its type and message."""
 
 # Retaining
 
@@ -71,7 +74,7 @@ class Failed:
     """An item of a batch that was not stored, and its error."""
 
     index: int
-    error: Exception
+    error: Reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,8 @@ class Forgotten(tuple[str, ...]):
         rewritten: conclusions that stay, and are rewritten from what is left to support them.
         mental_models: ids of the mental models whose texts are rewritten.
         dry_run: nothing was deleted.
+        until: until then `memories.restore` undoes it, where `after` was given; the ids are those
+            of the memories chosen, and they are deleted then.
     """
 
     memories: tuple[Memory, ...]
@@ -148,6 +153,7 @@ class Forgotten(tuple[str, ...]):
     rewritten: tuple[Memory, ...]
     mental_models: tuple[str, ...]
     dry_run: bool
+    until: datetime | None
 
     def __new__(
         cls,
@@ -158,11 +164,12 @@ class Forgotten(tuple[str, ...]):
         rewritten: tuple[Memory, ...] = (),
         mental_models: tuple[str, ...] = (),
         dry_run: bool = False,
+        until: datetime | None = None,
     ) -> Self:
         """Return the ids, with what else is told of them."""
         made = super().__new__(cls, ids)
         made.memories, made.derived, made.rewritten = memories, derived, rewritten
-        made.mental_models, made.dry_run = mental_models, dry_run
+        made.mental_models, made.dry_run, made.until = mental_models, dry_run, until
         return made
 
     def __repr__(self) -> str:
@@ -207,7 +214,7 @@ class Recalled(Shown):
     line: str
     tokens: int
     arms: tuple[ArmScore, ...] = ()
-    signals: Sequence[Signal] = Signals()
+    signals: Annotated[Sequence[Signal], AfterValidator(tuple), PlainSerializer(list)] = Signals()
     reasons: tuple[str, ...] = ()
 
     @property
@@ -273,7 +280,7 @@ class Failure:
     """A part of recall that failed and was left out: an arm, or the reranker."""
 
     part: str
-    error: Exception
+    error: Reported
 
     def __str__(self) -> str:
         return f"{self.part}: {type(self.error).__name__}: {self.error}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
 from hindsight_integrations.errors import (
@@ -61,6 +62,15 @@ BACKGROUND_SECONDS = 10.0
 ARMS_AT_ONCE = 32
 """Threads at most that the arms of all recalls share: on servers they do little but wait."""
 
+PAGES = 5
+"""Pages of the outbox, of 500 vectors each, that a call applies itself: about two seconds."""
+
+PAUSE = 0.01
+"""Seconds between two pages that are applied in the background."""
+
+CLAIM_SECONDS = 30.0
+"""Time in which a page is applied: then another process may take its turn."""
+
 UNCHANGED: object = object()
 """Default of an argument whose None has a meaning: leave the part as it is."""
 
@@ -104,6 +114,11 @@ class Runtime:
         self._locks: dict[str, _BankLock] = {}
         self._locks_guard = threading.Lock()
         self._flushing = threading.Lock()
+        self._applying = False
+        self.behind = False
+        """True while work for the vector index is left to the background."""
+        self._caught_up: set[str] = set()
+        """Keys of banks whose work was applied when they were first used meanwhile."""
         self._closed = False
         self.closing = threading.Event()
         """Set once `close` was called: background work ends."""
@@ -194,7 +209,11 @@ class Runtime:
             EmbedderMismatchError: its vectors come from another embedder.
         """
         self.check_open()
-        return self._own(self._existing(bank_id))
+        bank = self._own(self._existing(bank_id))
+        if self.behind and self.lag is None and bank.key not in self._caught_up:
+            self._caught_up.add(bank.key)
+            self.flush(bank.key)
+        return bank
 
     def _own(self, stored: StoredBank) -> StoredBank:
         bank_id = stored.bank.id
@@ -217,10 +236,10 @@ class Runtime:
             except BankExistsError:  # another thread was quicker
                 return self.bank(bank_id)
 
-    def delete_bank(self, bank_id: str) -> None:
+    def delete_bank(self, stored: StoredBank) -> None:
         """Delete a bank that exists, in both stores."""
-        self.graph.delete_bank(bank_id)
-        self.flush()
+        self.graph.delete_bank(stored.bank.id)
+        self.flush(stored.key)
         self.purge_deleted()
 
     def purge_deleted(self) -> None:
@@ -228,40 +247,94 @@ class Runtime:
         while self.graph.purge_deleted():
             continue
 
-    def flush(self) -> None:
-        """Apply the outbox to the vector index.
+    def flush(self, bank_key: str | None = None) -> None:
+        """Apply the outbox of a bank to the vector index, or that of all banks to its end.
 
         What is retained is safe in the graph already, so an index that cannot be written is
-        reported by `health()` and caught up with later; it does not fail the retain.
+        reported by `health()` and caught up with later; it does not fail the retain. A long queue
+        of one bank is left to the background.
         """
+        self._flush(bank_key, (lambda: True) if bank_key is None else _times(PAGES - 1))
+
+    def _flush(self, bank_key: str | None, proceed: Callable[[], bool]) -> None:
         try:
-            self.catch_up()
+            if self._apply(bank_key, proceed).more:
+                self._apply_later()
         except ClosedError:
             log.debug("closed meanwhile: the next opening brings the vector index up to date")
         except StoreError as error:
             log.warning("the vector index is behind the graph and will catch up: %s", error)
 
     def catch_up(self) -> None:
-        """Apply the outbox to the vector index, one thread at a time.
+        """Apply the outbox of all banks to the vector index.
 
         Raises:
             StoreError: the index cannot be written; the work stays queued.
         """
+        self._apply(None, lambda: True)
+
+    def _apply(self, bank_key: str | None, proceed: Callable[[], bool]) -> sync.FlushReport:
+        """Apply the outbox, one thread at a time; see `sync.flush`."""
         with self._flushing:
             try:
-                sync.flush(self.graph, self.index)
+                report = sync.flush(self.graph, self.index, bank_key=bank_key, proceed=proceed)
             except StoreError as error:
                 self.lag = error
                 raise
             self.lag = None
+            return report
 
-    def mend_index(self) -> None:
-        """Compare the index with the graph in the background, and repair it.
+    def bring_in_step(self, *, shared: bool) -> None:
+        """Bring the index in step with the graph, as far as an opening may take.
 
-        For an index that several processes write: one that was killed may have left a vector of
-        what another forgot meanwhile.
+        Args:
+            shared: other processes write the index too: it is compared with the graph, and all
+                is done in the background. Work that waits for a bank is applied when the bank is
+                first used, unless it is much.
         """
-        self.in_background(self._mend_index, "hindsight-mend")
+        lacking = sync.lacking(self.graph, self.index)
+        if shared:
+            self.behind = bool(lacking) or bool(self.graph.pending_vectors(1))
+            self.in_background(partial(self._mend_index, lacking), "hindsight-mend")
+        else:
+            sync.fill(self.graph, lacking)
+            self._flush(None, _times(PAGES - 1))
+
+    def _apply_later(self) -> None:
+        """Apply the outbox of all banks in the background."""
+        with self._locks_guard:
+            if self._applying:
+                return
+            self._applying = self.behind = True
+        self.in_background(self._apply_all, "hindsight-apply")
+
+    def _apply_all(self) -> None:
+        """Apply the outbox of all banks, one process at a time, until it is empty or `close`."""
+
+        def proceed() -> bool:
+            self._flushing.release()  # between two pages, what a call waits for goes first
+            try:
+                return not self.closing.wait(PAUSE) and self.graph.claim_outbox(me, CLAIM_SECONDS)
+            finally:
+                self._flushing.acquire()
+
+        me = secrets.token_hex(8)
+        try:
+            more = True
+            while more and not self.closing.is_set():
+                if self.graph.claim_outbox(me, CLAIM_SECONDS):
+                    more = self._apply(None, proceed).more
+                    self.graph.claim_outbox(me, 0)
+                else:  # another process applies it
+                    more = bool(self.graph.pending_vectors(1))
+                    self.closing.wait(CLAIM_SECONDS / 10)
+            self.behind = more
+        except ClosedError:
+            log.debug("closed meanwhile: the next opening brings the vector index up to date")
+        except StoreError as error:
+            log.warning("the vector index is behind the graph and will catch up: %s", error)
+        finally:
+            self._applying = False
 
     def in_background(self, target: Callable[[], None], name: str) -> None:
         """Run a function in a thread of its own, which `close` waits for.
@@ -272,11 +345,18 @@ class Runtime:
         self._background.append(thread)
         thread.start()
 
-    def _mend_index(self) -> None:
+    def _mend_index(self, lacking: Sequence[str]) -> None:
+        """Queue what the index lacks, repair it, and apply the outbox.
+
+        Processes that were killed may have left a vector of what another forgot meanwhile.
+        """
         try:
-            if count := sync.mend(self.graph, self.index):
+            queued = sync.fill(self.graph, lacking, self.closing)
+            if not self.closing.is_set() and (count := sync.mend(self.graph, self.index)):
                 log.warning("the vector index differed from the graph in %d vectors", count)
-                self.flush()
+                queued += count
+            if queued or self.behind:
+                self._apply_later()
         except ClosedError:
             log.debug("closed before the vector index was compared with the graph")
         except HindsightError as error:
@@ -311,7 +391,7 @@ class Runtime:
         if self.settings.consolidate:
             for stored in self.graph.list_banks(pending_consolidation=True):
                 if stored.embedder == self.stamp:
-                    self.worker.wake(stored.bank.id)
+                    self.worker.wake(stored.bank.id, leftover=True)
 
     def _consolidators(
         self, model: StructuredModel | None
@@ -386,6 +466,12 @@ class Runtime:
                 self._release()
 
 
+def _times(count: int) -> Callable[[], bool]:
+    """Return a function that returns True so many times, and then False."""
+    left = iter(range(count))
+    return lambda: next(left, None) is not None
+
+
 IN_MEMORY = ":memory:"
 """Path of a memory that lasts as long as its client."""
 
@@ -437,9 +523,7 @@ def assemble(
         )
     if embedded_in(path) and graph is None and vectors is None:
         _remove_unfinished_imports(runtime)
-    runtime.flush()
-    if isinstance(vectors, str):
-        runtime.mend_index()
+    runtime.bring_in_step(shared=isinstance(vectors, str))
     runtime.purge_deleted()  # left by a deletion that was interrupted
     runtime.reflect_on_leftovers()
     return where, runtime
@@ -453,7 +537,7 @@ def embedded_in(path: str | os.PathLike[str] | None) -> bool:
 def _remove_unfinished_imports(runtime: Runtime) -> None:
     """Delete what imports stored that ended with their process; this one owns the folder."""
     for left in runtime.graph.list_banks(importing=True):
-        runtime.delete_bank(left.bank.id)
+        runtime.delete_bank(left)
         log.warning(
             "what an interrupted import of bank %r had stored was removed: import it again",
             left.importing,
@@ -486,7 +570,6 @@ def _stores(
         index = sync.open_index(folder, store) if folder else ChromaVectors.in_memory()
     else:
         index = _vector_server(vectors, store) if isinstance(vectors, str) else vectors
-        sync.fill(store, index)
     places = [] if path is None else ["in memory" if path == IN_MEMORY else repr(os.fspath(path))]
     places += [repr(part) for part, given in ((store, graph), (index, vectors)) if given]
     return ", ".join(places), store, index

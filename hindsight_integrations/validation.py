@@ -249,6 +249,19 @@ def memory_type(value: object) -> MemoryType:
         ) from error
 
 
+def instances(what: str, values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
+    """Return values that are all of one class.
+
+    Raises:
+        InvalidInputError: one is not.
+    """
+    given = items(what, values, f"a list of {kind.__name__}")
+    for value in given:
+        if not isinstance(value, kind):
+            raise InvalidInputError(f"{what} holds {shown(value)}; give a {kind.__name__}")
+    return given
+
+
 def items(what: str, values: Iterable[T], wanted: str = "a list of texts") -> tuple[T, ...]:
     """Return the members of a list or another iterable; a text is none."""
     if not isinstance(values, str | bytes) and isinstance(values, Iterable):

@@ -8,13 +8,16 @@ import os
 # another there. numpy reads this when it is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from hindsight_integrations import Hindsight, Settings
+
+Reached = Callable[[Hindsight], AbstractContextManager[Hindsight]]
 
 # A run says the same twice; `make check` tries fewer examples. To look for what no run has seen:
 # HYPOTHESIS_PROFILE=search
@@ -31,6 +34,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         given = getattr(item, "callspec", None)
         fixtures = getattr(item, "fixturenames", ())
         shared = "neo4j_address" in fixtures or (given and "neo4j" in given.params.values())
+        if item.get_closest_marker("local") and item.config.getoption("--remote"):
+            item.add_marker(pytest.mark.skip(reason="looks at the memory's own process"))
         if shared and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group("neo4j"))
 
@@ -41,14 +46,39 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(reason)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--remote", action="store_true", help="give the tests their memory through a service"
+    )
+
+
+@pytest.fixture(scope="session")
+def reached(pytestconfig: pytest.Config) -> Reached:
+    """A function that gives a memory as it is, or with `--remote` through a service."""
+    if not pytestconfig.getoption("--remote"):
+        return nullcontext
+    return through_service
+
+
+@contextmanager
+def through_service(engine: Hindsight) -> Iterator[Hindsight]:
+    from tests.service.served import served
+
+    with served(engine) as url, type(engine)(url) as remote:
+        yield remote
+
+
 @pytest.fixture
-def memory() -> Iterator[Hindsight]:
+def memory(reached: Reached) -> Iterator[Hindsight]:
     """An engine in memory: real SQLite, real Chroma, real models.
 
     It makes no observations by itself, so that a bank holds just what the test retained.
     """
-    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
-        yield engine
+    with (
+        Hindsight.in_memory(settings=Settings(consolidate=False)) as engine,
+        reached(engine) as given,
+    ):
+        yield given
 
 
 @pytest.fixture

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import os
 import re
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,8 +44,9 @@ def run_python(
 ) -> int:
     """Run the ```python blocks in order, in one namespace, with `folder` as working directory.
 
-    A ```text block is what the Python block before it printed; ids of memories, which are random,
-    are compared as one. Whatever the blocks leave open is closed at the end.
+    A block that begins with a comment such as `# jobs.py` is that file, and runs in a process of
+    its own. A ```text block is what the Python block before it printed; ids of memories, which are
+    random, are compared as one. Whatever the blocks leave open is closed at the end.
 
     Args:
         markdown: the page or docstring.
@@ -63,11 +67,29 @@ def run_python(
                 assert _with_equal_ids(printed) == _with_equal_ids(block.text)
                 compared += 1
             elif block.language == "python":
+                if file := re.match(r"# (\w+\.py)\n", block.text):
+                    printed = _run_file(folder / file[1], adapt(block.text))
+                    continue
                 source = "\n" * (block.line - 1) + adapt(block.text)  # tracebacks show page lines
                 with contextlib.redirect_stdout(io.StringIO()) as out:
                     exec(compile(source, page, "exec", dont_inherit=True), names)
                 printed = out.getvalue()
     return compared
+
+
+def _run_file(file: Path, code: str) -> str:
+    file.write_text(code, encoding="utf-8")
+    root = Path(__file__).parents[1]
+    ran = subprocess.run(
+        [sys.executable, file.name],
+        cwd=file.parent,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
 
 
 def _with_equal_ids(text: str) -> str:

@@ -14,7 +14,9 @@ from hindsight_integrations import (
     ReflectionMemory,
     Session,
 )
+from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
 from hindsight_integrations.namespaces.maintenance import Maintenance
@@ -39,8 +41,10 @@ def public_methods(kind: type) -> list[str]:
     "kind",
     [
         Hindsight,
+        Audit,
         Banks,
         Memories,
+        Directives,
         Documents,
         Tags,
         Entities,

@@ -500,6 +500,10 @@ def test_evaluate_gives_figures_for_a_file(tmp_path: Path) -> None:
 
 COMMANDS = [
     ["demo"], ["retain"], ["recall"], ["doctor"], ["reindex"], ["evaluate"], ["version"],
+    ["reflect"], ["context"], ["consolidate"], ["health"], ["memories", "edit"],
+    *(["observations", name] for name in ("list", "observe", "add")),
+    *(["opinions", name] for name in ("list", "form")),
+    *(["mental-models", name] for name in ("list", "show", "create", "update", "refresh")),
     *(["banks", name] for name in ("list", "show", "create", "update", "delete")),
     *(["memories", n] for n in ("list", "show", "update", "forget", "history")),
     *(["memories", n] for n in ("invalidate", "restore")),

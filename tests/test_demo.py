@@ -19,6 +19,8 @@ from hindsight_integrations.demo.compare import Comparison, K, PlainSearch, comp
 from hindsight_integrations.demo.story import load_story
 from hindsight_integrations.nlp.minilm import MiniLM
 
+from .examples import blocks
+
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
 STORY = load_story()
@@ -80,6 +82,17 @@ def drawn(parts: Sequence[RenderableType], width: int) -> list[str]:
     return console.file.getvalue().splitlines()
 
 
+def test_the_readme_shows_the_tally_that_the_demo_prints(
+    comparisons: dict[str, Comparison],
+) -> None:
+    tally = drawn([screen.tally([*comparisons.values()], seconds=1)], 160)
+    printed = {" ".join(line.split()) for line in tally}
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    (shown,) = (block.text for block in blocks(readme) if "all the evidence found" in block.text)
+    assert shown.count("\n") == len(QUESTIONS) + 2
+    assert {" ".join(line.split()) for line in shown.splitlines()} <= printed
+
+
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_screen_fits_and_marks_what_was_found_without_colour(
     width: int, comparisons: dict[str, Comparison]
@@ -104,3 +117,11 @@ def test_a_kept_demo_is_not_retained_twice_and_takes_own_questions(tmp_path: Pat
     again = ask()
     assert again["retained"]["new"] == 0
     assert len(again["questions"]) == 1
+
+
+def test_the_first_question_is_one_that_plain_search_cannot_answer(
+    comparisons: dict[str, Comparison],
+) -> None:
+    first = comparisons[STORY.questions[0].question]
+    assert first.recall.complete
+    assert not first.plain.complete

@@ -11,7 +11,8 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.display import Share, counted, moment, table
-from hindsight_integrations.models import Change, Entity, Memory, Page
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Entity, Memory, Page
 
 SAID = datetime(2025, 3, 1, 9, 30, tzinfo=UTC)
 ATTACK = "<script>alert(1)</script> \x1b[2J \u202e<img src=x onerror=alert(2)>"

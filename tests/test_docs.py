@@ -24,14 +24,18 @@ from typing import Any
 import pytest
 import yaml
 
+from hindsight_integrations import Hindsight
 from hindsight_integrations.nlp.model_registry import MODELS as REGISTRY
 
 from .examples import blocks, run_python
 from .llamaindex.upstream import WARNINGS
+from .ollama_server import served as ollama_served
 from .published_formats import INSTANCE, SAMPLE
+from .service.served import served as service
 from .stores.chroma_server import served
 from .stores.guarded import certificate, guarded
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
+from .test_beside_others import OTHERS
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -55,11 +59,13 @@ FAST = {
     "docs/pictures.md",
     "docs/stores.md",
     "docs/transcripts.md",
+    "docs/errors.md",
+    "docs/index.md",
+    "docs/quickstart.md",
 }
 """Pages that need neither a framework nor a server."""
 
 REPLIES = {
-    "README.md": ("How nice! How do you like Bergen?", "At Northwind."),
     "docs/conversations.md": ("Alice prefers trains to planes.",) * 2,
 }
 """Replies of the models that a page names, in turn."""
@@ -69,6 +75,8 @@ SERVERS = {
     "neo4j://graph-{n}:7687": "neo4j_url",
     "neo4j+s://graph.example.org": "neo4j_url",
     "http://localhost:8000": "chroma_url",
+    "http://localhost:11434": "ollama_url",
+    "http://localhost:8888": "service_url",
     "http://vectors-{n}:8000": "chroma_url",
     "https://vectors.example.org": "chroma_url_over_tls",
 }
@@ -76,10 +84,6 @@ SERVERS = {
 
 
 OWN_FILES = {
-    "README.md": {
-        "notes/hives.md": "The hives stand on the roof.",
-        "my-questions.json": "{dataset}",
-    },
     "docs/benchmarks.md": {
         "mine.json": "{dataset}",
         "locomo10.json": json.dumps([SAMPLE]),
@@ -91,7 +95,7 @@ OWN_FILES = {
 MODELS = {"e5-small-v2": "all-MiniLM-L6-v2"}
 """Models on the pages that a reader has installed, and the one that takes the place of each."""
 
-NOT_RUN = ("curl", "docker", "make", "pip", "python")
+NOT_RUN = ("claude", "codex", "curl", "docker", "gunicorn", "make", "pip", "python")
 """Commands that a shell block only calls by name: what they are given is checked instead."""
 
 
@@ -114,7 +118,8 @@ def _marks(page: str) -> list[pytest.MarkDecorator]:
 def test_no_block_of_a_page_is_passed_over(page: str) -> None:
     found = blocks(PAGES[page])
     assert len(re.findall(r"^ *```", PAGES[page], re.MULTILINE)) == 2 * len(found)
-    assert {block.language for block in found} <= {"", "bash", "json", "mermaid", "python", "text"}
+    run_or_read = {"", "bash", "json", "mermaid", "python", "text", "toml"}
+    assert {block.language for block in found} <= run_or_read
     unnamed = [block.text for block in found if not block.language]  # trees of files
     assert not re.search(r"^(hindsight-memory|import|make|pip|python) ", "".join(unnamed), re.M)
 
@@ -152,6 +157,23 @@ def chroma_url_over_tls(
     secured = certificate(tmp_path)
     shutil.copy(secured[0], reader / "authority.pem")
     with guarded(int(chroma_url.rpartition(":")[2]), "a-token", secured) as url:
+        yield url
+
+
+@pytest.fixture
+def ollama_url() -> Iterator[str]:
+    """Serve one scripted reply; each request has to bring the memory that answers."""
+    reply = {"action": "answer", "query": "", "answer": "In Mandal.", "sources": []}
+    with ollama_served(reply) as (url, asked):
+        yield url
+    chats = [each for each in asked if each["path"] == "/api/chat"]
+    assert len(chats) == 3  # one client each
+    assert all("Ana keeps her boat in Mandal." in json.dumps(each) for each in chats)
+
+
+@pytest.fixture
+def service_url() -> Iterator[str]:
+    with Hindsight.in_memory() as memory, service(memory) as url:
         yield url
 
 
@@ -212,7 +234,8 @@ def test_the_shell_commands_of_a_page_run_as_printed(
     module, _, function = PROJECT["project"]["scripts"]["hindsight-memory"].partition(":")
     start = f"import sys; from {module} import {function}; sys.exit({function}())"
     called = tmp_path / "called"
-    adding = f'case "$1 $2" in "models add") echo hindsight-memory "$@" >> {called}; exit;; esac'
+    named = '"models add"|"serve --path"'
+    adding = f'case "$1 $2" in {named}) echo hindsight-memory "$@" >> {called}; exit;; esac'
     _executable(
         commands / "hindsight-memory", f"{adding}\nexec {sys.executable} -c '{start}' \"$@\""
     )
@@ -257,10 +280,16 @@ def _check(command: list[str]) -> None:
                 capture_output=True, text=True, check=True, cwd=ROOT,
             ).stdout  # fmt: skip
             assert [a for a in arguments if a.startswith("--") and a not in shown] == []
+        case ["claude" | "codex", "mcp", "add", *line]:
+            assert "--" in line  # tests/service/test_mcp_page.py runs what follows it
         case ["curl", "-O", address]:
             assert address in {model.source for model in REGISTRY.values()}
         case ["hindsight-memory", "models", "add", file]:
             assert file in {model.source.rpartition("/")[2] for model in REGISTRY.values()}
+        case ["hindsight-memory", "serve", "--path", _]:
+            pass  # tests/service/test_serving.py runs it
+        case ["gunicorn", *arguments]:  # tests/test_opening.py runs it
+            assert arguments == ["--preload", "--workers", "2", "wsgi:app"]
         case ["docker", *arguments]:
             assert arguments == ["compose", "up", "--wait"]  # compose.yaml has tests of its own
         case _:
@@ -308,6 +337,20 @@ def test_links_of_a_page_lead_to_files_and_headings(page: str) -> None:
     assert broken == []
 
 
+def test_the_readme_has_no_link_on_pypi_that_leads_nowhere_there() -> None:
+    command = [sys.executable, "-m", "hatch_fancy_pypi_readme", "pyproject.toml"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("# hindsight-integrations\n")
+    assert "docs/benchmarks.md" in shown
+    assert [t for t in re.findall(r"\]\(([^)]+)\)", shown) if not t.startswith("https://")] == []
+
+
+def test_the_source_distribution_has_what_the_readme_names() -> None:
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    links = re.findall(r"\]\(([^):]+)\)", PAGES["README.md"])
+    assert {link.partition("/")[0] for link in links} <= {*included}
+
+
 def _headings(page: Path) -> set[str]:
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
@@ -333,7 +376,7 @@ def test_the_files_that_a_page_names_exist(page: str) -> None:
 
 def test_continuous_integration_runs_on_every_python_that_the_package_names() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
-    (job,) = workflow["jobs"].values()
+    job = workflow["jobs"]["test"]
     prefix = "Programming Language :: Python :: 3."
     named = [
         classifier.rpartition(" ")[2]
@@ -342,3 +385,4 @@ def test_continuous_integration_runs_on_every_python_that_the_package_names() ->
     ]
     assert job["strategy"]["matrix"]["python"] == named
     assert job["steps"][-1]["run"] == ".ci/run"
+    assert [*workflow["jobs"]["beside"]["strategy"]["matrix"]["part"], "all"] == [*OTHERS]

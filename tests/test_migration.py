@@ -39,6 +39,7 @@ def test_memories_of_mem0_come_with_their_time_and_metadata_once(
     (found,) = memory.recall("ann", "Where did Ann move in April 2024?", where={"topic": "home"})
     assert found.memory.mentioned_at == datetime(2024, 5, 7, 16, 30, tzinfo=UTC)
     assert found.memory.metadata == {
+        "source": "mem0",
         "topic": "home",
         "place": '{"country": "Norway"}',
         "user_id": "ann",
@@ -82,7 +83,7 @@ def test_a_collection_of_chroma_comes_whole_page_by_page(
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"memories": []}, "what mem0's get_all\\(\\) returns"),
+        ({"answers": []}, "what mem0's get_all\\(\\) returns"),
         ([{"id": "1"}], "memories\\[0\\] is .*with 'id' and 'memory'"),
         ([{"id": "1", "memory": "x", "created_at": "soon"}], "created_at is 'soon'"),
     ],

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import ctypes
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,7 +43,8 @@ from hindsight_integrations.llamaindex import (
 )
 from hindsight_integrations.llamaindex import HindsightRetriever as NodeRetriever
 from hindsight_integrations.llamaindex import HindsightVectorStore as VectorStoreOfNodes
-from tests.stores.chroma_server import free_port, serve
+from tests.examples import blocks
+from tests.stores.chroma_server import free_port, serve, served
 
 QUIET = Settings(consolidate=False)
 
@@ -169,6 +176,7 @@ def test_an_embedded_memory_says_in_a_fork_what_to_do(memory: Hindsight, folder:
         told = in_child(lambda ask=ask: str(ask()))  # type: ignore[misc]
         assert told.startswith("ForkedError: ")
         assert "open it after forking" in told
+        assert "hindsight-memory serve" in told
         assert str(folder) in told
     assert in_child(lambda: memory.close() or "closed") == "closed"  # type: ignore[func-returns-value]
     assert in_child(lambda: repr(Hindsight(folder))).startswith("StoreLockedError: ")
@@ -207,3 +215,70 @@ def test_what_is_on_a_server_is_opened_again_in_a_fork(tmp_path: Path) -> None:
     finally:
         server.kill()
         server.wait()
+
+
+_EXITS = """
+import atexit, os, sys
+from hindsight_integrations import Hindsight, Settings
+
+memory = Hindsight(sys.argv[1], settings=Settings(consolidate=False))
+memory.retain("alice", "Alice sings in Bergen.")
+memory.recall("alice", "Who sings?")
+if not os.fork():
+    if not os.fork():
+        atexit.register(print, "grandchild ends")
+        sys.exit(4)
+    atexit.register(print, "child ends")
+    sys.exit(3 if os.waitstatus_to_exitcode(os.wait()[1]) == 4 else 1)
+status = os.waitstatus_to_exitcode(os.wait()[1])
+print(status, memory.recall("alice", "Who sings?").memories[0].text)
+"""
+
+
+@fork
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "on_exit"), reason="another libc than glibc")
+@pytest.mark.slow
+def test_a_child_and_its_child_left_by_sys_exit_end_with_their_status(folder: Path) -> None:
+    """Else native libraries wait in their destructors for threads that only the parent has."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _EXITS, str(folder)],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert ran.stderr == ""
+    assert ran.stdout == "grandchild ends\nchild ends\n3 Alice sings in Bergen.\n"
+
+
+@fork
+@pytest.mark.slow
+def test_workers_that_gunicorn_preloads_use_the_servers_of_the_page(tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "processes.md").read_text(encoding="utf-8")
+    (code,) = (b.text for b in blocks(page) if b.text.startswith("# wsgi.py"))
+    (command,) = (b.text for b in blocks(page) if b.text.startswith("gunicorn "))
+    with served(tmp_path / "server") as url:
+        (tmp_path / "wsgi.py").write_text(code.replace("http://localhost:8000", url))
+        with Hindsight(tmp_path / "shared", vectors=url, settings=QUIET) as memory:
+            memory.retain("jobs", "Job 7 was done by a worker.")
+        bound = f"127.0.0.1:{free_port()}"
+        server = subprocess.Popen(
+            [sys.executable, "-m", *command.split(), "--bind", bound, "--timeout", "120"],
+            cwd=tmp_path,
+            env={**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(root)},
+        )
+        try:
+            answer = _answer(f"http://{bound}/?question=Who+did+job+7%3F", server)
+            assert answer == "Job 7 was done by a worker."
+        finally:
+            server.terminate()
+            assert server.wait(60) == 0
+
+
+def _answer(url: str, server: subprocess.Popen[bytes]) -> str:
+    """Return what a server answers as soon as it listens."""
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=60) as reply:
+                return str(reply.read().decode())
+        except urllib.error.URLError:
+            assert server.poll() is None
+            time.sleep(0.2)

@@ -13,8 +13,7 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import HindsightError, ModelError
-from hindsight_integrations.models import Memory, MemoryType
-from hindsight_integrations.nlp.llm import ModelUsage
+from hindsight_integrations.models import Memory, MemoryType, ModelUsage
 from hindsight_integrations.reflect.dependencies import Cluster, Proposals
 from hindsight_integrations.reflect.rules import RuleConsolidator
 from hindsight_integrations.settings import Settings

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import time
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import accumulate
 
 import pytest
 
@@ -42,6 +45,7 @@ def test_a_recall_and_a_retain_take_few_round_trips_however_much_is_told(
             graph=urls[0], vectors=urls[1], settings=Settings(consolidate=False)
         ) as memory:
             _count(memory, *proxies)
+            asyncio.run(_ask_many(memory, *proxies))
 
 
 def _count(memory: Hindsight, to_graph: Proxy, to_vectors: Proxy) -> None:
@@ -68,3 +72,35 @@ def _count(memory: Hindsight, to_graph: Proxy, to_vectors: Proxy) -> None:
     assert 0 < sentence.graph <= 24
     assert 0 < long.graph <= 32
     assert sentence.vectors == long.vectors == 2
+
+
+MANY = 48
+
+
+async def _ask_many(memory: Hindsight, to_graph: Proxy, to_vectors: Proxy) -> None:
+    """Many wait at once, none loses an arm, threads of others are free, cancelling ends them."""
+    to_graph.clear()
+    asked = questions(MANY)
+    recalls = [asyncio.create_task(memory.arecall("b", question)) for question in asked]
+    await asyncio.to_thread(time.sleep, 0)
+    assert not any(recall.done() for recall in recalls)
+    answers = await asyncio.gather(*recalls)
+    assert [answer.failures for answer in answers] == [()] * MANY
+    assert at_once(to_graph.trips) > 16
+    waiting = [asyncio.create_task(memory.arecall("b", question)) for question in asked]
+    await asyncio.sleep(LATENCY)
+    for recall in waiting:
+        recall.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert all(recall.cancelled() for recall in waiting)
+    assert (await memory.arecall("b", asked[0])).failures == ()
+    driver = memory.runtime.graph._database._driver  # type: ignore[attr-defined]
+    while any(c.in_use for pool in driver._pool.connections.values() for c in pool):
+        await asyncio.sleep(LATENCY)  # ends when the threads that had begun have ended
+    assert memory.health()
+
+
+def at_once(trips: Iterable[Trip]) -> int:
+    """Return the most trips that were under way at one time."""
+    changes = sorted([(t.start, 1) for t in trips] + [(t.end, -1) for t in trips])
+    return max(accumulate(step for _, step in changes))

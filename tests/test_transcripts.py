@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 from typer.testing import CliRunner
 
-from hindsight_integrations import Hindsight, InvalidInputError
+from hindsight_integrations import Hindsight, InvalidInputError, Item
 from hindsight_integrations.cli import app
 from hindsight_integrations.transcripts import Transcript, import_transcripts, read_transcripts
 from hindsight_integrations.transcripts.reading import FORMATS
@@ -131,6 +131,17 @@ MEM0 = {
     ]
 }  # fmt: skip
 
+
+def passage(id: str, text: str, **fields: object) -> dict[str, object]:
+    return {"id": id, "text": text, "archive_id": "archive-1", "tags": ["hobby"],
+            "created_at": "2026-02-03 09:00:00+00:00", "metadata": {}, **fields}  # fmt: skip
+
+
+PASSAGES = [
+    passage("passage-1", "Ann keeps bees.", metadata={"n": 3}, updated_at="2026-03-03 09:00:00Z"),
+    passage("passage-2", "Ann kept goats.", is_deleted=True),
+]
+
 CHATS: dict[str, tuple[str, Any]] = {
     "chatgpt": ("conversations.json", CHATGPT),
     "claude": ("conversations.json", CLAUDE),
@@ -189,10 +200,28 @@ def test_memories_of_mem0_keep_date_tags_and_metadata(memory: Hindsight, tmp_pat
     assert not import_transcripts(memory, "b", file).result.stored
     bees, bergen = memory.memories.list("b").items
     assert (bees.document_id, bees.mentioned_at, bees.tags) == ("mem0:m1", ASKED, ("hobby",))
-    assert bees.metadata == {"source": "mem0", "app": "x"}
+    assert bees.metadata == {"source": "mem0", "app": "x", "n": "[1]", "user_id": "ann"}
     assert bergen.mentioned_at == ASKED
     written(tmp_path, "mem0.json", MEM0["results"][:1])
     assert [*read_transcripts(file)] == [*read_transcripts(file, format="mem0")] != []
+
+
+@pytest.mark.parametrize(
+    "export",
+    [
+        PASSAGES,
+        LETTA | {"passages": PASSAGES},
+        LETTA | {"agents": [{**LETTA["agents"][0], "archival_memory": PASSAGES}]},
+    ],
+    ids=["listed", "beside the agents", "of an agent"],
+)
+def test_passages_of_letta_come_with_date_tags_and_metadata(export: Any, tmp_path: Path) -> None:
+    file = written(tmp_path, "letta.json", export)
+    read = [one for one in read_transcripts(file) if isinstance(one, Item)]
+    (found,) = [one for one in read if one.document_id == "letta:passage:passage-1"]
+    assert (found.content, found.timestamp, found.tags) == ("Ann keeps bees.", ASKED, ["hobby"])
+    assert found.metadata == {"source": "letta", "n": 3}
+    assert "Ann kept goats." not in [one.content for one in read]
 
 
 def test_archives_folders_and_a_session_that_is_being_written(tmp_path: Path) -> None:
@@ -217,7 +246,7 @@ def test_archives_folders_and_a_session_that_is_being_written(tmp_path: Path) ->
         ("[]", "the formats are chatgpt"),
         ('[{"mapping": 1}]', "no whole export of the format 'chatgpt'"),
         ('[{"chat_messages": [{"uuid": 1}]}]', "no whole export of the format 'claude'"),
-        ('[{"memory": "x", "id": 1, "created_at": "soon"}]', "not ISO 8601"),
+        ('[{"memory": "x", "id": 1, "created_at": "soon"}]', "ISO 8601"),
     ],
 )
 def test_what_is_no_export_is_refused(text: str, message: str, tmp_path: Path) -> None:

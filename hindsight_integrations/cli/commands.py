@@ -15,16 +15,19 @@ from rich.console import Group
 from typer.core import TyperGroup
 
 from hindsight_integrations._version import __version__
-from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli import (
+    conclusions,
+    config,
     namespaces,
     pictures,
     service,
+    shell,
     tables,
     transcripts,
     verbs,
     workspace,
 )
+from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
 from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.errors import HindsightError
@@ -132,19 +135,28 @@ app.command(rich_help_panel=_THEN)(verbs.retain)
 app.command(rich_help_panel=_THEN)(verbs.recall)
 app.command(rich_help_panel=_THEN)(pictures.graph)
 app.command(rich_help_panel=_THEN)(pictures.timeline)
+app.command(rich_help_panel=_THEN)(service.view)
 app.command(rich_help_panel=_THEN)(service.serve)
+app.command(rich_help_panel=_THEN)(service.mcp)
+app.command(rich_help_panel=_THEN)(conclusions.reflect)
+app.command(rich_help_panel=_THEN)(conclusions.context)
 app.command("import-chats", rich_help_panel=_THEN)(transcripts.import_chats)
 app.command(rich_help_panel=_NOTES)(workspace.sync)
 app.command(rich_help_panel=_NOTES)(workspace.search)
 app.command(rich_help_panel=_NOTES)(workspace.watch)
 app.command(rich_help_panel=_NOTES)(workspace.migrate)
-app.command(rich_help_panel=_NOTES)(workspace.health)
 app.add_typer(workspace.shadow, name="shadow", rich_help_panel=_NOTES)
+app.command(rich_help_panel=_KEEP)(workspace.health)
 app.add_typer(namespaces.banks, name="banks", rich_help_panel=_KEEP)
 app.add_typer(namespaces.memories, name="memories", rich_help_panel=_KEEP)
 app.add_typer(namespaces.documents, name="documents", rich_help_panel=_KEEP)
 app.add_typer(namespaces.tags, name="tags", rich_help_panel=_KEEP)
 app.add_typer(namespaces.entities, name="entities", rich_help_panel=_KEEP)
+app.command(rich_help_panel=_THEN)(shell.shell)
+app.add_typer(conclusions.observations, name="observations", rich_help_panel=_KEEP)
+app.add_typer(conclusions.opinions, name="opinions", rich_help_panel=_KEEP)
+app.add_typer(conclusions.mental_models, name="mental-models", rich_help_panel=_KEEP)
+app.command(rich_help_panel=_KEEP)(conclusions.consolidate)
 app.add_typer(model_commands.models, name="models", rich_help_panel=_KEEP)
 
 
@@ -318,11 +330,26 @@ def _show_version(value: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            envvar="HINDSIGHT_CONFIG",
+            help="Defaults of options, in TOML; else config.toml of this user's settings, if any.",
+        ),
+    ] = None,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show release.")
     ] = False,
 ) -> None:
     """Options before a command."""
+    if file is None and not config.DEFAULT.is_file():
+        return
+    defaults = config.read_config(file or config.DEFAULT, context.command)
+    for name, given in (context.default_map or {}).items():  # of a shell, which precede
+        defaults[name] = config.merged(defaults.get(name, {}), given)
+    context.default_map = defaults
 
 
 def main() -> None:

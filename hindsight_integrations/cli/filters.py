@@ -1,11 +1,11 @@
-"""Options that select memories, shared by the commands that recall, list and forget them."""
+"""Options that select memories, shared by the commands that search, list and forget them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Signature, signature
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
@@ -71,6 +71,29 @@ def stored_filters(
         "document_id": document,
         "changed_since": changed_since,
         "state": state,
+    }
+
+
+def search_options(
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Token budget of the text. (default 4096)")
+    ] = None,
+    budget: Annotated[Literal["low", "mid", "high"], typer.Option(help="How far to look.")] = "mid",
+    query_time: Annotated[TimeOption, time_option("When it is asked; now by default.")] = None,
+    min_score: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Leave out what is less relevant.")
+    ] = None,
+    fill: Annotated[
+        bool, typer.Option("--fill", help="As much as fits, however little relevant.")
+    ] = False,
+) -> Filters:
+    """Return the options of the verbs that answer a question."""
+    return {
+        "max_tokens": max_tokens,
+        "budget": budget,
+        "query_time": query_time,
+        "min_score": min_score,
+        "fill": fill,
     }
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeAlias
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
 
 import typer
+import yaml
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Expiry, MetadataValue, TimeSpan
@@ -124,6 +129,43 @@ def read_mapping(text: str) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise typer.BadParameter(f'{text!r} is no JSON object; give one such as {{"year": 2025}}')
     return value
+
+
+def edited(text: str, suffix: str) -> str:
+    """Return a text as the user leaves it in `$VISUAL` or `$EDITOR`.
+
+    Raises:
+        InvalidInputError: there is no such editor, or it failed.
+    """
+    usual = "notepad" if sys.platform == "win32" else "vi"
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or usual
+    with TemporaryDirectory(prefix="hindsight-") as folder:
+        file = Path(folder) / f"memory{suffix}"
+        file.write_text(text, encoding="utf-8")
+        try:
+            subprocess.run([*shlex.split(editor), str(file)], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise InvalidInputError(
+                f"the editor {editor!r} failed: {error}; set $EDITOR to one that waits until the "
+                "file is closed"
+            ) from error
+        return file.read_text(encoding="utf-8")
+
+
+def read_yaml(text: str, names: Sequence[str]) -> Mapping[str, Any]:
+    """Return the fields that were written in an editor.
+
+    Raises:
+        InvalidInputError: the text is not YAML, or names another field.
+    """
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InvalidInputError(f"what was saved is not YAML: {error}") from error
+    if not isinstance(value, dict) or (unknown := value.keys() - set(names)):
+        what = f"has the field {min(unknown, key=str)!r}" if isinstance(value, dict) else "has none"
+        raise InvalidInputError(f"what was saved {what}; the fields are {', '.join(names)}")
+    return {name: "" if field is None else field for name, field in value.items()}
 
 
 def read_pair(text: str) -> tuple[str, MetadataValue]:

@@ -6,7 +6,7 @@ shared options, and returns an `Output`, which is shown once the memory is close
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cached_property, wraps
@@ -40,14 +40,26 @@ def _option(name: str, default: object, annotation: object) -> Parameter:
 
 _BANK = _option(
     "bank",
-    DEFAULT_BANK,
-    Annotated[str, typer.Option("--bank", "-b", help="Bank: a memory space of its own.")],
+    None,
+    Annotated[
+        str | None,
+        typer.Option(
+            "--bank", "-b", show_default=DEFAULT_BANK, help="Bank: a memory space of its own."
+        ),
+    ],
 )
 _PATH = _option(
     "path",
-    DEFAULT_PATH,
+    None,
     Annotated[
-        Path, typer.Option("--path", "-p", envvar="HINDSIGHT_PATH", help="Folder of the memory.")
+        Path | None,
+        typer.Option(
+            "--path",
+            "-p",
+            envvar="HINDSIGHT_PATH",
+            show_default=str(DEFAULT_PATH),
+            help="Folder of the memory.",
+        ),
     ],
 )
 _JSON = _option(
@@ -78,20 +90,23 @@ class Job:
 
     Attributes:
         screen: where the command writes.
-        bank: the value of `--bank`, if the command has that option.
-        path: the value of `--path`.
+        bank: the bank.
+        location: arguments of `Hindsight.from_env` that say where the memory is.
     """
 
-    def __init__(self, screen: Screen, path: Path, bank: str, create: bool) -> None:
+    def __init__(self, screen: Screen, path: Path | None, bank: str | None, create: bool) -> None:
         self.screen = screen
-        self.bank = bank
-        self.path = path
+        self.bank = DEFAULT_BANK if bank is None else bank
+        self.location: dict[str, Any] = {"path": path or DEFAULT_PATH}
+        self._given = (path, bank)
         self._create = create
         self._exits = ExitStack()
 
     @cached_property
     def memory(self) -> Hindsight:
-        """The memory in the folder, with the other settings of the environment (`HINDSIGHT_*`).
+        """The memory at the location, with the other settings of the environment (`HINDSIGHT_*`).
+
+        If a service has the folder open, it is that service's.
 
         Raises:
             NotFoundError: there is no such folder, and the command does not create one.
@@ -102,8 +117,24 @@ class Job:
                 "with --path"
             )
         from hindsight_integrations.client import Hindsight  # takes a second to load
+        from hindsight_integrations.service.discovery import find_service
 
-        return self._exits.enter_context(Hindsight.from_env(path=self.path))
+        if (running := find_service(self.path)) is not None:
+            return self._exits.enter_context(Hindsight(running.address))
+        return self._exits.enter_context(Hindsight.from_env(**self.location))
+
+    @property
+    def path(self) -> Path:
+        """The folder of the memory."""
+        return Path(self.location["path"])
+
+    def default_to(self, bank: str, location: Mapping[str, str]) -> None:
+        """Set the bank and the location where the command was given none."""
+        path, given = self._given
+        if given is None:
+            self.bank = bank
+        if path is None:
+            self.location |= location
 
     def __enter__(self) -> Job:
         return self
@@ -129,8 +160,8 @@ def on_memory(
     """
 
     def decorate(function: Callable[..., Output]) -> Callable[..., None]:
-        def run(screen: Screen, path: Path, **arguments: Any) -> Output:
-            bank = arguments.pop("bank") if one_bank else DEFAULT_BANK
+        def run(screen: Screen, path: Path | None, **arguments: Any) -> Output:
+            bank = arguments.pop("bank") if one_bank else None
             with Job(screen, path, bank, create) as job:
                 return function(job, **arguments)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import yaml
 
 from hindsight_integrations.cli import inputs, tables
 from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by, stored_filters
@@ -132,12 +134,28 @@ def delete_bank(
 ) -> Output:
     """Delete a bank with everything in it, for good."""
     count = job.memory.banks.stats(bank).memories
-    _confirm(f"Delete bank {bank!r} and its {count} memories for good?", yes=yes)
+    confirm(f"Delete bank {bank!r} and its {count} memories for good?", yes=yes)
     job.memory.banks.delete(bank)
     return Output({"deleted": bank, "memories": count}, f"Deleted bank {bank}")
 
 
-def _confirm(question: str, *, yes: bool) -> None:
+@banks.command("audit")
+@on_memory(one_bank=False)
+def audit_bank(
+    job: Job,
+    bank: BankArgument,
+    since: Annotated[TimeOption, time_option("Only from then on.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Only what this actor did.")] = None,
+    of: Annotated[
+        str | None, typer.Option("--id", help="Only on this memory, document, entity or page.")
+    ] = None,
+) -> Output:
+    """List what was done to a bank, when, why and by whom."""
+    entries = job.memory.audit.list(bank, since=since, actor=actor, id=of)
+    return Output(entries, tables.audit(entries))
+
+
+def confirm(question: str, *, yes: bool) -> None:
     """Go on if the user agrees, or has agreed; where nobody can be asked, refuse."""
     if yes:
         return
@@ -195,19 +213,28 @@ def forget(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list what would go, and what it supports.")
     ] = False,
+    days: Annotated[
+        float | None,
+        typer.Option(
+            "--undo-for", min=0, max=36_500, help="Days in which memories restore can undo it."
+        ),
+    ] = None,
     yes: Yes = False,
 ) -> Output:
     """Delete memories for good: by id, with their document, or those that pass all filters."""
-    work = partial(job.memory.forget, job.bank, memory_ids or (), **filters)
+    after = None if days is None else timedelta(days=days)
+    work = partial(job.memory.forget, job.bank, memory_ids or (), after=after, **filters)
     if dry_run:
         told = work(dry_run=True)
         listed = {name: getattr(told, name) for name in FORETOLD}
         return Output({"would_forget": told, **listed}, tables.foretold(told))
     if not memory_ids and filters["document_id"] is None:
         number = tables.count(len(work(dry_run=True)), "memory")
-        _confirm(f"Forget {number} of bank {job.bank!r} for good?", yes=yes)
+        confirm(f"Forget {number} of bank {job.bank!r} for good?", yes=yes)
     gone = work()
-    return Output({"forgotten": gone}, f"Forgot {tables.count(len(gone), 'memory')}")
+    undone = f"; to be restored until {gone.until:%Y-%m-%d %H:%M}" if gone.until else ""
+    data = {"forgotten": gone} | ({"until": gone.until} if gone.until else {})
+    return Output(data, f"Forgot {tables.count(len(gone), 'memory')}{undone}")
 
 
 @memories.command()
@@ -265,6 +292,33 @@ def update_memory(
         reason=reason,
     )
     return Output(changed, tables.memory(changed))
+
+
+EDITED = ("text", "speaker", "type", "tags", "entities")
+"""Fields of a memory that an editor shows."""
+
+
+@memories.command("edit")
+@on_memory()
+def edit_memory(job: Job, memory_id: MemoryArgument, reason: Reason = None) -> Output:
+    """Correct a memory in your editor ($VISUAL or $EDITOR), as YAML.
+
+    What is left as it was stays.
+    """
+    old = job.memory.memories.get(job.bank, memory_id)
+    shown: dict[str, Any] = {name: _plain(getattr(old, name)) for name in EDITED}
+    text = yaml.safe_dump(shown, allow_unicode=True, sort_keys=False, width=1000)
+    given = inputs.read_yaml(inputs.edited(text, ".yaml"), EDITED)
+    new = {name: value for name, value in given.items() if value != shown[name]}
+    if not new:
+        return Output(old, "Nothing was changed")
+    changed = job.memory.memories.update(job.bank, memory_id, **new, reason=reason)
+    return Output(changed, tables.memory(changed))
+
+
+def _plain(value: object) -> object:
+    """Return a field as YAML shows it; nobody as a speaker is ""."""
+    return list(value) if isinstance(value, tuple) else str(value or "")
 
 
 @memories.command()
@@ -407,7 +461,7 @@ def unalias(
 def delete_entity(job: Job, entity: EntityArgument, yes: Yes = False) -> Output:
     """Delete an entity; the memories that mention it stay."""
     known = job.memory.entities.get(job.bank, entity)
-    _confirm(f"Delete {known.name!r}, and keep its memories?", yes=yes)
+    confirm(f"Delete {known.name!r}, and keep its memories?", yes=yes)
     count = job.memory.entities.delete(job.bank, known.id)
     return Output({"memories": count}, f"Deleted it in {tables.count(count, 'memory')}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pydoc
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,7 +76,7 @@ class Screen:
         if self.as_json:
             typer.echo(as_json(jsonable(output.data), indent=None if output.as_line else 2))
         elif output.drawing is not None:
-            self.draw(output.drawing)
+            self._page(output.drawing)
         for warning in output.warnings:
             self._complain(f"warning: {warning}", "yellow")
         if output.code:
@@ -92,6 +94,23 @@ class Screen:
             typer.echo(visible(drawing))  # names that users gave are not read as markup
         else:
             self._out.print(Visible(drawing))
+
+    def _page(self, drawing: RenderableType) -> None:
+        """Write to stdout, through `$PAGER` if it is a terminal that the drawing does not fit."""
+        if not self._out.is_terminal:
+            self.draw(drawing)
+            return
+        if isinstance(drawing, str):
+            text = f"{visible(drawing)}\n"
+        else:
+            with self._out.capture() as capture:
+                self._out.print(Visible(drawing))
+            text = capture.get()
+        if text.count("\n") < self._out.height:
+            typer.echo(text, nl=False, color=True)
+        else:
+            os.environ.setdefault("LESS", "FRX")  # colours stay, and so does the screen
+            pydoc.pager(text)
 
     def fail(self, error: BaseException, message: str) -> None:
         """Report that the command failed."""

@@ -1,15 +1,24 @@
-"""`hindsight-memory serve`: one memory for many programs."""
+"""`hindsight-memory serve` and `view`: one memory for many programs, and in the browser."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
-from hindsight_integrations.cli.job import Job, on_memory
+from hindsight_integrations.cli.job import DEFAULT_PATH, Job, on_memory
 from hindsight_integrations.cli.screen import Output
 from hindsight_integrations.errors import MissingExtraError
+
+VIEWER = "/ui/"
+"""Path of the viewer in the service."""
 
 
 @on_memory(create=True, one_bank=False)
@@ -27,23 +36,109 @@ def serve(
 
     Tokens and limits are read from the variables HINDSIGHT_SERVICE_*, which docs/service.md lists.
     """
-    try:
+    given = {"host": host, "port": port}
+    return _serving(job, {name: value for name, value in given.items() if value is not None})
+
+
+@on_memory(one_bank=False)
+def view(
+    job: Job,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only write the address; open no browser.")
+    ] = False,
+) -> Output:
+    """Show a memory in the browser, to search and correct it, until Ctrl-C or SIGTERM.
+
+    Only programs of this machine reach it. If a service has the memory open, its pages are shown.
+    """
+    with _extra():
+        from hindsight_integrations.service.discovery import find_service
+
+    def show(url: str) -> None:
+        if not no_browser:  # beside this thread: a browser in the terminal takes its time
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+    running = find_service(job.path)
+    if running is not None:
+        url = running.url + VIEWER
+        if not no_browser:
+            webbrowser.open(url)
+        return Output({"url": url, "pid": running.pid}, f"A service shows {job.path} at {url}")
+    return _serving(job, {"host": "127.0.0.1", "port": port}, VIEWER, show)
+
+
+def _serving(
+    job: Job,
+    given: dict[str, Any],
+    page: str = "",
+    show: Callable[[str], None] = lambda url: None,
+) -> Output:
+    """Serve the memory of a job until it is told to end.
+
+    Args:
+        job: run of the command.
+        given: settings that the command was given.
+        page: path of the service that is written, and shown.
+        show: called with the address of that page once it can be reached.
+    """
+    with _extra():
         from hindsight_integrations.service.run import serve as run
         from hindsight_integrations.service.settings import ServiceSettings
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"the service needs {error.name}, which is not installed; run: "
-            "pip install hindsight-integrations[service]"
-        ) from error
-    given: dict[str, Any] = {"host": host, "port": port}
-    given = {name: value for name, value in given.items() if value is not None}
     settings = ServiceSettings.from_env(**given)
     memory, url = job.memory, ""
 
     def started(address: str) -> None:
         nonlocal url
-        url = address
+        url = address + page
         job.screen.line({"url": url, "pid": os.getpid()}, f"Serving {job.path} at {url}")
+        show(url)
 
     run(memory, settings, job.path, started=started)
     return Output({"url": url, "ended": True}, "Ended", as_line=True)
+
+
+def mcp(
+    bank: Annotated[
+        str | None,
+        typer.Option("--bank", "-b", help="The only bank; else each call names its bank."),
+    ] = None,
+    tools: Annotated[
+        Literal["core", "all"], typer.Option(help="Seven tools, or all of them.")
+    ] = "core",
+    path: Annotated[
+        Path,
+        typer.Option("--path", "-p", envvar="HINDSIGHT_PATH", help="Folder of the memory."),
+    ] = DEFAULT_PATH,
+) -> None:
+    """Serve a memory to an editor or agent: the Model Context Protocol on stdin and stdout.
+
+    Several of them share a folder: the first starts its service in the background, which ends
+    when nobody uses it.
+    """
+    import asyncio
+
+    import hindsight_integrations.mcp_server  # noqa: F401, it says what to install
+    from hindsight_integrations.service import stdio
+
+    if not os.environ.get("HINDSIGHT_VECTORS"):
+        asyncio.run(stdio.serve_folder(path.expanduser(), bank=bank, tools=tools))
+        return
+    # What is on servers has no single owner: each process opens it for itself.
+    from hindsight_integrations.client import Hindsight
+
+    with ExitStack() as exits:
+        opened = cache(lambda: exits.enter_context(Hindsight.from_env(path=path.expanduser())))
+        asyncio.run(stdio.serve_memory(opened, bank=bank, tools=tools))
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    """Say how to install the extra if a module of it is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"the service needs {error.name}, which is not installed; run: "
+            "pip install hindsight-integrations[service]"
+        ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -13,29 +13,34 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from hindsight_integrations.conclusions import Observation, Opinion
 from hindsight_integrations.explain import said_by, window_text
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
     BankStats,
-    Change,
     Chunk,
     Document,
     Entity,
     LinkKind,
     Memory,
     MemoryType,
+    MentalModel,
     Page,
 )
 from hindsight_integrations.results import (
     Forgotten,
     RecallResult,
+    Reflection,
     RetainResult,
+    Staleness,
 )
 from hindsight_integrations.timespan import day_text
 
 if TYPE_CHECKING:
     from hindsight_integrations.namespaces.entities import Companion, TimelineEntry
     from hindsight_integrations.namespaces.maintenance import Diagnosis, Health
+    from hindsight_integrations.reflect.consolidation import Consolidation
     from hindsight_integrations.retain.file_dates import FileDate
     from hindsight_integrations.retain.merge_suggestions import MergeSuggestion
 
@@ -191,6 +196,23 @@ def history(changes: Sequence[Change]) -> RenderableType:
     return table
 
 
+def audit(entries: Sequence[AuditEntry]) -> RenderableType:
+    """Draw entries of an audit."""
+    if not entries:
+        return Text("Nothing was done.", style="dim")
+    table = simple_table("when", "what", "id", "by", "why")
+    for entry in entries:
+        what = " ".join((entry.action, entry.kind, *entry.fields))
+        cells = (
+            what,
+            " -> ".join(filter(None, (entry.id, entry.other))),
+            entry.actor,
+            entry.reason,
+        )
+        table.add_row(f"{entry.at:%Y-%m-%d %H:%M:%S}", *(Text(cell or "") for cell in cells))
+    return table
+
+
 def banks(banks: Sequence[Bank], stats: Sequence[BankStats]) -> RenderableType:
     """Draw banks and their counts."""
     if not banks:
@@ -299,6 +321,95 @@ def diagnosis(result: Diagnosis, health: Health) -> RenderableType:
     return Group(table, parts)
 
 
+def reflection(result: Reflection) -> RenderableType:
+    """Draw an answer, and the memories and mental models it cites."""
+    cited = [item for item in result.context if item.id in result.sources]
+    lines = [item.text.removeprefix("- ") for item in cited]
+    return Group(Text(result.text), *([Text(), _section("Cited", lines)] if lines else []))
+
+
+def consolidation(result: Consolidation) -> RenderableType:
+    """Draw what a consolidation read, and what it concluded."""
+    line = f"read {count(result.considered, 'memory')}"
+    parts = [("New", result.created), ("Rewritten", result.rewritten)]
+    drawn = [_section(title, [each.text for each in made]) for title, made in parts if made]
+    removed = f", removed {count(len(result.removed), 'conclusion')}" if result.removed else ""
+    return Group(Text(f"{line}{removed}"), *drawn)
+
+
+def conclusions(page: Page[Observation] | Page[Opinion]) -> RenderableType:
+    """Draw a page of observations or opinions."""
+    table = simple_table("id", "sure", "from", "last", "conclusion")
+    for one in page.items:
+        last = day_text(one.last_seen)
+        table.add_row(one.id, f"{one.confidence:.2f}", str(one.proof_count), last, Text(one.text))
+    return _paged(table, page)
+
+
+def evidence(found: Sequence[Observation | Opinion]) -> RenderableType:
+    """Draw observations or opinions in full, with what they rest on."""
+    if not found:
+        return Text("None.", style="dim")
+    return Group(*(_conclusion(one) for one in found))
+
+
+def _conclusion(one: Observation | Opinion) -> RenderableType:
+    rests = [
+        f"{'' if quote.supports else 'against: '}{quote.quote or 'all of it'}  {quote.memory_id}"
+        for quote in one.evidence
+    ]
+    facts = {
+        "id": one.id,
+        "kind": one.kind.value if isinstance(one, Observation) else f"opinion on {one.topic}",
+        "sure": f"{one.confidence:.2f}, {one.trend.value}",
+        "why": one.reasoning,
+        "rests on": "\n".join(rests),
+    }
+    return Padding(Group(Text(one.text, style="bold"), _facts(facts)), (0, 0, 1, 0))
+
+
+def mental_models(models: Sequence[MentalModel], stale: Sequence[bool]) -> RenderableType:
+    """Draw mental models, and mark those that are stale."""
+    if not models:
+        return Text("None.", style="dim")
+    table = simple_table("id", "name", "written", "stale", "text")
+    for model, old in zip(models, stale, strict=True):
+        written = day_text(model.refreshed_at)
+        mark = "yes" if old else ""
+        table.add_row(Text(model.id), Text(model.name), written, mark, Text(model.text))
+    return table
+
+
+def mental_model(model: MentalModel, staleness: Staleness | None = None) -> RenderableType:
+    """Draw a mental model with all its fields."""
+    changes = (
+        [
+            count(len(ids), noun)
+            for noun, ids in (
+                ("newer memory", staleness.newer),
+                ("changed source", staleness.changed),
+                ("forgotten source", staleness.gone),
+                ("contradicting memory", staleness.contradicted),
+            )
+            if ids
+        ]
+        if staleness
+        else []
+    )
+    return _facts(
+        {
+            "mental model": model.name,
+            "id": model.id,
+            "text": model.text,
+            "question": model.source_query,
+            "tags": ", ".join(model.tags),
+            "written": day_text(model.refreshed_at),
+            "refreshed by itself": "yes" if model.auto_refresh else None,
+            "stale": ", ".join(changes),
+        }
+    )
+
+
 def _details(memory: Memory) -> str:
     when = "; ".join(map(str, memory.occurred))
     return "  ".join(filter(None, (memory.id, ", ".join(memory.entities), when)))
@@ -347,7 +458,7 @@ def tags(counts: Mapping[str, int]) -> RenderableType:
     return table
 
 
-def _paged(table: Table, page: Page[Memory] | Page[Entity] | Page[Document]) -> RenderableType:
+def _paged(table: Table, page: Page[Any]) -> RenderableType:
     if not page.items:
         return Text("None.", style="dim")
     line = f"{len(page.items)} of {page.total:,}"

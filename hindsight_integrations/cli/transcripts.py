@@ -29,7 +29,7 @@ def import_chats(
     """Retain conversations and memories exported elsewhere; again adds only what is new.
 
     Read are exports of ChatGPT and Claude (conversations.json or the archive with it), session
-    files of Claude Code, Codex and OpenClaw, exports of mem0, and agent files of Letta.
+    files of Claude Code, Codex and OpenClaw, exports of mem0, agent files and passages of Letta.
     """
     from hindsight_integrations.transcripts import import_transcripts
 

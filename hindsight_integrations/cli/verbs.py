@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Group, RenderableType
 
 from hindsight_integrations.cli import inputs, tables
-from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by
+from hindsight_integrations.cli.filters import Filters, common_filters, filtered_by, search_options
 from hindsight_integrations.cli.job import DEFAULT_BANK, Job, TimeOption, on_memory, time_option
 from hindsight_integrations.cli.screen import Output, jsonable
 from hindsight_integrations.models import Arm, MemoryType
@@ -212,7 +212,7 @@ def _retain_sessions(
 
 
 @on_memory(one_bank=False)
-@filtered_by(common_filters)
+@filtered_by(common_filters, search_options)
 def recall(
     job: Job,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="The question, or any text.")],
@@ -224,21 +224,10 @@ def recall(
     prompt: Annotated[
         bool, typer.Option("--prompt", help="Write the text for a prompt, and nothing else.")
     ] = False,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="Token budget of that text. (default 4096)")
-    ] = None,
-    budget: Annotated[Literal["low", "mid", "high"], typer.Option(help="How far to look.")] = "mid",
     arm: Annotated[
         list[Arm] | None,
         typer.Option(parser=Arm, metavar=ARMS, help="Only these searches; repeatable."),
     ] = None,
-    query_time: Annotated[TimeOption, time_option("When it is asked; now by default.")] = None,
-    min_score: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Leave out what is less relevant.")
-    ] = None,
-    fill: Annotated[
-        bool, typer.Option("--fill", help="As much as fits, however little relevant.")
-    ] = False,
     chunk_tokens: Annotated[int, typer.Option(min=0, help="Extra budget for source text.")] = 0,
     entity_tokens: Annotated[
         int, typer.Option(min=0, help="Extra budget for notes on names, with observations.")
@@ -257,12 +246,7 @@ def recall(
     result = job.memory.recall(
         bank or [DEFAULT_BANK],
         query,
-        max_tokens=max_tokens,
-        budget=budget,
         arms=arm or None,
-        query_time=query_time,
-        min_score=min_score,
-        fill=fill,
         chunk_tokens=chunk_tokens,
         entity_tokens=entity_tokens,
         mental_model_tokens=mental_model_tokens,

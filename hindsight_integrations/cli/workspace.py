@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,7 +19,7 @@ from hindsight_integrations.cli.screen import Output, Screen
 from hindsight_integrations.cli.tables import simple_table
 
 if TYPE_CHECKING:
-    from hindsight_integrations.workspace import SearchHit, SyncEvent, Workspace
+    from hindsight_integrations.workspace import NoteRules, SearchHit, SyncEvent, Workspace
 
 FOUND_NOTHING = 3
 
@@ -32,31 +33,51 @@ Include = Annotated[
 Exclude = Annotated[
     list[str] | None, typer.Option(help="Pattern of files that are no notes; repeatable.")
 ]
-MaxBytes = Annotated[int, typer.Option(min=1, help="Largest size of a note.")]
-
-MAX_BYTES = 1_000_000
+MaxBytes = Annotated[
+    int | None, typer.Option(min=1, help="Largest size of a note. (default 1,000,000)")
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        exists=True,
+        dir_okay=False,
+        help="JSON5 file with the keys of a host: baseUrl, bankId, ... Options go before it.",
+    ),
+]
 
 
 def _workspace(
     job: Job,
     root: Path,
-    include: list[str] | None = None,
-    exclude: list[str] | None = None,
-    max_bytes: int = MAX_BYTES,
-    debounce_ms: int = 30_000,
+    file: Path | None,
+    *,
+    rules: NoteRules | None = None,
+    debounce_ms: int | None = None,
     shadow: bool = False,
 ) -> Workspace:
-    from hindsight_integrations.workspace import NoteRules, Workspace  # takes a second to load
+    """Return the workspace of a root; options given go before the keys of a configuration."""
+    from hindsight_integrations.workspace import WorkspaceConfig  # takes a second to load
+
+    config = WorkspaceConfig()
+    if file is not None:
+        config = WorkspaceConfig.load(file)
+        job.default_to(config.bank_id, config.location)
+    config = replace(config, bank_id=job.bank, retain_on_write=False)
+    if debounce_ms is not None:
+        config = replace(config, retain_debounce_ms=debounce_ms)
+    return config.open(root, memory=lambda: job.memory, rules=rules, shadow=shadow)
+
+
+def _rules(
+    include: list[str] | None, exclude: list[str] | None, max_bytes: int | None
+) -> NoteRules:
+    from hindsight_integrations.workspace import NoteRules
 
     default = NoteRules()
-    rules = NoteRules(include or default.include, exclude or default.exclude, max_bytes)
-    return Workspace(
-        lambda: job.memory,
-        job.bank,
-        root,
-        rules=rules,
-        retain_debounce_ms=debounce_ms,
-        shadow=shadow,
+    return NoteRules(
+        include or default.include, exclude or default.exclude, max_bytes or default.max_bytes
     )
 
 
@@ -66,13 +87,14 @@ def sync(
     root: Root = Path(),
     include: Include = None,
     exclude: Exclude = None,
-    max_bytes: MaxBytes = MAX_BYTES,
+    max_bytes: MaxBytes = None,
+    config: Config = None,
 ) -> Output:
     """Make a bank hold what a folder of notes says: new, changed, renamed and deleted ones.
 
     Files of session context (SOUL.md, AGENTS.md and their like) and hidden files are no notes.
     """
-    with _workspace(job, root, include, exclude, max_bytes) as workspace:
+    with _workspace(job, root, config, rules=_rules(include, exclude, max_bytes)) as workspace:
         result = workspace.sync()
     data = {"counts": result.counts, "events": [_data(event) for event in result.events]}
     changed = [event for event in result.events if event.action != "unchanged"]
@@ -91,12 +113,13 @@ def search(
     log: Annotated[
         bool, typer.Option("--shadow", help="Log the hits of both searches, for shadow report.")
     ] = False,
+    config: Config = None,
 ) -> Output:
     """Search the memories of a folder of notes; shows the lines that hold each.
 
     While the memory is away or in use, the notes themselves are searched for the words.
     """
-    with _workspace(job, root, shadow=log) as workspace:
+    with _workspace(job, root, config, shadow=log) as workspace:
         hits = workspace.search(query, max_results, min_score)
     away = ["the memory is away: the notes were searched for the words"]
     warnings = away if any(hit.source == "files" for hit in hits) else []
@@ -104,13 +127,16 @@ def search(
 
 
 @on_memory()
-def health(job: Job, root: Root = Path()) -> Output:
-    """Say if the memory of a folder of notes answers, and what waits for it.
+def health(job: Job, root: Root | None = None, config: Config = None) -> Output:
+    """Say if each part of a memory answers; with --root, also what waits of a folder of notes.
 
-    Exits with 1 if it does not answer, or if something waits.
+    Exits with 1 if one does not answer, or if something waits.
     """
-    with _workspace(job, root) as workspace:
-        found = workspace.health()
+    if root is None and config is None:
+        found = job.memory.health()
+    else:
+        with _workspace(job, root or Path(), config) as workspace:
+            found = workspace.health()
     lines = [f"{'ok' if part.ok else 'NOT ok'}  {part.part}: {part.detail}" for part in found.parts]
     return Output({"ok": found.ok, "parts": found.parts}, "\n".join(lines), code=0 if found else 1)
 
@@ -121,17 +147,22 @@ def watch(
     root: Root = Path(),
     include: Include = None,
     exclude: Exclude = None,
-    max_bytes: MaxBytes = MAX_BYTES,
+    max_bytes: MaxBytes = None,
+    config: Config = None,
     debounce_ms: Annotated[
-        int, typer.Option(min=0, help="Milliseconds without a write before a note is retained.")
-    ] = 30_000,
+        int | None,
+        typer.Option(
+            min=0, help="Milliseconds without a write before a note is retained. (default 30,000)"
+        ),
+    ] = None,
 ) -> Output:
     """Keep a bank in step with a folder of notes until Ctrl-C or SIGTERM.
 
     Each note that is retained, deleted or refused is written as a line; with --json, as a line of
     JSON, the last of which has the counts.
     """
-    workspace = _workspace(job, root, include, exclude, max_bytes, debounce_ms)
+    rules = _rules(include, exclude, max_bytes)
+    workspace = _workspace(job, root, config, rules=rules, debounce_ms=debounce_ms)
     stop = threading.Event()
 
     def show(event: SyncEvent) -> None:
@@ -166,6 +197,7 @@ def migrate(
     report: Annotated[
         Path | None, typer.Option(help="Where to write the report. (default ROOT/.hindsight)")
     ] = None,
+    config: Config = None,
 ) -> Output:
     """Move a folder of notes onto the memory, in stages; run it again to go on.
 
@@ -176,7 +208,7 @@ def migrate(
     from hindsight_integrations.workspace.report import plan_lines
 
     asked = read_text(queries).splitlines() if queries else []
-    with _workspace(job, root) as workspace:
+    with _workspace(job, root, config) as workspace:
         migration = Migration(workspace, days=days)
         plan = migration.plan()
         counts = {str(stage): len(plan.of(stage)) for stage in Stage}

@@ -20,7 +20,7 @@ from hindsight_integrations.models import MemoryType
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
 from hindsight_integrations.results import Failed, RetainResult
 from hindsight_integrations.retain.foreign import has_random_id, with_content
-from hindsight_integrations.retain.pipeline import as_item, check_many, retain
+from hindsight_integrations.retain.pipeline import as_item, check_many
 from hindsight_integrations.retain.request import (
     Item,
     Submission,
@@ -29,8 +29,6 @@ from hindsight_integrations.retain.request import (
     text_submission,
 )
 from hindsight_integrations.settings import Settings
-from hindsight_integrations.stores.base import CHECKPOINT, QueueCheckpoint
-from hindsight_integrations.stores.common import read_one
 
 PATIENCE = 10.0
 """Seconds that a call waits for its store before it returns and leaves the retain queued."""
@@ -77,7 +75,7 @@ class DurableRetain(ContextManaged):
     Raises:
         InvalidInputError, SchemaVersionError, StoreError: the queue's file cannot be used.
 
-    Example:
+    Examples:
         >>> memory = Hindsight("./memories", vectors="http://localhost:8000")  # doctest: +SKIP
         >>> with DurableRetain(memory, "./retains.queue") as durable:  # doctest: +SKIP
         ...     receipt = durable.retain("alice", "Alice joined Northwind in March 2021.")
@@ -101,7 +99,7 @@ class DurableRetain(ContextManaged):
         self._queue = ReplayQueue(queue)
         self._replayer = Replayer(self._queue, self._send, self._ask, backoff or Backoff())
         if self._memory is not None:
-            self._memory.runtime.probes["queue"] = self._probe
+            self._memory.probes["queue"] = self._probe
 
     @property
     def memory(self) -> Hindsight:
@@ -117,7 +115,7 @@ class DurableRetain(ContextManaged):
                     self._memory = self._open()
                 except Exception as error:
                     raise StoreUnavailableError(f"the memory cannot be opened: {error}") from error
-                self._memory.runtime.probes["queue"] = self._probe
+                self._memory.probes["queue"] = self._probe
             return self._memory
 
     # Retaining
@@ -270,7 +268,7 @@ class DurableRetain(ContextManaged):
         again, and stored once.
         """
         if self._memory is not None:
-            self._memory.runtime.probes.pop("queue", None)
+            self._memory.probes.pop("queue", None)
         if self._replayer.close():
             self._queue.close()
             if self._open is not None and self._memory is not None:
@@ -317,21 +315,15 @@ class DurableRetain(ContextManaged):
         return state.ok, str(state)
 
     def _ask(self) -> None:
-        self.memory.runtime.check_open()
-        self.memory.runtime.graph.get_bank("")
+        self.memory.storage.check()
 
     def _send(self, operations: Sequence[Operation]) -> RetainResult:
         """Store operations of one bank, skipping those it already has."""
-        runtime = self.memory.runtime
-        bank = runtime.bank_or_new(operations[0].bank_id)
-        applied = read_one(runtime.graph, bank.bank.id, CHECKPOINT, self._queue.identity, 0)
-        due = [operation for operation in operations if operation.number > applied]
-        if not due:
-            return RetainResult(bank.bank.id)
-        checkpoint = QueueCheckpoint(self._queue.identity, due[-1].number)
-        result = retain(runtime.retaining, bank, [o.submission for o in due], checkpoint)
-        runtime.reflect_later(bank.bank.id)
-        return result
+        return self.memory.storage.retain_queued(
+            operations[0].bank_id,
+            self._queue.identity,
+            [(operation.number, operation.submission) for operation in operations],
+        )
 
     aretain = async_variant(retain)
     aretain_messages = async_variant(retain_messages)

@@ -46,10 +46,10 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.export_import.ranges import check_ranges
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
     BankStats,
-    Change,
     Chunk,
     Document,
     Entity,
@@ -67,7 +67,7 @@ log = logging.getLogger("hindsight_integrations")
 FORMAT = "hindsight-bank"
 """Name of the format, and of its first line."""
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the lines: raised whenever a field of any of them is added, removed or changed."""
 
 BATCH = 500
@@ -132,6 +132,7 @@ Part: TypeAlias = (
     | Waiting
     | Link
     | Change
+    | AuditEntry
     | MentalModel
 )
 
@@ -146,6 +147,7 @@ LINES: Mapping[str, type] = {
     "waiting": Waiting,
     "link": Link,
     "change": Change,
+    "audit": AuditEntry,
     "model": MentalModel,
     "end": End,
 }

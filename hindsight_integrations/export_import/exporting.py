@@ -25,6 +25,7 @@ from hindsight_integrations.export_import.bank_file import (
 from hindsight_integrations.models import Entity, Link
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
+    AUDIT,
     CHANGE,
     CHUNK,
     DOCUMENT,
@@ -107,6 +108,7 @@ def _stored_parts(graph: GraphStore, bank_id: str) -> Iterator[Part]:
     for ids in batches(graph.scan(bank_id, MEMORY_ID)):
         yield from _links_from(graph, bank_id, ids)
     yield from graph.scan(bank_id, CHANGE)
+    yield from graph.scan(bank_id, AUDIT)
     yield from graph.scan(bank_id, MENTAL_MODEL)
 
 

@@ -23,11 +23,12 @@ from hindsight_integrations.export_import.bank_file import (
     reading,
     stored_counts,
 )
-from hindsight_integrations.models import Bank, Change, Chunk, Document, Entity, Link, MentalModel
+from hindsight_integrations.history import AuditEntry, Change
+from hindsight_integrations.models import Bank, Chunk, Document, Entity, Link, MentalModel
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.retain.reindex import reindex
 from hindsight_integrations.runtime import Runtime
-from hindsight_integrations.stores.base import ChangeSet, EntityNames, MemoryRecord
+from hindsight_integrations.stores.base import ChangeSet, EntityNames, MemoryRecord, StoredBank
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int | None], None]
@@ -114,9 +115,9 @@ def _store(
     with runtime.lock(_lock_of(bank.id)):
         remove_unfinished(runtime, bank.id)  # left by an import that was killed
         hidden = replace(bank, id=new_id("import-"))
-        runtime.graph.create_bank(hidden, header.embedder, importing=bank.id)
+        stored = runtime.graph.create_bank(hidden, header.embedder, importing=bank.id)
         try:
-            _fill(runtime, hidden.id, _read_parts(file, hidden.id), end, reembed, report)
+            _fill(runtime, stored, _read_parts(file, hidden.id), end, reembed, report)
             runtime.graph.update_bank(hidden.id, bank)
         except BaseException:
             remove_unfinished(runtime, bank.id)
@@ -128,7 +129,7 @@ def remove_unfinished(runtime: Runtime, bank_id: str) -> int:
     with runtime.lock(_lock_of(bank_id)):
         left = [b for b in runtime.graph.list_banks(importing=True) if b.importing == bank_id]
         for stored in left:
-            runtime.delete_bank(stored.bank.id)
+            runtime.delete_bank(stored)
     return len(left)
 
 
@@ -138,12 +139,13 @@ def _lock_of(bank_id: str) -> str:
 
 def _fill(
     runtime: Runtime,
-    bank_id: str,
+    stored: StoredBank,
     parts: Iterable[Part],
     end: End,
     reembed: bool,
     report: Progress,
 ) -> None:
+    bank_id = stored.bank.id
     done, total = 0, sum(end.counts.values())
     if reembed:
         total += end.counts.get("memory", 0)
@@ -163,10 +165,11 @@ def _fill(
                 mark_consolidated=tuple(record.memory.id for record in records),
                 mark_pending=tuple(waiting.memory_id for waiting in _of(batch, Waiting)),
                 entity_edits=_of(batch, EntityNames),
+                audit=_of(batch, AuditEntry),
             )
         )
         if records and not reembed:
-            runtime.flush()
+            runtime.flush(stored.key)
         done += len(batch)
         report(done, total)
     for name, kept in stored_counts(runtime.graph.bank_stats(bank_id)).items():

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from hindsight_integrations.history import AuditEntry
 from hindsight_integrations.models import Chunk, Link, Memory
 from hindsight_integrations.nlp.bm25 import LONGEST
 from hindsight_integrations.stores.base import MemoryRecord
@@ -19,6 +20,9 @@ MOST_TEXT = 2_000_000
 
 MOST_NAMED = 100_000
 """Names, tags, times or metadata of a memory: no text holds so many."""
+
+MOST_LABEL = 256
+"""Characters of an action, a kind and the name of a field."""
 
 _AROUND = 4000
 """Terms of a memory that its speaker, title, date and question may add."""
@@ -37,6 +41,10 @@ def check_ranges(part: object) -> None:
         _check_record(part)
     elif isinstance(part, Chunk):
         _check_text("chunk", part.text)
+    elif isinstance(part, AuditEntry):
+        _check_text("reason", part.reason or "")
+        if any(len(value) > MOST_LABEL for value in (part.action, part.kind, *part.fields)):
+            raise ValueError(f"a label of the audit is longer than {MOST_LABEL} characters")
     elif isinstance(part, Link) and not 0 < part.weight <= 1 + _A_LITTLE:
         raise ValueError(f"the weight of a link is {part.weight}; it is above 0 and at most 1")
 

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+import numpy as np
+
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import BankNotFoundError, ConflictError
 from hindsight_integrations.integrations.common import recall
 from hindsight_integrations.models import Memory, MetadataValue
-from hindsight_integrations.recall.request import Where, conditions
-from hindsight_integrations.stores.base import EVERYTHING, MEMORY, RECORD, MemoryFilter, Vector
+from hindsight_integrations.recall.request import Where
+from hindsight_integrations.stores.base import Vector
 
 _NAME, _ID, _JSON = "_collection", "_id", "_json"
 """Metadata fields of our own: the collection's name, the id, and the names of values in JSON."""
 
 _ALL_TOKENS = 1_000_000
 """Token budget of a search, which is cut by its number of texts instead."""
-
-_MOST = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,8 @@ class Collection:
 
     def ids(self, bank_id: str, where: Where | None = None) -> list[str]:
         """Return the ids of all texts that pass."""
-        filter = MemoryFilter(None, where=conditions(self._where(where)), include_invalid=True)
         try:
-            return self.memory.graph_store.find_ids(bank_id, filter, _MOST) or []
+            return self.memory.storage.find_ids(bank_id, self._where(where))
         except BankNotFoundError:
             return []
 
@@ -102,8 +101,8 @@ class Collection:
 
     def vectors(self, bank_id: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of texts."""
-        found = self.memory.graph_store.read(bank_id, RECORD, ids)
-        return {id: record.vector for id, record in found.items()}
+        found = self.memory.storage.vectors(bank_id, ids)
+        return {id: np.asarray(vector, np.float32) for id, vector in found.items()}
 
     @staticmethod
     def with_ids(ids: Sequence[str]) -> Where:
@@ -118,8 +117,7 @@ class Collection:
 
     def _read(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
         try:
-            known = self.memory.graph_store.filter_ids(bank_id, list(ids), EVERYTHING)
-            return dict(self.memory.graph_store.read(bank_id, MEMORY, list(known)))
+            return self.memory.storage.memories(bank_id, ids)
         except BankNotFoundError:
             return {}
 

@@ -23,11 +23,11 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import Change, Memory
-from hindsight_integrations.nlp.llm import ModelUsage
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Memory, ModelUsage
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.prompts import PROFILED, REMEMBERED
-from hindsight_integrations.recall.packing import date_header
+from hindsight_integrations.recall.packing import date_header, memory_line
 from hindsight_integrations.rendering import FURTHER, as_item, as_line
 from hindsight_integrations.results import (
     NOTHING_FOUND,
@@ -287,8 +287,13 @@ _ID_NOTE = re.compile(r"\((?=\s*id\b)", re.IGNORECASE)
 
 
 def _line(recalled: Recalled) -> str:
-    text = _ID_NOTE.sub("‹", recalled.line)
-    return f"{date_header(recalled.memory)} {text} (id {recalled.id})"
+    return listed(recalled.memory, recalled.line)
+
+
+def listed(memory: Memory, line: str | None = None) -> str:
+    """Return a memory as an item of a tool's answer: its date, its text or `line`, and its id."""
+    text = _ID_NOTE.sub("‹", memory_line(memory) if line is None else line)
+    return f"{date_header(memory)} {text} (id {memory.id})"
 
 
 # Prompts

@@ -131,8 +131,7 @@ class Banks:
         is_there = self._runtime.graph.get_bank(validation.bank_id(bank_id)) is not None
         if not is_there and remove_unfinished(self._runtime, bank_id):
             return
-        self.get(bank_id)
-        self._runtime.delete_bank(bank_id)
+        self._runtime.delete_bank(self._runtime.stored_bank(bank_id))
 
     def stats(self, bank_id: str) -> BankStats:
         """Return counts of what a bank holds. Raises `BankNotFoundError`."""

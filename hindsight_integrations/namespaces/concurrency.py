@@ -46,5 +46,5 @@ def change(
             f"other processes kept changing memories of bank {bank_id!r}; nothing was done, "
             "try it again"
         ) from overtaken
-    runtime.flush()
+    runtime.flush(bank.key)
     return made, gone

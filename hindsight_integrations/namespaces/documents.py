@@ -9,6 +9,7 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import DocumentNotFoundError
 from hindsight_integrations.models import Chunk, Document, Page
 from hindsight_integrations.namespaces.memories import forget
+from hindsight_integrations.results import Forgotten
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import DOCUMENT, DOCUMENT_CHUNKS
 from hindsight_integrations.stores.common import read_one
@@ -62,7 +63,7 @@ class Documents:
         document = self.get(bank_id, document_id)
         return tuple(read_one(self._runtime.graph, bank_id, DOCUMENT_CHUNKS, document.id, ()))
 
-    def delete(self, bank_id: str, document_id: str) -> tuple[str, ...]:
+    def delete(self, bank_id: str, document_id: str) -> Forgotten:
         """Delete a document permanently with the memories stated in it alone; return their ids.
 
         It is `Hindsight.forget(bank_id, document_id=...)`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
 from typing import Unpack
@@ -20,17 +20,16 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import (
-    Change,
-    Memory,
-    MemoryType,
-    Page,
-    TimeSpan,
-    as_datetime,
-    utc_now,
-)
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Memory, MemoryType, Page, TimeSpan, as_datetime, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.expiry import renewed
+from hindsight_integrations.namespaces.grace import (
+    RESTORE,
+    end_of_grace,
+    hiding,
+    shown_again,
+)
 from hindsight_integrations.namespaces.selection import (
     SELECTION,
     SelectionOptions,
@@ -261,12 +260,14 @@ class Memories:
         return self._change(bank_id, memory_id, withdrawn, "invalidate", reason)
 
     def restore(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
-        """Undo an invalidation."""
+        """Undo an invalidation, or a `forget` with `after` whose time is not over.
 
-        def valid(old: Memory) -> Memory:
-            return replace(old, invalidated_at=None, invalidated_because=None)
-
-        return self._change(bank_id, memory_id, valid, "restore", reason)
+        Raises:
+            BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory, or it was
+                forgotten and its time is over.
+        """
+        valid = partial(shown_again, self._runtime.graph)
+        return self._change(bank_id, memory_id, valid, RESTORE, reason)
 
     def history(self, bank_id: str, memory_id: str) -> list[Change]:  # type: ignore[valid-type]
         """Return the changes of a memory, oldest first; empty for one that was deleted."""
@@ -463,10 +464,12 @@ def forget(
     document_id: str | None = None,
     options: SelectionOptions | None = None,
     *,
+    after: timedelta | None = None,
     dry_run: bool = False,
 ) -> Forgotten:
     """Delete memories, by id, with a document or by filter; see `Hindsight.forget`."""
     runtime.bank(validation.bank_id(bank_id))
+    until = None if after is None else end_of_grace(after)
     if document_id is not None:
         validation.label("document_id", document_id)
     given = validation.items_or_one("ids", ids, "a memory id, or several")
@@ -478,14 +481,21 @@ def forget(
         chosen = wanted
         if filter != EVERYTHING:
             chosen = runtime.graph.find_ids(bank_id, filter, MOST_MEMORIES) or []
-        return _forgetting(runtime, bank, chosen, document_id)
+        changes, told = _forgetting(runtime, bank, chosen, document_id)
+        named = list(told)[: len(told) - len(told.derived)]
+        if until is None or dry_run or not named:  # a document without memories has none to hide
+            return changes, told
+        return hiding(runtime, bank, named, document_id, until), Forgotten(named, until=until)
 
     if dry_run:
         bank = runtime.bank(bank_id)
         with runtime.lock(bank.key):
             return make(bank)[1]
-    _, gone = change(runtime, bank_id, make)
-    return Forgotten(gone)
+    told, gone = change(runtime, bank_id, make)
+    if told.until is None:
+        return Forgotten(gone)
+    runtime.reflect_later(bank_id)
+    return told
 
 
 def _check_named(is_named: bool, filter: MemoryFilter) -> None:

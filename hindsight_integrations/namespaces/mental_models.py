@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
-from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import Change, MentalModel, utc_now
+from hindsight_integrations.errors import ConflictError, InvalidInputError
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import MentalModel, utc_now
 from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.reflect.mental_models import (
@@ -53,6 +54,7 @@ class MentalModels:
         max_tokens: int = MAX_TOKENS,
         tags: Sequence[str] = (),
         auto_refresh: bool = False,
+        model_id: str | None = None,
         llm: object | None = None,
     ) -> MentalModel:
         """Create a mental model from a text, or from the bank's answer to a question.
@@ -65,12 +67,14 @@ class MentalModels:
             max_tokens: of a text that is written from `source_query`, at most.
             tags: labels; with any, it is written from memories only that share one of them.
             auto_refresh: refresh it after consolidation, when it has become stale.
+            model_id: your id of it; a new one if None.
             llm: what writes the text; the engine's own if None, and if that has none either, the
                 text is the memories themselves.
 
         Raises:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError: there is no such bank.
+            ConflictError: it has a mental model of this id.
             ModelError, StoreError: the text could not be written; nothing was stored.
         """
         bank = self._runtime.bank(validation.bank_id(bank_id))
@@ -78,10 +82,12 @@ class MentalModels:
             raise InvalidInputError(
                 "a mental model needs a text, or a source_query that it is written from"
             )
+        if model_id is not None:
+            self._check_new(bank_id, validation.label("model_id", model_id))
         now = utc_now()
         model = _checked(
             MentalModel(
-                id=new_id("mm-"),
+                id=new_id("mm-") if model_id is None else model_id,
                 bank_id=bank_id,
                 name=name,
                 text="",
@@ -94,8 +100,17 @@ class MentalModels:
             )
         )
         model = written(self._parts(llm), bank, model) if text is None else _own(model, text)
-        self._runtime.graph.apply(ChangeSet(bank_id, mental_models=(model,)))
+        with self._runtime.lock(bank.key):
+            self._check_new(bank_id, model.id)
+            self._runtime.graph.apply(ChangeSet(bank_id, mental_models=(model,)))
         return model
+
+    def _check_new(self, bank_id: str, model_id: str) -> None:
+        if any(known.id == model_id for known in self._runtime.graph.scan(bank_id, MENTAL_MODEL)):
+            raise ConflictError(
+                f"bank {bank_id!r} has a mental model {model_id!r}; update that one, or give "
+                "another id"
+            )
 
     def get(self, bank_id: str, model_id: str) -> MentalModel:
         """Return a mental model.

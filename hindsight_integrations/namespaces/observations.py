@@ -9,15 +9,8 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.conclusions import Observation, Quotation
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
-from hindsight_integrations.models import (
-    Change,
-    Memory,
-    MemoryType,
-    ObservationKind,
-    Page,
-    Source,
-    utc_now,
-)
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Memory, MemoryType, ObservationKind, Page, Source, utc_now
 from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.reflect import conclusions
@@ -240,7 +233,7 @@ class Observations:
                 bank.bank.id, replaced=(record,), history=(proof,), mark_consolidated=(old.id,)
             )
         )
-        self._runtime.flush()
+        self._runtime.flush(bank.key)
         return memory
 
     alist = async_variant(list)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
+from dataclasses import replace
 from functools import partial
 
+from hindsight_integrations.acting import ENGINE, acting_as
 from hindsight_integrations.errors import ClosedError, HindsightError
 from hindsight_integrations.models import utc_now
-from hindsight_integrations.namespaces.memories import forget
+from hindsight_integrations.namespaces.grace import documents_of
+from hindsight_integrations.namespaces.memories import all_of, forget
 from hindsight_integrations.retain.reindex import MOST_MEMORIES
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING, MEMORY, MemoryFilter
@@ -20,18 +23,24 @@ log = logging.getLogger("hindsight_integrations")
 def purge(runtime: Runtime, bank_id: str) -> int:
     """Delete the expired memories of a bank permanently; return their number.
 
-    One that a pinned conclusion rests on stays, unseen, as its evidence.
+    One that a pinned conclusion rests on stays, unseen, as its evidence, unless it was forgotten.
     """
     bank = runtime.bank(bank_id)
     with runtime.lock(bank.key):
         filter = MemoryFilter(now=None, include_invalid=True, expired_by=utc_now())
         expired = runtime.graph.find_ids(bank_id, filter, MOST_MEMORIES) or []
+        hidden = runtime.graph.filter_ids(bank_id, expired, replace(filter, only_invalid=True))
         citing = runtime.graph.read(bank_id, CONCLUSIONS_CITING, expired)
         cited_by = sorted({id for ids in citing.values() for id in ids})
         conclusions = runtime.graph.read(bank_id, MEMORY, cited_by)
         pinned = {id for id, memory in conclusions.items() if memory.pinned}
-        gone = [id for id in expired if pinned.isdisjoint(citing.get(id, ()))]
-        return len(forget(runtime, bank_id, gone, None)) if gone else 0
+        gone = [id for id in expired if id in hidden or pinned.isdisjoint(citing.get(id, ()))]
+        documents = documents_of(runtime.graph, bank_id, sorted(hidden))
+        number = len(forget(runtime, bank_id, gone, None)) if gone else 0
+        for id in documents:
+            if next(all_of(runtime, bank_id, id), None) is None:
+                forget(runtime, bank_id, (), id)
+        return number
 
 
 def purge_in_background(runtime: Runtime) -> None:
@@ -58,7 +67,8 @@ def _purge_all(runtime: Runtime) -> None:
     try:
         for stored in runtime.graph.list_banks(expired_by=utc_now()):
             if stored.embedder == runtime.stamp and not runtime.closing.is_set():
-                purge(runtime, stored.bank.id)
+                with acting_as(ENGINE, "expired"):
+                    purge(runtime, stored.bank.id)
     except ClosedError:
         log.debug("closed meanwhile: the next opening deletes what has expired")
     except HindsightError as error:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import NotFoundError
-from hindsight_integrations.models import Change, utc_now
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.runtime import Runtime

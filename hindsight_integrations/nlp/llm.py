@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import InvalidInputError, ModelError
+from hindsight_integrations.models import ModelUsage
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.prompts import AS_JSON, REPAIR
 
@@ -28,27 +29,6 @@ _SHOWN = 200
 """Characters of a reply that an error shows."""
 
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL | re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelUsage:
-    """Calls and tokens; tokens are estimated where the model does not report them."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Input and output tokens."""
-        return self.input_tokens + self.output_tokens
-
-    def __add__(self, other: ModelUsage) -> ModelUsage:
-        return ModelUsage(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +48,7 @@ class Reply:
 
     text: str
     filled: object = None
-    usage: ModelUsage = ModelUsage(calls=1)
+    usage: ModelUsage = field(default_factory=lambda: ModelUsage(calls=1))
 
 
 Transport: TypeAlias = Callable[[str, str, type[BaseModel]], Reply]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from hindsight_integrations.models import Entity, Memory, MemoryType
+from hindsight_integrations.models import Entity, Memory, MemoryType, utc_now
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.arms.semantic import nearest
 from hindsight_integrations.recall.packing import LINE_BREAK
@@ -26,6 +26,9 @@ from hindsight_integrations.stores.base import (
 
 COMPANIONS = 3
 """Entities named beside an entity in its note."""
+
+SCOPED = 200
+"""Memories of a scope, the latest, that tell of an entity in it."""
 
 OBSERVED = 10
 """Most observations about an entity in its note, those nearest to the question."""
@@ -72,6 +75,7 @@ def entity_notes(
     max_tokens: int,
     tokenizer: Tokenizer,
     asked: Sequence[AskedEntity] = (),
+    scope: str | None = None,
 ) -> tuple[EntityNote, ...]:
     """Describe entities within `max_tokens`: those asked for, then the most mentioned.
 
@@ -81,13 +85,17 @@ def entity_notes(
         max_tokens: budget of all notes.
         tokenizer: counts their tokens.
         asked: entities that the question asks for, with observations about them.
+        scope: describe them by the memories of this scope alone, without aliases.
     """
     if not max_tokens:
         return ()
     wanted: dict[tuple[str, str], AskedEntity] = {}
     for about in [*asked, *_mentioned(graph, memories)]:
         wanted.setdefault((about.entity.bank_id, about.entity.id), about)
-    beside = _companions(graph, list(wanted))
+    if scope is None:
+        beside = _companions(graph, list(wanted))
+    else:
+        wanted, beside = _in_scope(graph, wanted, scope)
     notes: list[EntityNote] = []
     left = max_tokens
     for key, (entity, observations) in wanted.items():
@@ -128,6 +136,49 @@ def _companions(
         for entity_id, near in closest.items():
             named[bank_id, entity_id] = [known[other].name for other in near if other in known]
     return named
+
+
+def mentions_in_scope(
+    graph: GraphStore, bank_id: str, entity_ids: Sequence[str], scope: str
+) -> dict[str, list[str]]:
+    """Return the ids of the memories of a scope that mention each of the entities, latest first.
+
+    At most `SCOPED` of each; an entity without any is left out.
+    """
+    found: dict[str, list[str]] = {}
+    for posting in graph.postings(
+        bank_id, entity_ids, SCOPED, MemoryFilter(utc_now(), scope=scope)
+    ):
+        found.setdefault(posting.entity_id, []).append(posting.memory_id)
+    return found
+
+
+def _in_scope(
+    graph: GraphStore, wanted: Mapping[tuple[str, str], AskedEntity], scope: str
+) -> tuple[dict[tuple[str, str], AskedEntity], dict[tuple[str, str], list[str]]]:
+    """Return the entities as the memories of a scope tell of them, and their companions there."""
+    told: dict[tuple[str, str], AskedEntity] = {}
+    beside: dict[tuple[str, str], list[str]] = {}
+    for bank_id in dict.fromkeys(bank for bank, _ in wanted):
+        own = [entity_id for bank, entity_id in wanted if bank == bank_id]
+        for entity_id, ids in mentions_in_scope(graph, bank_id, own, scope).items():
+            times = sorted(each.mentioned_at for each in graph.read(bank_id, MEMORY, ids).values())
+            entity, observations = wanted[bank_id, entity_id]
+            known = replace(
+                entity,
+                aliases=(),
+                mention_count=len(ids),
+                first_seen=times[0],
+                last_seen=times[-1],
+            )
+            told[bank_id, entity_id] = AskedEntity(known, observations)
+            mentioned = graph.read(bank_id, MENTIONS, ids).values()
+            counts = Counter(id for group in mentioned for id in group if id != entity_id)
+            closest = sorted(counts, key=lambda other: (-counts[other], other))[:COMPANIONS]
+            names = graph.read(bank_id, ENTITY, closest)
+            beside[bank_id, entity_id] = [names[other].name for other in closest]
+    order = [key for key in wanted if key in told]
+    return {key: told[key] for key in order}, beside
 
 
 def _fitting(

@@ -34,7 +34,12 @@ from hindsight_integrations.recall.base import (
     Reranker,
 )
 from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
-from hindsight_integrations.recall.entity_notes import AskedEntity, entity_notes, with_observations
+from hindsight_integrations.recall.entity_notes import (
+    AskedEntity,
+    entity_notes,
+    mentions_in_scope,
+    with_observations,
+)
 from hindsight_integrations.recall.pool import Pool, existing, gather, join
 from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
 from hindsight_integrations.recall.request import RecallRequest
@@ -144,7 +149,7 @@ def _recall(
         max_tokens=request.max_tokens,
         truncated=packed.truncated,
         windows=question.windows,
-        entities_named=tuple(dict.fromkeys(entity.name for entity in gathered.named)),
+        entities_named=_names(parts, gathered.named, request.filter.scope),
         chunks=chunks,
         entity_notes=notes,
         left_out=left_out,
@@ -153,6 +158,17 @@ def _recall(
         timings={**clock.seconds, "total": clock.elapsed},
         query_time=request.asked_at,
     )
+
+
+def _names(
+    parts: RecallDependencies, named: Sequence[Entity], scope: str | None
+) -> tuple[str, ...]:
+    """Return the names of entities; in a scope, of those that it mentions."""
+    if scope is not None:
+        named = [
+            each for each in named if mentions_in_scope(parts.graph, each.bank_id, [each.id], scope)
+        ]
+    return tuple(dict.fromkeys(entity.name for entity in named))
 
 
 def _entity_notes(
@@ -171,7 +187,8 @@ def _entity_notes(
         )
     else:
         asked = [AskedEntity(entity) for entity in gathered.named]
-    return entity_notes(parts.graph, memories, request.entity_tokens, parts.tokenizer, asked)
+    budget, scope = request.entity_tokens, request.filter.scope
+    return entity_notes(parts.graph, memories, budget, parts.tokenizer, asked, scope)
 
 
 # Gathering

@@ -21,8 +21,8 @@ from referencing import Registry
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import within
 from hindsight_integrations.errors import InvalidInputError, ModelError
-from hindsight_integrations.models import Bank, MemoryType
-from hindsight_integrations.nlp.llm import ModelUsage, StructuredModel
+from hindsight_integrations.models import Bank, MemoryType, ModelUsage
+from hindsight_integrations.nlp.llm import StructuredModel
 from hindsight_integrations.prompts import (
     FILL_IN,
     REFLECT,

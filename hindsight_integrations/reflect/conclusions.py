@@ -15,9 +15,9 @@ from typing import Any
 
 from hindsight_integrations.conclusions import Observation, Opinion, evidence_times, quotations
 from hindsight_integrations.errors import ModelError
+from hindsight_integrations.history import Change
 from hindsight_integrations.models import (
     Bank,
-    Change,
     Memory,
     MemoryType,
     ObservationKind,

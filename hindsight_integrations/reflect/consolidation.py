@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hindsight_integrations.errors import ModelError
-from hindsight_integrations.models import Change, Memory, MemoryType, utc_now
-from hindsight_integrations.nlp.llm import ModelUsage
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Memory, MemoryType, ModelUsage, utc_now
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.clustering import clusters
 from hindsight_integrations.reflect.conclusions import (
@@ -209,7 +209,7 @@ def _round(
     with parts.lock(bank.key):
         done, done_ids = _store(parts, bank, round_input, answers, unasked)
     if done.created or done.rewritten or done.removed:
-        parts.flush()
+        parts.flush(bank.key)
     extra = Consolidation(bank.bank.id, failures=tuple(failures), usage=usage, capped=capped)
     return done + extra, done_ids
 

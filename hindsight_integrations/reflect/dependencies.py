@@ -8,8 +8,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hindsight_integrations.models import Bank, Memory, MemoryType, ObservationKind, utc_now
-from hindsight_integrations.nlp.llm import ModelUsage
+from hindsight_integrations.models import (
+    Bank,
+    Memory,
+    MemoryType,
+    ModelUsage,
+    ObservationKind,
+    utc_now,
+)
 from hindsight_integrations.nlp.text_encoder import TextEncoder
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import (
@@ -165,7 +171,7 @@ class ReflectDependencies:
     rules: Consolidator
     opinion_rules: Consolidator
     lock: Callable[[str], AbstractContextManager[object]]
-    flush: Callable[[], None]
+    flush: Callable[[str | None], None]
 
     def waiting(self, bank_id: str) -> set[str]:
         """Return the ids of all memories and conclusions that wait to be consolidated.

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hindsight_integrations.models import Memory, MemoryType, MentalModel
+from hindsight_integrations.models import Memory, MemoryType, MentalModel, ModelUsage
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.nlp.sentences import parse
 from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint

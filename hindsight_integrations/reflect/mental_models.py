@@ -13,7 +13,8 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     NotFoundError,
 )
-from hindsight_integrations.models import Bank, Change, Memory, MentalModel, utc_now
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Bank, Memory, MentalModel, utc_now
 from hindsight_integrations.nlp.llm import StructuredModel
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.dependencies import RecallDependencies
@@ -163,6 +164,8 @@ def store(
     graph: GraphStore, old: MentalModel, new: MentalModel, action: str, reason: str | None = None
 ) -> None:
     """Replace `old` by `new`, with the differences in its history."""
+    if new == old:
+        return
     now = utc_now()
     changes = tuple(
         Change(old.id, action, field, before, after, now, reason, of_model=True)

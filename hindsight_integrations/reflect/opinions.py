@@ -307,5 +307,5 @@ def _applied(
         if {id: memory.updated_at for id, memory in now.items()} != read:
             return False
         parts.graph.apply(changes)
-    parts.flush()
+    parts.flush(bank.key)
     return True

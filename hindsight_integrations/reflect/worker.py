@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from hindsight_integrations.acting import ENGINE, acting_as
 from hindsight_integrations.errors import HindsightError, NotFoundError
 from hindsight_integrations.reflect.consolidation import Consolidation
 
@@ -43,6 +44,7 @@ class Worker:
         self._patience = patience
         self._changed = threading.Condition()
         self._woken: dict[str, float] = {}
+        self._leftovers: set[str] = set()
         self._last_woken = 0.0
         self._thread: threading.Thread | None = None
         self._busy = False
@@ -51,12 +53,21 @@ class Worker:
         self._leaving = False
         self._fault: str | None = None
 
-    def wake(self, bank_id: str) -> None:
-        """Schedule a bank for consolidation; returns at once."""
+    def wake(self, bank_id: str, *, leftover: bool = False) -> None:
+        """Schedule a bank for consolidation; returns at once.
+
+        Args:
+            bank_id: the bank.
+            leftover: what waits in it is another process's, which `close` does not finish.
+        """
         now = time.monotonic()
         with self._changed:
             if self._closed:
                 return
+            if not leftover:
+                self._leftovers.discard(bank_id)
+            elif bank_id not in self._woken:
+                self._leftovers.add(bank_id)
             self._woken.setdefault(bank_id, now)
             self._last_woken = now
             if self._thread is None:
@@ -85,16 +96,16 @@ class Worker:
             return True, f"banks to reflect on: {waiting}" if waiting else "nothing is waiting"
 
     def close(self, *, finish: bool = True) -> None:
-        """Consolidate all pending banks, and stop. A second call does nothing.
+        """Consolidate the banks that were woken, leftovers aside, and stop; idempotent.
 
         Args:
             finish: if False, stop after the current batch; the graph knows what still waits.
         """
         with self._changed:
             self._closed = True
-            if not finish:
-                self._leaving = True
-                self._woken.clear()
+            for bank_id in self._leftovers if finish else list(self._woken):
+                self._woken.pop(bank_id, None)
+            self._leaving |= not finish
             self._changed.notify_all()
             thread = self._thread
         if thread is not None:
@@ -103,7 +114,8 @@ class Worker:
     def _run(self) -> None:
         while (bank_id := self._next()) is not None:
             try:
-                self._reflect(bank_id)
+                with acting_as(ENGINE, "consolidation"):
+                    self._reflect(bank_id)
             finally:
                 with self._changed:
                     self._busy = False
@@ -133,7 +145,7 @@ class Worker:
         try:
             for done in self._work(bank_id):
                 failures += map(str, done.failures)
-                if self._leaving:
+                if self._leaving or (self._closed and bank_id in self._leftovers):
                     break
                 self._rest(done.seconds)
         except NotFoundError:

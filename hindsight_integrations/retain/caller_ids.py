@@ -12,7 +12,8 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.models import Change, Expiry, Memory, Source
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Expiry, Memory, Source
 from hindsight_integrations.results import Skipped, SkipReason
 from hindsight_integrations.retain import deduplication
 from hindsight_integrations.stores.base import HISTORY, RECORD, GraphStore, MemoryRecord

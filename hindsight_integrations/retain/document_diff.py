@@ -136,7 +136,7 @@ class RetainDependencies:
     tokenizer: Tokenizer
     settings: Settings
     lock: Callable[[str], AbstractContextManager[int]]
-    flush: Callable[[], None]
+    flush: Callable[[str | None], None]
     before_retain: tuple[BeforeRetain, ...] = ()
 
     def extract(
@@ -263,7 +263,7 @@ def diff_document(deps: RetainDependencies, bank_id: str, submission: Submission
     if diff.last is None or not diff.continues:
         return diff
     latest = _latest_memories(deps.graph, bank_id, submission.document_id)
-    if not submission.is_conversation:
+    if not submission.is_conversation or _is_of_another_scope(latest, diff.last, submission):
         return replace(diff, latest=latest)
     speakers = {source.chunk_id: m.speaker for m in latest for source in m.sources}
     preceding = PrecedingTurn(diff.last.text, speakers.get(diff.last.id))
@@ -282,6 +282,12 @@ def refresh(deps: RetainDependencies, bank_id: str, diff: DocumentDiff) -> Docum
     """Compare the submission again, with the version stored now."""
     compared = _compare(deps, bank_id, diff.submission, diff.chunks)
     return replace(compared, latest=diff.latest)
+
+
+def _is_of_another_scope(latest: Sequence[Memory], last: Chunk, submission: Submission) -> bool:
+    """Return True if the turn before was said in another scope, so that a reply may not name it."""
+    there = [m for m in latest if any(source.chunk_id == last.id for source in m.sources)]
+    return any(memory.scope != submission.stamp.scope for memory in there or latest)
 
 
 def _latest_memories(graph: GraphStore, bank_id: str, document_id: str) -> tuple[Memory, ...]:

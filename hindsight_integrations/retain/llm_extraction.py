@@ -26,8 +26,8 @@ from pydantic import (
 )
 
 from hindsight_integrations.errors import ExtractionError, InvalidInputError, ModelError
-from hindsight_integrations.models import Entity, MemoryType, Precision, TimeSpan
-from hindsight_integrations.nlp.llm import ModelUsage, as_model
+from hindsight_integrations.models import Entity, MemoryType, ModelUsage, Precision, TimeSpan
+from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.nlp.time import find_times
 from hindsight_integrations.nlp.tokens import as_tokenizer
 from hindsight_integrations.normalization import entity_norm, text_fingerprint

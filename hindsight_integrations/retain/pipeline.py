@@ -126,7 +126,7 @@ def retain(
             f"another writer kept changing what this one builds on ({conflict}); retain it again, "
             "or have one writer a document"
         ) from conflict
-    deps.flush()
+    deps.flush(bank.key)
     return replace(result, skipped=(*result.skipped, *refused)) if refused else result
 
 
@@ -419,7 +419,7 @@ def retain_many(
     results: list[RetainResult] = []
     failed: list[Failed] = []
     done = 0
-    with _reporting(progress, total) as report:
+    with reporting(progress, total) as report:
         for group in _groups(items, deps, bank, failed):
             results.append(_store_batch(deps, bank, group))
             done = group[-1][0] + 1
@@ -500,7 +500,7 @@ def as_item(given: object, index: int) -> Item:
 
 
 @contextmanager
-def _reporting(progress: bool | Progress | None, total: int | None) -> Iterator[Progress]:
+def reporting(progress: bool | Progress | None, total: int | None) -> Iterator[Progress]:
     """Give a function that shows progress: a bar, the caller's own, or none."""
     if callable(progress):
         yield progress
@@ -553,7 +553,7 @@ def store_made(deps: RetainDependencies, bank: StoredBank, *made: MadeRecord) ->
         deps.graph.apply(
             ChangeSet(bank.bank.id, entities=tuple(entities.values()), memories=records)
         )
-    deps.flush()
+    deps.flush(bank.key)
     return RetainResult(bank.bank.id, stored=tuple(record.memory for record in records))
 
 

@@ -278,7 +278,7 @@ def reindex(
         if progress is not None:
             progress(start + len(batch), len(memory_ids))
     deps.graph.update_bank(bank_id, embedder=stamp)
-    deps.flush()
+    deps.flush(None)  # the bank has another key now: its old collection goes, and a new one is made
     return len(memory_ids)
 
 

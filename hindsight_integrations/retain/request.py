@@ -222,13 +222,9 @@ def conversation_submission(
     Raises:
         InvalidInputError: a message cannot be used; the message says which and why.
     """
-    if isinstance(messages, Mapping | Message):
-        raise InvalidInputError("messages is a single value; give a list of messages")
-    messages = validation.items("messages", messages, "a list of messages")
     turns: list[Turn] = []
     now = as_datetime(None)
-    for number, given in enumerate(messages):
-        message = _message(given, number)
+    for number, message in enumerate(as_messages(messages)):
         text = strip_fenced(validation.text(message.text, f"messages[{number}].text"))
         if validation.is_blank(text):
             continue
@@ -252,6 +248,18 @@ def conversation_submission(
         is_conversation=True,
         is_named=session is not None,
     )
+
+
+def as_messages(messages: Sequence[object]) -> list[Message]:
+    """Return the messages of a conversation, given as `Hindsight.retain_messages` takes them.
+
+    Raises:
+        InvalidInputError: one is no message.
+    """
+    if isinstance(messages, Mapping | Message):
+        raise InvalidInputError("messages is a single value; give a list of messages")
+    given = validation.items("messages", messages, "a list of messages")
+    return [_message(each, number) for number, each in enumerate(given)]
 
 
 def _message(given: object, number: int) -> Message:

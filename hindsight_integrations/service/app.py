@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 
 import anyio.to_thread
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from hindsight_integrations._version import __version__
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import MissingExtraError
+from hindsight_integrations.service.engine_api import engine_api, reading_verbs
+from hindsight_integrations.service.http_api import hindsight_api
 from hindsight_integrations.service.limits import Limits
-from hindsight_integrations.service.security import Guard
+from hindsight_integrations.service.security import Guard, Refusal
 from hindsight_integrations.service.settings import ServiceSettings
+from hindsight_integrations.viewer import viewer_app
 
 SPARE_THREADS = 16
 """Threads beside those of the requests in turn, for what does not wait."""
@@ -32,11 +42,26 @@ def create_app(memory: Hindsight, settings: ServiceSettings | None = None) -> Fa
         anyio.to_thread.current_default_thread_limiter().total_tokens = (
             chosen.concurrency + SPARE_THREADS
         )
-        async with AsyncExitStack():  # parts with a lifespan of their own enter it here
+        async with AsyncExitStack() as parts:  # those with a lifespan of their own enter it here
+            await parts.enter_async_context(serving_mcp())
             yield
 
     app = FastAPI(title="hindsight-memory", version=__version__, lifespan=lifespan)
-    app.state.memory = memory
+    mcp, serving_mcp = _mcp(memory)
+    app.mount("/mcp", mcp)
+    app.include_router(engine_api(memory))
+    app.include_router(hindsight_api(memory))
+    app.mount("/ui", viewer_app(memory))
     app.add_middleware(Limits, settings=chosen)  # the last that is added is the first to be asked
-    app.add_middleware(Guard, settings=chosen)
+    app.add_middleware(Guard, settings=chosen, reading_verbs=reading_verbs())
     return app
+
+
+def _mcp(memory: Hindsight) -> tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]:
+    """Return the MCP server, and what has to be entered while it serves."""
+    try:
+        from hindsight_integrations.mcp_server import McpApp
+    except MissingExtraError as error:
+        return Refusal(501, str(error)), nullcontext
+    server = McpApp(memory, guarded=True)
+    return server, server.run

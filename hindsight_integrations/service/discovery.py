@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
@@ -34,6 +35,12 @@ class RunningService:
     url: str
     pid: int
     token: str = field(default="", repr=False)
+
+    @property
+    def address(self) -> str:
+        """The URL with the token, as `Hindsight` takes it."""
+        scheme, _, place = self.url.partition("://")
+        return f"{scheme}://:{quote(self.token, safe='')}@{place}" if self.token else self.url
 
 
 def find_service(folder: str | os.PathLike[str]) -> RunningService | None:

@@ -13,8 +13,12 @@ from dataclasses import dataclass, field
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hindsight_integrations.service.security import Refusal
+from hindsight_integrations.remote.wire import IMPORT
+from hindsight_integrations.service.security import ENGINE, Refusal
 from hindsight_integrations.service.settings import ServiceSettings
+
+IMPORT_PATH = f"{ENGINE}{IMPORT}"
+"""Path whose body is the file of a bank, and is kept on disk."""
 
 UNLIMITED = ("/health", "/version", "/metrics", "/mcp")
 """Beginnings of paths that do not wait: what observes the service, and streams that stay open."""
@@ -51,8 +55,8 @@ class Limits:
             await self._app(scope, receive, send)
             return
         length = Headers(scope=scope).get("content-length", "0")
-        if length.isdigit() and int(length) > self._settings.max_body_bytes:
-            await self._too_large()(scope, receive, send)
+        if length.isdigit() and int(length) > self._most(scope):
+            await self._too_large(scope)(scope, receive, send)
         elif scope["path"].startswith(UNLIMITED):
             await self._bounded(scope, receive, send, None)
         elif self._turns.locked() and self.waiting >= self._settings.queue:
@@ -77,7 +81,7 @@ class Limits:
         self, scope: Scope, receive: Receive, send: Send, seconds: float | None
     ) -> None:
         """Run the request; answer 504 if it takes too long, and keep its turn until it ends."""
-        body = _Body(receive, self._settings, self._too_large())
+        body = _Body(receive, self._most(scope), self._seconds(scope), self._too_large(scope))
         answer = _Answer(send)
         work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
         try:
@@ -93,8 +97,18 @@ class Limits:
         finally:
             work.cancel()
 
-    def _too_large(self) -> Refusal:
-        most = self._settings.max_body_bytes
+    def _most(self, scope: Scope) -> int:
+        """Return the bytes that the body may have."""
+        is_import = scope["path"] == IMPORT_PATH
+        return self._settings.max_import_bytes if is_import else self._settings.max_body_bytes
+
+    def _seconds(self, scope: Scope) -> float:
+        """Return the seconds that the body may take."""
+        is_import = scope["path"] == IMPORT_PATH
+        return self._settings.request_timeout if is_import else self._settings.body_timeout
+
+    def _too_large(self, scope: Scope) -> Refusal:
+        most = self._most(scope)
         return Refusal(
             413,
             f"the body has more than {most} bytes; send less at a time",
@@ -112,14 +126,15 @@ class _Body:
     """The body of a request, as it arrives."""
 
     source: Receive
-    settings: ServiceSettings
+    most: int
+    seconds: float
     too_large: Refusal
     size: int = 0
     whole: bool = False
     deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.deadline = asyncio.get_running_loop().time() + self.settings.body_timeout
+        self.deadline = asyncio.get_running_loop().time() + self.seconds
 
     async def receive(self) -> Message:
         if self.whole:
@@ -132,7 +147,7 @@ class _Body:
                 Refusal(408, "the body did not arrive in time", {"Connection": "close"})
             ) from None
         self.size += len(message.get("body", b""))
-        if self.size > self.settings.max_body_bytes:
+        if self.size > self.most:
             raise _RefusedError(self.too_large)
         self.whole = not message.get("more_body", False)
         return message

@@ -11,11 +11,13 @@ from os import PathLike, getpid
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.service.app import create_app
 from hindsight_integrations.service.discovery import RunningService, announced
+from hindsight_integrations.service.idle import UntilIdle
 from hindsight_integrations.service.settings import ServiceSettings
 
 BACKLOG = 2048
@@ -29,7 +31,7 @@ def serve(
     *,
     started: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve a memory until SIGTERM or SIGINT; requests that run then finish.
+    """Serve a memory until SIGTERM, SIGINT or `idle_exit`; requests that run then finish.
 
     Args:
         memory: an open memory, which the caller closes afterwards.
@@ -42,8 +44,11 @@ def serve(
     """
     bound = _listen(settings)
     url = _url(settings.host, bound.getsockname()[1])
+    app: ASGIApp = create_app(memory, settings)
+    if settings.idle_exit:
+        app = UntilIdle(app, settings.idle_exit, lambda: setattr(server, "should_exit", True))
     config = uvicorn.Config(
-        create_app(memory, settings),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -51,10 +56,11 @@ def serve(
         timeout_graceful_shutdown=int(settings.drain_timeout) or None,
         ws="none",
     )
+    server = uvicorn.Server(config)
     with bound, announced(folder, RunningService(url, getpid(), settings.token)), _signals():
         if started is not None:
             started(url)
-        uvicorn.Server(config).run(sockets=[bound])
+        server.run(sockets=[bound])
 
 
 def _listen(settings: ServiceSettings) -> socket.socket:

@@ -63,6 +63,8 @@ class ServiceSettings:
     # How much
     max_body_bytes: int = 33_554_432
     """Refuse larger requests, in bytes."""
+    max_import_bytes: int = 2_000_000_000
+    """Refuse larger files of a bank to import, in bytes; they go to disk, not into memory."""
     body_timeout: float = 30.0
     """Refuse a request whose body has not arrived after so many seconds."""
     request_timeout: float = 300.0
@@ -73,6 +75,8 @@ class ServiceSettings:
     """Let at most so many more wait for their turn; the next gets 503."""
     drain_timeout: float = 30.0
     """Let requests that run finish for so many seconds after SIGTERM."""
+    idle_exit: float = 0.0
+    """End after so many seconds without a request; 0 to stay."""
 
     # What operators see
     log_format: LogFormat = "json"
@@ -153,9 +157,11 @@ def _read(name: str, text: str) -> object:
 _RANGES: tuple[tuple[str, float, float], ...] = (
     ("port", 0, 65_535),
     ("max_body_bytes", 1_000, 10_000_000_000),
+    ("max_import_bytes", 1_000, 1_000_000_000_000),
     ("body_timeout", 0.01, 3600),
     ("request_timeout", 0.01, 86_400),
     ("concurrency", 1, 1000),
     ("queue", 0, 100_000),
     ("drain_timeout", 0, 3600),
+    ("idle_exit", 0, 1_000_000),
 )

@@ -15,10 +15,9 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.errors import BankNotFoundError, StoreCorruptError
 from hindsight_integrations.models import Chunk, Document, utc_now
+from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.retain.request import digest
-from hindsight_integrations.runtime import Runtime
-from hindsight_integrations.stores.base import CHUNK, DOCUMENT, DOCUMENT_CHUNKS, ChangeSet
-from hindsight_integrations.stores.common import micros, read_one
+from hindsight_integrations.stores.common import micros
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -128,11 +127,10 @@ class Conversation(ContextManaged):
 class Record(Generic[T]):
     """Items of one kind, by id, in the order they were added, as chunks of a document.
 
-    One thread writes at a time. The bank's lock is not taken: its holder may be embedding a whole
-    bank again, and these writes touch neither memories nor vectors.
+    One thread writes at a time.
 
     Args:
-        runtime: of the memory.
+        storage: of the memory.
         bank_id: the bank; created if there is none.
         session_id: the conversation.
         part: names what of it is recorded; with `session_id` it makes the document's id.
@@ -140,15 +138,14 @@ class Record(Generic[T]):
     """
 
     def __init__(
-        self, runtime: Runtime, bank_id: str, session_id: str, part: str, kind: type[T]
+        self, storage: Storage, bank_id: str, session_id: str, part: str, kind: type[T]
     ) -> None:
         name = f"{validation.label('session_id', session_id)}#{part}"
         self.document_id = validation.label(f"session_id with #{part}", name)
-        runtime.bank_or_new(bank_id)
-        self.runtime = runtime
+        self._storage = storage
         self._bank_id = bank_id
         self._json: TypeAdapter[T] = TypeAdapter(kind)
-        stored = read_one(runtime.graph, bank_id, DOCUMENT, name, None)
+        stored = storage.open_record(bank_id, name)
         if stored is not None and not stored.is_record:
             raise StoreCorruptError(
                 f"the document {name!r} of bank {bank_id!r} was retained, and is no part of a "
@@ -163,9 +160,9 @@ class Record(Generic[T]):
 
     def append(self, id: str, item: T) -> T:
         """Append an item unless its id is taken; returns the item that has the id."""
-        self.runtime.bank_or_new(self._bank_id)
-        for chunk in self.runtime.graph.read(self._bank_id, CHUNK, [self._chunk_id(id)]).values():
-            return self._item(chunk)
+        known = self._storage.record_chunk(self._bank_id, self._chunk_id(id))
+        if known is not None:
+            return self._item(known)
         # The clock orders the items of several processes too, unless it is set back.
         self._position = max(self._position + 1, micros(utc_now()))
         self._store([self._chunk(id, self._position, item)])
@@ -186,24 +183,18 @@ class Record(Generic[T]):
         """Delete items; ids that are not there are ignored."""
         wanted = set(map(self._chunk_id, ids))
         if gone := [chunk.id for chunk in self._chunks() if chunk.id in wanted]:
-            self.runtime.graph.apply(ChangeSet(self._bank_id, remove_chunks=tuple(gone)))
+            self._storage.remove_from_record(self._bank_id, gone)
 
     def exists(self) -> bool:
         """Return True if anything was recorded, and neither document nor bank deleted since."""
         try:
-            return (
-                read_one(self.runtime.graph, self._bank_id, DOCUMENT, self.document_id, None)
-                is not None
-            )
+            return self._storage.record(self._bank_id, self.document_id) is not None
         except BankNotFoundError:
             return False
 
     def _chunks(self) -> tuple[Chunk, ...]:
-        self.runtime.check_open()
         try:
-            return read_one(
-                self.runtime.graph, self._bank_id, DOCUMENT_CHUNKS, self.document_id, ()
-            )
+            return self._storage.record_chunks(self._bank_id, self.document_id)
         except BankNotFoundError:  # deleted meanwhile, with the record
             return ()
 
@@ -211,9 +202,7 @@ class Record(Generic[T]):
         document = Document(
             self.document_id, self._bank_id, _FORMAT, self._since, utc_now(), is_record=True
         )
-        self.runtime.graph.apply(
-            ChangeSet(self._bank_id, documents=(document,), chunks=tuple(chunks))
-        )
+        self._storage.write_record(self._bank_id, document, chunks)
 
     def _chunk(self, id: str, position: int, item: T) -> Chunk:
         text = self._json.dump_json(item).decode()

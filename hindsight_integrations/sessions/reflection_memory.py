@@ -17,9 +17,9 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import ClosedError, InvalidInputError, ModelError
-from hindsight_integrations.models import Message, as_datetime, utc_now
+from hindsight_integrations.models import Message, ModelUsage, as_datetime, utc_now
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.llm import ModelUsage, as_model
+from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.prompts import DRAW_INSIGHTS, LEARNT, Prompt, Rendered, as_data
 from hindsight_integrations.rendering import as_item, as_line
@@ -104,7 +104,7 @@ class ReflectionMemory(Conversation):
         InvalidInputError: an argument cannot be used.
         StoreError: the bank cannot be read or written.
 
-    Example:
+    Examples:
         >>> learning = ReflectionMemory(lambda system, user: "Alice prefers trains.", every=2)
         >>> _ = learning.commit("I took the train to Porto.", "How was it?")
         >>> _ = learning.commit("Lovely. I never fly if I can help it.", "Noted!")

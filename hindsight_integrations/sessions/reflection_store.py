@@ -12,7 +12,6 @@ from hindsight_integrations.models import Memory, MemoryType, ObservationKind, S
 from hindsight_integrations.sessions.conversation import Record
 from hindsight_integrations.sessions.exchanges import MemoryEntry
 from hindsight_integrations.sessions.insights import Evidence, Insight, importance
-from hindsight_integrations.stores.base import ChangeSet
 
 TAG = "insight"
 """Tag of the memories that are insights."""
@@ -68,7 +67,7 @@ class BankStore(ReflectionStore):
         self._memory = memory
         self._bank_id = bank_id
         self._made_by = made_by
-        self._record = Record(memory.runtime, bank_id, session_id, "remarks", MemoryEntry)
+        self._record = Record(memory.storage, bank_id, session_id, "remarks", MemoryEntry)
 
     def entries(self) -> list[MemoryEntry]:
         """Return the entries in the order they were added."""
@@ -131,15 +130,14 @@ class BankStore(ReflectionStore):
             self._memory.forget(self._bank_id, document_id=self._record.document_id)
 
     def _draw_again(self, old: Insight, new: Insight) -> None:
-        memories, runtime = self._memory.memories, self._memory.runtime
+        memories = self._memory.memories
         if new.importance != old.importance:
             metadata = {**memories.get(self._bank_id, new.id).metadata, _IMPORTANCE: new.importance}
             memories.update(self._bank_id, new.id, metadata=metadata, reason="drawn again")
         added = [one for one in new.evidence if one not in old.evidence]
         if added:
-            sources = tuple((new.id, self._source(one)) for one in added)
-            with runtime.lock(runtime.bank(self._bank_id).key):
-                runtime.graph.apply(ChangeSet(self._bank_id, sources=sources))
+            sources = [self._source(one) for one in added]
+            self._memory.storage.add_sources(self._bank_id, new.id, sources)
 
     def _observation(self, insight: Insight) -> Memory:
         return Memory(

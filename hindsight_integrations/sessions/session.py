@@ -60,7 +60,7 @@ class Session(Conversation):
         EmbedderMismatchError: the bank's vectors come from another embedder.
         StoreError: the messages cannot be read or written.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory, Session(memory, "alice") as session:
         ...     _ = session.add_message("user", "I moved to Lisbon in May.")
         ...     _ = session.retain()
@@ -99,7 +99,7 @@ class Session(Conversation):
         self.auto_retain = auto_retain
         self._every = validation.positive("every", every)
         self._roles = None if roles is None else _folded(roles)
-        self._record = Record(memory.runtime, self.bank_id, self.session_id, _PART, Message)
+        self._record = Record(memory.storage, self.bank_id, self.session_id, _PART, Message)
         stored = self.messages
         self._count = len(stored)
         self._reached = sum(map(self._counts, stored))
@@ -150,7 +150,7 @@ class Session(Conversation):
         """
         message = Message(
             speaker=validation.label("speaker", speaker),
-            text=validation.content(text, self._memory.runtime.settings.max_content_chars),
+            text=validation.content(text, self._memory.settings.max_content_chars),
             timestamp=as_datetime(validation.timestamp("timestamp", timestamp)),
             id=new_id("msg-") if id is None else validation.label("id", id),
             metadata=validation.metadata(metadata),

@@ -9,7 +9,7 @@ in `hindsight_integrations.stores.testing`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -17,11 +17,12 @@ from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.acting import Acting, acting
 from hindsight_integrations.errors import ConflictError
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
     BankStats,
-    Change,
     Chunk,
     Document,
     Entity,
@@ -211,7 +212,8 @@ class ChangeSet:
 
     A removed memory takes along its history, and the history of all conclusions and mental models
     that cite it or did (`CITED`), because they may quote it. A `derived` one says no more than what
-    it was drawn from, and takes only its own. Entries of `history` are added after that.
+    it was drawn from, and takes only its own. Entries of `history` are added after that. Where a
+    history goes, the reasons in the audit of that memory or mental model go too.
 
     A valid memory is pending consolidation once it is stored (unless it is a conclusion itself),
     replaced, or named in `mark_pending`; a conclusion also once it lost a source or a memory it
@@ -234,6 +236,9 @@ class ChangeSet:
             discards its staged vector.
         requeue: ids of memories whose vectors are queued for the index again; for an id that has
             no vector, the removal from the index is queued.
+        acting: who makes the changes, and why, for the audit.
+        audit: entries of the audit in place of those that follow from the changes
+            (`audit.audit_of`).
     """
 
     bank_id: str
@@ -259,6 +264,8 @@ class ChangeSet:
     checkpoint: QueueCheckpoint | None = None
     staged: tuple[StagedVector, ...] = ()
     requeue: tuple[str, ...] = ()
+    acting: Acting = field(default_factory=acting)
+    audit: tuple[AuditEntry, ...] | None = None
 
     @property
     def raises_version(self) -> bool:
@@ -418,6 +425,8 @@ EDITED_NAMES: Kind[EntityNames] = Kind("edited names")
 """Scanned by id: names of the entities that are kept even if nothing mentions them."""
 CHANGE: Kind[Change] = Kind("change")
 """Scanned by id of what was changed, oldest first; also of memories and models that are gone."""
+AUDIT: Kind[AuditEntry] = Kind("audit entry")
+"""Scanned in storing order: the audit of the bank."""
 MENTAL_MODEL: Kind[MentalModel] = Kind("mental model")
 """Scanned by id."""
 
@@ -625,8 +634,8 @@ class GraphStore(Protocol):
 
     # The outbox of the vector index
 
-    def pending_vectors(self, limit: int) -> list[PendingVector]:
-        """Return the oldest `limit` operations the vector index has not acknowledged.
+    def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
+        """Return the oldest `limit` operations, all or of one bank, that are not acknowledged.
 
         At most one per memory: later work replaces earlier work under a new ticket. Upserts carry
         the vector as it is stored now.
@@ -636,6 +645,13 @@ class GraphStore(Protocol):
         """Remove operations that the vector index has applied; return those that were queued.
 
         The others were replaced by later work meanwhile, or acknowledged by another process.
+        """
+
+    def claim_outbox(self, holder: str, seconds: float) -> bool:
+        """Let one holder at a time apply the operations of all banks; return True if it may.
+
+        The claim ends after so many seconds, by the clock of the store, unless the same holder
+        claims it again before; 0 seconds give it back. It keeps nobody from applying operations.
         """
 
     # The store itself

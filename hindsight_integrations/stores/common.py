@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from pydantic import TypeAdapter
 from rapidfuzz import fuzz
 
 from hindsight_integrations.errors import (
@@ -27,6 +28,7 @@ from hindsight_integrations.errors import (
     MemoryNotFoundError,
 )
 from hindsight_integrations.models import (
+    Directive,
     Expiry,
     Memory,
     MentalModel,
@@ -297,6 +299,19 @@ def expiry_of(text: str) -> Expiry:
         for name in ("types", "tags")
     }
     return Expiry(time(stored.get("default")), **rules)
+
+
+_DIRECTIVES = TypeAdapter(tuple[Directive, ...])
+
+
+def directives_text(directives: tuple[Directive, ...]) -> str:
+    """Return the named directives of a bank as JSON."""
+    return _DIRECTIVES.dump_json(directives).decode()
+
+
+def directives_of(text: str) -> tuple[Directive, ...]:
+    """Return the directives that `directives_text` was given."""
+    return _DIRECTIVES.validate_json(text)
 
 
 def in_order(keys: Iterable[str], values: Mapping[str, T]) -> dict[str, T]:

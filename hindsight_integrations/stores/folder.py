@@ -143,6 +143,6 @@ def _locked(folder: Path) -> str:
     return (
         f"the folder {str(folder)!r} is in use: {who}. An embedded memory has one owner: close it "
         "there, or share that one Hindsight between threads and callers. For several processes, "
-        f"close it, start `chroma run --path {shlex.quote(str(folder / 'server'))}`, and give each "
-        'of them vectors="http://localhost:8000": it is filled from the graph'
+        f"close it, start `hindsight-memory serve --path {shlex.quote(str(folder))}`, and open "
+        'Hindsight("http://localhost:8888") in each of them'
     )

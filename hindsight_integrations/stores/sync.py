@@ -13,10 +13,13 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 
@@ -49,6 +52,9 @@ log = logging.getLogger("hindsight_integrations")
 ROOM = 16 << 20
 """Bytes that must be free to make an index again, besides the size of the damaged one."""
 
+REQUEUED_AT_ONCE = 5_000
+"""Vectors queued in one transaction."""
+
 MOST_QUEUED = 1 << 31
 """More entries than a queue holds."""
 
@@ -73,6 +79,8 @@ class FlushReport:
     upserted: int = 0
     deleted: int = 0
     dropped: int = 0
+    more: bool = False
+    """True if it ended before the queue was empty."""
 
     def __str__(self) -> str:
         parts = (
@@ -149,7 +157,14 @@ class _Work:
         return FlushReport(len(self.upsert), len(self.delete), int(self.drop))
 
 
-def flush(graph: GraphStore, index: VectorIndex, *, batch: int = 500) -> FlushReport:
+def flush(
+    graph: GraphStore,
+    index: VectorIndex,
+    *,
+    bank_key: str | None = None,
+    batch: int = 500,
+    proceed: Callable[[], bool] = lambda: True,
+) -> FlushReport:
     """Do the work that the graph has queued for the index, in the order of its tickets.
 
     Of several operations on one memory the last one counts; dropping a space makes earlier work
@@ -158,7 +173,9 @@ def flush(graph: GraphStore, index: VectorIndex, *, batch: int = 500) -> FlushRe
     Args:
         graph: the store with the queue.
         index: the index to bring up to date.
+        bank_key: the bank whose work is done; None for all.
         batch: entries read from the queue at a time.
+        proceed: asked before each further reading; if it returns False, the rest stays queued.
 
     Raises:
         StoreError: some work could not be done and stays queued; the rest is acknowledged.
@@ -167,7 +184,7 @@ def flush(graph: GraphStore, index: VectorIndex, *, batch: int = 500) -> FlushRe
     failed: dict[str, StoreError] = {}
     left = 0
     while True:
-        queue = graph.pending_vectors(batch + left)
+        queue = graph.pending_vectors(batch + left, bank_key)
         todo = [item for item in queue if item.bank_key not in failed]
         redo = False
         for key, work in _by_key(todo).items():
@@ -184,6 +201,9 @@ def flush(graph: GraphStore, index: VectorIndex, *, batch: int = 500) -> FlushRe
         if len(queue) < batch + left and not redo:
             break
         left = sum(item.bank_key in failed for item in queue)
+        if not proceed():
+            report = replace(report, more=True)
+            break
     if failed:
         raise next(iter(failed.values()))
     return report
@@ -290,25 +310,50 @@ def examine(
     ]
 
 
-def fill(graph: GraphStore, index: VectorIndex) -> int:
-    """Queue the vectors of all banks of which the index has none; return their number.
+def lacking(graph: GraphStore, index: VectorIndex) -> list[str]:
+    """Return the ids of all banks of which the index has no vectors.
 
     It may be another index than the last time: a server instead of a folder, or a new one.
     """
     held = index.keys()
-    missing = [bank.bank.id for bank in _banks(graph) if bank.key not in held]
-    queued = sum(requeue_all(graph, bank_id) for bank_id in missing)
+    return [bank.bank.id for bank in _banks(graph) if bank.key not in held]
+
+
+def fill(graph: GraphStore, bank_ids: Iterable[str], closing: Event | None = None) -> int:
+    """Queue the vectors of these banks; return their number.
+
+    If it is interrupted, or ends early since `closing` is set, the next `mend` finds what is
+    missing.
+    """
+    queued = 0
+    for bank_id in bank_ids:
+        with suppress(BankNotFoundError):  # deleted meanwhile
+            queued += requeue_all(graph, bank_id, closing)
     if queued:
         log.warning("the vector index lacks %d vectors: they are written now", queued)
     return queued
 
 
-def requeue_all(graph: GraphStore, bank_id: str) -> int:
-    """Queue all vectors of a bank for the index again; return their number."""
-    ids = tuple(graph.scan(bank_id, MEMORY_ID))
-    if ids:
-        graph.apply(ChangeSet(bank_id, requeue=ids))
-    return len(ids)
+def requeue_all(graph: GraphStore, bank_id: str, closing: Event | None = None) -> int:
+    """Queue all vectors of a bank for the index again, in pages; return their number.
+
+    It ends early once `closing` is set.
+    """
+    return _requeue(graph, bank_id, graph.scan(bank_id, MEMORY_ID), closing)
+
+
+def _requeue(
+    graph: GraphStore, bank_id: str, ids: Iterable[str], closing: Event | None = None
+) -> int:
+    """Queue vectors in pages: a server may refuse a transaction of all of a big bank."""
+    waiting, queued = iter(ids), 0
+    while page := tuple(islice(waiting, REQUEUED_AT_ONCE)):
+        if closing is not None and closing.is_set():
+            break
+        graph.apply(ChangeSet(bank_id, requeue=page))
+        queued += len(page)
+        log.info("%d vectors of bank %r are queued for the vector index", queued, bank_id)
+    return queued
 
 
 def open_index(folder: Folder, graph: GraphStore) -> ChromaVectors:
@@ -487,7 +532,7 @@ def _repair(difference: Divergence, graph: GraphStore, index: VectorIndex) -> No
                 index.drop(difference.bank_key)
                 requeue_all(graph, bank_id)
             case Divergence(bank_id=str(bank_id)):
-                graph.apply(ChangeSet(bank_id, requeue=difference.ids))
+                _requeue(graph, bank_id, difference.ids)
             case _:
                 index.drop(difference.bank_key)
     except BankNotFoundError:  # deleted meanwhile, and its vectors with it

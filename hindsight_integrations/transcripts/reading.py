@@ -18,7 +18,9 @@ from zipfile import BadZipFile, ZipFile
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.migration import from_mem0
 from hindsight_integrations.models import Message
+from hindsight_integrations.retain.foreign import plain_metadata
 from hindsight_integrations.retain.request import Item
 
 ASSISTANT = "assistant"
@@ -132,9 +134,9 @@ def _last(lines: list[str]) -> list[Any]:
 def _format_of(data: Any) -> str | None:
     """Return the format of an export, by the fields of its objects."""
     if isinstance(data, dict):
-        if "agents" in data or "core_memory" in data:
+        if _LETTA.intersection(data):
             return "letta"
-        return "mem0" if _mem0_entries(data) else None
+        data = data.get("results", data.get("memories"))
     if not isinstance(data, list):
         return None
     fields = {key for one in data[:20] if isinstance(one, dict) for key in one}
@@ -144,6 +146,9 @@ def _format_of(data: Any) -> str | None:
     return None
 
 
+_LETTA = frozenset(("agents", "core_memory", "passages", "archival_memory"))
+"""Fields of which each tells an object of Letta."""
+
 _TELLING = {
     "mapping": "chatgpt",
     "chat_messages": "claude",
@@ -151,6 +156,7 @@ _TELLING = {
     "payload": "codex",
     "parentId": "openclaw",
     "memory": "mem0",
+    "archive_id": "letta",
 }
 """A field that only objects of this format have."""
 
@@ -252,43 +258,48 @@ def _openclaw(data: Any, user: str) -> Read:
 
 
 def _mem0(data: Any, user: str) -> Read:
-    for entry in _mem0_entries(data):
-        own = {"source": "mem0", **(entry.get("metadata") or {})}
-        plain = {key: value for key, value in own.items() if isinstance(value, str | int | float)}
-        stated = _time(entry.get("updated_at") or entry.get("created_at"))
-        yield Item(
-            entry["memory"],
-            timestamp=stated,
-            document_id=f"mem0:{entry['id']}",
-            metadata=plain,
-            tags=entry.get("categories") or (),
-        )
-
-
-def _mem0_entries(data: Any) -> list[Mapping[str, Any]]:
-    found = data.get("results") or data.get("memories") or [] if isinstance(data, dict) else data
-    return [one for one in found if isinstance(one, dict) and "memory" in one and "id" in one]
+    return iter(from_mem0(data))
 
 
 def _letta(data: Any, user: str) -> Read:
-    blocks = data.get("blocks") or data.get("core_memory") or ()
-    for block in blocks:
-        if validation.is_blank(str(block.get("value") or "")):
-            continue
-        yield Item(
-            block["value"],
-            timestamp=_time(block.get("updated_at") or block.get("created_at")),
-            context=block.get("label"),
-            document_id=f"letta:block:{block.get('id') or block['label']}",
-            metadata={"source": "letta"},
-        )
+    if isinstance(data, list):  # passages alone, as the API lists them
+        data = {"passages": data}
+    for block in data.get("blocks") or data.get("core_memory") or ():
+        written = block.get("updated_at") or block.get("created_at")
+        yield from _letta_note("block", block, block.get("value"), written, block.get("label"))
+    yield from _letta_passages(data)
     for agent in data.get("agents") or [data]:
+        if agent is not data:
+            yield from _letta_passages(agent)
         said = (
             _Said(one.get("id"), one.get("role"), _letta_text(one), one.get("created_at"))
             for one in agent.get("messages") or ()
         )
         name = agent.get("name") or ""
         yield _transcript("letta", agent.get("id") or name, name, said, None, user)
+
+
+def _letta_passages(holder: Mapping[str, Any]) -> Iterator[Item]:
+    """Yield archival memory; a passage is dated by its creation, which Letta lets one set."""
+    for one in holder.get("passages") or holder.get("archival_memory") or ():
+        if not one.get("is_deleted"):
+            yield from _letta_note("passage", one, one["text"], one.get("created_at"))
+
+
+def _letta_note(
+    kind: str, one: Mapping[str, Any], text: object, written: Any, label: str | None = None
+) -> Iterator[Item]:
+    """Yield a block or a passage as an item, if it has a text."""
+    if validation.is_blank(str(text or "")):
+        return
+    yield Item(
+        str(text),
+        timestamp=_time(written),
+        context=label,
+        document_id=f"letta:{kind}:{one.get('id') or one['label']}",
+        metadata=plain_metadata({"source": "letta", **(one.get("metadata") or {})}),
+        tags=one.get("tags") or (),
+    )
 
 
 def _letta_text(message: Mapping[str, Any]) -> str:

@@ -139,15 +139,18 @@ class WorkspaceConfig:
             workspace.start_watching(on_event)
         return workspace
 
+    @property
+    def location(self) -> dict[str, str]:
+        """The argument of `Hindsight.from_env` that `base_url` is; none without one."""
+        if self.base_url is None:
+            return {}
+        if _GRAPH.match(self.base_url):
+            return {"graph": self.base_url}
+        return {"vectors" if _VECTORS.match(self.base_url) else "path": self.base_url}
+
     def open_memory(self) -> Hindsight:
         """Return the memory that `base_url` and the environment name; see `Hindsight.from_env`."""
-        if self.base_url is None:
-            return Hindsight.from_env()
-        if _GRAPH.match(self.base_url):
-            return Hindsight.from_env(graph=self.base_url)
-        if _VECTORS.match(self.base_url):
-            return Hindsight.from_env(vectors=self.base_url)
-        return Hindsight.from_env(path=self.base_url)
+        return Hindsight.from_env(**self.location)
 
     def tools(self, workspace: Workspace) -> tuple[WorkspaceTool, ...]:
         """Return the agent's tools; see `workspace_tools`."""

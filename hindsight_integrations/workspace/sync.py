@@ -17,7 +17,7 @@ from hindsight_integrations.errors import (
     NotFoundError,
 )
 from hindsight_integrations.models import Bank, MemoryType
-from hindsight_integrations.results import RetainResult, SkipReason
+from hindsight_integrations.results import Forgotten, RetainResult, SkipReason
 from hindsight_integrations.retain.request import Item, digest
 from hindsight_integrations.workspace.notes import Note, NoteFolder, NoteKind, kind_of
 from hindsight_integrations.workspace.registry import Entry, Registry
@@ -110,7 +110,7 @@ class NoteSync:
         try:
             removed = self._durable.memory.documents.delete(self._bank_id, path)
         except (DocumentNotFoundError, InvalidInputError):  # it was never stored
-            removed = ()
+            removed = Forgotten()
         except HindsightError as error:
             if self._durable.note_failure(error):
                 return SyncEvent(Action.WAITING, path, detail=_DELETED_LATER)

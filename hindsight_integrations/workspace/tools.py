@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.results import NOTHING_FOUND
 from hindsight_integrations.retain.fence import fence
@@ -79,7 +79,7 @@ class WorkspaceTool:
 
     async def acall(self, **given: Any) -> str:
         """Return the text for the model, without blocking the event loop."""
-        return await asyncio.to_thread(self, **given)
+        return await in_thread(self, **given)
 
     def schema(self) -> Mapping[str, Any]:
         """Return name, description and parameters, as model providers take a function."""

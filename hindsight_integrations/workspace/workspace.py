@@ -20,9 +20,8 @@ from hindsight_integrations.errors import (
     NotFoundError,
     StoreUnavailableError,
 )
-from hindsight_integrations.models import Memory, MemoryType, Source, utc_now
+from hindsight_integrations.models import Memory, MemoryType, ModelUsage, Source, utc_now
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
-from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.results import NOTHING_FOUND, Context, Recalled, Reflection
 from hindsight_integrations.settings import Settings
@@ -77,7 +76,7 @@ class Workspace(ContextManaged):
         InvalidInputError: there is no such folder, or another argument cannot be used.
         StoreUnavailableError: the root cannot be written to.
 
-    Example:
+    Examples:
         >>> with Workspace(memory, "alice", "./workspace") as workspace:  # doctest: +SKIP
         ...     workspace.sync()
         SyncResult(retained=4)

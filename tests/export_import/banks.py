@@ -12,8 +12,10 @@ import numpy as np
 
 from hindsight_integrations import Disposition, Hindsight, Memory, MemoryType, Settings, Source
 from hindsight_integrations.export_import import ExportResult, ImportResult
-from hindsight_integrations.models import Change, MentalModel, ObservationKind
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import MentalModel, ObservationKind
 from hindsight_integrations.stores.base import (
+    AUDIT,
     CHANGE,
     CHUNK,
     CONCLUSIONS_CITING,
@@ -149,6 +151,7 @@ def everything(memory: Hindsight, bank: str) -> dict[str, list[object]]:
         "memories": [plain(each) for each in graph.read(bank, RECORD, ids).values()],
         "links": list(graph.links(bank, ids, 1000, EVERYTHING)),
         "changes": list(graph.scan(bank, CHANGE)),
+        "audit": list(graph.scan(bank, AUDIT)),
         "resting": [graph.read(bank, CONCLUSIONS_CITING, ids)],
         "waiting": list(graph.pending_consolidation(bank, 1000)),
         "models": [replace(each, bank_id="") for each in graph.scan(bank, MENTAL_MODEL)],

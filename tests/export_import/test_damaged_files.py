@@ -109,12 +109,12 @@ def test_a_file_of_another_kind_is_refused(home: Hindsight, tmp_path: Path, data
     assert "line 1: this is no exported bank" in refused(home, data, tmp_path)
 
 
-@pytest.mark.parametrize("version", [1, 3, 5])
+@pytest.mark.parametrize("version", [1, 4, 6])
 def test_a_file_of_another_release_is_refused(
     home: Hindsight, whole: Path, tmp_path: Path, version: int
 ) -> None:
     header, *rest = whole.read_bytes().splitlines()[:-1]
-    other = header.replace(b'"schema":4', b'"schema":%d,"planet":"Mars"' % version)
+    other = header.replace(b'"schema":5', b'"schema":%d,"planet":"Mars"' % version)
     message = refused(home, signed([other, *rest]), tmp_path, SchemaVersionError)
     assert f"format version {version}" in message
     assert "upgrade" in message

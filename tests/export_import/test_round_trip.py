@@ -76,10 +76,11 @@ def test_every_part_is_there_to_be_compared(home: Hindsight, whole: Path) -> Non
     kinds = {next(iter(json.loads(line))) for line in whole.read_bytes().splitlines()}
     assert kinds == {
         "hindsight-bank", "document", "chunk", "entity", "edited", "memory", "evidence",
-        "waiting", "link", "change", "model", "end",
+        "waiting", "link", "change", "audit", "model", "end",
     }  # fmt: skip
 
 
+@pytest.mark.local
 def test_under_another_id_only_the_bank_has_another_name(
     home: Hindsight, memory: Hindsight, whole: Path, tmp_path: Path
 ) -> None:

@@ -7,16 +7,20 @@ from collections.abc import Iterator
 import pytest
 
 from hindsight_integrations import Hindsight, Settings
+from tests.conftest import Reached
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Hindsight]:
+def engine(reached: Reached) -> Iterator[Hindsight]:
     """Shared by the tests of a module; each uses banks of its own.
 
     It draws no observations in the background, so that a bank holds what a test put there.
     """
-    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
-        yield memory
+    with (
+        Hindsight.in_memory(settings=Settings(consolidate=False)) as memory,
+        reached(memory) as given,
+    ):
+        yield given
 
 
 @pytest.fixture

@@ -93,6 +93,7 @@ class Home(BaseModel):
 
 
 @both
+@pytest.mark.local
 async def test_reflection_with_a_pinned_model_and_form_gives_its_answer_in_that_form(
     mode: str, engine: Hindsight, bank: str
 ) -> None:

@@ -52,6 +52,13 @@ class TestHindsightRetriever(OnEngine, RetrieverTests):
         return HindsightRetriever(self.engine, bank)
 
 
+class TestGraphRetriever(OnEngine, RetrieverTests):
+    def make_retriever(self, texts: Sequence[str]) -> BaseRetriever:
+        bank = self.new_bank()
+        self.engine.retain_many(bank, texts)
+        return HindsightRetriever(self.engine, bank, arms=["semantic", "entity"])
+
+
 class TestVectorIndexRetriever(RetrieverTests):
     def make_retriever(self, texts: Sequence[str]) -> BaseRetriever:
         return in_memory.vector_retriever(texts)

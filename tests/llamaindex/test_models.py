@@ -324,6 +324,7 @@ def listener() -> Iterator[Listener]:
     root.event_handlers = before
 
 
+@pytest.mark.local
 def test_reranking_and_inner_searches_are_told_to_the_instrumentation(
     engine: Hindsight, bank: str, listener: Listener
 ) -> None:

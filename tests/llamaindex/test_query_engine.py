@@ -29,6 +29,7 @@ def citing(system: str, user: str) -> str:
     return f'{{"action": "answer", "answer": "Nine [{label}].", "sources": ["{label}"]}}'
 
 
+@pytest.mark.local
 def test_with_a_model_the_sources_are_what_it_cites(engine: Hindsight, bank: str) -> None:
     ids = engine.retain(bank, "Ruth has nine hives.", document_id="letter").ids
     engine.retain(bank, "Tomas keeps goats.")
@@ -49,6 +50,7 @@ def test_without_a_model_it_sets_out_what_is_known(engine: Hindsight, bank: str)
     assert response.metadata["model_calls"] == 0
 
 
+@pytest.mark.local
 def test_a_missing_bank_is_an_empty_one(engine: Hindsight, bank: str) -> None:
     engine.banks.create(bank)
     llm = FunctionLLM(citing)
@@ -56,6 +58,7 @@ def test_a_missing_bank_is_an_empty_one(engine: Hindsight, bank: str) -> None:
     assert str(missing.query("Who?")) == str(empty.query("Who?")) == "No relevant memories found."
 
 
+@pytest.mark.local
 def test_a_form_is_filled_in(engine: Hindsight, bank: str) -> None:
     class Hives(BaseModel):
         hives: int
@@ -141,6 +144,7 @@ def test_as_a_tool_it_serves_engines_of_engines(engine: Hindsight, bank: str) ->
     }
 
 
+@pytest.mark.local
 async def test_an_answer_streams_with_and_without_a_model(engine: Hindsight, bank: str) -> None:
     engine.retain(bank, "Ruth has nine hives.")
     for options in ({}, {"llm": FunctionLLM(citing)}):

@@ -84,6 +84,7 @@ def test_a_model_sees_each_parameter_described_and_never_the_bank(
     assert schema["properties"]["memory_ids"]["items"] == {"type": "string"}
 
 
+@pytest.mark.local
 def test_reflect_asks_the_model_it_was_given(engine: Hindsight, bank: str) -> None:
     engine.retain(bank, "Ruth keeps bees.")
 

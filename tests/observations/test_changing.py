@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from hindsight_integrations import Hindsight
 
 from .statements import REACT, SEAT_MAP, START, VUE, drawn, only, say, store_drawn
@@ -119,6 +121,7 @@ def test_what_a_document_says_no_more_stays_in_no_history(
     assert told_anywhere(memory, "quokka", tmp_path) == []
 
 
+@pytest.mark.local
 def test_forgetting_what_two_that_were_merged_said_leaves_it_in_no_history(
     memory: Hindsight, tmp_path: Path
 ) -> None:

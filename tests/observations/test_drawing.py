@@ -145,6 +145,7 @@ def test_a_sceptical_bank_is_less_sure(memory: Hindsight) -> None:
     assert only(memory).confidence == pytest.approx(0.16)
 
 
+@pytest.mark.local
 def test_two_that_say_nearly_the_same_are_merged(memory: Hindsight) -> None:
     texts = ["The seat map has boats.", "I drew the seat map again.", "The seat map is blue."]
     ids = [say(memory, text, 30 * day) for day, text in enumerate(texts)]

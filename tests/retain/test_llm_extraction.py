@@ -16,9 +16,8 @@ from langchain_core.messages import AIMessage
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 
 from hindsight_integrations.errors import ExtractionError, InvalidInputError
-from hindsight_integrations.models import Entity, MemoryType, Precision, TimeSpan
+from hindsight_integrations.models import Entity, MemoryType, ModelUsage, Precision, TimeSpan
 from hindsight_integrations.nlp import tokens
-from hindsight_integrations.nlp.llm import ModelUsage
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.retain.extraction import Fact, Mention, Passage
 from hindsight_integrations.retain.llm_extraction import LLMExtractor

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 
 import httpx
 import pytest
 from starlette.types import ASGIApp
+
+from hindsight_integrations import Hindsight, Settings
+
+from .served import served
 
 Connect = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
@@ -26,3 +31,19 @@ def connect() -> Connect:
             yield client
 
     return connected
+
+
+@dataclass(frozen=True)
+class Service:
+    """A memory, and the address of its service."""
+
+    memory: Hindsight
+    url: str
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """An empty memory behind a service; it draws observations only when asked."""
+    settings = Settings(consolidate=False)
+    with Hindsight.in_memory(settings=settings) as memory, served(memory) as url:
+        yield Service(memory, url)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
+from dataclasses import fields
+from pathlib import Path
 
 import httpx
 import pytest
@@ -144,3 +147,12 @@ def test_settings_are_read_from_the_environment_and_hide_tokens() -> None:
     with pytest.raises(InvalidInputError) as refused:
         ServiceSettings.from_env({"HINDSIGHT_SERVICE_BANK_TOKENS": f"{{{ALICES}"})
     assert ALICES not in str(refused.value)
+
+
+def test_the_page_names_every_setting_with_its_default() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+    for each in fields(ServiceSettings):
+        default = each.default if isinstance(each.default, str | int | float) else ""
+        shown = f" {default}" if default != "" else ""
+        row = rf"^\| `HINDSIGHT_SERVICE_{each.name.upper()}` \|{re.escape(shown)}"
+        assert re.search(row, page, re.MULTILINE), each.name

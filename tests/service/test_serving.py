@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from hindsight_integrations.remote.connection import Connection
 from hindsight_integrations.service.discovery import RunningService, announced, find_service
 from hindsight_integrations.stores.folder import Folder
 
@@ -65,6 +66,7 @@ def test_a_file_that_a_killed_service_left_is_recognised(folder: Path) -> None:
         left = (folder / "service.json").read_bytes()
         owner = (folder / "owner.json").read_bytes()
     assert TOKEN not in repr(mine)
+    assert Connection(RunningService("http://h:1", 1, "a/b @").address).token == "a/b @"
     (folder / "service.json").write_bytes(left)
     (folder / "owner.json").write_bytes(owner)
     assert find_service(folder) is None

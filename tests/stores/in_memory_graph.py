@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,10 +28,10 @@ from hindsight_integrations.errors import (
     ClosedError,
     StoreError,
 )
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
     BankStats,
-    Change,
     Chunk,
     Document,
     Entity,
@@ -46,6 +47,7 @@ from hindsight_integrations.models import (
 from hindsight_integrations.nlp.bm25 import idf
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.stores import base, common, predicate
+from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import (
     ChangeSet,
     EmbedderStamp,
@@ -83,6 +85,7 @@ class BankData:
     chunks: dict[str, Chunk] = field(default_factory=dict)
     links: dict[tuple[str, LinkKind, str], Link] = field(default_factory=dict)
     history: list[Change] = field(default_factory=list)
+    audit: list[AuditEntry] = field(default_factory=list)
     models: dict[str, MentalModel] = field(default_factory=dict)
     checkpoints: dict[str, int] = field(default_factory=dict)
     staged: dict[str, StagedVector] = field(default_factory=dict)
@@ -281,6 +284,7 @@ _SCANNERS: Mapping[Kind[Any], Callable[[BankData], Iterable[Any]]] = {
         for id in sorted(data.edited & data.entities.keys())
     ],
     base.CHANGE: lambda data: sorted(data.history, key=lambda change: change.memory_id),
+    base.AUDIT: lambda data: list(data.audit),
     base.MENTAL_MODEL: lambda data: [
         replace(model, bank_id=data.id) for _, model in sorted(data.models.items())
     ],
@@ -329,6 +333,7 @@ class Writing:
             if link.source_id in data.memories and link.target_id in data.memories:
                 data.links[link.source_id, link.kind, link.target_id] = link
         data.history += changes.history
+        data.audit += audit_of(changes, gone)
         data.models |= {model.id: model for model in changes.mental_models}
         if changes.checkpoint is not None:
             data.checkpoints[changes.checkpoint.queue] = changes.checkpoint.number
@@ -490,6 +495,11 @@ class Writing:
             for change in data.history
             if change.memory_id not in (models if change.of_model else memories)
         ]
+        named = {MODEL: models, MEMORY: memories}
+        data.audit = [
+            replace(each, reason=None) if each.id in named.get(each.kind, ()) else each
+            for each in data.audit
+        ]
 
 
 class InMemoryEntities(EntityWriter[str]):
@@ -560,6 +570,7 @@ class InMemoryGraph:
     def __init__(self) -> None:
         self._identity = secrets.token_hex(8)
         self._lock = threading.Lock()
+        self._applier, self._applied_until = "", 0.0
         self._committed: State | None = State()
 
     def _now(self) -> State:
@@ -836,15 +847,16 @@ class InMemoryGraph:
 
     # The outbox, and the store itself
 
-    def pending_vectors(self, limit: int) -> list[PendingVector]:
+    def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
         state = self._now()
+        queue = [item for item in state.outbox.items() if bank_key in (None, item[0][0])]
         banks = {data.bank.key: data for data in state.banks.values()}
         return [
             PendingVector(
                 *(ticket, key, operation, id),
                 banks[key].memories[id].vector if operation is VectorOperation.UPSERT else None,
             )
-            for (key, id), (ticket, operation) in list(state.outbox.items())[: max(limit, 0)]
+            for (key, id), (ticket, operation) in queue[: max(limit, 0)]
         ]
 
     def acknowledge(self, tickets: Iterable[int]) -> set[int]:
@@ -852,6 +864,13 @@ class InMemoryGraph:
             done = {ticket for ticket, _ in state.outbox.values()}.intersection(tickets)
             state.outbox = {k: work for k, work in state.outbox.items() if work[0] not in done}
             return done
+
+    def claim_outbox(self, holder: str, seconds: float) -> bool:
+        with self._lock:
+            if self._applier not in ("", holder) and time.monotonic() < self._applied_until:
+                return False
+            self._applier, self._applied_until = holder, time.monotonic() + seconds
+            return True
 
     def identity(self) -> str:
         return self._identity

@@ -69,8 +69,8 @@ def test_a_second_process_learns_who_has_it_and_what_to_do(path: Path) -> None:
         said = str(caught.value)
         assert f"process {process.pid} on " in said
         assert "since 20" in said
-        assert "chroma run --path" in said
-        assert 'vectors="http' in said
+        assert "hindsight-memory serve --path" in said
+        assert 'Hindsight("http' in said
     finally:
         end(process)
 

@@ -128,7 +128,7 @@ class Queue:
     def __init__(self, items: list[PendingVector]) -> None:
         self.items = items
 
-    def pending_vectors(self, limit: int) -> list[PendingVector]:
+    def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
         return self.items[:limit]
 
     def acknowledge(self, tickets: Sequence[int]) -> set[int]:

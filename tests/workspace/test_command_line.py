@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import ANY
 
+import pytest
 from typer.testing import CliRunner
 
 from hindsight_integrations.cli import app
-from tests.durable.memories import owned_by_another
+from tests.durable.memories import opened, owned_by_another
 
 
 def test_a_folder_is_synced_and_searched(root: Path, folder: Path) -> None:
@@ -35,3 +37,45 @@ def test_what_waits_is_shown_while_another_process_has_the_memory(root: Path, fo
     health = CliRunner().invoke(app, ["health", "--root", str(root), "--path", str(folder)])
     assert health.exit_code == 0
     assert "2 notes, 0 of them wait" in health.stdout
+
+
+@pytest.mark.slow
+def test_the_command_line_reads_the_configuration_of_a_host(
+    root: Path, folder: Path, tmp_path: Path
+) -> None:
+    def ran(*given: str) -> tuple[int, object]:
+        done = CliRunner().invoke(app, [*given, "--root", str(root), "--json"])
+        return done.exit_code, json.loads(done.stdout)
+
+    def hits() -> int:
+        code, found = ran("search", "What did we plant and buy?", *shared)
+        assert code == 0
+        assert isinstance(found, list)
+        return len(found)
+
+    file = tmp_path / "hindsight.json5"
+    keys = f"{{baseUrl: '{folder}', bankId: 'alice', fallbackToLocal: false, maxTokens: 1, /**/}}"
+    file.write_text(keys, encoding="utf-8")
+    shared = ["--config", str(file)]
+    assert ran("search", "pear tree", *shared) == (
+        1,
+        {"error": {"type": "StoreUnavailableError", "message": ANY}},
+    )
+    assert not folder.exists()  # a command that only reads makes no memory
+    assert ran("sync", *shared)[0] == 0
+    with opened(folder) as memory:
+        assert memory.memories.list("alice").total == 7
+    assert hits() == 1  # the best, whatever it takes
+    file.write_text(keys.replace("1", "900"), encoding="utf-8")
+    assert hits() > 1
+    with owned_by_another(folder):
+        assert ran("search", "pear tree", *shared)[0] == 1
+        # What is given as an option goes before the file.
+        other = ["--bank", "bob", "--path", str(tmp_path / "other")]
+        (root / ".hindsight/workspace.json").unlink()
+        assert ran("sync", *shared, *other) == (0, ANY)
+    with opened(tmp_path / "other") as memory:
+        assert [bank.id for bank in memory.banks.list()] == ["bob"]
+    file.write_text("{bankID: 'x'}", encoding="utf-8")
+    code, told = ran("health", *shared)
+    assert (code, "bankId" in str(told)) == (1, True)

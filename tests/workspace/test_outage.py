@@ -26,6 +26,7 @@ from hindsight_integrations.workspace import SearchHit, SyncEvent
 from tests.durable.memories import SOON, everything, opened, owned_by_another
 from tests.embedders import Letters
 from tests.stores.chroma_server import free_port, serve
+from tests.stores.neo4j_server import Server, or_skip
 
 from .conftest import BANK
 
@@ -244,6 +245,38 @@ def test_a_chroma_server_that_is_away_at_the_start_and_comes_back(
             server.wait()
         # The graph still answers: the other arms search it, and what is stored is complete.
         assert workspace.search("Where is the pear tree?")[0].source == "memory"
+
+
+@pytest.mark.slow
+def test_a_neo4j_server_that_is_away_at_the_start_crashes_and_comes_back(
+    folder: Path, root: Path, tmp_path: Path
+) -> None:
+    server = Server(tmp_path / "neo4j")
+
+    def open_served() -> Hindsight:
+        return Hindsight(folder, graph=server.address.uri, settings=Settings(consolidate=False))
+
+    with Workspace(open_served, BANK, root, backoff=SOON) as workspace:
+        assert workspace.search("Where is the pear tree?")[0].source == "files"
+        assert workspace.sync().counts == {"waiting": 2}
+        with or_skip():
+            server.start()
+        try:
+            assert workspace.drain(120)
+            assert workspace.search("Where is the pear tree?")[0].source == "memory"
+            server.kill()
+            (root / "new.md").write_text("The hive is blue.", encoding="utf-8")
+            assert workspace.sync(["new.md"]).counts == {"waiting": 1}
+            assert workspace.search("What colour is the hive?")[0].source == "files"
+            assert "waiting: 1" in str(workspace.health())
+            server.start()
+            assert workspace.drain(120)
+            stored = texts(workspace.memory)
+            assert len(stored) == len(set(stored)) == 8
+            assert workspace.search("What colour is the hive?")[0].source == "memory"
+            assert workspace.sync().counts == {"retained": 3}
+        finally:
+            server.kill()
 
 
 KILLED = """

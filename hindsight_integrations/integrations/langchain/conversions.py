@@ -160,7 +160,7 @@ def as_items(documents: Iterable[Document], *, tags: Sequence[str] = ()) -> list
     Raises:
         InvalidInputError: a last change is no time.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import as_items

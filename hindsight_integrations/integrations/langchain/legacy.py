@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from langchain_core.messages import BaseMessage, message_to_dict, messages_from_
 from langgraph.store.base import PutOp
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.integrations.common import checked_memory, forget_document
 from hindsight_integrations.integrations.langchain.conversions import (
@@ -121,15 +121,15 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
 
     async def aget_messages(self) -> list[BaseMessage]:
         """`messages`, without blocking the event loop."""
-        return await asyncio.to_thread(lambda: self.messages)
+        return await in_thread(lambda: self.messages)
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """`add_messages`, without blocking the event loop."""
-        await asyncio.to_thread(self.add_messages, messages)
+        await in_thread(self.add_messages, messages)
 
     async def aclear(self) -> None:
         """`clear`, without blocking the event loop."""
-        await asyncio.to_thread(self.clear)
+        await in_thread(self.clear)
 
 
 def __getattr__(name: str) -> object:

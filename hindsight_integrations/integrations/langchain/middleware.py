@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -24,7 +23,7 @@ from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
 from hindsight_integrations import validation
-from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.asynchronous import async_variant, in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import (
@@ -128,7 +127,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """`wrap_model_call`, for asynchronous runs."""
-        return await handler(await asyncio.to_thread(self._shown, request))
+        return await handler(await in_thread(self._shown, request))
 
     def after_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Remember the messages that were not remembered yet."""
@@ -140,11 +139,11 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
 
     async def abefore_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
         """`before_agent`, without blocking the event loop."""
-        return await asyncio.to_thread(self.before_agent, state, runtime)
+        return await in_thread(self.before_agent, state, runtime)
 
     async def aafter_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
         """`after_agent`, without blocking the event loop."""
-        return await asyncio.to_thread(self.after_agent, state, runtime)
+        return await in_thread(self.after_agent, state, runtime)
 
     @abstractmethod
     def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
@@ -361,7 +360,7 @@ def recall_node(
     Raises:
         InvalidInputError: the bank cannot be used, or an option has no such name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import recall_node, retain_node
@@ -426,7 +425,7 @@ def retain_node(
     Raises:
         InvalidInputError: the bank cannot be used, or an option has no such name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import retain_node

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ from langchain_core.messages import (
 )
 from langgraph.runtime import Runtime
 
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.langchain.conversions import ASSISTANT, USER, conversation
 from hindsight_integrations.integrations.langchain.middleware import OnFailure, TurnMiddleware
@@ -189,15 +189,15 @@ class ReflectionChatMessageHistory(BaseChatMessageHistory):
 
     async def aget_messages(self) -> list[BaseMessage]:
         """`messages`, without blocking the event loop."""
-        return await asyncio.to_thread(lambda: self.messages)
+        return await in_thread(lambda: self.messages)
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """`add_messages`, without blocking the event loop."""
-        await asyncio.to_thread(self.add_messages, messages)
+        await in_thread(self.add_messages, messages)
 
     async def aclear(self) -> None:
         """`clear`, without blocking the event loop."""
-        await asyncio.to_thread(self.clear)
+        await in_thread(self.clear)
 
 
 def unseen(

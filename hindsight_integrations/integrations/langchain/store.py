@@ -6,7 +6,6 @@ not know (yet) follow those it knows. For recall, each item is a document of the
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import os
@@ -33,7 +32,7 @@ from langgraph.store.base import (
 from langgraph.store.base import Item as StoredItem
 
 from hindsight_integrations import validation
-from hindsight_integrations.asynchronous import ContextManaged
+from hindsight_integrations.asynchronous import ContextManaged, in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import checked_memory, forget_document, recall
@@ -211,7 +210,7 @@ class HindsightStore(ContextManaged, BaseStore):
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """`batch`, without blocking the event loop."""
-        return await asyncio.to_thread(self.batch, ops)
+        return await in_thread(self.batch, ops)
 
     def close(self) -> None:
         """Close the file; may be called twice. The engine stays open."""

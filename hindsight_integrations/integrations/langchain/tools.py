@@ -6,7 +6,6 @@ error of the engine becomes the tool's answer, so that the model can correct its
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -14,9 +13,19 @@ from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolExce
 from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.history import Change
 from hindsight_integrations.integrations import common
+from hindsight_integrations.integrations.arguments import (
+    CorrectArguments,
+    ForgetArguments,
+    HistoryArguments,
+    RecallArguments,
+    ReflectArguments,
+    RetainArguments,
+)
 from hindsight_integrations.integrations.langchain.conversions import (
     BankField,
     BankId,
@@ -24,69 +33,12 @@ from hindsight_integrations.integrations.langchain.conversions import (
     bank_of,
     checked_bank,
 )
-from hindsight_integrations.models import Change, Memory
+from hindsight_integrations.models import Memory
 from hindsight_integrations.results import RecallResult, Reflection, RetainResult
 from hindsight_integrations.workspace import Workspace, WorkspaceTool
 from hindsight_integrations.workspace import workspace_tools as tools_of
 
 Verb: TypeAlias = Literal["retain", "recall", "reflect", "forget", "correct", "history"]
-
-
-class RetainArguments(BaseModel):
-    """Arguments of the model for retaining something."""
-
-    content: str = Field(description="What to remember, in full sentences that name who and when.")
-    type: Literal["world", "experience", "opinion"] | None = Field(
-        None,
-        description="'world' for a fact, 'experience' for what you did, 'opinion' for a belief.",
-    )
-    tags: list[str] = Field(default_factory=list, description="Labels to find it by later.")
-
-
-class RecallArguments(BaseModel):
-    """Arguments of the model for recalling something."""
-
-    query: str = Field(description="A question in plain words; times such as 'last spring' count.")
-    types: list[Literal["world", "experience", "opinion", "observation"]] | None = Field(
-        None, description="Only memories of these types; all if left out."
-    )
-    tags: list[str] = Field(default_factory=list, description="Only memories with one of these.")
-
-
-class ReflectArguments(BaseModel):
-    """Arguments of the model for reflecting on its memories."""
-
-    query: str = Field(description="A question that takes several memories to answer.")
-
-
-class ForgetArguments(BaseModel):
-    """Arguments of the model for deleting memories."""
-
-    ids: list[str] = Field(description="Ids of the memories, as recall shows them.")
-
-
-class CorrectArguments(BaseModel):
-    """Arguments of the model for correcting a memory; what is left out stays."""
-
-    memory_id: str = Field(description="Id of the memory, as recall shows it.")
-    content: str | None = Field(None, description="The whole statement as it should be.")
-    speaker: str | None = Field(None, description="Who said it; '' for nobody.")
-    entities: list[str] | None = Field(None, description="All names it is about.")
-    said: str | None = Field(None, description="When it was said, in ISO 8601.")
-    happened: str | None = Field(
-        None, description="When it happened: a day, or START/END, in ISO 8601."
-    )
-    type: Literal["world", "experience", "opinion"] | None = Field(
-        None, description="The right type of it."
-    )
-    tags: list[str] | None = Field(None, description="All its labels.")
-    reason: str | None = Field(None, description="Why it was wrong.")
-
-
-class HistoryArguments(BaseModel):
-    """Arguments of the model for reading what was changed of a memory."""
-
-    memory_id: str = Field(description="Id of the memory, as recall shows it.")
 
 
 class _Verb(NamedTuple):
@@ -166,7 +118,7 @@ def _tool(
             raise ToolException(f"{name} failed: {error}") from error
 
     async def arun(runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
-        return await asyncio.to_thread(run, runtime, **given)
+        return await in_thread(run, runtime, **given)
 
     return StructuredTool(
         name=name,
@@ -209,7 +161,7 @@ def retain_tool(
     Raises:
         InvalidInputError: `Hindsight.retain` has no argument of that name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import retain_tool
@@ -250,7 +202,7 @@ def recall_tool(
     Raises:
         InvalidInputError: `Hindsight.recall` has no argument of that name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import recall_tool
@@ -283,7 +235,7 @@ def reflect_tool(
     Raises:
         InvalidInputError: `Hindsight.reflect` has no argument of that name.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import reflect_tool
@@ -312,7 +264,7 @@ def forget_tool(
 
     Takes the arguments of `retain_tool`, without those pinned.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import forget_tool
@@ -341,7 +293,7 @@ def correct_tool(
 
     Takes the arguments of `retain_tool`, without those pinned. The old values stay in the history.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import correct_tool, history_tool
@@ -373,7 +325,7 @@ def history_tool(
 
     Takes the arguments of `retain_tool`, without those pinned.
 
-    Example:
+    Examples:
         ```python
         from hindsight_integrations import Hindsight
         from hindsight_integrations.langchain import history_tool
@@ -407,7 +359,7 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[BaseT
         workspace: the folder of notes and its bank.
         reflect: False to leave the last one out.
 
-    Example:
+    Examples:
         ```python
         from pathlib import Path
         from hindsight_integrations import Hindsight
@@ -439,7 +391,7 @@ def _workspace_tool(tool: WorkspaceTool) -> BaseTool:
             raise ToolException(f"{tool.name} failed: {error}") from error
 
     async def arun(**given: Any) -> str:
-        return await asyncio.to_thread(run, **given)
+        return await in_thread(run, **given)
 
     return StructuredTool(
         name=tool.name,

@@ -35,7 +35,7 @@ class HindsightChatStore(ContextManaged, BaseChatStore):  # type: ignore[misc]
     Raises:
         StoreUnavailableError: the file cannot be read or written.
 
-    Example:
+    Examples:
         >>> with HindsightChatStore(":memory:") as chats:
         ...     chats.add_message("monday", ChatMessage("I moved to Lisbon."))
         ...     print(chats.get_keys(), chats.get_messages("monday")[0].content)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import checked_memory
@@ -37,7 +37,7 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
             a reader made of a file is dated by the file's name, its front matter, its first
             heading or its last change, in this order.
 
-    Example:
+    Examples:
         >>> from llama_index.core import Document
         >>> from llama_index.core.ingestion import IngestionPipeline
         >>> with Hindsight.in_memory() as memory:
@@ -101,7 +101,7 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
         """Retain the nodes without blocking the event loop, and return them."""
-        return await asyncio.to_thread(self.__call__, nodes, **kwargs)
+        return await in_thread(self.__call__, nodes, **kwargs)
 
     def _item(self, document_id: str, nodes: Sequence[BaseNode]) -> ForeignItem:
         metadata = _shared([node.metadata for node in nodes])

@@ -5,7 +5,6 @@ Both recall once a turn, and retain no message twice.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from llama_index.core.utils import get_tokenizer
 from llama_index.core.workflow import JsonSerializer
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import (
@@ -259,7 +259,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
         **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
             `where`, `min_score`.
 
-    Example:
+    Examples:
         >>> from llama_index.core.memory import Memory
         >>> with Hindsight.in_memory() as memory:
         ...     block = HindsightMemoryBlock(memory, "alice", speakers={"user": "Alice"})
@@ -309,7 +309,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
             session_id: the chat's session, if `chat` has none.
         """
         session = session_id or getattr(chat, "session_id", None)
-        await asyncio.to_thread(self._chats.retain, await chat.aget_all(), session)
+        await in_thread(self._chats.retain, await chat.aget_all(), session)
 
     def flush(self, chat: BaseMemory, session_id: str | None = None) -> None:
         """`aflush`, for synchronous code."""
@@ -322,14 +322,14 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
         session_id: str | None = None,
         **block_kwargs: Any,
     ) -> str:
-        return await asyncio.to_thread(self._turn, messages or [], session_id)
+        return await in_thread(self._turn, messages or [], session_id)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         sessions: dict[str | None, list[ChatMessage]] = {}
         for message in messages:
             sessions.setdefault(message.additional_kwargs.get("session_id"), []).append(message)
         for session_id, members in sessions.items():
-            await asyncio.to_thread(self._chats.retain, members, session_id)
+            await in_thread(self._chats.retain, members, session_id)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Return recalled text without its least relevant lines; None if none can stay."""
@@ -368,7 +368,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     Raises:
         InvalidInputError: an option has no such name, or no message fits beside `max_tokens`.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     monday = HindsightMemory(memory, "alice", session_id="monday")
         ...     monday.put(ChatMessage("I moved to Lisbon in March 2021."))
@@ -547,7 +547,7 @@ class HindsightSerializer(JsonSerializer):  # type: ignore[misc]
         chat_store: the store that the chats' further messages are kept in, if they have one.
         **options: options of LlamaIndex's `JsonSerializer`.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     chat = HindsightMemory(memory, "alice", session_id="monday")
         ...     chat.put(ChatMessage("I moved to Lisbon in March 2021."))

@@ -6,7 +6,6 @@ postprocessors.
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -34,6 +33,7 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.errors import InvalidInputError, ModelError
 from hindsight_integrations.models import Memory, TimeSpan, utc_now
 from hindsight_integrations.nlp.embeddings import Embedder, as_embedder, query_vector
@@ -84,7 +84,7 @@ class HindsightEmbedding(BaseEmbedding):  # type: ignore[misc]
     Raises:
         InvalidInputError: the argument is no embedder.
 
-    Example:
+    Examples:
         >>> print(len(HindsightEmbedding().get_text_embedding("Alice moved to Lisbon.")))
         384
     """
@@ -111,19 +111,19 @@ class HindsightEmbedding(BaseEmbedding):  # type: ignore[misc]
         return _numbers(query_vector(self._embedder, query))
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
-        return await asyncio.to_thread(self._get_query_embedding, query)
+        return await in_thread(self._get_query_embedding, query)
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return self._get_text_embeddings([text])[0]
 
     async def _aget_text_embedding(self, text: str) -> list[float]:
-        return await asyncio.to_thread(self._get_text_embedding, text)
+        return await in_thread(self._get_text_embedding, text)
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         return [_numbers(vector) for vector in self._embedder.embed(texts)]
 
     async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return await asyncio.to_thread(self._get_text_embeddings, texts)
+        return await in_thread(self._get_text_embeddings, texts)
 
 
 class FunctionLLM(CustomLLM):  # type: ignore[misc]
@@ -136,7 +136,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         model_name: the model's name.
         context_window: maximum number of tokens that it reads.
 
-    Example:
+    Examples:
         >>> llm = FunctionLLM(lambda system, user: f"You said: {user}")
         >>> print(llm.chat([ChatMessage("Hello!")]).message.content)
         You said: Hello!
@@ -185,7 +185,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponse:
         """`complete`, without blocking the event loop."""
-        return CompletionResponse(text=await asyncio.to_thread(self._asked, "", prompt))
+        return CompletionResponse(text=await in_thread(self._asked, "", prompt))
 
     @llm_completion_callback()  # type: ignore[untyped-decorator]
     def stream_complete(
@@ -206,7 +206,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         """`complete`, in one piece, without blocking the event loop."""
 
         async def pieces() -> CompletionResponseAsyncGen:
-            text = await asyncio.to_thread(self._asked, "", prompt)
+            text = await in_thread(self._asked, "", prompt)
             yield CompletionResponse(text=text, delta=text)
 
         return pieces()
@@ -223,7 +223,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
     @llm_chat_callback()  # type: ignore[untyped-decorator]
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """`chat`, without blocking the event loop."""
-        return await asyncio.to_thread(self._answered, messages)
+        return await in_thread(self._answered, messages)
 
     @llm_chat_callback()  # type: ignore[untyped-decorator]
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
@@ -241,7 +241,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         """`chat`, in one piece, without blocking the event loop."""
 
         async def pieces() -> ChatResponseAsyncGen:
-            yield await asyncio.to_thread(self._answered, messages)
+            yield await in_thread(self._answered, messages)
 
         return pieces()
 
@@ -272,7 +272,7 @@ class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
             CrossEncoder, a postprocessor.
         top_n: maximum number of nodes to keep.
 
-    Example:
+    Examples:
         >>> from llama_index.core.schema import TextNode
         >>> nodes = [NodeWithScore(node=TextNode(text=t)) for t in ("Tea is hot.", "Bo is tall.")]
         >>> rerank = HindsightRerank(top_n=1)
@@ -327,7 +327,7 @@ class HindsightTimeFilter(BaseNodePostprocessor):  # type: ignore[misc]
         time_key: metadata field with a node's date in ISO 8601, for nodes of other sources.
         keep_undated: True to keep nodes without any time.
 
-    Example:
+    Examples:
         >>> from llama_index.core.schema import TextNode
         >>> nodes = [
         ...     NodeWithScore(node=TextNode(text=day, metadata={"date": day}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -10,6 +9,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.integrations.common import (
     check_picklable,
@@ -30,7 +30,7 @@ class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
         name: the block's name in the prompt.
         priority: how late it is left out when the memory overflows; 0 is never.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     _ = memory.retain("alice", "I am allergic to nuts.", speaker="user")
         ...     block = HindsightProfileBlock(memory, "alice", "user")
@@ -66,7 +66,7 @@ class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
         return state
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        return await asyncio.to_thread(profile_section, self._memory, self.bank_id, self.person)
+        return await in_thread(profile_section, self._memory, self.bank_id, self.person)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Store nothing."""

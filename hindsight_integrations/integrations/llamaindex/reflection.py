@@ -35,7 +35,7 @@ class ReflectionChatMemory(BaseMemory):  # type: ignore[misc]
         speakers: roles that are stored, and the names they are stored under. The assistant's name
             must be one that marks replies, such as "assistant".
 
-    Example:
+    Examples:
         >>> learning = ReflectionMemory(lambda system, user: "Alice keeps bees.", every=1)
         >>> chat = ReflectionChatMemory(learning)
         >>> chat.put(ChatMessage("My bees are well.", role="user"))

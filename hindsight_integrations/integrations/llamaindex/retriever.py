@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from llama_index.core.tools import QueryEngineTool
 from llama_index.core.vector_stores import MetadataFilters
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import (
@@ -53,7 +53,7 @@ class RecallQuery(QueryBundle):  # type: ignore[misc]
 
     Give it wherever a `QueryBundle` goes: to a retriever, or to a query engine over one.
 
-    Example:
+    Examples:
         >>> RecallQuery("Who joined?", options={"types": ["world"], "tags": ["team"]}).query_str
         'Who joined?'
     """
@@ -83,7 +83,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
     Raises:
         InvalidInputError: an option has no such name, or a filter cannot be used.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     _ = memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
         ...     retriever = HindsightRetriever(memory, "alice", similarity_top_k=3)
@@ -126,7 +126,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
         return recalled_nodes(result.memories[: self._most])
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return await asyncio.to_thread(self._retrieve, query_bundle)
+        return await in_thread(self._retrieve, query_bundle)
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
@@ -152,7 +152,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
     Raises:
         InvalidInputError: an option has no such name.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     _ = memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
         ...     asking = HindsightQueryEngine(memory, "alice")
@@ -205,9 +205,9 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         if self._synthesizer is not None:
-            found = await asyncio.to_thread(self._found, query_bundle)
+            found = await in_thread(self._found, query_bundle)
             return await self._synthesizer.asynthesize(query_bundle, found)
-        reflection = await asyncio.to_thread(self._reflected, query_bundle)
+        reflection = await in_thread(self._reflected, query_bundle)
         details = _details(reflection)
         if not self._streaming:
             return Response(reflection.text, _cited(reflection), details)

@@ -41,7 +41,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
     Raises:
         InvalidInputError: an option has no such name.
 
-    Example:
+    Examples:
         >>> with Hindsight.in_memory() as memory:
         ...     retain, recall, reflect = HindsightToolSpec(memory, "alice").to_tool_list()[:3]
         ...     _ = retain(content="Alice moved to Lisbon in March 2021.")

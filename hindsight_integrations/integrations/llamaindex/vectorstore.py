@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack, cast
 
@@ -16,6 +15,7 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore, Vector
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
 from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.collection import Collection, Record
@@ -67,7 +67,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
     Raises:
         InvalidInputError: the engine, the bank or an option cannot be used.
 
-    Example:
+    Examples:
         >>> from llama_index.core import Document, VectorStoreIndex
         >>> with Hindsight.in_memory() as memory:
         ...     store = HindsightVectorStore(memory, "alice")
@@ -191,11 +191,11 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """`add`, without blocking the event loop."""
-        return await asyncio.to_thread(self.add, nodes, **kwargs)
+        return await in_thread(self.add, nodes, **kwargs)
 
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """`delete`, without blocking the event loop."""
-        await asyncio.to_thread(self.delete, ref_doc_id, **delete_kwargs)
+        await in_thread(self.delete, ref_doc_id, **delete_kwargs)
 
     async def adelete_nodes(
         self,
@@ -204,21 +204,21 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         **delete_kwargs: Any,
     ) -> None:
         """`delete_nodes`, without blocking the event loop."""
-        await asyncio.to_thread(self.delete_nodes, node_ids, filters, **delete_kwargs)
+        await in_thread(self.delete_nodes, node_ids, filters, **delete_kwargs)
 
     async def aclear(self) -> None:
         """`clear`, without blocking the event loop."""
-        await asyncio.to_thread(self.clear)
+        await in_thread(self.clear)
 
     async def aget_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
         """`get_nodes`, without blocking the event loop."""
-        return await asyncio.to_thread(self.get_nodes, node_ids, filters)
+        return await in_thread(self.get_nodes, node_ids, filters)
 
     async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """`query`, without blocking the event loop."""
-        return await asyncio.to_thread(self.query, query, **kwargs)
+        return await in_thread(self.query, query, **kwargs)
 
     def _ids(self, node_ids: list[str] | None, filters: MetadataFilters | None) -> list[str]:
         if node_ids is not None and filters is None:

@@ -171,13 +171,17 @@ class Neo4jGraph(Searching):
         """See `GraphStore`."""
         return self._write(changes.bank_id, lambda tx: writing.apply(tx, changes))
 
-    def pending_vectors(self, limit: int) -> list[PendingVector]:
+    def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
         """See `GraphStore`."""
-        return vectors.pending(self._database.reads, limit)
+        return vectors.pending(self._database.reads, limit, bank_key)
 
     def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         """See `GraphStore`."""
         return vectors.acknowledge(self._database.repeatable, list(tickets))
+
+    def claim_outbox(self, holder: str, seconds: float) -> bool:
+        """See `GraphStore`."""
+        return vectors.claim(self._database.repeatable, holder, seconds)
 
     # The store itself
 

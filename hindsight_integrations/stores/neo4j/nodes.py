@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hindsight_integrations.errors import BankNotFoundError
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
-    Change,
     Disposition,
     Memory,
     MemoryType,
@@ -23,6 +23,8 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.stores.base import EmbedderStamp, StoredBank
 from hindsight_integrations.stores.common import (
+    directives_of,
+    directives_text,
     expiry_of,
     expiry_text,
     metadata_text,
@@ -329,17 +331,21 @@ def _attribute(name: str, value: Any) -> Any:
 def bank_properties(bank: Bank) -> Properties:
     """Return the properties of a bank, without its embedder."""
     return (
-        properties(bank, "disposition", "expiry")
+        properties(bank, "disposition", "expiry", "named_directives")
         | properties(bank.disposition)
-        | {"expiry": expiry_text(bank.expiry)}
+        | {
+            "expiry": expiry_text(bank.expiry),
+            "named_directives": directives_text(bank.named_directives),
+        }
     )
 
 
 def stored_bank(node: Mapping[str, Any]) -> StoredBank:
     """Return the bank of a node."""
     traits = Disposition(**attributes(node, Disposition))
-    given = attributes(node, Bank, "disposition", "expiry")
+    given = attributes(node, Bank, "disposition", "expiry", "named_directives")
     given["kept_apart"] = given["kept_apart"] or ()
+    given["named_directives"] = directives_of(node.get("named_directives") or "[]")
     bank = Bank(**given, disposition=traits, expiry=expiry_of(node.get("expiry", "{}")))
     stamp = EmbedderStamp(node["embedder"], node["dimension"])
     key = vector_key(node["key"], node["revision"])
@@ -349,6 +355,11 @@ def stored_bank(node: Mapping[str, Any]) -> StoredBank:
 def change_of(node: Mapping[str, Any]) -> Change:
     """Return the change of a node."""
     return Change(**attributes(node, Change))
+
+
+def audit_of_node(node: Mapping[str, Any]) -> AuditEntry:
+    """Return the entry of the audit of a node."""
+    return AuditEntry(**attributes(node, AuditEntry))
 
 
 def mental_model_of(node: Mapping[str, Any], bank_id: str) -> MentalModel:

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from hindsight_integrations.errors import StoreError
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    Change,
     Chunk,
     Document,
     Entity,
@@ -41,6 +41,7 @@ from hindsight_integrations.stores.neo4j.nodes import (
     BankReader,
     BankTransaction,
     MovedError,
+    audit_of_node,
     change_of,
     lock_bank,
     memory_of,
@@ -469,6 +470,16 @@ def _scan_changes(
     return [((node["memory_id"], seq), change_of(node)) for seq, node in rows]
 
 
+def _scan_audit(tx: BankTransaction, after: int) -> list[tuple[int, AuditEntry]]:
+    rows = tx.run(
+        "MATCH (n:AuditEntry) WHERE n.bank = $bank AND n.seq > $after "
+        "RETURN n.seq, properties(n) ORDER BY n.seq LIMIT $limit",
+        after=after,
+        limit=SCAN_PAGE,
+    )
+    return [(seq, audit_of_node(node)) for seq, node in rows]
+
+
 def _edited(_: BankTransaction, id: str, name: str, aliases: Sequence[str]) -> EntityNames:
     return EntityNames(id, name, tuple(aliases))
 
@@ -483,6 +494,7 @@ _SCANNERS: Mapping[Kind[Any], tuple[_Scanner, Any]] = {
     base.CHUNK: (_by_id("Chunk", _CHUNK_COLUMNS, lambda _, *columns: Chunk(*columns)), ""),
     base.EDITED_NAMES: (_by_id("Entity", "n.id, n.name, n.aliases", _edited, "AND n.edited"), ""),
     base.CHANGE: (_scan_changes, ("", 0)),
+    base.AUDIT: (_scan_audit, 0),
     base.MENTAL_MODEL: (_by_id("MentalModel", "properties(n)", _model), ""),
 }
 """Kind to the function that reads a page, and the position before the first."""

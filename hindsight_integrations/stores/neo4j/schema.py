@@ -9,10 +9,10 @@ keys:
     (:Memory:Observation)-[:EVIDENCE {quote, supports}]->(:Memory)
 
 A memory that is pending consolidation has the label `Waiting` too. Without relationships are
-`Bank`, `MentalModel`, `Mark` (of a queue), `Change` (history), `Lexeme` (counts), `Vector` and
-`StagedVector` (with the key of their memory), `PendingVector` (the outbox). Timestamps are ISO 8601
-text in UTC of one width: it sorts as they do, reads as a date in Neo4j Browser, and costs the
-driver a tenth of what its own dates do.
+`Bank`, `MentalModel`, `Mark` (of a queue), `Change` (history), `AuditEntry`, `Lexeme` (counts),
+`Vector` and `StagedVector` (with the key of their memory), `PendingVector` (the outbox). Timestamps
+are ISO 8601 text in UTC of one width: it sorts as they do, reads as a date in Neo4j Browser, and
+costs the driver a tenth of what its own dates do.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _LABELS_1 = (
     "Lexeme",
 )
 _LABELS_2 = ("MentalModel", "Mark")
-BANK_LABELS = (*_LABELS_1, *_LABELS_2)
+_LABELS_5 = ("AuditEntry",)
+BANK_LABELS = (*_LABELS_1, *_LABELS_2, *_LABELS_5)
 """Labels of the nodes that a bank owns; their keys begin with the bank's."""
 
 MEMORY_TEXTS = "hindsight_memory_texts"
@@ -96,7 +97,19 @@ _VERSION_4 = (
     "CREATE INDEX hindsight_memory_expiry IF NOT EXISTS FOR (n:Memory) ON (n.bank, n.expires_at)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
+_VERSION_5 = (
+    *(_KEY.format(name=label.lower(), label=label) for label in _LABELS_5),
+    "CREATE INDEX hindsight_audit_order IF NOT EXISTS FOR (n:AuditEntry) ON (n.bank, n.seq)",
+    "CREATE INDEX hindsight_audit_id IF NOT EXISTS FOR (n:AuditEntry) ON (n.bank, n.id)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    _VERSION_1,
+    _VERSION_2,
+    _VERSION_3,
+    _VERSION_4,
+    _VERSION_5,
+)
 """Statements that lead from version n (its index) to n + 1. Only ever appended to, and each may be
 run again: Neo4j commits changes of the schema one by one. One that returns the number of nodes it
 changed is run until it changes none."""

@@ -47,6 +47,22 @@ _PENDING = """
         CASE p.operation WHEN 'upsert' THEN v.vector END
     ORDER BY p.queued_at, p.ticket LIMIT $limit"""
 
+_PENDING_OF_BANK = """
+    MATCH (p:PendingVector) WHERE p.key STARTS WITH $queued
+    OPTIONAL MATCH (v:Vector {key: p.memory})
+    WITH p, v WHERE p.operation <> 'upsert' OR v IS NOT NULL
+    WITH p, v ORDER BY p.queued_at, p.ticket LIMIT $limit
+    RETURN p.ticket, p.bank_key, p.operation, p.memory_id,
+        CASE p.operation WHEN 'upsert' THEN v.vector END
+    ORDER BY p.queued_at, p.ticket"""
+
+_CLAIM = """
+    MATCH (s:HindsightStore {key: 'store'}) SET s.claims = coalesce(s.claims, 0) + 1
+    WITH s WHERE s.applier IS NULL OR s.applier = $holder OR s.applied_until <= timestamp()
+    SET s.applier = $holder, s.applied_until = timestamp() + toInteger(1000 * $seconds)
+    RETURN s.applier"""
+"""The first SET locks the node, so that of two at once the second reads what the first wrote."""
+
 _STAGE = """
     UNWIND $rows AS row MERGE (s:StagedVector {key: row.key})
     SET s.embedder = row.embedder, s.dimension = row.dimension, s.vector = row.vector,
@@ -122,13 +138,16 @@ def requeue(tx: BankTransaction, ids: Sequence[str] | None) -> None:
     _queue(tx, VectorOperation.UPSERT, chosen)
 
 
-def pending(tx: Transaction, limit: int) -> list[PendingVector]:
+def pending(tx: Transaction, limit: int, bank_key: str | None = None) -> list[PendingVector]:
     """Return the oldest operations; an upsert whose vector was lost is left to `check`."""
+    query, chosen = _PENDING, {}
+    if bank_key is not None:
+        query, chosen = _PENDING_OF_BANK, {"queued": f"{bank_key}|"}
     return [
         PendingVector(
             ticket, key, VectorOperation(operation), id, None if data is None else vector_of(data)
         )
-        for ticket, key, operation, id, data in tx.run(_PENDING, limit=max(limit, 0))
+        for ticket, key, operation, id, data in tx.run(query, limit=max(limit, 0), **chosen)
         if None not in (ticket, key, operation, id)  # acknowledged while the statement ran
     ]
 
@@ -136,6 +155,11 @@ def pending(tx: Transaction, limit: int) -> list[PendingVector]:
 def acknowledge(tx: Transaction, tickets: Sequence[int]) -> set[int]:
     """Remove operations from the outbox; return the tickets of those that were in it."""
     return {ticket for (ticket,) in tx.gather(_ACKNOWLEDGE, tickets)}
+
+
+def claim(tx: Transaction, holder: str, seconds: float) -> bool:
+    """Note who applies the operations of all banks; see `GraphStore.claim_outbox`."""
+    return bool(tx.run(_CLAIM, holder=holder, seconds=seconds))
 
 
 def stage(tx: BankTransaction, staged: Sequence[StagedVector]) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from hindsight_integrations.history import AuditEntry
 from hindsight_integrations.models import Chunk, Document, Link, Memory, MemoryType, Source
+from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING, ChangeSet, MemoryRecord
 from hindsight_integrations.stores.common import (
     TimeRow,
@@ -71,6 +73,7 @@ def apply(tx: BankTransaction, changes: ChangeSet) -> tuple[str, ...]:
     _append_sources(tx, changes.sources)
     _store_links(tx, changes.links)
     _store_notes(tx, changes)
+    _store_audit(tx, audit_of(changes, gone))
     _unmark(tx, changes.mark_consolidated)
     mark(tx, changes.mark_pending)
     vectors.stage(tx, changes.staged)
@@ -336,6 +339,12 @@ def _forget_history(tx: BankTransaction, leaving: Sequence[str]) -> None:
     for ids, of_model in ((memories, False), (models, True)):
         query = f"{changes_of} AND c.of_model = $of_model DELETE c"
         tx.run_each(query, sorted(ids), of_model=of_model)
+        tx.run_each(
+            "UNWIND $rows AS id MATCH (a:AuditEntry) WHERE a.bank = $bank AND a.id = id "
+            "AND a.kind = $kind REMOVE a.reason",
+            sorted(ids),
+            kind=MODEL if of_model else MEMORY,
+        )
 
 
 # Pending consolidation
@@ -484,7 +493,7 @@ def count_lexemes(tx: BankTransaction, memories: Sequence[Sequence[str]], sign: 
     )
 
 
-# Documents, links, history, mental models, checkpoints
+# Documents, links, history, audit, mental models, checkpoints
 
 _STORE_CHUNKS = """
     UNWIND $rows AS row MERGE (c:Chunk {key: row[0].key}) SET c += row[0]
@@ -495,6 +504,12 @@ _STORE_CHUNKS = """
 _LINK = """
     UNWIND $rows AS row MATCH (a:Memory {key: row[0]}) MATCH (b:Memory {key: row[1]})
     MERGE (a)-[l:LINK {kind: row[2]}]->(b) SET l.weight = row[3]"""
+
+
+def _store_audit(tx: BankTransaction, entries: Sequence[AuditEntry]) -> None:
+    numbered = zip(tx.reserve(len(entries)), entries, strict=True)
+    rows = [_owned(tx, str(seq), properties(entry) | {"seq": seq}) for seq, entry in numbered]
+    tx.run_each("UNWIND $rows AS row CREATE (a:AuditEntry) SET a = row", rows)
 
 
 def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:

@@ -52,7 +52,7 @@ def check_cells(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]:
 
 _TEXTS = {
     "banks": "no",
-    **dict.fromkeys(("names", "entities", "documents", "chunks", "history"), "key"),
+    **dict.fromkeys(("names", "entities", "documents", "chunks", "history", "audit"), "key"),
     "mental_models": "key",
     "sources": "unit, ordinal",
 }

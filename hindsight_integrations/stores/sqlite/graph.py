@@ -42,7 +42,7 @@ _PURGED = {
     "cooccurrence": "entity, other",
     "links": "source, kind, target",
     "grams": "name, gram",
-    **dict.fromkeys(("names", "entities", "chunks", "documents", "history"), "key"),
+    **dict.fromkeys(("names", "entities", "chunks", "documents", "history", "audit"), "key"),
     **dict.fromkeys(("mental_models", "memories"), "key"),
 }
 """Table to its primary key, which begins with a key of the bank."""
@@ -217,10 +217,10 @@ class SqliteGraph(Searching):
             self._connections.empty_log()
         return gone
 
-    def pending_vectors(self, limit: int) -> list[PendingVector]:
+    def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
         """See `GraphStore`."""
         with self._connections.read() as cursor:
-            return vectors.pending(cursor, limit)
+            return vectors.pending(cursor, limit, bank_key)
 
     def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         """See `GraphStore`."""
@@ -229,6 +229,11 @@ class SqliteGraph(Searching):
                 f"DELETE FROM outbox WHERE ticket {IN_KEYS} RETURNING ticket", (key_list(tickets),)
             )
             return {ticket for (ticket,) in removed}
+
+    def claim_outbox(self, holder: str, seconds: float) -> bool:
+        """See `GraphStore`."""
+        with self._connections.write() as cursor:
+            return vectors.claim(cursor, holder, seconds)
 
     # The store itself
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
-    Change,
     Chunk,
     Document,
     Entity,
@@ -51,6 +51,7 @@ from hindsight_integrations.stores.soundness import (
 from hindsight_integrations.stores.sqlite.connection import Connections
 from hindsight_integrations.stores.sqlite.filters import condition, select
 from hindsight_integrations.stores.sqlite.rows import (
+    AUDIT_COLUMNS,
     CHANGE_COLUMNS,
     CONTENT_COLUMNS,
     IN_KEYS,
@@ -58,6 +59,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     MENTAL_MODEL_COLUMNS,
     BankTransaction,
     Row,
+    audit_of_row,
     change_of,
     find_bank,
     key_list,
@@ -559,6 +561,15 @@ def _scan_changes(
     return [((row[1], row[0]), change_of(row[1:])) for row in rows]
 
 
+def _scan_audit(tx: BankTransaction, after: int | None) -> list[tuple[int, AuditEntry]]:
+    first, high = tx.bounds
+    rows = tx.execute(
+        f"SELECT key, {AUDIT_COLUMNS} FROM audit WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
+        (first if after is None else after, high, SCAN_PAGE),
+    )
+    return [(row[0], audit_of_row(row[1:])) for row in rows]
+
+
 def _scan_mental_models(tx: BankTransaction, after: str | None) -> list[tuple[str, MentalModel]]:
     rows = _scan_by_id(tx, after, f"{MENTAL_MODEL_COLUMNS} FROM mental_models WHERE TRUE")
     return [(row[0], mental_model_of(row, tx.id)) for row in rows]
@@ -570,5 +581,6 @@ _SCANNERS: Mapping[Kind[Any], _Scanner] = {
     base.CHUNK: _scan_chunks,
     base.EDITED_NAMES: _scan_edited,
     base.CHANGE: _scan_changes,
+    base.AUDIT: _scan_audit,
     base.MENTAL_MODEL: _scan_mental_models,
 }

@@ -12,9 +12,9 @@ from sys import intern
 from typing import Any, TypeAlias
 
 from hindsight_integrations.errors import BankNotFoundError
+from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
-    Change,
     Disposition,
     Memory,
     MemoryType,
@@ -25,6 +25,8 @@ from hindsight_integrations.models import (
 )
 from hindsight_integrations.stores.base import EmbedderStamp, MemoryRecord, StoredBank
 from hindsight_integrations.stores.common import (
+    directives_of,
+    directives_text,
     expiry_of,
     expiry_text,
     in_order,
@@ -197,7 +199,7 @@ def assignments(columns: str) -> str:
 
 BANK_COLUMNS = (
     "id, name, mission, background, skepticism, literalism, empathy, directives, expiry, "
-    "kept_apart, created_at, updated_at"
+    "kept_apart, named_directives, created_at, updated_at"
 )
 STORED_BANK_COLUMNS = f"no, revision, edition, importing, embedder, dimension, {BANK_COLUMNS}"
 
@@ -209,6 +211,7 @@ def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
         *(bank.id, bank.name, bank.mission, bank.background),
         *(traits.skepticism, traits.literalism, traits.empathy),
         *(_json(bank.directives), expiry_text(bank.expiry), _json(bank.kept_apart)),
+        directives_text(bank.named_directives),
         *(micros(bank.created_at), micros(bank.updated_at)),
     )
 
@@ -216,7 +219,9 @@ def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
 def stored_bank(row: Row) -> StoredBank:
     """Return the bank of a row of `STORED_BANK_COLUMNS`."""
     no, revision, version, importing, embedder, dimension, *stated = row
-    id_, name, mission, background, *traits, directives, expiry, apart, created, updated = stated
+    id_, name, mission, background, *traits, directives, expiry, apart, named, created, updated = (
+        stated
+    )
     bank = Bank(
         id=id_,
         name=name,
@@ -226,6 +231,7 @@ def stored_bank(row: Row) -> StoredBank:
         directives=tuple(json.loads(directives)),
         expiry=expiry_of(expiry),
         kept_apart=tuple(json.loads(apart)),
+        named_directives=directives_of(named),
         created_at=timestamp(created),
         updated_at=timestamp(updated),
     )
@@ -399,6 +405,24 @@ def change_of(row: Row) -> Change:
     """Return the change of a row of `CHANGE_COLUMNS`."""
     memory_id, action, field, old, new, at, reason, of_model = row
     return Change(memory_id, action, field, old, new, timestamp(at), reason, bool(of_model))
+
+
+AUDIT_COLUMNS = "at, action, kind, id, actor, reason, fields, other"
+
+
+def audit_row(entry: AuditEntry) -> tuple[SqlValue, ...]:
+    """Return `AUDIT_COLUMNS` of an entry of the audit."""
+    return (
+        *(micros(entry.at), entry.action, entry.kind, entry.id, entry.actor, entry.reason),
+        *(_json(entry.fields), entry.other),
+    )
+
+
+def audit_of_row(row: Row) -> AuditEntry:
+    """Return the entry of the audit of a row of `AUDIT_COLUMNS`."""
+    at, action, kind, id, actor, reason, fields, other = row
+    named = tuple(json.loads(fields))
+    return AuditEntry(timestamp(at), action, kind, id, actor, reason, named, other)
 
 
 def mental_model_row(model: MentalModel) -> tuple[SqlValue, ...]:

@@ -186,6 +186,21 @@ _VERSION_6 = (
 
 _VERSION_7 = ("ALTER TABLE banks ADD COLUMN kept_apart TEXT NOT NULL DEFAULT '[]'",)
 
+_VERSION_8 = ("ALTER TABLE banks ADD COLUMN named_directives TEXT NOT NULL DEFAULT '[]'",)
+
+_VERSION_9 = (
+    """CREATE TABLE audit (
+        key INTEGER PRIMARY KEY, bank INTEGER NOT NULL, at INTEGER NOT NULL, action TEXT NOT NULL,
+        kind TEXT NOT NULL, id TEXT NOT NULL, actor TEXT, reason TEXT, fields TEXT NOT NULL,
+        other TEXT)""",
+    "CREATE INDEX audit_by_id ON audit (bank, kind, id) WHERE reason IS NOT NULL",
+)
+
+_VERSION_10 = (
+    "ALTER TABLE store ADD COLUMN applier TEXT",
+    "ALTER TABLE store ADD COLUMN applied_until REAL",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -194,6 +209,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_5,
     _VERSION_6,
     _VERSION_7,
+    _VERSION_8,
+    _VERSION_9,
+    _VERSION_10,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

@@ -74,15 +74,20 @@ def requeue(tx: BankTransaction, ids: Sequence[str] | None) -> None:
     )
 
 
-def pending(cursor: sqlite3.Cursor, limit: int) -> list[PendingVector]:
-    """Return the oldest operations; an upsert whose vector was lost or cut is left to `check`."""
+def pending(cursor: sqlite3.Cursor, limit: int, bank_key: str | None = None) -> list[PendingVector]:
+    """Return the oldest operations; an upsert whose vector was lost or cut is left to `check`.
+
+    They are read in the order of tickets (`+` keeps the index by bank out of it), so that vectors
+    are read only of those returned.
+    """
     rows = cursor.execute(
         "SELECT o.ticket, o.bank_key, o.operation, o.memory_id, v.vector FROM outbox o "
         "LEFT JOIN vectors v ON v.unit = o.unit "
         f"LEFT JOIN banks b ON b.no = o.unit >> {SEQUENCE_BITS} "
-        "WHERE o.operation <> 'upsert' OR length(v.vector) = 4 * b.dimension "
-        "ORDER BY o.ticket LIMIT ?",
-        (max(limit, 0),),
+        "WHERE (?1 IS NULL OR +o.bank_key = ?1) "
+        "AND (o.operation <> 'upsert' OR length(v.vector) = 4 * b.dimension) "
+        "ORDER BY o.ticket LIMIT ?2",
+        (bank_key, max(limit, 0)),
     )
     return [
         PendingVector(
@@ -90,6 +95,16 @@ def pending(cursor: sqlite3.Cursor, limit: int) -> list[PendingVector]:
         )
         for ticket, key, operation, id, data in rows
     ]
+
+
+def claim(cursor: sqlite3.Cursor, holder: str, seconds: float) -> bool:
+    """Note who applies the operations of all banks; see `GraphStore.claim_outbox`."""
+    claimed = cursor.execute(
+        "UPDATE store SET applier = ?1, applied_until = julianday('now') + ?2 / 86400.0 "
+        "WHERE applier IS NULL OR applier = ?1 OR applied_until <= julianday('now')",
+        (holder, seconds),
+    )
+    return claimed.rowcount == 1
 
 
 def stage(tx: BankTransaction, staged: Sequence[StagedVector]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
+from hindsight_integrations.history import AuditEntry
 from hindsight_integrations.models import Chunk, Document, Link, Source
+from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import ChangeSet, MemoryRecord
 from hindsight_integrations.stores.common import (
     check_exists,
@@ -30,6 +32,7 @@ from hindsight_integrations.stores.sqlite.reading import (
     mental_models,
 )
 from hindsight_integrations.stores.sqlite.rows import (
+    AUDIT_COLUMNS,
     CHANGE_COLUMNS,
     CONTENT_COLUMNS,
     IN_KEYS,
@@ -41,6 +44,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     BankTransaction,
     SqlValue,
     assignments,
+    audit_row,
     change_row,
     content_row,
     find_bank,
@@ -73,6 +77,7 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     _append_sources(tx, changes.sources)
     _store_links(tx, changes.links)
     _store_notes(tx, changes)
+    _store_audit(tx, audit_of(changes, gone))
     _unmark(tx, tx.memory_keys(changes.mark_consolidated).values())
     _mark(tx, tx.memory_keys(changes.mark_pending).values())
     vectors.stage(tx, changes.staged)
@@ -286,6 +291,11 @@ def _forget_history(tx: BankTransaction, leaving: Mapping[str, int]) -> None:
             "DELETE FROM history WHERE bank = ? AND memory_id = ? AND of_model = ?",
             [(tx.no, id, of_model) for id in ids],
         )
+        tx.executemany(
+            "UPDATE audit SET reason = NULL "
+            "WHERE bank = ? AND kind = ? AND id = ? AND reason IS NOT NULL",
+            [(tx.no, MODEL if of_model else MEMORY, id) for id in ids],
+        )
 
 
 # Pending consolidation
@@ -428,7 +438,17 @@ def _count_lexemes(tx: BankTransaction, memories: Sequence[Sequence[str]], sign:
     )
 
 
-# Documents, links, history, mental models, checkpoints
+# Documents, links, history, audit, mental models, checkpoints
+
+
+def _store_audit(tx: BankTransaction, entries: Sequence[AuditEntry]) -> None:
+    tx.executemany(
+        insert_sql("audit", f"key, bank, {AUDIT_COLUMNS}"),
+        [
+            (key, tx.no, *audit_row(entry))
+            for key, entry in zip(tx.new_keys(len(entries)), entries, strict=True)
+        ],
+    )
 
 
 def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from hindsight_integrations.errors import BankNotFoundError, ConflictError
+from hindsight_integrations.history import Change
 from hindsight_integrations.models import (
     Bank,
-    Change,
     Memory,
     MemoryType,
     MentalModel,

@@ -6,6 +6,7 @@ which the fixture closes.
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +20,7 @@ from hindsight_integrations.errors import (
     ClosedError,
     StoreError,
 )
-from hindsight_integrations.models import Bank, Disposition, Expiry, LinkKind, MemoryType
+from hindsight_integrations.models import Bank, Directive, Disposition, Expiry, LinkKind, MemoryType
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
     ChangeSet,
@@ -28,6 +29,7 @@ from hindsight_integrations.stores.base import (
     StagedVector,
     VectorOperation,
 )
+from hindsight_integrations.stores.testing.audit import AuditContract
 from hindsight_integrations.stores.testing.conclusions import ConclusionContract
 from hindsight_integrations.stores.testing.entities import EntityContract
 from hindsight_integrations.stores.testing.filters import FilterContract
@@ -62,6 +64,7 @@ def acknowledge_all(graph: GraphStore) -> None:
 
 
 class GraphStoreContract(
+    AuditContract,
     WritingContract,
     FilterContract,
     SearchContract,
@@ -92,6 +95,10 @@ class GraphStoreContract(
             directives=("be brief", "be kind"),
             expiry=Expiry(timedelta(days=1.5), {"opinion": None}, {"É": timedelta(hours=1)}),
             kept_apart=("0a", "1b"),
+            named_directives=(
+                Directive("d", "É", "be brief", 2, ago(2), ago(1)),
+                Directive("e", "off", "never", created_at=ago(2), updated_at=ago(2)),
+            ),
             created_at=ago(2),
             updated_at=ago(1),
         )
@@ -257,6 +264,29 @@ class GraphStoreContract(
         assert pending(graph) == []
         keep(graph, record("a"))
         assert pending(graph) == [(bank, "upsert", "a")]
+
+    def test_the_queue_of_one_bank_is_read_past_those_of_others(
+        self, graph: GraphStore, bank: str
+    ) -> None:
+        keep(graph, *(record(f"m{n}", seed=n) for n in range(5)))
+        other = graph.create_bank(Bank("b2"), STAMP).key
+        keep(graph, record("x", bank_id="b2"))
+        keep(graph, record("late", seed=9))
+        assert [p.memory_id for p in graph.pending_vectors(9, other)] == ["x"]
+        assert [p.memory_id for p in graph.pending_vectors(2, bank)] == ["m0", "m1"]
+        assert [p.memory_id for p in graph.pending_vectors(9, bank)][-1] == "late"
+        assert graph.pending_vectors(9, "none") == []
+        graph.delete_bank("b2")
+        assert [p.operation for p in graph.pending_vectors(9, other)] == [VectorOperation.DROP]
+
+    def test_one_holder_at_a_time_claims_the_outbox(self, graph: GraphStore) -> None:
+        assert graph.claim_outbox("one", 60)
+        assert graph.claim_outbox("one", 60)
+        assert not graph.claim_outbox("two", 60)
+        assert graph.claim_outbox("one", 0)
+        assert graph.claim_outbox("two", 0.01)
+        time.sleep(0.02)
+        assert graph.claim_outbox("one", 60)
 
     def test_acknowledging_old_work_does_not_remove_what_came_after(
         self, graph: GraphStore

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hindsight_integrations.errors import BankNotFoundError, InvalidInputError
-from hindsight_integrations.models import Change
+from hindsight_integrations.history import Change
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
     ChangeSet,

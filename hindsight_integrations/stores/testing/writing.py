@@ -17,15 +17,8 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import (
-    Bank,
-    Change,
-    LinkKind,
-    MemoryType,
-    Precision,
-    Source,
-    TimeSpan,
-)
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Bank, LinkKind, MemoryType, Precision, Source, TimeSpan
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
     ChangeSet,

@@ -1,0 +1,100 @@
+"""`hindsight-memory shell`: commands and questions, one a line, on a memory that stays open."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import typer
+
+from hindsight_integrations.cli.config import defaults_of
+from hindsight_integrations.cli.job import Job, on_memory
+from hindsight_integrations.cli.screen import Output
+
+LEAVE = ("exit", "quit")
+NOT_HERE = ("shell", "mcp", "serve")
+"""Commands that need a terminal or process of their own."""
+
+HELP = """\
+A line is a command without "hindsight-memory" (`memories list --limit 5`), or else a question,
+which is recalled. `use BANK` changes the bank, `help` lists the commands, `exit` leaves."""
+
+
+@on_memory(create=True)
+def shell(job: Job, context: typer.Context) -> Output:
+    """Type commands and questions, one a line, on a memory that stays open."""
+    memory = job.memory  # held open: the commands below share it
+    root = context.find_root()
+    _complete(_words(root.command))
+    interactive = sys.stdin.isatty()
+    if interactive:
+        job.screen.draw(HELP)
+    file = root.params.get("file")
+    options = ["--config", str(file)] if file else []
+    for line in _lines(lambda: f"{job.bank}> " if interactive else ""):
+        words = _split(line)
+        if words[0] == "use" and len(words) == 2:
+            job.bank = words[1]
+        elif words[0] in NOT_HERE:
+            typer.echo(f"{words[0]} does not run in here; leave with exit", err=True)
+        else:
+            shared = defaults_of(root.command, {"path": str(job.path), "bank": job.bank})
+            command = [*options, *_command(root.command, words, line)]
+            with suppress(SystemExit):  # the command has said what was wrong
+                root.command.main(command, prog_name="", default_map=shared)
+    return Output({"banks": [bank.id for bank in memory.banks.list()]}, None)
+
+
+def _command(root: Any, words: list[str], line: str) -> list[str]:
+    """Return the command that a line stands for."""
+    if words == ["help"]:
+        return ["--help"]
+    return words if words[0] in root.commands else ["recall", "--", line]
+
+
+def _lines(prompt: Callable[[], str]) -> Iterator[str]:
+    """Yield lines that are not blank until the end, or one that leaves; Ctrl-C drops a line."""
+    while True:
+        try:
+            line = input(prompt()).strip()
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            typer.echo()
+            continue
+        if line in LEAVE:
+            return
+        if line:
+            yield line
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:  # an apostrophe: a question
+        return [line]
+
+
+def _words(root: Any) -> list[str]:
+    groups = [(name, getattr(command, "commands", {})) for name, command in root.commands.items()]
+    return [*root.commands, *(f"{name} {verb}" for name, verbs in groups for verb in verbs)]
+
+
+def _complete(words: list[str]) -> None:
+    """Complete commands by the Tab key, where the platform has readline."""
+    try:
+        import readline
+    except ImportError:
+        return
+
+    def complete(text: str, state: int) -> str | None:
+        typed = readline.get_line_buffer()
+        skipped = len(typed) - len(text)
+        found = [word[skipped:] for word in words if word.startswith(typed)]
+        return found[state] if state < len(found) else None
+
+    readline.set_completer(complete)
+    readline.parse_and_bind("tab: complete")

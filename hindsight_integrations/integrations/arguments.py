@@ -1,0 +1,64 @@
+"""Arguments that a model gives to the tools of memory, with the texts that describe them to it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+
+class RetainArguments(BaseModel):
+    """Arguments of the model for retaining something."""
+
+    content: str = Field(description="What to remember, in full sentences that name who and when.")
+    type: Literal["world", "experience", "opinion"] | None = Field(
+        None,
+        description="'world' for a fact, 'experience' for what you did, 'opinion' for a belief.",
+    )
+    tags: list[str] = Field(default_factory=list, description="Labels to find it by later.")
+
+
+class RecallArguments(BaseModel):
+    """Arguments of the model for recalling something."""
+
+    query: str = Field(description="A question in plain words; times such as 'last spring' count.")
+    types: list[Literal["world", "experience", "opinion", "observation"]] | None = Field(
+        None, description="Only memories of these types; all if left out."
+    )
+    tags: list[str] = Field(default_factory=list, description="Only memories with one of these.")
+
+
+class ReflectArguments(BaseModel):
+    """Arguments of the model for reflecting on its memories."""
+
+    query: str = Field(description="A question that takes several memories to answer.")
+
+
+class ForgetArguments(BaseModel):
+    """Arguments of the model for deleting memories."""
+
+    ids: list[str] = Field(description="Ids of the memories, as recall shows them.")
+
+
+class CorrectArguments(BaseModel):
+    """Arguments of the model for correcting a memory; what is left out stays."""
+
+    memory_id: str = Field(description="Id of the memory, as recall shows it.")
+    content: str | None = Field(None, description="The whole statement as it should be.")
+    speaker: str | None = Field(None, description="Who said it; '' for nobody.")
+    entities: list[str] | None = Field(None, description="All names it is about.")
+    said: str | None = Field(None, description="When it was said, in ISO 8601.")
+    happened: str | None = Field(
+        None, description="When it happened: a day, or START/END, in ISO 8601."
+    )
+    type: Literal["world", "experience", "opinion"] | None = Field(
+        None, description="The right type of it."
+    )
+    tags: list[str] | None = Field(None, description="All its labels.")
+    reason: str | None = Field(None, description="Why it was wrong.")
+
+
+class HistoryArguments(BaseModel):
+    """Arguments of the model for reading what was changed of a memory."""
+
+    memory_id: str = Field(description="Id of the memory, as recall shows it.")

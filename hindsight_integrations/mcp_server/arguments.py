@@ -1,0 +1,131 @@
+"""Arguments of the tools of the MCP server, with the texts that describe them to a model."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from hindsight_integrations.integrations import arguments
+
+TOKENS = 1024
+"""Token budget of a recall that names none: an agent's window is shared with other tools."""
+
+Type = Literal["world", "experience", "opinion", "observation"]
+
+
+class Nothing(BaseModel):
+    """No arguments."""
+
+
+class Retain(arguments.RetainArguments):
+    """Arguments of `retain`."""
+
+    timestamp: datetime | None = Field(
+        None, description="When it was said, in ISO 8601, if not just now."
+    )
+
+
+class Recall(arguments.RecallArguments):
+    """Arguments of `recall`."""
+
+    max_tokens: int = Field(TOKENS, ge=1, description="Most tokens of memories.")
+
+
+class Reflect(arguments.ReflectArguments):
+    """Arguments of `reflect`."""
+
+    max_tokens: int = Field(TOKENS, ge=1, description="Most tokens of evidence.")
+
+
+class Filters(BaseModel):
+    """Which memories: those that meet all that is given."""
+
+    text: str | None = Field(None, description="Only those whose text holds this.")
+    speaker: str | None = Field(None, description="Only those that this person said.")
+    types: list[Type] | None = Field(None, description="Only these types.")
+    tags: list[str] = Field(default_factory=list, description="Only with one of these labels.")
+    entities: list[str] = Field(
+        default_factory=list, description="Only those that mention one of these names."
+    )
+
+
+class Forget(Filters):
+    """Arguments of `forget`."""
+
+    ids: list[str] = Field(default_factory=list, description="Ids, as recall shows them.")
+    document_id: str | None = Field(None, description="All of this document or session.")
+    dry_run: bool | None = Field(
+        None,
+        description="True shows what would go. If left out: false for ids, true for anything else.",
+    )
+
+
+class ListMemories(Filters):
+    """Arguments of `list_memories`."""
+
+    document_id: str | None = Field(None, description="Only those of this document or session.")
+    state: Literal["valid", "invalidated", "expired", "any"] = Field(
+        "valid", description="'invalidated' for those that were marked as wrong."
+    )
+    limit: int = Field(20, ge=1, le=100, description="Most memories of a page.")
+    cursor: str | None = Field(None, description="The cursor that the page before ended with.")
+
+
+class Why(BaseModel):
+    """Arguments of `why`."""
+
+    query: str = Field(description="The question, as it was given to recall.")
+    memory_id: str | None = Field(
+        None, description="A memory to account for, returned or not; all returned if left out."
+    )
+
+
+class Named(BaseModel):
+    """Arguments that name an entity."""
+
+    name: str = Field(description="A name or alias.")
+
+
+class Person(BaseModel):
+    """Arguments of `profile`."""
+
+    person: str = Field("user", description="A name, alias or speaker.")
+
+
+class MarkWrong(BaseModel):
+    """Arguments of `mark_wrong`."""
+
+    memory_id: str = Field(description="Id of the memory, as recall shows it.")
+    reason: str = Field(description="Why it is wrong, and who said so.")
+
+
+class Restore(BaseModel):
+    """Arguments of `restore`."""
+
+    memory_id: str = Field(description="Id of the memory.")
+
+
+class Merge(BaseModel):
+    """Arguments of `merge_entities`."""
+
+    source: str = Field(description="The name that becomes an alias.")
+    target: str = Field(description="The name that stays.")
+
+
+class Paged(BaseModel):
+    """Arguments of a list in pages."""
+
+    limit: int = Field(20, ge=1, le=100, description="Most items of a page.")
+    cursor: str | None = Field(None, description="The cursor that the page before ended with.")
+
+
+class SetMentalModel(BaseModel):
+    """Arguments of `set_mental_model`."""
+
+    name: str = Field(description="Its name.")
+    text: str | None = Field(None, description="The summary.")
+    source_query: str | None = Field(
+        None, description="In place of a text: the question it answers, from memory."
+    )

@@ -1,0 +1,93 @@
+"""The MCP server over streamable HTTP: an ASGI application, to be mounted at `/mcp`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import QueryParams
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.integrations import common
+from hindsight_integrations.mcp_server.server import Request, pinned_to, server_of
+from hindsight_integrations.mcp_server.tools import TOOL_SETS, Tools
+
+LOCAL = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+"""Values of the header Host that are answered, unless something in front checks them."""
+
+_BANK = "hindsight_integrations.mcp_bank"
+"""Key of a request's scope: the bank in its path."""
+
+
+class McpApp:
+    """An ASGI application: `/` gives access to all banks, `/{bank}/` to one.
+
+    It offers the core tools, and with `?tools=all` all of them. It keeps no sessions, so that any
+    of several processes can answer a request. `run` has to be entered while it serves. A bank
+    whose id has a slash is reached at `/` alone.
+
+    Args:
+        memory: an open engine.
+        guarded: True if something in front checks the headers Host and Origin; else requests of
+            web pages and for other names than those of the loopback are refused.
+    """
+
+    def __init__(self, memory: Hindsight, *, guarded: bool = False) -> None:
+        self._memory = common.checked_memory(memory)
+        self._security = TransportSecuritySettings(
+            enable_dns_rebinding_protection=not guarded,
+            allowed_hosts=list(LOCAL),
+            allowed_origins=[f"http://{host}" for host in LOCAL],
+        )
+        self._serving: dict[tuple[Tools, bool], StreamableHTTPSessionManager] = {}
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Serve while the block runs; it may be entered again."""
+        async with AsyncExitStack() as running:
+            for tools in TOOL_SETS:
+                for bank_of in (None, _in_path):
+                    manager = self._manager(server_of(self._use, tools=tools, bank_of=bank_of))
+                    await running.enter_async_context(manager.run())
+                    self._serving[tools, bank_of is None] = manager
+            yield
+        self._serving.clear()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request.
+
+        Raises:
+            RuntimeError: `run` was not entered.
+        """
+        bank = scope["path"].removeprefix(scope.get("root_path", "")).strip("/")
+        tools = QueryParams(scope["query_string"]).get("tools", "core")
+        if "/" in bank or tools not in TOOL_SETS:  # what is in front reads one segment as the bank
+            reason = "give /mcp/ or /mcp/{bank}/, and tools=core or tools=all"
+            await PlainTextResponse(reason, 404)(scope, receive, send)
+            return
+        if not self._serving:
+            raise RuntimeError("McpApp.run() was not entered; enter it in the lifespan")
+        manager = self._serving[tools, not bank]
+        await manager.handle_request({**scope, _BANK: bank}, receive, send)
+
+    def _use(self, action: Callable[[Hindsight], str]) -> str:
+        return action(self._memory)
+
+    def _manager(self, server: MCPServer[Any]) -> StreamableHTTPSessionManager:
+        server.streamable_http_app(
+            stateless_http=True, json_response=True, transport_security=self._security
+        )
+        return server.session_manager
+
+
+def _in_path(request: Request | None, asked: str | None) -> str:
+    """Return the bank in the path of a request."""
+    http: Any = request and request.request_context.request
+    bank: str = http.scope[_BANK]
+    return pinned_to(bank)(request, asked)

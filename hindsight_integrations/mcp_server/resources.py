@@ -1,0 +1,80 @@
+"""The resources of the MCP server: what a host can attach to a conversation without a call."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.integrations import common
+from hindsight_integrations.mcp_server import tools
+from hindsight_integrations.models import Memory
+from hindsight_integrations.rendering import as_line
+from hindsight_integrations.results import NOTHING_FOUND
+from hindsight_integrations.retain.fence import fence
+
+USER = "user"
+"""Speaker whose profile is shown: the one whose words hosts retain under this name."""
+
+RECENT = 20
+"""Memories of the resource `recent`."""
+
+PAGE = 1000
+"""Most memories that a page of `memories.list` holds."""
+
+FIRST_DAYS, WIDER = 1, 8
+"""Days before the latest memory that are looked at first, and the factor of each further look."""
+
+
+def profile(memory: Hindsight, bank: str) -> str:
+    """Return the bank's purpose and rules, figures of what it holds, and its user's profile."""
+    about = memory.banks.get(bank)
+    head = [
+        f"{title}: {as_line(text)}"
+        for title, text in (
+            ("Name", about.name),
+            ("Mission", about.mission),
+            ("Background", about.background),
+            ("Rules", "; ".join(about.directives)),
+        )
+        if text
+    ]
+    user = memory.profile(bank, USER).text
+    parts = ["\n".join(head), tools.bank_stats(memory, bank), fence(user) if user else ""]
+    return "\n\n".join(part for part in parts if part)
+
+
+def recent(memory: Hindsight, bank: str) -> str:
+    """Return the memories that were said last, newest first."""
+    latest = _latest(memory, bank)
+    return fence("\n".join(map(common.listed, latest))) if latest else NOTHING_FOUND
+
+
+def entity(memory: Hindsight, bank: str, name: str) -> str:
+    """Return an entity as the tool `get_entity` does."""
+    return tools.get_entity(memory, bank, name=name)
+
+
+def _latest(memory: Hindsight, bank: str) -> list[Memory]:
+    """Return the latest memories, read from spans before the last one that widen until they do."""
+    stats = memory.banks.stats(bank)
+    if stats.first_mentioned_at is None or stats.last_mentioned_at is None:
+        return []
+    found: list[Memory] = []
+    days, whole = FIRST_DAYS, False
+    while len(found) < RECENT and not whole:
+        since = stats.last_mentioned_at - timedelta(days=days)
+        whole = since <= stats.first_mentioned_at
+        found = _since(memory, bank, since.isoformat())
+        days *= WIDER
+    return sorted(found, key=lambda one: (one.mentioned_at, one.id), reverse=True)[:RECENT]
+
+
+def _since(memory: Hindsight, bank: str, since: str) -> list[Memory]:
+    """Return the memories said since then; of many, the last that were stored."""
+    where = {"mentioned_at": {"$gte": since}}
+    page = memory.memories.list(bank, where=where, limit=PAGE)
+    items = list(page.items)
+    while page.next_cursor is not None:
+        page = memory.memories.list(bank, where=where, limit=PAGE, cursor=page.next_cursor)
+        items = [*items, *page.items][-PAGE:]
+    return items

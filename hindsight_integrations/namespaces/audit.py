@@ -1,0 +1,84 @@
+"""`memory.audit`: what was done to a bank, when, why and by whom."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.errors import StoreUnavailableError
+from hindsight_integrations.history import AuditEntry
+from hindsight_integrations.models import as_datetime
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.base import AUDIT
+from hindsight_integrations.stores.folder import PRIVATE
+
+
+class Audit:
+    """The record of all that was stored in banks, changed and deleted; it quotes no memory."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def list(
+        self,
+        bank_id: str,
+        *,
+        since: datetime | None = None,
+        actor: str | None = None,
+        id: str | None = None,
+    ) -> list[AuditEntry]:
+        """Return the entries of a bank, oldest first.
+
+        Args:
+            bank_id: which bank.
+            since: only those from then on.
+            actor: only what this actor did; see `acting_as`.
+            id: only those on this memory, document, entity or mental model, whether it still
+                exists or not.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError: there is no such bank.
+        """
+        self._runtime.bank(validation.bank_id(bank_id))
+        start = validation.timestamp("since", since)
+        first = None if start is None else as_datetime(start)
+        who = None if actor is None else validation.label("actor", actor)
+        which = None if id is None else validation.label("id", id)
+        return [
+            entry
+            for entry in self._runtime.graph.scan(bank_id, AUDIT)
+            if (first is None or entry.at >= first)
+            and who in (None, entry.actor)
+            and which in (None, entry.id, entry.other)
+        ]
+
+    def export(self, bank_id: str, path: str | os.PathLike[str]) -> int:
+        """Write all entries of a bank into a file, a JSON object a line; return their number.
+
+        Raises:
+            BankNotFoundError: there is no such bank.
+            StoreUnavailableError: the file cannot be written.
+        """
+        entries = self.list(bank_id)
+        target = Path(validation.text(os.fspath(path), "path"))
+        try:
+            with open(target, "w", encoding="utf-8", opener=_private) as out:
+                for entry in entries:
+                    line = asdict(entry) | {"at": entry.at.isoformat()}
+                    out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        except (OSError, ValueError) as error:
+            raise StoreUnavailableError(f"{target} cannot be written: {error}") from error
+        return len(entries)
+
+    alist = async_variant(list)
+    aexport = async_variant(export)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)

@@ -1,0 +1,187 @@
+"""`memory.directives`: hard rules for reflection, each with a name and a priority."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.errors import ConflictError, InvalidInputError, NotFoundError
+from hindsight_integrations.models import Bank, Directive, utc_now
+from hindsight_integrations.normalization import new_id
+from hindsight_integrations.retain.request import digest
+from hindsight_integrations.runtime import Runtime
+
+MAX_DIRECTIVE = 20_000
+"""Longest directive, in characters."""
+
+
+class Directives:
+    """The directives of a bank, one by one.
+
+    A directive is in force while its text is among `Bank.directives`: those that were given there
+    as texts alone are directives here too.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def list(self, bank_id: str, *, active: bool | None = None) -> tuple[Directive, ...]:
+        """Return the directives of a bank, the highest priority first.
+
+        Args:
+            bank_id: which bank.
+            active: only those in force, or with False only the others; all if None.
+
+        Raises:
+            BankNotFoundError: there is no such bank.
+        """
+        bank = self._runtime.bank(validation.bank_id(bank_id)).bank
+        known = _directives(bank)
+        if active is None:
+            return known
+        wanted = validation.flag("active", active)
+        return tuple(each for each in known if (each.text in bank.directives) == wanted)
+
+    def get(self, bank_id: str, directive_id: str) -> Directive:
+        """Return a directive.
+
+        Raises:
+            BankNotFoundError, NotFoundError: there is no such bank, or directive.
+        """
+        bank = self._runtime.bank(validation.bank_id(bank_id)).bank
+        return _found(bank, validation.label("directive_id", directive_id))
+
+    def create(
+        self, bank_id: str, name: str, text: str, *, priority: int = 0, active: bool = True
+    ) -> Directive:
+        """Add a directive to a bank.
+
+        Args:
+            bank_id: which bank; it exists already.
+            name: what it is about.
+            text: the rule.
+            priority: a whole number; those of the highest stand first.
+            active: False to keep it without putting it in force.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError: there is no such bank.
+            ConflictError: it has a directive with this text.
+        """
+        now = utc_now()
+        made = _checked(Directive(new_id("d-"), name, text, priority, now, now))
+        in_force = validation.flag("active", active)
+
+        def added(bank: Bank) -> Bank:
+            return _with(bank, (*_directives(bank), made), {made.text: in_force})
+
+        self._change(bank_id, added)
+        return made
+
+    def update(
+        self,
+        bank_id: str,
+        directive_id: str,
+        *,
+        name: str | None = None,
+        text: str | None = None,
+        priority: int | None = None,
+        active: bool | None = None,
+    ) -> Directive:
+        """Change the given fields; `active` puts it in force, or out of it.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError, NotFoundError: there is no such bank, or directive.
+            ConflictError: the bank has another directive with this text.
+        """
+        in_force = None if active is None else validation.flag("active", active)
+        given = {"name": name, "text": text, "priority": priority}
+        changes = {field: value for field, value in given.items() if value is not None}
+        made: list[Directive] = []
+
+        def changed(bank: Bank) -> Bank:
+            old = _found(bank, validation.label("directive_id", directive_id))
+            new = _checked(replace(old, **changes, updated_at=utc_now()))  # type: ignore[arg-type]
+            made[:] = [new]
+            others = tuple(new if each.id == old.id else each for each in _directives(bank))
+            was = old.text in bank.directives
+            counts = was if active is None else in_force
+            return _with(bank, others, {old.text: False, new.text: counts})
+
+        self._change(bank_id, changed)
+        return made[0]
+
+    def delete(self, bank_id: str, directive_id: str) -> None:
+        """Delete a directive.
+
+        Raises:
+            BankNotFoundError, NotFoundError: there is no such bank, or directive.
+        """
+
+        def without(bank: Bank) -> Bank:
+            gone = _found(bank, validation.label("directive_id", directive_id))
+            left = tuple(each for each in _directives(bank) if each.id != gone.id)
+            return _with(bank, left, {gone.text: False})
+
+        self._change(bank_id, without)
+
+    def _change(self, bank_id: str, changed: Callable[[Bank], Bank]) -> None:
+        stored = self._runtime.bank(validation.bank_id(bank_id))
+        with self._runtime.lock(stored.key):
+            self._runtime.graph.update_bank(bank_id, changed)
+
+    alist = async_variant(list)
+    aget = async_variant(get)
+    acreate = async_variant(create)
+    aupdate = async_variant(update)
+    adelete = async_variant(delete)
+
+
+def _directives(bank: Bank) -> tuple[Directive, ...]:
+    """Return the directives of a bank with those given as texts alone, in order."""
+    named = {each.text for each in bank.named_directives}
+    texts = tuple(
+        Directive(f"d-{digest(text)}", text[:60], text, 0, bank.created_at, bank.created_at)
+        for text in dict.fromkeys(bank.directives)
+        if text not in named
+    )
+    return tuple(
+        sorted((*bank.named_directives, *texts), key=lambda each: (-each.priority, each.created_at))
+    )
+
+
+def _found(bank: Bank, directive_id: str) -> Directive:
+    for each in _directives(bank):
+        if each.id == directive_id:
+            return each
+    raise NotFoundError(
+        f"bank {bank.id!r} has no directive {directive_id!r}; directives.list({bank.id!r}) names "
+        "those it has"
+    )
+
+
+def _with(bank: Bank, directives: Sequence[Directive], in_force: dict[str, bool | None]) -> Bank:
+    """Return the bank with these directives; `in_force` says which texts count from now on."""
+    ordered = sorted(directives, key=lambda each: (-each.priority, each.created_at))
+    texts = dict.fromkeys(each.text for each in ordered)
+    if len(texts) < len(ordered):
+        raise ConflictError(
+            f"bank {bank.id!r} has a directive with this text already; update that one"
+        )
+    active = tuple(t for t in texts if in_force.get(t, t in bank.directives))
+    return replace(bank, named_directives=tuple(ordered), directives=active, updated_at=utc_now())
+
+
+def _checked(directive: Directive) -> Directive:
+    priority = directive.priority
+    if isinstance(priority, bool) or not isinstance(priority, int) or abs(priority) > 1_000_000:
+        raise InvalidInputError(
+            f"priority is {validation.shown(priority)}; give a whole number up to a million"
+        )
+    text = validation.text(directive.text, "a directive", most=MAX_DIRECTIVE)
+    if validation.is_blank(text):
+        raise InvalidInputError("the text of a directive is blank; say what it demands")
+    return replace(directive, name=validation.label("name", directive.name), text=text)

@@ -1,0 +1,134 @@
+"""Forgetting that can be undone for a time: memories hidden at once, and deleted when it is over.
+
+A hidden memory is an invalidated one that expires. It counts as invalid since it was said, so that
+no `as_of` shows it, and its history has what `restore` puts back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
+from hindsight_integrations.history import Change
+from hindsight_integrations.models import Memory, utc_now
+from hindsight_integrations.reflect.conclusions import rewritten
+from hindsight_integrations.retain.caller_ids import changes_between
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.base import (
+    DOCUMENT,
+    HISTORY,
+    RECORD,
+    ChangeSet,
+    GraphStore,
+    StoredBank,
+)
+from hindsight_integrations.stores.common import is_conclusion, read_one
+from hindsight_integrations.stores.soundness import unreadable
+from hindsight_integrations.validation import shown
+
+FORGET, RESTORE = "forget", "restore"
+_WITH = "document"
+"""Field of the history of a hidden memory: the document that goes when the time is over."""
+
+
+def end_of_grace(after: object) -> datetime:
+    """Return the time that lies `after` from now.
+
+    Raises:
+        InvalidInputError: it is no span of time above zero, or too long.
+    """
+    try:
+        if isinstance(after, timedelta) and after > timedelta(0):
+            return utc_now() + after
+    except OverflowError:
+        pass
+    raise InvalidInputError(
+        f"after is {shown(after)}; give a timedelta above zero, such as timedelta(days=30)"
+    )
+
+
+def hiding(
+    runtime: Runtime,
+    bank: StoredBank,
+    chosen: Sequence[str],
+    document_id: str | None,
+    until: datetime,
+) -> ChangeSet:
+    """Return the change that hides memories until they are deleted; under the bank's lock."""
+    bank_id, now = bank.bank.id, utc_now()
+    because = f"forgotten; can be restored until {until.isoformat(timespec='seconds')}"
+    records, history = {}, list[Change]()
+    found = runtime.graph.read(bank_id, RECORD, chosen)
+    if damaged := [id for id in chosen if id not in found]:
+        raise unreadable(bank_id, damaged[0])
+    for id, record in found.items():
+        old = record.memory
+        new = replace(
+            old,
+            invalidated_at=old.mentioned_at,
+            invalidated_because=because,
+            expires_at=until,
+            pinned=False,
+            updated_at=now,
+        )
+        records[id] = replace(record, memory=new)
+        differing = changes_between(old, new, FORGET, now)
+        history += (change for change in differing if change.field != "expires_at")
+        history.append(Change(id, FORGET, "expires_at", _text(old.expires_at), _text(until), now))
+        if document_id is not None:
+            history.append(Change(id, FORGET, _WITH, document_id, None, now))
+    changes = ChangeSet(
+        bank_id,
+        replaced=tuple(records.values()),
+        history=tuple(history),
+        mark_consolidated=tuple(id for id in records if is_conclusion(records[id].memory)),
+    )
+    return rewritten(runtime.reflecting, bank, set(records), records).joined_to(changes)
+
+
+def shown_again(graph: GraphStore, memory: Memory) -> Memory:
+    """Return a memory as valid, with the expiry it had before it was hidden.
+
+    Raises:
+        MemoryNotFoundError: it was hidden, and the time to restore it is over.
+    """
+    valid = replace(memory, invalidated_at=None, invalidated_because=None)
+    hidden = _hidden(graph, memory.bank_id, memory.id)
+    if not hidden:
+        return valid
+    if memory.expires_at is not None and memory.expires_at <= utc_now():
+        raise MemoryNotFoundError(
+            f"memory {memory.id!r} of bank {memory.bank_id!r} was forgotten, and could be "
+            f"restored until {memory.expires_at.isoformat(timespec='seconds')}"
+        )
+    first = {change.field: change.old for change in reversed(hidden)}
+    ends = first["expires_at"]
+    return replace(
+        valid,
+        expires_at=None if ends is None else datetime.fromisoformat(ends),
+        pinned=first.get("pinned") == str(True),
+    )
+
+
+def documents_of(graph: GraphStore, bank_id: str, ids: Sequence[str]) -> list[str]:
+    """Return the documents that go with hidden memories whose time is over."""
+    named = (change for id in ids for change in _hidden(graph, bank_id, id))
+    documents = dict.fromkeys(each.old for each in named if each.field == _WITH and each.old)
+    return [id for id in documents if read_one(graph, bank_id, DOCUMENT, id, None)]
+
+
+def _hidden(graph: GraphStore, bank_id: str, memory_id: str) -> list[Change]:
+    """Return what the history says of the hiding of a memory; nothing if it is not hidden."""
+    hidden: list[Change] = []
+    for change in read_one(graph, bank_id, HISTORY, memory_id, ()):
+        if change.action == RESTORE:
+            hidden.clear()
+        elif change.action == FORGET:
+            hidden.append(change)
+    return hidden
+
+
+def _text(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()

@@ -1,0 +1,229 @@
+"""`memory.storage`: what adapters, conversations and queues read and write beside the verbs.
+
+It is the one way for extensions into a memory, whether its stores are in this process or behind a
+service: for programs, the verbs and the other namespaces are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.models import Chunk, Document, Memory, Source
+from hindsight_integrations.nlp.embeddings import query_vector
+from hindsight_integrations.recall.request import conditions
+from hindsight_integrations.results import RetainResult
+from hindsight_integrations.retain.pipeline import retain
+from hindsight_integrations.retain.request import Submission
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.settings import Settings
+from hindsight_integrations.stores.base import (
+    CHECKPOINT,
+    CHUNK,
+    DOCUMENT,
+    DOCUMENT_CHUNKS,
+    EVERYTHING,
+    MEMORY,
+    RECORD,
+    ChangeSet,
+    EmbedderStamp,
+    MemoryFilter,
+    QueueCheckpoint,
+)
+from hindsight_integrations.stores.common import read_one
+
+_MOST = 1 << 31
+"""More memories than a bank has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The settings and the embedder that a memory was opened with."""
+
+    settings: Settings
+    embedder: EmbedderStamp
+
+
+class Storage:
+    """Records, vectors and queued retains of a memory."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def opened(self) -> Opened:
+        """Return the settings and the embedder of the memory."""
+        self._runtime.check_open()
+        return Opened(self._runtime.settings, self._runtime.stamp)
+
+    def check(self) -> None:
+        """Read from the graph store.
+
+        Raises:
+            ClosedError: the memory is closed.
+            StoreError: the store does not answer.
+        """
+        self._runtime.check_open()
+        self._runtime.graph.get_bank("")
+
+    def embed(self, texts: Sequence[str], *, queries: bool = False) -> list[list[float]]:
+        """Return a unit vector of the memory's embedder for each text.
+
+        Args:
+            texts: the texts.
+            queries: True if they are questions, which some embedders treat differently.
+        """
+        self._runtime.check_open()
+        embedder = self._runtime.encoder.embedder
+        given = [
+            validation.text(text, "texts") for text in validation.items("texts", texts, "texts")
+        ]
+        if queries:
+            return [query_vector(embedder, text).tolist() for text in given]
+        rows: list[list[float]] = embedder.embed(given).tolist() if given else []
+        return rows
+
+    # Memories, for the vector stores of frameworks
+
+    def find_ids(self, bank_id: str, where: Mapping[str, object]) -> list[str]:
+        """Return the ids of all memories that meet the conditions, invalid and expired ones too."""
+        self._runtime.bank(validation.bank_id(bank_id))
+        filter = MemoryFilter(None, where=conditions(where), include_invalid=True)
+        return list(self._runtime.graph.find_ids(bank_id, filter, _MOST) or [])
+
+    def memories(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
+        """Return the memories of these ids that exist."""
+        self._runtime.bank(validation.bank_id(bank_id))
+        known = self._runtime.graph.filter_ids(bank_id, _ids(ids), EVERYTHING)
+        return dict(self._runtime.graph.read(bank_id, MEMORY, list(known)))
+
+    def vectors(self, bank_id: str, ids: Sequence[str]) -> dict[str, list[float]]:
+        """Return the vectors of the memories of these ids that exist."""
+        self._runtime.bank(validation.bank_id(bank_id))
+        found = self._runtime.graph.read(bank_id, RECORD, _ids(ids))
+        return {id: record.vector.tolist() for id, record in found.items()}
+
+    # Records, which conversations keep
+
+    def open_record(self, bank_id: str, document_id: str) -> Document | None:
+        """Return the document of a record, if there is one; create the bank if there is none."""
+        self._runtime.bank_or_new(validation.bank_id(bank_id))
+        return self.record(bank_id, document_id)
+
+    def record(self, bank_id: str, document_id: str) -> Document | None:
+        """Return the document of a record; None if there is none.
+
+        Raises:
+            BankNotFoundError: there is no such bank.
+        """
+        self._runtime.check_open()
+        named = validation.label("document_id", document_id)
+        return read_one(self._runtime.graph, validation.bank_id(bank_id), DOCUMENT, named, None)
+
+    def record_chunks(self, bank_id: str, document_id: str) -> tuple[Chunk, ...]:
+        """Return the chunks of a record in their order."""
+        self._runtime.check_open()
+        named = validation.label("document_id", document_id)
+        return read_one(
+            self._runtime.graph, validation.bank_id(bank_id), DOCUMENT_CHUNKS, named, ()
+        )
+
+    def record_chunk(self, bank_id: str, chunk_id: str) -> Chunk | None:
+        """Return one chunk of a record, if there is one; create the bank if it is gone."""
+        self._runtime.bank_or_new(validation.bank_id(bank_id))
+        named = validation.label("chunk_id", chunk_id)
+        return self._runtime.graph.read(bank_id, CHUNK, [named]).get(named)
+
+    def write_record(self, bank_id: str, document: Document, chunks: Sequence[Chunk]) -> None:
+        """Store chunks of a record, in place of those of the same ids.
+
+        The bank's lock is not taken: its holder may be embedding a whole bank again, and this
+        touches neither memories nor vectors.
+
+        Raises:
+            InvalidInputError: the document is no record.
+        """
+        self._runtime.check_open()
+        given = validation.instances("chunks", chunks, Chunk)
+        validation.instances("document", [document], Document)
+        if not document.is_record or any(chunk.document_id != document.id for chunk in given):
+            raise InvalidInputError(
+                f"the document {document.id!r} is no record, or the chunks are of another; retain "
+                "texts with Hindsight.retain"
+            )
+        changes = ChangeSet(validation.bank_id(bank_id), documents=(document,), chunks=given)
+        self._runtime.graph.apply(changes)
+
+    def remove_from_record(self, bank_id: str, chunk_ids: Sequence[str]) -> None:
+        """Delete chunks of a record."""
+        self._runtime.check_open()
+        gone = tuple(_ids(chunk_ids))
+        self._runtime.graph.apply(ChangeSet(validation.bank_id(bank_id), remove_chunks=gone))
+
+    def add_sources(self, bank_id: str, memory_id: str, sources: Sequence[Source]) -> None:
+        """Add sources to a memory."""
+        named = validation.label("memory_id", memory_id)
+        added = tuple((named, each) for each in validation.instances("sources", sources, Source))
+        with self._runtime.lock(self._runtime.bank(validation.bank_id(bank_id)).key):
+            self._runtime.graph.apply(ChangeSet(bank_id, sources=added))
+
+    # Queues of retains
+
+    def retain_queued(
+        self, bank_id: str, queue: str, operations: Sequence[tuple[int, Submission]]
+    ) -> RetainResult:
+        """Store the operations of a queue that the bank does not have yet, and note how far.
+
+        Args:
+            bank_id: the bank; created if there is none.
+            queue: identity of the queue.
+            operations: number and submission of each, in the order of the queue.
+        """
+        runtime = self._runtime
+        numbers, submissions = _operations(operations)
+        bank = runtime.bank_or_new(validation.bank_id(bank_id))
+        applied = read_one(runtime.graph, bank_id, CHECKPOINT, validation.label("queue", queue), 0)
+        due = [
+            submission
+            for number, submission in zip(numbers, submissions, strict=True)
+            if number > applied
+        ]
+        if not due:
+            return RetainResult(bank_id)
+        checkpoint = QueueCheckpoint(queue, numbers[-1])
+        result = retain(runtime.retaining, bank, due, checkpoint)
+        runtime.reflect_later(bank_id)
+        return result
+
+    aopened = async_variant(opened)
+    acheck = async_variant(check)
+    aembed = async_variant(embed)
+    afind_ids = async_variant(find_ids)
+    amemories = async_variant(memories)
+    avectors = async_variant(vectors)
+    aopen_record = async_variant(open_record)
+    arecord = async_variant(record)
+    arecord_chunks = async_variant(record_chunks)
+    arecord_chunk = async_variant(record_chunk)
+    awrite_record = async_variant(write_record)
+    aremove_from_record = async_variant(remove_from_record)
+    aadd_sources = async_variant(add_sources)
+    aretain_queued = async_variant(retain_queued)
+
+
+def _ids(given: Sequence[str]) -> list[str]:
+    """Return ids, each of which is a text."""
+    return [validation.label("an id", each) for each in validation.items("ids", given, "a list")]
+
+
+def _operations(
+    given: Sequence[tuple[int, Submission]],
+) -> tuple[list[int], tuple[Submission, ...]]:
+    """Return the numbers and the submissions of operations."""
+    pairs = validation.instances("operations", given, tuple)
+    if any(len(pair) != 2 for pair in pairs):
+        raise InvalidInputError("operations are pairs: give a number and a submission of each")
+    numbers = [validation.not_negative("number", number) for number, _ in pairs]
+    return numbers, validation.instances("operations", [each for _, each in pairs], Submission)

@@ -1,0 +1,261 @@
+"""The whole Python API over HTTP: `POST /v1/engine/{verb}` with its arguments as a JSON object.
+
+It is what `Hindsight("http://localhost:8888")` speaks. A program in another language may, too:
+times are ISO 8601, and an error is `{"error": {"type": ..., "message": ...}}`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import (
+    AccessDeniedError,
+    ClosedError,
+    ConflictError,
+    HindsightError,
+    InvalidInputError,
+    MissingExtraError,
+    ModelError,
+    NotFoundError,
+    StoreError,
+    error_content,
+)
+from hindsight_integrations.remote.connection import OPERATION
+from hindsight_integrations.remote.wire import EXPORT, IMPORT, Verb, verbs
+from hindsight_integrations.service.security import Access
+
+log = logging.getLogger("hindsight_integrations.service")
+
+KNOWN_OPERATIONS = 1000
+"""Operations whose results are kept for clients that ask again."""
+
+KNOWN_BYTES = 64_000_000
+"""Bytes of results that are kept at most."""
+
+STATUS: Mapping[type[Exception], int] = {
+    InvalidInputError: 400,
+    AccessDeniedError: 403,
+    NotFoundError: 404,
+    ConflictError: 409,
+    MissingExtraError: 501,
+    ModelError: 502,
+    StoreError: 503,
+    ClosedError: 503,
+}
+"""Status of the answer, by the base of the error."""
+
+
+FOR_ALL = frozenset({"storage.opened", "storage.check", "storage.embed", "wait_idle"})
+"""Verbs that concern no bank, and tell nothing of what is remembered."""
+
+
+def reading_verbs() -> frozenset[str]:
+    """Return the verbs that change nothing."""
+    return frozenset(name for name, verb in verbs(Hindsight).items() if not verb.writes)
+
+
+def engine_api(memory: Hindsight) -> APIRouter:
+    """Return the routes of the engine API for a memory."""
+    router = APIRouter(prefix="/v1/engine", tags=["Engine"])
+    operations = Operations()
+    for verb in verbs(Hindsight).values():
+        summary = (verb.method.__doc__ or "").split("\n", 1)[0]
+        router.add_api_route(
+            f"/{verb.name}",
+            _endpoint(memory, verb, operations),
+            methods=["POST"],
+            summary=summary,
+            operation_id=f"engine_{verb.name}",
+            response_class=Response,
+            openapi_extra={"requestBody": _body_of(verb)},
+        )
+    return router
+
+
+def _body_of(verb: Verb) -> dict[str, Any]:
+    """Return the description of a verb's arguments for the OpenAPI document."""
+    if verb.name == IMPORT:
+        file = {"schema": {"type": "string", "format": "binary"}}
+        return {"content": {"application/octet-stream": file}, "required": True}
+    parameters = verb.signature.parameters.values()
+    schema = {
+        "type": "object",
+        "properties": {each.name: {"description": str(each.annotation)} for each in parameters},
+        "required": [each.name for each in parameters if each.default is each.empty],
+        "additionalProperties": False,
+    }
+    return {"content": {"application/json": {"schema": schema}}, "required": True}
+
+
+def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable[..., Any]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            work = await _work(memory, verb, request)
+            operation = request.headers.get(OPERATION)
+            if operation and verb.writes:
+                content = await operations.once(f"{verb.name} {operation}", *work)
+            else:
+                content = await run_in_threadpool(work[1])
+        except HindsightError as error:
+            return failure(error)
+        except (TypeError, ValueError, RecursionError) as error:
+            log.warning("%s was refused: %s", verb.name, error)
+            return failure(InvalidInputError(f"{verb.name} cannot take this: {error}"))
+        except Exception as error:  # a fault of ours: others go on
+            log.exception("%s failed", verb.name)
+            return failure(HindsightError(f"{verb.name} failed: {type(error).__name__}"))
+        return Response(content, media_type="application/json")
+
+    return endpoint
+
+
+def failure(error: Exception) -> JSONResponse:
+    """Return the answer that reports an error."""
+    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+    return JSONResponse({"error": error_content(error)}, status)
+
+
+async def _work(
+    memory: Hindsight, verb: Verb, request: Request
+) -> tuple[bytes, Callable[[], bytes]]:
+    """Return the digest of a call, and the function that does it."""
+    access: Access = getattr(request.state, "access", Access())
+    if verb.name == IMPORT:
+        given = _object(request.query_params.get("arguments", "{}").encode())
+        _check_access(access, verb, given)
+        return await _importing(memory, given, request)
+    body = await request.body()
+    given = _object(body)
+    _check_access(access, verb, given)
+    digest = hashlib.sha256(body).digest()
+    if verb.name == EXPORT:
+        return digest, lambda: _exported(memory, given)
+    args, kwargs = verb.read(given)
+    method = _bound(memory, verb)
+    return digest, lambda: verb.written(method(*args, **kwargs))
+
+
+def _bound(memory: Hindsight, verb: Verb) -> Callable[..., Any]:
+    space, _, name = verb.name.rpartition(".")
+    method: Callable[..., Any] = getattr(getattr(memory, space) if space else memory, name)
+    return method
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        given = json.loads(body or b"{}")
+    except ValueError as error:
+        raise InvalidInputError(f"the body is not JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise InvalidInputError("the body is no JSON object; give the arguments by name")
+    return given
+
+
+def _check_access(access: Access, verb: Verb, given: Mapping[str, Any]) -> None:
+    """Refuse a call that names a bank which the request's token is not for.
+
+    Raises:
+        AccessDeniedError: it does, or it names no bank and the token is that of one.
+    """
+    for bank_id in () if verb.name in FOR_ALL else _banks_of(given):
+        if not access.allows(bank_id):
+            named = "all banks" if bank_id is None else f"the bank {bank_id!r}"
+            raise AccessDeniedError(f"this needs the token of the service, or one of {named}")
+
+
+def _banks_of(given: Mapping[str, Any]) -> Iterator[str | None]:
+    named = given.get("bank_id")
+    if isinstance(named, list) and named:
+        yield from (str(each) for each in named)
+    else:
+        yield None if named is None or named == [] else str(named)
+
+
+def _exported(memory: Hindsight, given: dict[str, Any]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="hindsight-export-") as folder:
+        path = Path(folder) / "bank.jsonl"
+        memory.banks.export(given.get("bank_id"), path)  # type: ignore[arg-type]
+        return path.read_bytes()
+
+
+async def _importing(
+    memory: Hindsight, given: dict[str, Any], request: Request
+) -> tuple[bytes, Callable[[], bytes]]:
+    """Keep the content of a file on disk until it is imported."""
+    digest = hashlib.sha256()
+    # Removed by the import: the request itself may be given up before it.
+    with tempfile.NamedTemporaryFile(prefix="hindsight-import-", delete=False) as file:
+        try:
+            async for part in request.stream():
+                digest.update(part)
+                await run_in_threadpool(file.write, part)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
+
+    def work() -> bytes:
+        try:
+            result = memory.banks.import_(
+                file.name, given.get("bank_id"), reembed=given.get("reembed", False)
+            )
+        finally:
+            with suppress(FileNotFoundError):
+                Path(file.name).unlink()
+        return verbs(Hindsight)[IMPORT].written(result)
+
+    return digest.digest(), work
+
+
+@dataclass(slots=True)
+class _Operation:
+    digest: bytes
+    result: asyncio.Future[bytes]
+
+
+class Operations:
+    """Results of calls that write, by their ids: each is done once, however often it is sent."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, _Operation] = OrderedDict()
+        self._bytes = 0
+
+    async def once(self, id: str, digest: bytes, work: Callable[[], bytes]) -> bytes:
+        """Do the work, or return the result of the same work.
+
+        Raises:
+            ConflictError: the id is that of another call.
+        """
+        known = self._known.get(id)
+        if known is None:
+            known = _Operation(digest, asyncio.ensure_future(run_in_threadpool(work)))
+            self._known[id] = known
+            known.result.add_done_callback(lambda done: self._ended(id, done))
+        elif known.digest != digest:
+            raise ConflictError(f"the operation {id!r} was another call; give each its own id")
+        return await asyncio.shield(known.result)
+
+    def _ended(self, id: str, result: asyncio.Future[bytes]) -> None:
+        if result.cancelled() or result.exception() is not None:
+            del self._known[id]  # one that failed may be tried again
+            return
+        self._bytes += len(result.result())
+        done = [each for each, known in self._known.items() if known.result.done()]
+        for old in done:
+            if len(self._known) <= KNOWN_OPERATIONS and self._bytes <= KNOWN_BYTES:
+                return
+            self._bytes -= len(self._known.pop(old).result.result())

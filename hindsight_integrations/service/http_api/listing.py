@@ -1,0 +1,52 @@
+"""Lists by limit and offset, over the engine's pages."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import BankNotFoundError
+from hindsight_integrations.models import Memory, Page
+from hindsight_integrations.namespaces.selection import SelectionOptions
+from hindsight_integrations.service.http_api.routing import MAX_PAGE
+
+T = TypeVar("T")
+
+ALL_TYPES = ("world", "experience", "opinion", "observation")
+
+
+def every(page_after: Callable[[str | None], Page[T]]) -> Iterator[T]:
+    """Return all items of a list, page by page."""
+    cursor: str | None = None
+    while True:
+        page = page_after(cursor)
+        yield from page.items
+        if page.next_cursor is None:
+            return
+        cursor = page.next_cursor
+
+
+def memories(
+    memory: Hindsight, bank_id: str, options: SelectionOptions, document_id: str | None = None
+) -> Iterator[Memory]:
+    """Return the memories that pass, in the order of storing; none of a bank that is not there."""
+    try:
+        yield from every(
+            lambda cursor: memory.memories.list(
+                bank_id, document_id=document_id, limit=MAX_PAGE, cursor=cursor, **options
+            )
+        )
+    except BankNotFoundError:
+        return
+
+
+def latest(values: Iterator[T], limit: int, offset: int) -> tuple[list[T], int]:
+    """Return `limit` values from the `offset`th last on, the last first, and the number of all."""
+    last: deque[T] = deque(maxlen=offset + limit)
+    total = 0
+    for value in values:
+        last.append(value)
+        total += 1
+    return list(last)[::-1][offset:], total

@@ -1,0 +1,107 @@
+"""What every router shares: the memory behind it, typed errors as statuses, and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi.routing import APIRoute
+
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import (
+    AccessDeniedError,
+    ConflictError,
+    ContentTooLargeError,
+    EmbedderMismatchError,
+    GuardError,
+    HindsightError,
+    InvalidInputError,
+    MissingExtraError,
+    NotFoundError,
+)
+from hindsight_integrations.service.http_api.operations import Operations
+
+T = TypeVar("T")
+
+BANK = "/v1/default/banks/{bank_id}"
+"""Beginning of the paths of one bank."""
+
+MAX_PAGE = 1000
+"""Longest page of a list, as of the Python API."""
+
+MAX_OFFSET = 10_000_000
+
+STATUSES: tuple[tuple[type[HindsightError], int], ...] = (
+    (ContentTooLargeError, 413),
+    (InvalidInputError, 400),
+    (AccessDeniedError, 403),
+    (NotFoundError, 404),
+    (ConflictError, 409),
+    (EmbedderMismatchError, 409),
+    (GuardError, 422),
+    (MissingExtraError, 501),
+    (HindsightError, 503),
+)
+"""Status of each error; the first that fits counts."""
+
+
+def status_of(error: HindsightError) -> int:
+    """Return the HTTP status that tells of an error."""
+    return next(status for kind, status in STATUSES if isinstance(error, kind))
+
+
+class TypedErrors(APIRoute):
+    """A route that answers typed errors with their status, and their text as `detail`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler of the route with its errors mapped."""
+        handle = super().get_route_handler()
+
+        async def mapped(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except HindsightError as error:
+                status = status_of(error)
+                headers = {"Retry-After": "1"} if status == 503 else None
+                raise HTTPException(status, str(error), headers) from error
+
+        return mapped
+
+
+def router(tag: str) -> APIRouter:
+    """Return a router for one subject of the interface."""
+    return APIRouter(route_class=TypedErrors, tags=[tag])
+
+
+def refuse(reason: str) -> HTTPException:
+    """Return the answer to what this engine does not have: 501 and the reason."""
+    return HTTPException(501, reason)
+
+
+async def _memory(request: Request) -> Hindsight:
+    memory: Hindsight = request.state.hindsight_memory
+    return memory
+
+
+async def _operations(request: Request) -> Operations:
+    operations: Operations = request.state.hindsight_operations
+    return operations
+
+
+Memory = Annotated[Hindsight, Depends(_memory)]
+Jobs = Annotated[Operations, Depends(_operations)]
+Limit = Annotated[int, Query(ge=0, le=MAX_PAGE)]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
+
+
+def check_access(request: Request, bank_id: str) -> None:
+    """Refuse a bank that the request names beside the one of its path, if its token excludes it."""
+    access = getattr(request.state, "access", None)
+    if access is not None and not access.allows(bank_id):
+        raise HTTPException(403, f"this token does not open the bank {bank_id!r}")
+
+
+def part_of(values: Sequence[T], limit: int, offset: int) -> Sequence[T]:
+    """Return `limit` values from `offset` on."""
+    return values[offset : offset + limit]

@@ -1,0 +1,107 @@
+"""Templates: a bank's configuration, mental models and directives, without its memories."""
+
+from __future__ import annotations
+
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.service.http_api import answers, requests
+from hindsight_integrations.service.http_api.banks import change_config, own_config
+from hindsight_integrations.service.http_api.directives import check_tags
+from hindsight_integrations.service.http_api.mental_models import auto_refresh
+from hindsight_integrations.service.http_api.routing import BANK, Memory, router
+
+routes = router("Bank Templates")
+
+TEMPLATE_VERSION = "1"
+
+
+@routes.get(f"{BANK}/export", operation_id="export_bank_template")
+def export_bank_template(memory: Memory, bank_id: str) -> requests.Template:
+    """Return a bank's configuration, mental models and directives as a template."""
+    bank = memory.banks.get(bank_id)
+    active = memory.directives.list(bank_id, active=True)
+    return requests.Template(
+        version=TEMPLATE_VERSION,
+        bank=dict(own_config(memory, bank)),
+        mental_models=[
+            requests.TemplateModel(
+                id=model.id,
+                name=model.name,
+                source_query=model.source_query,
+                tags=list(model.tags),
+                max_tokens=model.max_tokens,
+                trigger=requests.Trigger(refresh_after_consolidation=model.auto_refresh),
+            )
+            for model in memory.mental_models.list(bank_id)
+            if model.source_query is not None
+        ],
+        directives=[
+            requests.TemplateDirective(
+                name=each.name, content=each.text, priority=each.priority, is_active=each in active
+            )
+            for each in memory.directives.list(bank_id)
+        ],
+    )
+
+
+@routes.post(f"{BANK}/import", operation_id="import_bank_template")
+def import_bank_template(
+    memory: Memory,
+    bank_id: str,
+    body: requests.Template,
+    dry_run: bool = False,
+) -> answers.TemplateApplied:
+    """Apply a template: settings, mental models by id and directives by name.
+
+    A bank that is not there is created. Mental models are written at once.
+    """
+    models, directives = body.mental_models or [], body.directives or []
+    for directive in directives:
+        check_tags(directive.tags)
+    for model in models:
+        auto_refresh(model.trigger)
+    exists = any(bank.id == bank_id for bank in memory.banks.list())
+    known = {model.id for model in memory.mental_models.list(bank_id)} if exists else set()
+    named = {each.name: each for each in memory.directives.list(bank_id)} if exists else {}
+    applied = answers.TemplateApplied(
+        bank_id=bank_id,
+        config_applied=bool(body.bank),
+        mental_models_created=[model.id for model in models if model.id not in known],
+        mental_models_updated=[model.id for model in models if model.id in known],
+        directives_created=[each.name for each in directives if each.name not in named],
+        directives_updated=[each.name for each in directives if each.name in named],
+        operation_ids=[],
+        dry_run=dry_run,
+    )
+    if dry_run:
+        return applied
+    bank = memory.banks.get(bank_id) if exists else memory.banks.create(bank_id)
+    change_config(memory, bank, body.bank or {})
+    for model in models:
+        _apply_model(memory, bank_id, model, known)
+    for each in directives:
+        if each.name in named:
+            memory.directives.update(
+                bank_id, named[each.name].id, text=each.content, priority=each.priority,
+                active=each.is_active,
+            )  # fmt: skip
+        else:
+            memory.directives.create(
+                bank_id, each.name, each.content, priority=each.priority, active=each.is_active
+            )
+    return applied
+
+
+def _apply_model(
+    memory: Hindsight, bank_id: str, model: requests.TemplateModel, known: set[str]
+) -> None:
+    fields: dict[str, object] = {
+        "source_query": model.source_query,
+        "tags": model.tags or (),
+        "auto_refresh": auto_refresh(model.trigger) or False,
+    }
+    if model.max_tokens is not None:
+        fields["max_tokens"] = model.max_tokens
+    if model.id in known:
+        memory.mental_models.update(bank_id, model.id, name=model.name, **fields)  # type: ignore[arg-type]
+    else:
+        memory.mental_models.create(bank_id, model.name, model_id=model.id, **fields)  # type: ignore[arg-type]

@@ -1,0 +1,79 @@
+"""The application of the viewer, to be mounted in any ASGI application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from hindsight_integrations.errors import (
+    ConflictError,
+    HindsightError,
+    InvalidInputError,
+    NotFoundError,
+    StoreUnavailableError,
+)
+from hindsight_integrations.viewer import (
+    banks,
+    conclusions,
+    entities,
+    memories,
+    models,
+    pictures,
+    recalls,
+)
+from hindsight_integrations.viewer.notices import Notices
+from hindsight_integrations.viewer.pages import Visit, environment
+from hindsight_integrations.viewer.protection import FormTokens, Protection
+
+if TYPE_CHECKING:
+    from hindsight_integrations.client import Hindsight
+
+STATIC = Path(__file__).parent / "static"
+
+STATUS: dict[type[HindsightError], int] = {
+    InvalidInputError: 400,
+    NotFoundError: 404,
+    ConflictError: 409,
+    StoreUnavailableError: 503,
+}
+"""HTTP status of an error, the first that it is an instance of; 500 for the others."""
+
+
+def viewer_app(memory: Hindsight) -> FastAPI:
+    """Return the viewer of a memory as an ASGI application, to be mounted at a path.
+
+    It reads and changes all banks of the memory and asks for no password: whoever reaches it may
+    do so. It refuses forms that another site sends, but not an unknown `Host`: the application
+    that it is mounted in does that.
+
+    Args:
+        memory: the memory; it stays the caller's to close.
+    """
+    app = FastAPI(title="Hindsight memory", openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.memory = memory
+    app.state.environment = environment()
+    app.state.notices = Notices()
+    app.state.tokens = FormTokens()
+    app.add_middleware(Protection)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    for module in (banks, memories, entities, pictures, conclusions, models, recalls):
+        app.include_router(module.router)
+    app.add_exception_handler(HindsightError, _failed)
+    app.add_exception_handler(HTTPException, _refused)
+    return app
+
+
+async def _failed(request: Request, error: Exception) -> HTMLResponse:
+    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+    return Visit(request).page("error.html", status, problem=str(error))
+
+
+async def _refused(request: Request, error: Exception) -> HTMLResponse:
+    assert isinstance(error, HTTPException)
+    problem = "There is no such page." if error.status_code == 404 else error.detail
+    return Visit(request).page("error.html", error.status_code, problem=problem)

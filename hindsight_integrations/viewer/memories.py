@@ -1,0 +1,276 @@
+"""Pages on memories: search, one with all that is known of it, and corrections."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from hindsight_integrations.conclusions import quotations
+from hindsight_integrations.errors import (
+    ConflictError,
+    EntityNotFoundError,
+    InvalidInputError,
+)
+from hindsight_integrations.models import Memory, MemoryType, Page
+from hindsight_integrations.rendering import as_json
+from hindsight_integrations.stores.base import CHUNK, CONCLUSIONS_CITING, EVERYTHING, MEMORY
+from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.viewer.notices import Notice
+from hindsight_integrations.viewer.pages import (
+    PER_PAGE,
+    Form,
+    FormDep,
+    Visit,
+    VisitDep,
+    as_shown,
+    number_given,
+    time_given,
+)
+
+router = APIRouter(default_response_class=HTMLResponse)
+
+STATES = ("valid", "invalidated", "expired", "any")
+LINKS = 12
+"""Links of a memory that its page shows, the heaviest first."""
+SOURCES = 25
+"""Sources and conclusions of a memory that its page shows."""
+
+
+# Search
+
+
+@router.get("/memories")
+def memories(visit: VisitDep) -> HTMLResponse:
+    """Search and filter the memories of a bank."""
+    problem: str | None = None
+    found: Page[Memory] = Page((), 0)
+    try:
+        found = visit.memory.memories.list(
+            visit.bank_id, **chosen(visit), limit=PER_PAGE, cursor=visit.query.get("cursor")
+        )
+    except (InvalidInputError, EntityNotFoundError) as error:
+        problem = str(error)
+    return visit.page(
+        "memories.html",
+        400 if problem else 200,
+        found=found,
+        problem=problem,
+        types=list(MemoryType),
+        states=STATES,
+    )
+
+
+def chosen(visit: Visit) -> dict[str, Any]:
+    """Return the options of `memories.list` that the address names."""
+    query = visit.query
+    start, end = time_given("from", query.get("from")), time_given("until", query.get("until"))
+    given = {
+        "text": query.get("text"),
+        "speaker": query.get("speaker"),
+        "entity": query.get("entity"),
+        "document_id": query.get("document"),
+        "scope": query.get("scope"),
+        "types": visit.every("type"),
+        "tags": visit.every("tag"),
+        "state": query.get("state"),
+        "changed_since": time_given("changed since", query.get("since")),
+        "window": (start, end) if start or end else None,
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+# One memory
+
+
+@router.get("/memory")
+def memory(visit: VisitDep) -> HTMLResponse:
+    """Show a memory, what it rests on, what rests on it, and its history."""
+    found = _found(visit)
+    graph, bank_id = visit.memory.runtime.graph, visit.bank_id
+    links = graph.links(bank_id, [found.id], LINKS, EVERYTHING)
+    evidence = quotations(found)[:SOURCES]
+    citing = read_one(graph, bank_id, CONCLUSIONS_CITING, found.id, ())[:SOURCES]
+    others = [*(link.source_id for link in links), *(link.target_id for link in links), *citing]
+    others += [quotation.memory_id for quotation in evidence]
+    sources = [source for source in found.sources if source.memory_id is None][:SOURCES]
+    chunk_ids = [source.chunk_id for source in sources if source.chunk_id]
+    return visit.page(
+        "memory.html",
+        memory=found,
+        history=visit.memory.memories.history(bank_id, found.id),
+        sources=sources,
+        chunks=graph.read(bank_id, CHUNK, chunk_ids),
+        evidence=evidence,
+        citing=citing,
+        links=links,
+        others=graph.read(bank_id, MEMORY, list(dict.fromkeys(others))),
+    )
+
+
+def _found(visit: Visit) -> Memory:
+    return visit.memory.memories.get(visit.bank_id, visit.required("id"))
+
+
+# Corrections
+
+
+@router.get("/memory/edit")
+def edit_memory(visit: VisitDep) -> HTMLResponse:
+    """Show the form that corrects a memory."""
+    found = _found(visit)
+    return visit.page(
+        "memory_edit.html",
+        memory=found,
+        metadata=as_json(dict(found.metadata), indent=2) if found.metadata else "",
+        types=list(MemoryType),
+    )
+
+
+@router.post("/memory/edit")
+def save_memory(visit: VisitDep, form: FormDep) -> RedirectResponse:
+    """Correct the fields of a memory that differ from what it has."""
+    old = _found(visit)
+    _check_unchanged(old, form)
+    given = _edited(form)
+    changed = {name: new for name, new in given.items() if new != _EDITED[name](old)}
+    if not changed:
+        return visit.done(Notice("Nothing was changed."), "memory", id=old.id)
+    visit.memory.memories.update(visit.bank_id, old.id, **changed, reason=form.given("reason"))
+    notice = Notice(f"Corrected: {', '.join(changed)}.", _undoing_edit(visit, old, changed))
+    return visit.done(notice, "memory", id=old.id)
+
+
+def _check_unchanged(old: Memory, form: Form) -> None:
+    """Raise ConflictError if the memory was changed since the form was shown."""
+    if form.text("updated_at") != old.updated_at.isoformat():
+        raise ConflictError(
+            f"memory {old.id!r} was changed since this form was shown; open the form again"
+        )
+
+
+_EDITED: Mapping[str, Callable[[Memory], object]] = {
+    "text": lambda old: as_shown(old.text),
+    "type": lambda old: old.type.value,
+    "speaker": lambda old: as_shown(old.speaker or ""),
+    "mentioned_at": lambda old: old.mentioned_at,
+    "entities": lambda old: list(map(as_shown, old.entities)),
+    "tags": lambda old: list(map(as_shown, old.tags)),
+    "metadata": lambda old: dict(old.metadata),
+    "confidence": lambda old: old.confidence,
+    "expires_at": lambda old: old.expires_at,
+    "pinned": lambda old: old.pinned,
+}
+"""What the form shows in each field of a memory; what is sent back as shown was not changed."""
+
+
+def _edited(form: Form) -> dict[str, Any]:
+    """Return what the form has in each field.
+
+    Raises:
+        InvalidInputError: a field cannot be read.
+    """
+    given = {
+        "text": form.text("text"),
+        "type": form.text("type"),
+        "speaker": form.text("speaker").strip(),
+        "mentioned_at": time_given("said", form.given("mentioned_at")),
+        "entities": form.lines("entities"),
+        "tags": form.lines("tags"),
+        "metadata": _metadata(form.text("metadata")),
+        "confidence": number_given("confidence", form.given("confidence"), float),
+        "expires_at": time_given("expires", form.given("expires_at")),
+        "pinned": form.given("pinned") is not None,
+    }
+    # These can be given but not taken away.
+    kept = ("mentioned_at", "confidence", "expires_at")
+    return {name: value for name, value in given.items() if name not in kept or value is not None}
+
+
+def _metadata(text: str) -> dict[str, object]:
+    try:
+        given = json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        raise InvalidInputError(f"the metadata is no JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise InvalidInputError('the metadata is no JSON object; give such as {"source": "mail"}')
+    return given
+
+
+def _undoing_edit(
+    visit: Visit, old: Memory, changed: Mapping[str, object]
+) -> Callable[[], str] | None:
+    """Return what gives the changed fields their old values; None if one cannot be taken away."""
+    before: dict[str, Any] = {name: getattr(old, name) for name in changed}
+    if any(value is None for name, value in before.items() if name != "speaker"):
+        return None
+    if "speaker" in before:
+        before["speaker"] = old.speaker or ""
+    if "text" in before or "speaker" in before or "mentioned_at" in before:
+        before |= {"entities": old.entities, "occurred": old.occurred}
+    update, bank_id = visit.memory.memories.update, visit.bank_id
+
+    def undo() -> str:
+        update(bank_id, old.id, **before, reason="undone in the viewer")
+        return "The correction was undone."
+
+    return undo
+
+
+@router.get("/memory/invalidate")
+def ask_invalidate(visit: VisitDep) -> HTMLResponse:
+    """Ask before a memory is invalidated."""
+    return visit.page("memory_invalidate.html", memory=_found(visit))
+
+
+@router.post("/memory/invalidate")
+def invalidate(visit: VisitDep, form: FormDep) -> RedirectResponse:
+    """Mark a memory as wrong."""
+    bank_id, id, memories = visit.bank_id, visit.required("id"), visit.memory.memories
+    memories.invalidate(bank_id, id, form.given("reason"))
+
+    def undo() -> str:
+        memories.restore(bank_id, id, "undone in the viewer")
+        return "The memory is valid again."
+
+    return visit.done(
+        Notice("Invalidated: it is kept, and no longer recalled.", undo), "memory", id=id
+    )
+
+
+@router.get("/memory/restore")
+def ask_restore(visit: VisitDep) -> HTMLResponse:
+    """Ask before a memory is restored."""
+    return visit.page("memory_restore.html", memory=_found(visit))
+
+
+@router.post("/memory/restore")
+def restore(visit: VisitDep, form: FormDep) -> RedirectResponse:
+    """Take back that a memory was invalidated."""
+    bank_id, old, memories = visit.bank_id, _found(visit), visit.memory.memories
+    memories.restore(bank_id, old.id, form.given("reason"))
+
+    def undo() -> str:
+        memories.invalidate(bank_id, old.id, old.invalidated_because)
+        return "The memory is invalidated again."
+
+    return visit.done(Notice("Restored: it is recalled again.", undo), "memory", id=old.id)
+
+
+@router.get("/memory/forget")
+def ask_forget(visit: VisitDep) -> HTMLResponse:
+    """Show what forgetting a memory deletes, and ask."""
+    found = _found(visit)
+    would = visit.memory.forget(visit.bank_id, found.id, dry_run=True)
+    return visit.page("memory_forget.html", memory=found, would=would)
+
+
+@router.post("/memory/forget")
+def forget(visit: VisitDep, form: FormDep) -> RedirectResponse:
+    """Delete a memory for good, with what was concluded from it alone."""
+    gone = visit.memory.forget(visit.bank_id, visit.required("id"))
+    others = f", with {len(gone) - 1} conclusions from it" if len(gone) > 1 else ""
+    return visit.done(Notice(f"Forgotten for good{others}."), "memories")

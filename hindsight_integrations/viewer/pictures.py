@@ -1,0 +1,105 @@
+"""Pages with a bank's graph and timeline, drawn by the package's pictures in a frame of their own.
+
+The picture is a whole page with its own script. Its frame is a sandbox without an origin: what runs
+there reaches neither the viewer's pages nor its forms.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.models import MemoryType
+from hindsight_integrations.viewer.pages import Visit, VisitDep, number_given, time_given
+
+router = APIRouter(default_response_class=HTMLResponse)
+
+HEADERS = {
+    "Content-Security-Policy": "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'unsafe-inline'",
+            "style-src 'unsafe-inline'",
+            "img-src data: blob:",
+            "form-action 'none'",
+            "base-uri 'none'",
+            "frame-ancestors 'self'",
+            "sandbox allow-scripts allow-downloads",
+        )
+    ),
+    "X-Frame-Options": "SAMEORIGIN",
+}
+"""Headers of a picture: it loads and sends nothing, and only the viewer frames it."""
+
+
+@router.get("/graph")
+def graph(visit: VisitDep) -> HTMLResponse:
+    """Show the entities of a bank and what connects them."""
+    return _page(visit, "graph.html")
+
+
+@router.get("/timeline")
+def timeline(visit: VisitDep) -> HTMLResponse:
+    """Show the memories of a bank at their times."""
+    return _page(visit, "timeline.html")
+
+
+def _page(visit: Visit, template: str) -> HTMLResponse:
+    visit.memory.banks.get(visit.bank_id)
+    return visit.page(template, types=list(MemoryType))
+
+
+@router.get("/graph/picture")
+def graph_picture(visit: VisitDep) -> HTMLResponse:
+    """Return the picture of the graph."""
+    try:
+        given = {
+            "center": visit.query.get("center"),
+            "hops": number_given("hops", visit.query.get("hops"), int),
+            "limit": number_given("limit", visit.query.get("limit"), int),
+            **_chosen(visit),
+        }
+        made = visit.memory.graph(visit.bank_id, **_given(given)).html()
+    except HindsightError as error:
+        return _problem(visit, error)
+    return HTMLResponse(made, headers=HEADERS)
+
+
+@router.get("/timeline/picture")
+def timeline_picture(visit: VisitDep) -> HTMLResponse:
+    """Return the picture of the timeline."""
+    try:
+        given = {"limit": number_given("limit", visit.query.get("limit"), int), **_chosen(visit)}
+        made = visit.memory.timeline(visit.bank_id, **_given(given)).html()
+    except HindsightError as error:
+        return _problem(visit, error)
+    return HTMLResponse(made, headers=HEADERS)
+
+
+def _chosen(visit: Visit) -> dict[str, Any]:
+    """Return the memories that the address chooses."""
+    query = visit.query
+    start, end = time_given("from", query.get("from")), time_given("until", query.get("until"))
+    return {
+        "entities": visit.every("entity"),
+        "types": visit.every("type"),
+        "tags": visit.every("tag"),
+        "window": (start, end) if start or end else None,
+    }
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value not in (None, [])}
+
+
+def _problem(visit: Visit, error: HindsightError) -> HTMLResponse:
+    """Return a page for the frame that says why there is no picture."""
+    page = visit.page("picture_problem.html", 400, problem=str(error))
+    page.headers.update({"X-Frame-Options": "SAMEORIGIN"})
+    page.headers["Content-Security-Policy"] = (
+        "default-src 'none'; style-src 'self'; frame-ancestors 'self'; sandbox"
+    )
+    return page

@@ -1,0 +1,313 @@
+"""Pages of the documentation that are made from the code, and the figures of the README.
+
+python -m tests.documentation               write them
+python -m tests.documentation --picture     draw the picture of the README, of the demo's story
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+import hindsight_integrations
+from hindsight_integrations import cli, errors
+from hindsight_integrations.demo.compare import remember
+from hindsight_integrations.demo.story import load_story
+from hindsight_integrations.service.settings import ServiceSettings
+from hindsight_integrations.settings import Settings
+
+PACKAGE = Path(hindsight_integrations.__file__).parent
+DOCS = PACKAGE.parent / "docs"
+README = PACKAGE.parent / "README.md"
+PICTURE = DOCS / "images" / "demo.svg"
+MADE = "<!-- made by: python -m tests.documentation -->"
+
+VARIABLES = {
+    "CHROMA_TOKEN": "Token of the Chroma server that `vectors` names as a URL.",
+    "HINDSIGHT_EMBEDDER": "Name of an installed [embedding model](models.md).",
+    "HINDSIGHT_GRAPH": 'URL of the graph\'s Neo4j server, such as "neo4j://localhost:7687".',
+    "HINDSIGHT_MODEL_DIR": "Folder with the files of all-MiniLM-L6-v2, in place of the bundled "
+    "ones; they have to be the same.",
+    "HINDSIGHT_MODELS_PATH": "Folder of installed [embedding models](models.md#install).",
+    "HINDSIGHT_PATH": "Folder of the memory; `hindsight-memory` in the working directory if unset.",
+    "HINDSIGHT_VECTORS": 'URL of the Chroma server, such as "http://localhost:8000".',
+    "NEO4J_DATABASE": "Database of the Neo4j server; `neo4j` if unset.",
+    "NEO4J_PASSWORD": "Password for the Neo4j server.",
+    "NEO4J_USERNAME": "User of the Neo4j server.",
+}
+"""What each variable says that the code reads beside those of the settings."""
+
+
+def variables_read() -> set[str]:
+    """Return the environment variables of this package's kind that its code names."""
+    pattern = re.compile(r"(?:HINDSIGHT|NEO4J|CHROMA)_[A-Z_]*[A-Z]")
+    return {
+        node.value
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and pattern.fullmatch(node.value)
+    }
+
+
+# Settings
+
+
+def settings_page() -> str:
+    """Return the page of the settings and the environment."""
+    return "\n".join(
+        [
+            "# Settings and environment",
+            "",
+            MADE,
+            "",
+            "A setting is given as `Hindsight(path, settings=Settings(name=value))`, or in the",
+            "environment as `HINDSIGHT_` and its name in capitals, which `Hindsight.from_env()`,",
+            "`Settings.from_env()` and the command line read:",
+            "",
+            "```bash",
+            "export HINDSIGHT_MAX_TOKENS=1024 HINDSIGHT_CONSOLIDATE=false",
+            "```",
+            "",
+            "`H` marks a value of Hindsight 1.1, `C` a choice of this package.",
+            *_settings(Settings, "## {}"),
+            "",
+            "## The service",
+            "",
+            "`hindsight-memory serve` reads these with the prefix `HINDSIGHT_SERVICE_`, such as",
+            "`HINDSIGHT_SERVICE_PORT`.",
+            *_settings(ServiceSettings, "### {}"),
+            "",
+            "## Other variables of the environment",
+            "",
+            "| variable | |",
+            "|---|---|",
+            *(f"| `{name}` | {text} |" for name, text in sorted(VARIABLES.items())),
+            "",
+        ]
+    )
+
+
+def _settings(kind: type, form: str) -> Iterator[str]:
+    """Yield a table below a heading for each group of a class of settings."""
+    source = inspect.getsource(kind)
+    lines = source.splitlines()
+    body = ast.parse(source).body[0]
+    assert isinstance(body, ast.ClassDef)
+    defaults = kind()
+    for assigned, after in zip(body.body, body.body[1:], strict=False):
+        if not isinstance(assigned, ast.AnnAssign):
+            continue
+        assert isinstance(assigned.target, ast.Name)
+        assert isinstance(after, ast.Expr)
+        assert isinstance(after.value, ast.Constant)
+        above = lines[assigned.lineno - 2].strip()
+        if above.startswith("# "):
+            yield from ("", form.format(above[2:]), "", "| setting | default | |", "|---|---|---|")
+        name = assigned.target.id
+        text = " ".join(str(after.value.value).split())
+        text = re.sub(r"\[([CH])\]", r"`\1`", text).replace("docs/models.md", "[Models](models.md)")
+        yield f"| `{name}` | `{getattr(defaults, name)!r}` | {text} |"
+
+
+# Errors
+
+
+def errors_page() -> str:
+    """Return the page of the errors: their tree, and one of them caught."""
+    drawn = inspect.cleandoc(errors.__doc__ or "").partition("\n\n")[2]
+    prose, _, tree = drawn.partition("\n\n")
+    return "\n".join(
+        [
+            "# Errors",
+            "",
+            MADE,
+            "",
+            " ".join(prose.split()),
+            "All are imported from `hindsight_integrations`.",
+            "",
+            "```",
+            tree.rstrip(),
+            "```",
+            "",
+            "```python",
+            "from hindsight_integrations import BankNotFoundError, Hindsight",
+            "",
+            "with Hindsight.in_memory() as memory:",
+            "    try:",
+            '        memory.recall("nobody", "Who is there?")',
+            "    except BankNotFoundError as error:",
+            "        print(error)",
+            "```",
+            "",
+            "```text",
+            _example(),
+            "```",
+            "",
+            "The command line prints an error as one line on stderr, and ends with an exit code:",
+            "[Command line](command-line.md).",
+            "",
+        ]
+    )
+
+
+def _example() -> str:
+    with hindsight_integrations.Hindsight.in_memory() as memory:
+        try:
+            memory.recall("nobody", "Who is there?")
+        except errors.BankNotFoundError as error:
+            return str(error)
+    raise AssertionError("a bank that does not exist was recalled from")
+
+
+# Command line
+
+
+def command_line_page() -> str:
+    """Return the page of the command line: each command with its arguments and options."""
+    described = inspect.cleandoc(cli.__doc__ or "").partition("\n\n")[2]
+    lines = [
+        "# Command line",
+        "",
+        MADE,
+        "",
+        "`hindsight-memory COMMAND --help` shows the same in a terminal. Settings and servers come",
+        "from the [environment](settings.md).",
+        "",
+        described,
+        "",
+    ]
+    for path, command in _commands(typer.main.get_command(cli.app), ""):
+        lines += [f"## {path}", "", _prose(command.help or ""), "", *_parameters(command)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the commands below one, of any class: newer releases of typer bring their own click."""
+    if not hasattr(command, "commands"):
+        yield path, command
+        return
+    for name, each in command.commands.items():
+        if not each.hidden:
+            yield from _commands(each, f"{path} {name}".strip())
+
+
+def _prose(help: str) -> str:
+    paragraphs = inspect.cleandoc(help).replace("\b", "").split("\n\n")
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
+
+
+def _parameters(command: Any) -> Iterator[str]:
+    rows = [
+        f"| `{_name(parameter)}` | {_meaning(parameter)} |"
+        for parameter in command.params
+        if parameter.name != "help" and not getattr(parameter, "hidden", False)
+    ]
+    if rows:
+        yield from ("| argument or option | |", "|---|---|", *rows, "")
+
+
+def _name(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return str(parameter.name).upper()
+    return ", ".join([*parameter.opts, *parameter.secondary_opts])
+
+
+def _meaning(parameter: Any) -> str:
+    text = " ".join((parameter.help or "").split()).replace("|", "\\|")
+    default = parameter.default
+    if parameter.required:
+        text += " Required."
+    elif isinstance(default, str | int | float | Path) and not isinstance(default, bool):
+        text += f" Default: `{getattr(default, 'value', default)}`."
+    return text.strip()
+
+
+# Figures of the README
+
+KINDS = {
+    "prefeval": "what a user prefers, asked for by requests (PrefEval)",
+    "madial": "dated notes, asked for by dialogues (MADial)",
+    "assistant": "long chats with an assistant",
+    "realtalk": "chats of people (REALTALK)",
+    "locomo": "long conversations (LoCoMo)",
+    "timeqa": "passages on who held which office when (TimeQA)",
+    "musique": "passages that answer together (MuSiQue)",
+    "2wiki": "passages that answer together (2WikiMultihopQA)",
+}
+"""The kinds of memories that docs/benchmarks.md measures, in a reader's words."""
+
+
+def figures() -> str:
+    """Return the table of the README from those of docs/benchmarks.md."""
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    grid = _table(page, "grid")
+    held_out = _table(page, "held-out")
+    columns = held_out[0][1:]
+    asked = [held_out[0][1].partition(" ")[2].split(" / ").index(k) for k in ("R@10", "All@4096t")]
+    rows = [
+        "| | simple search | recall, held out | recall, tuned |",
+        "|---|---:|---:|---:|",
+    ]
+    for row in grid[1:]:
+        column = [each.partition(" ")[0] for each in columns].index(row[0]) + 1
+        simple = [
+            row[grid[0].index(figure)].removesuffix(" !").partition(" / ")[2]
+            for figure in ("R@10", "All@4096t")
+        ]
+        use, fitted = ([line[column].split(" / ")[at] for at in asked] for line in held_out[1:])
+        cells = (" / ".join(each) for each in (simple, fitted, use))
+        rows.append(f"| {KINDS[row[0]]} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _table(page: str, name: str) -> list[list[str]]:
+    """Return the cells of the first table between a page's markers of this name."""
+    marked = page.partition(f"<!-- {name}:start -->\n")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in marked.splitlines()]
+    return [rows[0], *rows[2:]]
+
+
+def readme_with_figures(text: str) -> str:
+    """Return the README with its table of figures as docs/benchmarks.md has them."""
+    before, start, rest = text.partition("<!-- figures: python -m tests.documentation -->\n")
+    end = "\n<!-- end of figures -->"
+    after = rest.partition(end)[2]
+    assert after, "README.md has no place for the figures"
+    return before + start + figures() + end + after
+
+
+PAGES = {
+    "command-line.md": command_line_page,
+    "errors.md": errors_page,
+    "settings.md": settings_page,
+}
+"""Each page, and the function that returns its text."""
+
+
+def draw() -> None:
+    """Draw the entities of the demo's story."""
+    story = load_story()
+    with hindsight_integrations.Hindsight.in_memory() as memory:
+        remember(memory, story, lambda done, total: None)
+        (bank,) = memory.banks.list()
+        memory.graph(bank.id, limit=30).save(PICTURE)
+
+
+def main() -> None:
+    """Write the pages."""
+    for name, made in PAGES.items():
+        (DOCS / name).write_text(made(), encoding="utf-8")
+    README.write_text(readme_with_figures(README.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    draw() if sys.argv[1:] == ["--picture"] else main()

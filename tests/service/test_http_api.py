@@ -1,0 +1,221 @@
+"""Hindsight's HTTP API: what options mean, which errors have which status, and what is stored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from hindsight_integrations import Hindsight
+from hindsight_integrations.errors import StoreUnavailableError
+from hindsight_integrations.service.http_api import hindsight_api
+
+B = "/v1/default/banks/b"
+Ask = Callable[..., dict[str, Any]]
+
+TEXTS = {
+    "Alice keeps bees on the roof.": ["home", "bees"],
+    "Alice keeps hens in the yard.": ["home"],
+    "Alice keeps a boat in the harbour.": ["work"],
+    "Alice keeps a diary.": [],
+}
+
+
+def application(memory: Hindsight) -> FastAPI:
+    app = FastAPI()
+    app.include_router(hindsight_api(memory))
+    return app
+
+
+@pytest.fixture
+def client(memory: Hindsight) -> Iterator[TestClient]:
+    with TestClient(application(memory)) as connected:
+        yield connected
+
+
+@pytest.fixture
+def ask(client: TestClient) -> Ask:
+    """Return a function that sends a request and returns the answer to it."""
+
+    def asked(method: str, path: str, body: object = None, status: int = 200) -> dict[str, Any]:
+        answer = client.request(method, f"{B}{path}", json=body)
+        assert answer.status_code == status, answer.text
+        return answer.json()  # type: ignore[no-any-return]
+
+    return asked
+
+
+@pytest.fixture
+def tagged(ask: Ask) -> Ask:
+    items = [{"content": text, "tags": tags} for text, tags in TEXTS.items()]
+    ask("POST", "/memories", {"items": items})
+    return ask
+
+
+def leaf(*tags: str, match: str = "any_strict") -> dict[str, object]:
+    return {"tags": list(tags), "match": match}
+
+
+def recalled(ask: Ask, **options: object) -> set[str]:
+    found = ask("POST", "/memories/recall", {"query": "What does Alice keep?", **options})
+    names = {text: next(iter(tags), "none") for text, tags in TEXTS.items()}
+    names["Alice keeps bees on the roof."] = "bees"
+    return {names[each["text"]] for each in found["results"]}
+
+
+@pytest.mark.parametrize(
+    ("tags", "match", "found"),
+    [
+        (["bees", "work"], "any", {"bees", "work", "none"}),
+        (["bees", "work"], "any_strict", {"bees", "work"}),
+        (["home", "bees"], "all", {"bees", "none"}),
+        (["home", "bees"], "all_strict", {"bees"}),
+        (["home"], "exact", {"home"}),
+        ([], "exact", {"none"}),
+        (["nowhere"], "any_strict", set()),
+    ],
+)
+def test_tags_in_each_mode(tagged: Ask, tags: list[str], match: str, found: set[str]) -> None:
+    assert recalled(tagged, tags=tags, tags_match=match) == found
+
+
+@pytest.mark.parametrize(
+    ("group", "found"),
+    [
+        ({"or": [leaf("bees"), leaf("work")]}, {"bees", "work"}),
+        ({"and": [leaf("home"), {"not": leaf("bees")}]}, {"home"}),
+        ({"not": leaf("home")}, {"work", "none"}),
+        (leaf("home", match="any"), {"bees", "home", "none"}),
+    ],
+)
+def test_tag_groups(tagged: Ask, group: dict[str, object], found: set[str]) -> None:
+    assert recalled(tagged, tag_groups=[group]) == found
+    assert recalled(tagged, tag_groups=[group, leaf("home")]) == found & {"bees", "home"}
+
+
+def test_reflection_keeps_to_the_tags_and_a_model_of_others_stays_out(
+    tagged: Ask, memory: Hindsight
+) -> None:
+    memory.mental_models.create("b", "Boats", text="Alice keeps a boat at Bergen.", tags=["work"])
+    question = {"query": "What does Alice keep?", "tags": ["bees"], "include": {"facts": {}}}
+    for match in ("any", "any_strict"):
+        answer = tagged("POST", "/reflect", {**question, "tags_match": match})
+        assert "boat" not in answer["text"]
+        assert answer["based_on"]["mental_models"] == []
+    none = tagged("POST", "/reflect", {"query": "Which ship sank in 1912?"})
+    assert none["text"] == "Nothing known: no memory answers this."
+
+
+def test_a_time_ranks_and_leaves_nothing_out(ask: Ask) -> None:
+    said = {"Alice met Bob at the lake.": "2023-05-01", "Alice met Bob at the fair.": "2024-05-01"}
+    items = [{"content": text, "timestamp": time} for text, time in said.items()]
+    ask("POST", "/memories", {"items": items})
+    for year, first in ((2023, "lake"), (2024, "fair")):
+        window = {"start": f"{year}-04-01T00:00:00Z", "end": f"{year}-06-01T00:00:00Z"}
+        query = {"query": "Where did Alice meet Bob?", "temporal_window": window}
+        results = ask("POST", "/memories/recall", query)["results"]
+        assert first in results[0]["text"]
+        assert len(results) == 2
+
+
+def test_least_scores_leave_out_what_is_below_them(tagged: Ask) -> None:
+    everything = recalled(tagged)
+    assert recalled(tagged, min_scores={"final": 0.0}) == everything
+    assert recalled(tagged, min_scores={"final": 1.0}) == set()
+    high = {"semantic": 2.0, "keyword": 1e9}
+    found = tagged("POST", "/memories/recall", {"query": "bees", "min_scores": high, "trace": True})
+    arms = {each["id"]: set(each["arms"]) for each in found["trace"]["results"]}
+    assert all(arms[each["id"]] - {"semantic", "keyword"} for each in found["results"])
+    tagged("POST", "/memories/recall", {"query": "x", "min_scores": {"speed": 1}}, 422)
+    tagged("POST", "/memories/recall", {"query": "x", "min_scores": {"reranker": 1}}, 501)
+
+
+def test_an_operation_id_stores_once_and_is_known_after_a_restart(
+    ask: Ask, memory: Hindsight
+) -> None:
+    documents = [{"content": f"Alice ran {n} miles.", "document_id": "run"} for n in range(3)]
+    body = {"items": documents, "async": True, "operation_id": "op"}
+    assert ask("POST", "/memories", body)["operation_id"] == "op"
+    changes = memory.documents.get("b", "run").updated_at
+    ask("POST", "/memories", body)
+    assert memory.documents.get("b", "run").updated_at == changes
+    with TestClient(application(memory)) as another:
+        state = another.get(f"{B}/operations/op").json()
+        assert (state["status"], state["operation_type"]) == ("completed", "retain")
+        assert another.get(f"{B}/operations/other").status_code == 404
+
+
+def test_nothing_is_stored_of_a_request_with_a_fault(ask: Ask) -> None:
+    good = {"content": "Alice rows."}
+    for bad, status in (
+        ({"content": " "}, 400),
+        ({"content": "x", "timestamp": "soon"}, 400),
+        ({"content": [{"type": "image"}]}, 501),
+        ({"content": "x", "strategy": "fast"}, 501),
+        ({"content": "x" * 2_000_001}, 413),
+        ({"text": "x"}, 422),
+    ):
+        assert "detail" in ask("POST", "/memories", {"items": [good, bad]}, status)
+    assert ask("GET", "/memories/list")["total"] == 0
+    ask("GET", "/profile", None, 404)
+
+
+def test_a_bank_that_cannot_be_as_asked_is_not_made(ask: Ask) -> None:
+    ask("PUT", "", {"retain_mission": "Only bees."}, 501)
+    ask("GET", "/profile", None, 404)
+    ask("PUT", "", {"enable_reranking": True, "disposition_empathy": 5})
+    assert ask("GET", "/config")["overrides"] == {"disposition_empathy": 5}
+    detail = ask("PATCH", "/config", {"updates": {"enable_reranking": False}}, 501)["detail"]
+    assert "it is True for all banks" in detail
+
+
+def test_lists_are_cut_and_counted(tagged: Ask) -> None:
+    texts = list(TEXTS)[::-1]
+    for offset in range(5):
+        page = tagged("GET", f"/memories/list?limit=2&offset={offset}")
+        assert [each["text"] for each in page["items"]] == texts[offset : offset + 2]
+        assert page["total"] == 4
+    assert tagged("GET", "/memories/list?limit=0")["items"] == []
+    assert tagged("GET", "/memories/list?consolidation_state=pending")["total"] == 4
+    assert tagged("GET", "/memories/list?consolidation_state=done")["total"] == 0
+    assert tagged("GET", "/memories/list?start_date=2999-01-01T00:00:00Z")["total"] == 0
+    tagged("GET", "/memories/list?limit=-1", None, 422)
+    tagged("GET", "/stats/memories-timeseries?period=1y", None, 400)
+
+
+def test_an_operation_that_fails_says_why_and_runs_again(
+    client: TestClient, memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.banks.create("b")
+
+    def away(_: str) -> None:
+        raise StoreUnavailableError("the graph is away")
+
+    monkeypatch.setattr(memory, "consolidate", away)
+    begun = client.post(f"{B}/consolidate").json()["operation_id"]
+    path = f"{B}/operations/{begun}"
+    while (state := client.get(path).json())["status"] in ("pending", "processing"):
+        time.sleep(0.01)
+    assert state["error_message"] == "StoreUnavailableError: the graph is away"
+    monkeypatch.undo()
+    assert client.post(f"{path}/retry").json()["success"]
+    while (state := client.get(path).json())["status"] in ("pending", "processing"):
+        time.sleep(0.01)
+    assert state["status"] == "completed"
+    assert client.delete(f"{path}/delete").json()["success"]
+
+
+def test_a_store_that_is_away_asks_to_come_again(
+    client: TestClient, memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise StoreUnavailableError("the graph is away")
+
+    monkeypatch.setattr(memory.banks, "list", away)
+    answer = client.get("/v1/default/banks")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    assert answer.json() == {"detail": "the graph is away"}

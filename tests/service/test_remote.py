@@ -1,0 +1,218 @@
+"""A memory behind a service: the same API, and what only a connection can meet."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from hindsight_integrations import (
+    AccessDeniedError,
+    BankNotFoundError,
+    ClosedError,
+    ContentTooLargeError,
+    Hindsight,
+    InvalidInputError,
+    Item,
+    Memory,
+    RetainResult,
+    Settings,
+    StoreUnavailableError,
+)
+from hindsight_integrations.remote.connection import OPERATION, Request
+from tests.service.served import served
+
+TOKEN, ALICES = "the-token-of-the-service", "the-token-of-alice"
+SAID = "Alice joined Northwind in March 2021 as a designer."
+ASKED = "Where did Alice work in spring 2021?"
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Hindsight]:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def url(local: Hindsight) -> Iterator[str]:
+    with served(local) as address:
+        yield address
+
+
+def test_results_are_those_of_the_memory_itself(local: Hindsight, url: str, tmp_path: Path) -> None:
+    with Hindsight(url) as memory:
+        assert isinstance(memory, Hindsight)
+        assert repr(memory) == f"Hindsight('{url}')"
+        said = datetime(2024, 5, 7, 13, 56, tzinfo=UTC)
+        stored = memory.retain("same", SAID, timestamp=said, metadata={"n": 1.5, "ok": True})
+        assert stored.stored[0] == local.memories.get("same", stored.ids[0])
+        here, there = local.recall("same", ASKED), memory.recall("same", ASKED)
+        assert there.memories[0].memory == here.memories[0].memory
+        assert (there.text, there.windows) == (here.text, here.windows)
+        assert len(there[0].signals) == len(here[0].signals)
+        assert "Northwind" in str(there.explain())
+        for name in ("banks.stats", "memories.list", "entities.list", "documents.list"):
+            space, method = name.split(".")
+            both = [getattr(getattr(each, space), method)("same") for each in (local, memory)]
+            assert both[0] == both[1], name
+        assert memory.settings == local.settings
+        assert memory.embedder.embed(["a", "b"]) == pytest.approx(local.embedder.embed(["a", "b"]))
+        path = tmp_path / "bank.jsonl.gz"
+        assert memory.banks.export("same", path).counts["memory"] == 1
+        assert memory.banks.import_(path, "copy").bank_id == "copy"
+        assert memory.forget("copy", stored.ids, dry_run=True).memories[0].text == SAID
+        assert memory.forget("copy", stored.ids) == stored.ids
+
+
+def test_errors_are_those_of_the_memory_itself(url: str) -> None:
+    with Hindsight(url) as memory:
+        with pytest.raises(BankNotFoundError, match="there is no bank 'nobody'"):
+            memory.banks.get("nobody")
+        with pytest.raises(InvalidInputError, match="budget is 'huge'; choose from low"):
+            memory.recall("b", "?", budget="huge")
+        with pytest.raises(
+            TypeError, match=r"unexpected keyword argument 'topk'; it takes bank_id"
+        ):
+            memory.recall("b", "?", topk=3)
+        result = memory.retain_many("b", ["fine", 7, Item("x", confidence=3.0)])
+        assert [(each.index, type(each.error)) for each in result.failed] == [
+            (1, InvalidInputError),
+            (2, InvalidInputError),
+        ]
+        with pytest.raises(InvalidInputError, match="llm= cannot be sent"):
+            memory.reflect("b", "?", llm=lambda system, user: "")
+        with pytest.raises(InvalidInputError, match="process of its service"):
+            memory.graph_store  # noqa: B018
+    with pytest.raises(ClosedError):
+        memory.banks.list()
+    with pytest.raises(InvalidInputError, match="embedder= was given"):
+        Hindsight(url, embedder="e5-small-v2")
+
+
+def test_a_long_list_is_sent_in_batches_that_report(url: str) -> None:
+    reports: list[tuple[int, int | None]] = []
+    with Hindsight(url) as memory:
+        texts = (f"Item number {number} is here." for number in range(70))
+        result = memory.retain_many("many", texts, progress=lambda *at: reports.append(at))
+    assert len(result.ids) == 70
+    assert reports == [(64, None), (70, None)]
+
+
+async def test_asynchronous_calls_overlap_without_threads(url: str) -> None:
+    async with Hindsight(url) as memory:
+        await memory.aretain("alice", SAID)
+        before = threading.active_count()
+        calls = [asyncio.ensure_future(memory.arecall("alice", ASKED)) for _ in range(8)]
+        await asyncio.sleep(0)
+        ours = {thread.name for thread in threading.enumerate() if "asyncio" in thread.name}
+        results = await asyncio.gather(*calls)
+    assert [each[0].text for each in results] == [SAID] * 8
+    assert ours == set()
+    assert before
+
+
+def test_a_call_that_writes_is_done_once_however_often_it_is_sent(
+    local: Hindsight, url: str
+) -> None:
+    with Hindsight(url) as memory:
+        connection = memory._connection  # type: ignore[attr-defined]
+        body = b'{"bank_id": "once", "items": [{"content": "Bruno keeps bees."}]}'
+        answers = [connection.send(Request("retain_many", body, "op-1")).content for _ in range(3)]
+        assert len(set(answers)) == 1
+        assert local.banks.stats("once").memories == 1
+        assert local.banks.stats("once").documents == 1
+        other = httpx.post(
+            f"{url}/v1/engine/retain_many",
+            content=body.replace(b"bees", b"cats"),
+            headers={OPERATION: "op-1"},
+        )
+        assert (other.status_code, other.json()["error"]["type"]) == (409, "ConflictError")
+
+
+def test_an_answer_that_is_lost_is_asked_for_again(
+    url: str, local: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Hindsight(url) as memory:
+        client = memory._connection._threads  # type: ignore[attr-defined]
+        sent, lost = client.send, []
+
+        def losing(request: httpx.Request) -> httpx.Response:
+            answer: httpx.Response = sent(request)
+            if len(lost) < 2:
+                lost.append(request.url.path)
+                raise httpx.ReadError("the connection broke")
+            return answer
+
+        monkeypatch.setattr(client, "send", losing)
+        result: RetainResult = memory.retain("lost", "Carla moved to Porto.")
+    assert lost == ["/v1/engine/retain_many"] * 2
+    assert len(result.stored) == 1
+    assert local.banks.stats("lost").documents == 1
+
+
+def test_work_that_outlasts_a_request_is_waited_for(local: Hindsight) -> None:
+    with served(local, request_timeout=0.05) as address, Hindsight(address) as memory:
+        result = memory.retain_many("slow", [f"Person{n} lives in town {n}." for n in range(40)])
+    assert len(result.ids) == 40
+
+
+def test_tokens_reach_what_they_are_for(local: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
+    local.retain("alice", SAID)
+    local.retain("bob", "Bob lives in Oslo.")
+    with served(local, token=TOKEN, bank_tokens={"alice": ALICES}) as address:
+        host = address.removeprefix("http://")
+        with Hindsight(f"http://:{ALICES}@{host}") as memory:
+            assert ALICES not in repr(memory)
+            assert memory.recall("alice", ASKED)
+            for attempt in (
+                lambda: memory.recall(["alice", "bob"], "?"),
+                lambda: memory.retain("bob", "No."),
+                memory.banks.list,
+            ):
+                with pytest.raises(AccessDeniedError):
+                    attempt()
+            named_otherwise = Memory("m-1", "bob", "Alice likes tea.")
+            memory.retain_memory("alice", named_otherwise)
+            assert local.memories.get("alice", "m-1").text == "Alice likes tea."
+        with Hindsight(address) as memory, pytest.raises(AccessDeniedError, match="HINDSIGHT_SERV"):
+            memory.retain("bob", "No.")
+        monkeypatch.setenv("HINDSIGHT_SERVICE_TOKEN", TOKEN)
+        with Hindsight(address) as memory:
+            assert {bank.id for bank in memory.banks.list()} >= {"alice", "bob"}
+    assert local.banks.stats("bob").memories == 1
+
+
+def test_what_is_no_service_or_takes_no_more_is_told(local: Hindsight) -> None:
+    with pytest.raises(StoreUnavailableError, match="start it with: hindsight-memory serve"):
+        Hindsight("http://127.0.0.1:1")
+    with pytest.raises(InvalidInputError, match="no address"):
+        Hindsight("http://")
+    with (
+        served(local, max_body_bytes=2000) as address,
+        Hindsight(address) as memory,
+        pytest.raises(ContentTooLargeError),
+    ):
+        memory.retain("b", "long " * 1000)
+
+
+def test_it_is_pickled_as_its_address_and_outlives_a_fork(url: str) -> None:
+    with Hindsight(url) as memory, pickle.loads(pickle.dumps(memory)) as other:
+        memory.retain("forked", SAID)
+        assert other.recall("forked", ASKED)[0].text == SAID
+        script = (
+            "import os, sys\n"
+            "from hindsight_integrations import Hindsight\n"
+            "memory = Hindsight(sys.argv[1])\n"
+            "child = os.fork()\n"
+            "assert memory.recall('forked', 'Alice?')\n"
+            "if child: assert os.waitpid(child, 0)[1] == 0\n"
+        )
+        subprocess.run([sys.executable, "-c", script, url], check=True, timeout=60)

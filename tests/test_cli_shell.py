@@ -1,0 +1,130 @@
+"""The shell, the configuration file and the pager."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hindsight_integrations.cli import app, config
+from tests.examples import blocks
+from tests.test_cli import Ran, runs_on
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(config, "DEFAULT", tmp_path / "config.toml")
+    for name in ("HINDSIGHT_SEMANTIC_LINKS", "HINDSIGHT_EMBEDDER"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)  # what a file sets is taken back at the end
+
+
+def run(*arguments: str, input: str | None = None) -> Ran:
+    environ = {"HINDSIGHT_CONSOLIDATE": "false", "COLUMNS": "100"}
+    found = CliRunner().invoke(app, list(arguments), input=input, env=environ)
+    return Ran(found.exit_code, found.stdout, found.stderr)
+
+
+def test_lines_are_commands_or_questions_on_one_open_memory(folder: Path) -> None:
+    lines = [
+        "retain 'Alice moved to Bergen in May 2024.'",
+        "Where's Alice?",
+        "use other",
+        "retain 'Bob plays the oboe.' --tag music",
+        "Who plays the oboe?",
+        "memories list --tag music",
+        "memories show m-1",
+        "recall --nonsense x",
+        "shell",
+        "",
+        "tags list",
+        "exit",
+        "retain 'Not this.'",
+    ]
+    ran = run("shell", "--path", str(folder), input="\n".join(lines))
+    assert ran.code == 0
+    assert ran.out.count("Alice moved to Bergen") == 2
+    assert ran.out.count("Bob plays the oboe.") == 3
+    assert ran.out.rstrip().splitlines()[-1].split() == ["music", "1"]
+    assert "no memory 'm-1'" in ran.err
+    assert "--nonsense" in ran.err
+    assert "does not run in here" in ran.err
+    left = runs_on(folder)("banks", "list", "--json").json
+    assert [bank["id"] for bank in left] == ["default", "other"]
+
+
+def test_a_file_gives_defaults_that_the_command_line_precedes(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(
+        f'path = "{folder}"\nbank = "me"\n[recall]\ntop = 1\n[memories.list]\nlimit = 1\n'
+        '[environment]\nHINDSIGHT_SEMANTIC_LINKS = "7"\n',
+        encoding="utf-8",
+    )
+    run("retain", "Alice moved to Bergen.")
+    run("retain", "Alice moved to Oslo.")
+    assert os.environ["HINDSIGHT_SEMANTIC_LINKS"] == "7"
+    assert len(run("memories", "list", "--json").json["items"]) == 1
+    assert len(run("memories", "list", "--limit", "5", "--json").json["items"]) == 2
+    assert run("recall", "Alice", "--json").json["bank_ids"] == ["me"]
+    assert run("recall", "Alice").out.count("moved to") == 1
+    assert run("recall", "Alice", "--bank", "other").code == 1
+    shell = run("shell", input="memories list\nuse other\nbanks show me")
+    assert "1 of 2" in shell.out
+    elsewhere = tmp_path / "other.toml"
+    elsewhere.write_text("bank = 'me'\n", encoding="utf-8")
+    named = run("--config", str(elsewhere), "memories", "list", "--path", str(folder), "--json")
+    assert len(named.json["items"]) == 2
+
+
+def test_the_file_on_the_page_is_one(tmp_path: Path) -> None:
+    page = Path(__file__).parents[1] / "docs" / "shell.md"
+    (block,) = (one for one in blocks(page.read_text(encoding="utf-8")) if one.language == "toml")
+    (tmp_path / "config.toml").write_text(block.text, encoding="utf-8")
+    assert run("version").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("colour = 1", "no command has an option --colour"),
+        ("[recal]\ntop = 1", "no command 'recal'"),
+        ("[recall]\ncolour = 1", "recall has no option --colour"),
+        ("[memories.lst]\nlimit = 1", "no command 'lst'"),
+        ("[environment]\nPATH = '/'", "begin with HINDSIGHT_"),
+        ("top", "cannot be read"),
+    ],
+)
+def test_what_a_file_names_in_vain_is_refused(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(text, encoding="utf-8")
+    refused = run("version")
+    assert refused.code == 1
+    assert told in refused.err
+
+
+def test_output_that_does_not_fit_a_terminal_goes_through_the_pager(tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\ncat\necho PAGED\n", encoding="utf-8")
+    pager.chmod(0o755)
+    code = (
+        "from hindsight_integrations.cli.screen import Output, Screen; import sys\n"
+        "Screen(False).show(Output(None, '\\n'.join(map(str, range(int(sys.argv[1]))))))"
+    )
+
+    def shown(lines: int) -> str:
+        ours, theirs = pty.openpty()
+        environ = os.environ | {"PAGER": str(pager), "LINES": "24", "TERM": "xterm"}
+        subprocess.run(
+            [sys.executable, "-c", code, str(lines)],
+            stdin=theirs, stdout=theirs, env=environ, check=True,
+        )  # fmt: skip
+        os.close(theirs)
+        with os.fdopen(ours, "rb") as read:
+            return read.read1(10_000).decode()
+
+    assert "PAGED" in shown(40)
+    assert "PAGED" not in shown(10)
