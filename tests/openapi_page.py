@@ -1,4 +1,4 @@
-"""The page of the service's HTTP API, made from its OpenAPI document; see tests/documentation.py."""
+"""The page of the HTTP API, made from the OpenAPI document; see tests/documentation.py."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ REFUSED = "Not offered"
 """Tag of the operations that answer 501."""
 
 INTRODUCTION = """
-Of `hindsight-memory serve` ([service.md](service.md)), which serves the same as `/openapi.json`, and to be
-tried at `/docs`. Arguments are JSON; those in **bold** are required. Times are ISO 8601.
+Of `hindsight-memory serve` ([service.md](service.md)), which has it at `/openapi.json`, and at
+`/docs` to be tried. Arguments are JSON; those in **bold** are required. Times are ISO 8601.
 
 | status | |
 |---|---|
 | 400, 422 | an argument is wrong; the answer says which, and what is expected |
-| 401, 403 | the token is missing or wrong; it is for another bank, or a page of another site asked |
-| 404, 409 | there is no such thing; it exists already, or the id of the operation was another call's |
+| 401, 403 | the token is missing or wrong; it is for another bank, or another site asked |
+| 404, 409 | there is no such thing; it exists already, or the operation's id is taken |
 | 408, 413 | the body came too slowly; it is too large |
 | 421 | the service does not answer to this name (`Host`) |
 | 501 | this is not offered; the answer says why |
-| 503, 504 | too much to do, with `Retry-After`; the work goes on, and asking again gives its result |
+| 503, 504 | too much to do (`Retry-After`); the work goes on, and asking again gives its result |
 """
 
 
