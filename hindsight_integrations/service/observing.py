@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import unquote
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -26,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, StoreUnavailableError
-from hindsight_integrations.remote.connection import OPERATION
+from hindsight_integrations.remote.connection import ACTOR, OPERATION
 from hindsight_integrations.service.limits import Load
 from hindsight_integrations.service.security import Access, bank_of
 from hindsight_integrations.service.settings import ServiceSettings
@@ -232,15 +233,16 @@ class Observer:
         level = logging.WARNING if status >= 500 else logging.INFO
         log.log(level, "%s %s %d", scope["method"], route, status, extra=entry)
         if state.get("write"):
-            operation = Headers(scope=scope).get(OPERATION, "")[:256]
-            now = datetime.now(UTC).isoformat()
-            self._audit.add({"time": now, **entry, "operation": operation, "pid": os.getpid()})
+            headers, now = Headers(scope=scope), datetime.now(UTC).isoformat()
+            entry["actor"] = unquote(headers.get(ACTOR, ""))[:256] or None
+            entry["operation"] = headers.get(OPERATION, "")[:256] or None
+            self._audit.add({"time": now, **entry, "pid": os.getpid()})
 
 
 def route_of(scope: Scope) -> str:
     """Return the route of a request, without the values in its path."""
     path = getattr(scope.get("route"), "path", None)
     if isinstance(path, str):
-        return path
+        return f"{scope.get('root_path', '')}{path}"  # of a part, that of the part before it
     first = scope["path"].strip("/").partition("/")[0]
     return f"/{first}" if first in ("mcp", "ui") else "unknown"
