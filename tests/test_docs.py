@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -185,10 +186,15 @@ def service_url() -> Iterator[str]:
 
 @pytest.fixture
 def event_loop() -> Iterator[None]:
-    """Give the page an event loop that is closed at the end: LlamaIndex would leave one open."""
+    """Give the page an event loop that is closed at the end: LlamaIndex would leave one open.
+
+    So would Hindsight's client, which makes another after `asyncio.run`.
+    """
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     yield
+    with suppress(RuntimeError):  # there is none
+        asyncio.get_event_loop().close()
     asyncio.set_event_loop(None)
     loop.close()
 
