@@ -123,4 +123,4 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "-") zoomBy(1 / 1.4);
   else if (event.key === "0") zoomBack();
 });
-addEventListener("resize", () => later());
+new ResizeObserver(() => later()).observe(stage);

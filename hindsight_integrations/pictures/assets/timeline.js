@@ -27,6 +27,7 @@ let dots = [];
 
 function render() {
   const { width, height } = stage.getBoundingClientRect();
+  if (width <= LEFT + RIGHT) return; // a frame that is not shown yet
   const x = view.rescaleX(d3.scaleUtc([data.low, data.high], [LEFT, width - RIGHT]));
   zooming.scaleExtent([0.2, 20000]).extent([[LEFT, 0], [width - RIGHT, height]]);
   const tall = (height - STRIP - BOTTOM) / Math.max(1, lanes.length);
@@ -96,7 +97,7 @@ function render() {
   const written = [];
   const lines = Math.max(1, Math.floor((tall / 2 - 8) / 15));
   for (let lane = 0; lane < lanes.length; lane += 1) {
-    const free = Array.from({ length: 2 * lines }, () => LEFT - 8);
+    const free = Array.from({ length: tall < 56 ? 1 : 2 * lines }, () => LEFT - 8);
     for (const dot of dots.filter((each) => each.lane === lane)) {
       const row = free.findIndex((end) => end <= dot.px - 5);
       if (row < 0) continue;
