@@ -162,9 +162,10 @@ class BankTimeline(InteractivePicture):
         lines = [clean(f"{self.title}: {self.note}")]
         if self.events:
             lines.append(f"  {_sparkline(self._counts(60))}")
-        for event in self.events[:LISTED]:
-            when = str(event.span) if event.span else f"said {display.moment(event.at)}"
-            lines.append(f"  {when:28}  {clean(event.memory.text)[:TEXT_CUT]}")
+        lines += [
+            f"  {_when(event):28}  {clean(event.memory.text)[:TEXT_CUT]}"
+            for event in self.events[:LISTED]
+        ]
         if len(self.events) > LISTED:
             lines.append(f"  … and {len(self.events) - LISTED} later")
         return "\n".join(lines)
@@ -172,8 +173,7 @@ class BankTimeline(InteractivePicture):
     def _table(self) -> str:
         rows = [
             {
-                "when": str(event.span) if event.span else display.moment(event.at),
-                "": "" if event.span else "said",
+                "when": _when(event),
                 "memory": event.memory.text,
                 "entities": ", ".join(event.memory.entities),
             }
@@ -328,6 +328,10 @@ class BankTimeline(InteractivePicture):
 
 _NOW = datetime(1970, 1, 1, tzinfo=UTC)
 """Both edges of a timeline without events."""
+
+
+def _when(event: Event) -> str:
+    return str(event.span) if event.span else f"said {display.moment(event.at)}"
 
 
 def _sparkline(counts: Sequence[int]) -> str:

@@ -52,7 +52,8 @@ function widthOf(text, bold = false) {
   return pen.measureText(text).width;
 }
 
-stage.replaceChildren();
+stage.replaceChildren(); // the still picture
+for (const name of ["tabindex", "role", "aria-labelledby"]) stage.removeAttribute(name);
 const svg = d3.select(stage).append("svg").attr("role", "group").attr("aria-label", data.title);
 
 function search(label, matches) {
