@@ -16,6 +16,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.changes import Changes
 from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
@@ -43,6 +44,7 @@ def public_methods(kind: type) -> list[str]:
         Hindsight,
         Audit,
         Banks,
+        Changes,
         Memories,
         Directives,
         Documents,

@@ -14,10 +14,11 @@ import weakref
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import httpx
 
+from hindsight_integrations.acting import acting
 from hindsight_integrations.errors import (
     AccessDeniedError,
     ClosedError,
@@ -29,6 +30,9 @@ from hindsight_integrations.errors import (
 
 OPERATION = "Idempotency-Key"
 """Header with the id of a call that writes."""
+
+ACTOR, REASON = "X-Hindsight-Actor", "X-Hindsight-Reason"
+"""Headers with who makes a call and why, percent-encoded; see `acting_as`."""
 
 CONNECT_SECONDS = 5.0
 """Time to reach the service."""
@@ -173,6 +177,8 @@ class Connection:
         headers = {"Content-Type": "application/json"}
         if request.operation:
             headers[OPERATION] = request.operation
+        named = zip((ACTOR, REASON), acting(), strict=True)
+        headers |= {name: quote(value) for name, value in named if value}
         return client.build_request(
             "POST", request.verb, content=request.body, headers=headers, params=request.query
         )

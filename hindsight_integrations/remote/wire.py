@@ -22,7 +22,9 @@ from pydantic_core import to_jsonable_python
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Memory, Message
+from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.changes import Changes
 from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
@@ -46,6 +48,8 @@ NAMESPACES: Mapping[str, type] = {
     "observations": Observations,
     "mental_models": MentalModels,
     "opinions": Opinions,
+    "audit": Audit,
+    "changes": Changes,
     "maintenance": Maintenance,
     "storage": Storage,
 }
@@ -57,10 +61,13 @@ LOCAL = frozenset({"close", "configure"})
 EXPORT, IMPORT = "banks.export", "banks.import_"
 """Verbs whose file is on the client's side: its content is sent."""
 
+AUDIT_EXPORT = "audit.export"
+"""Verb that writes a file on the client's side: no service offers it."""
+
 _READING = frozenset(
     "recall context reflect profile health wait_idle get list stats export history chunks "
-    "companions mentions suggest_merges timeline observe staleness opened check embed find_ids "
-    "memories vectors record record_chunks".split()
+    "companions conclusions mentions suggest_merges timeline observe staleness opened check embed "
+    "find_ids memories vectors record record_chunks".split()
 )
 """Names of methods that change nothing."""
 

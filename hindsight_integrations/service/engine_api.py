@@ -13,15 +13,17 @@ import logging
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
+from hindsight_integrations.acting import acting_as
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import (
     AccessDeniedError,
@@ -35,8 +37,8 @@ from hindsight_integrations.errors import (
     StoreError,
     error_content,
 )
-from hindsight_integrations.remote.connection import OPERATION
-from hindsight_integrations.remote.wire import EXPORT, IMPORT, Verb, verbs
+from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
+from hindsight_integrations.remote.wire import AUDIT_EXPORT, EXPORT, IMPORT, Verb, verbs
 from hindsight_integrations.service.security import Access
 
 log = logging.getLogger("hindsight_integrations.service")
@@ -74,6 +76,8 @@ def engine_api(memory: Hindsight) -> APIRouter:
     router = APIRouter(prefix="/v1/engine", tags=["Engine"])
     operations = Operations()
     for verb in verbs(Hindsight).values():
+        if verb.name == AUDIT_EXPORT:
+            continue
         summary = (verb.method.__doc__ or "").split("\n", 1)[0]
         router.add_api_route(
             f"/{verb.name}",
@@ -107,10 +111,11 @@ def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable
         try:
             work = await _work(memory, verb, request)
             operation = request.headers.get(OPERATION)
-            if operation and verb.writes:
-                content = await operations.once(f"{verb.name} {operation}", *work)
-            else:
-                content = await run_in_threadpool(work[1])
+            with _acting(request):
+                if operation and verb.writes:
+                    content = await operations.once(f"{verb.name} {operation}", *work)
+                else:
+                    content = await run_in_threadpool(work[1])
         except HindsightError as error:
             return failure(error)
         except (TypeError, ValueError, RecursionError) as error:
@@ -122,6 +127,12 @@ def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable
         return Response(content, media_type="application/json")
 
     return endpoint
+
+
+def _acting(request: Request) -> AbstractContextManager[None]:
+    """Name the actor of the changes that a request makes, if it names one."""
+    actor, reason = (unquote(request.headers.get(each, "")) for each in (ACTOR, REASON))
+    return acting_as(actor, reason or None) if actor else nullcontext()
 
 
 def failure(error: Exception) -> JSONResponse:

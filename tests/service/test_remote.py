@@ -26,6 +26,7 @@ from hindsight_integrations import (
     RetainResult,
     Settings,
     StoreUnavailableError,
+    acting_as,
 )
 from hindsight_integrations.remote.connection import OPERATION, Request
 from tests.service.served import served
@@ -104,6 +105,34 @@ def test_a_long_list_is_sent_in_batches_that_report(url: str) -> None:
         result = memory.retain_many("many", texts, progress=lambda *at: reports.append(at))
     assert len(result.ids) == 70
     assert reports == [(64, None), (70, None)]
+
+
+async def test_the_audit_names_the_caller_and_changes_and_news_are_those_of_the_bank(
+    local: Hindsight, url: str, tmp_path: Path
+) -> None:
+    async with Hindsight(url) as memory:
+        with acting_as("Zoë @ home", "asked for by\nthe landlord"):
+            (told,) = memory.retain("told", "Ada loves React.").stored
+            await memory.memories.aupdate("told", told.id, tags=["web"])
+        entries = memory.audit.list("told", id=told.id)
+        assert entries == local.audit.list("told", id=told.id)
+        assert {(each.actor, each.reason) for each in entries} == {
+            ("Zoë @ home", "asked for by\nthe landlord")
+        }
+        assert memory.audit.export("told", tmp_path / "audit.jsonl") == 3
+        assert len((tmp_path / "audit.jsonl").read_text().splitlines()) == 3
+        offered = httpx.post(f"{url}/v1/engine/audit.export", json={"bank_id": "told", "path": "x"})
+        assert offered.status_code == 404
+        assert memory.changes("told", told.created_at).memories == (
+            local.memories.get("told", told.id),
+        )
+        news = memory.changes.news("told", interval=0.01)
+        waiting = asyncio.ensure_future(anext(news))
+        await asyncio.sleep(0.1)
+        memory.retain("told", "Ada switched to Vue and won't go back.")
+        await asyncio.to_thread(local.consolidate, "told")
+        assert "first React, then Vue" in (await asyncio.wait_for(waiting, 60)).text
+        await news.aclose()
 
 
 async def test_asynchronous_calls_overlap_without_threads(url: str) -> None:
