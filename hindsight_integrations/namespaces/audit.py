@@ -73,7 +73,11 @@ class Audit:
 
 
 def write_entries(entries: Sequence[AuditEntry], path: str | os.PathLike[str]) -> int:
-    """Write entries into a file, a JSON object a line; return their number."""
+    """Write entries into a file, a JSON object a line; return their number.
+
+    Raises:
+        StoreUnavailableError: the file cannot be written.
+    """
     target = Path(validation.text(os.fspath(path), "path"))
     try:
         with open(target, "w", encoding="utf-8", opener=_private) as out:

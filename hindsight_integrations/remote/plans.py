@@ -22,7 +22,6 @@ from hindsight_integrations import validation
 from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.export_import import ExportResult
 from hindsight_integrations.export_import.bank_file import reading, writing
-from hindsight_integrations.history import AuditEntry
 from hindsight_integrations.models import Memory
 from hindsight_integrations.namespaces.audit import write_entries
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
@@ -274,7 +273,7 @@ def _import(
 
 
 def _export_audit(client: Client, bank_id: str, path: str | os.PathLike[str]) -> Plan:
-    entries: list[AuditEntry] = yield Call("audit.list", {"bank_id": bank_id})
+    entries = yield Call("audit.list", {"bank_id": bank_id})
     return write_entries(entries, path)
 
 
@@ -287,7 +286,7 @@ _OWN: Mapping[str, Callable[..., Plan]] = {
     "wait_idle": _wait_idle,
     "health": _health,
     "maintenance.health": _health,
+    AUDIT_EXPORT: _export_audit,
     EXPORT: _export,
     IMPORT: _import,
-    AUDIT_EXPORT: _export_audit,
 }

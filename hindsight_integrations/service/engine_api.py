@@ -13,7 +13,7 @@ import logging
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,17 +109,17 @@ def _body_of(verb: Verb) -> dict[str, Any]:
 def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable[..., Any]:
     async def endpoint(request: Request) -> Response:
         try:
-            work = await _work(memory, verb, request)
+            digest, work = await _work(memory, verb, request)
+            work = _acted(work, request)
             operation = request.headers.get(OPERATION)
-            with _acting(request):
-                if operation and verb.writes:
-                    content = await operations.once(f"{verb.name} {operation}", *work)
-                else:
-                    content = await run_in_threadpool(work[1])
+            if operation and verb.writes:
+                content = await operations.once(f"{verb.name} {operation}", digest, work)
+            else:
+                content = await run_in_threadpool(work)
         except HindsightError as error:
             return failure(error)
         except (TypeError, ValueError, RecursionError) as error:
-            log.warning("%s was refused: %s", verb.name, error)
+            log.warning("%s was refused: %s", verb.name, type(error).__name__)
             return failure(InvalidInputError(f"{verb.name} cannot take this: {error}"))
         except Exception as error:  # a fault of ours: others go on
             log.exception("%s failed", verb.name)
@@ -129,10 +129,17 @@ def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable
     return endpoint
 
 
-def _acting(request: Request) -> AbstractContextManager[None]:
-    """Name the actor of the changes that a request makes, if it names one."""
-    actor, reason = (unquote(request.headers.get(each, "")) for each in (ACTOR, REASON))
-    return acting_as(actor, reason or None) if actor else nullcontext()
+def _acted(work: Callable[[], bytes], request: Request) -> Callable[[], bytes]:
+    """Return the work, done by whom the request names."""
+    actor, reason = (unquote(request.headers.get(name, "")) for name in (ACTOR, REASON))
+    if not actor:
+        return work
+
+    def acted() -> bytes:
+        with acting_as(actor, reason or None):
+            return work()
+
+    return acted
 
 
 def failure(error: Exception) -> JSONResponse:
@@ -149,10 +156,12 @@ async def _work(
     if verb.name == IMPORT:
         given = _object(request.query_params.get("arguments", "{}").encode())
         _check_access(access, verb, given)
+        request.state.banks = [bank for bank in _banks_of(given) if bank]
         return await _importing(memory, given, request)
     body = await request.body()
     given = _object(body)
     _check_access(access, verb, given)
+    request.state.banks = [bank for bank in _banks_of(given) if bank]
     digest = hashlib.sha256(body).digest()
     if verb.name == EXPORT:
         return digest, lambda: _exported(memory, given)
