@@ -34,11 +34,12 @@ QUESTION = "What did Inês build the checkout in?"
 SHOTS = {
     "viewer-recall": (f"recall?bank={BANK}&query={QUESTION}&a_tokens=300", "light", 760),
     "viewer-compare": (
-        f"recall?bank={BANK}&query={QUESTION}&compare=1&a_tokens=300&b_tokens=300&b_arm=keyword",
+        f"recall?bank={BANK}&query=Who do I ask to get at the spare scanners?"
+        "&compare=1&a_tokens=150&b_tokens=100&b_arm=keyword",
         "light",
-        900,
+        840,
     ),
-    "viewer-graph": (f"graph?bank={BANK}&limit=24", "dark", 860),
+    "viewer-graph": (f"graph?bank={BANK}&limit=24", "dark", 800),
     "viewer-memory": (f"memories?bank={BANK}&text=checkout", "dark", 700),
 }
 """Screenshots by name: address, colours and height in pixels."""
@@ -113,6 +114,7 @@ def _settle(page: Page, name: str) -> None:
         page.evaluate("scrollTo(0, 90)")
     if name == "viewer-graph":
         page.wait_for_timeout(1500)  # the drawing comes to rest
+        page.locator(".drawn").scroll_into_view_if_needed()
 
 
 if __name__ == "__main__":
