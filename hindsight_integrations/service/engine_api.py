@@ -34,6 +34,8 @@ from hindsight_integrations.errors import (
     MissingExtraError,
     ModelError,
     NotFoundError,
+    SchemaVersionError,
+    StoreCorruptError,
     StoreError,
     error_content,
 )
@@ -62,6 +64,9 @@ STATUS: Mapping[type[Exception], int] = {
 }
 """Status of the answer, by the base of the error."""
 
+
+BAD_FILE = (SchemaVersionError, StoreCorruptError)
+"""Errors of an import that tell of the file it was sent."""
 
 FOR_ALL = frozenset({"storage.opened", "storage.check", "storage.embed", "wait_idle"})
 """Verbs that concern no bank, and tell nothing of what is remembered."""
@@ -120,7 +125,8 @@ def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable
         except BodyRefusedError:
             raise
         except HindsightError as error:
-            return failure(error)
+            is_of_file = verb.name == IMPORT and isinstance(error, BAD_FILE)
+            return failure(error, 422 if is_of_file else None)
         except (TypeError, ValueError, RecursionError) as error:
             log.warning("%s was refused: %s", verb.name, type(error).__name__)
             return failure(InvalidInputError(f"{verb.name} cannot take this: {error}"))
@@ -145,10 +151,10 @@ def _acted(work: Callable[[], bytes], request: Request) -> Callable[[], bytes]:
     return acted
 
 
-def failure(error: Exception) -> JSONResponse:
-    """Return the answer that reports an error."""
-    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
-    return JSONResponse({"error": error_content(error)}, status)
+def failure(error: Exception, status: int | None = None) -> JSONResponse:
+    """Return the answer that reports an error, with the status of its kind unless one is given."""
+    of_kind = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+    return JSONResponse({"error": error_content(error)}, status or of_kind)
 
 
 async def _work(
