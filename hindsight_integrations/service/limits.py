@@ -20,8 +20,8 @@ from hindsight_integrations.service.settings import ServiceSettings
 IMPORT_PATH = f"{ENGINE}{IMPORT}"
 """Path whose body is the file of a bank, and is kept on disk."""
 
-UNLIMITED = ("/health", "/version", "/metrics", "/mcp")
-"""Beginnings of paths that do not wait: what observes the service, and streams that stay open."""
+UNLIMITED = ("/health", "/version", "/metrics")
+"""Beginnings of paths that do not wait: what observes the service."""
 
 RETRY_SECONDS = 1
 """Seconds after which a client that found the queue full is told to try again."""
