@@ -22,6 +22,10 @@ from hindsight_integrations.rendering import Visible, as_json, visible
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+
 class Output(NamedTuple):
     """The result of a command.
 

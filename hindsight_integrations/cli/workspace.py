@@ -43,7 +43,7 @@ Config = Annotated[
         "-c",
         exists=True,
         dir_okay=False,
-        help="JSON5 file with the keys of a host: baseUrl, bankId, ... Options go before it.",
+        help="JSON5 file with the keys of a host: baseUrl, bankId, ... Options override it.",
     ),
 ]
 

@@ -76,11 +76,12 @@ class Maintenance:
     def health(self) -> Health:
         """Check that each part answers, and how far the vector index lags behind the graph."""
         self._runtime.check_open()
+        graph, index = self._runtime.graph, self._runtime.index
         around = (PartHealth(part, *ask()) for part, ask in self._runtime.probes.items())
         return Health(
             (
-                _probe("graph", lambda: f"{len(self._runtime.graph.list_banks())} banks"),
-                _probe("vectors", lambda: f"{len(self._runtime.index.keys())} spaces"),
+                _probe("graph", lambda: display.counted(len(graph.list_banks()), "bank")),
+                _probe("vectors", lambda: display.counted(len(index.keys()), "collection")),
                 self._in_step(),
                 *around,
             )
