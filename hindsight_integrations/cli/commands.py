@@ -31,7 +31,7 @@ from hindsight_integrations.cli import (
 )
 from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
-from hindsight_integrations.cli.screen import INTERRUPTED, Output, Screen
+from hindsight_integrations.cli.screen import INTERRUPTED, Output, Screen, interruptible
 from hindsight_integrations.errors import HindsightError
 
 FAILED = 1
@@ -113,13 +113,16 @@ def demo(
         plain = compare.PlainSearch(story, memory.embedder)
         asked = [story.ask(text) for text in question] if question else story.questions
         comparisons: list[compare.Comparison] = []
-        for number, question_asked in enumerate(asked, start=1):
-            comparisons.append(compare.compare(memory, plain, story, question_asked))
-            output.draw(screen.comparison(comparisons[-1], story, number))
+        with interruptible() as check:
+            for number, question_asked in enumerate(asked, start=1):
+                comparisons.append(compare.compare(memory, plain, story, question_asked))
+                output.draw(screen.comparison(comparisons[-1], story, number))
+                check()
     seconds = time.perf_counter() - started
     answers = [{"question": c.question, "plain": c.plain, "recall": c.recall} for c in comparisons]
     data = {"retained": retained, "questions": answers, "seconds": seconds}
-    return Output(data, screen.tally(comparisons, seconds))
+    output.draw(screen.tally(comparisons, seconds))
+    return Output(data, None)
 
 
 def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) -> Output:
@@ -143,7 +146,9 @@ def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) 
         output.draw(sample.comparison(one))
     seconds = time.perf_counter() - started
     data = {"notes": synced.counts, "questions": answers, "seconds": seconds}
-    return Output(data, None if questions else sample.tally(answers, seconds))
+    if not questions:
+        output.draw(sample.tally(answers, seconds))
+    return Output(data, None)
 
 
 app.command(rich_help_panel=_THEN)(verbs.retain)
