@@ -160,6 +160,9 @@ def test_reading_a_folder_that_is_not_there_leaves_none_behind(tmp_path: Path) -
     assert ran.code == 1
     assert "retain something first" in ran.err
     assert not (tmp_path / "new").exists()
+    (tmp_path / "file").touch()
+    ran = runs_on(tmp_path / "file")("retain", "Alice moved.")
+    assert (ran.code, "file" in ran.err, "service" in ran.err) == (1, True, False)
 
 
 @pytest.mark.parametrize(
