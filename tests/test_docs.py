@@ -56,6 +56,7 @@ FAST = {
         "docs/retain.md",
     ),
     "docs/control.md",
+    "docs/pictures.md",
     "docs/stores.md",
     "docs/transcripts.md",
     "docs/errors.md",
