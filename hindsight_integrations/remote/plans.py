@@ -23,10 +23,11 @@ from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.export_import import ExportResult
 from hindsight_integrations.export_import.bank_file import reading, writing
 from hindsight_integrations.models import Memory
+from hindsight_integrations.namespaces.audit import write_entries
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
 from hindsight_integrations.namespaces.memories import checked_memories
 from hindsight_integrations.reflect.answer import as_form, unwrapped
-from hindsight_integrations.remote.wire import EXPORT, IMPORT
+from hindsight_integrations.remote.wire import AUDIT_EXPORT, EXPORT, IMPORT
 from hindsight_integrations.results import Failed, Reflection, RetainResult
 from hindsight_integrations.retain.foreign import has_random_id, with_content
 from hindsight_integrations.retain.pipeline import as_item, check_many, reporting
@@ -257,10 +258,11 @@ def _import(
     bank_id: str | None = None,
     *,
     reembed: bool = False,
+    merge: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Plan:
     validation.progress(progress)
-    given = {"bank_id": bank_id, "reembed": reembed}
+    given = {"bank_id": bank_id, "reembed": reembed, "merge": merge}
     with reading(path) as file:
         file.stream.seek(0, io.SEEK_SET)
         result = yield Call(IMPORT, given, file.stream.read())
@@ -268,6 +270,11 @@ def _import(
         total = sum(result.counts.values())
         progress(total, total)
     return result
+
+
+def _export_audit(client: Client, bank_id: str, path: str | os.PathLike[str]) -> Plan:
+    entries = yield Call("audit.list", {"bank_id": bank_id})
+    return write_entries(entries, path)
 
 
 _OWN: Mapping[str, Callable[..., Plan]] = {
@@ -279,6 +286,7 @@ _OWN: Mapping[str, Callable[..., Plan]] = {
     "wait_idle": _wait_idle,
     "health": _health,
     "maintenance.health": _health,
+    AUDIT_EXPORT: _export_audit,
     EXPORT: _export,
     IMPORT: _import,
 }
