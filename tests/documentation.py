@@ -306,7 +306,7 @@ def draw() -> None:
     with hindsight_integrations.Hindsight.in_memory() as memory:
         remember(memory, story, lambda done, total: None)
         (bank,) = memory.banks.list()
-        memory.graph(bank.id, limit=30).save(PICTURE)
+        memory.graph(bank.id, limit=22).save(PICTURE)
 
 
 def main() -> None:
