@@ -24,6 +24,8 @@ from hindsight_integrations.demo.story import load_story
 from hindsight_integrations.service.settings import ServiceSettings
 from hindsight_integrations.settings import Settings
 
+from .openapi_page import http_api_page
+
 PACKAGE = Path(hindsight_integrations.__file__).parent
 DOCS = PACKAGE.parent / "docs"
 README = PACKAGE.parent / "README.md"
@@ -295,6 +297,7 @@ def readme_with_figures(text: str) -> str:
 PAGES = {
     "command-line.md": command_line_page,
     "errors.md": errors_page,
+    "http-api.md": lambda: http_api_page(MADE),
     "settings.md": settings_page,
 }
 """Each page, and the function that returns its text."""
