@@ -10,6 +10,7 @@ from typing import Self
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.changes import Changes
 from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
@@ -68,6 +69,7 @@ class OpenedMemory(ContextManaged):
         self.mental_models = MentalModels(self._runtime)
         self.opinions = Opinions(self._runtime)
         self.audit = Audit(self._runtime)
+        self.changes = Changes(self._runtime)
         self.maintenance = Maintenance(self._runtime)
         self.storage = Storage(self._runtime)
 
