@@ -22,6 +22,7 @@ from hindsight_integrations.stores.chroma.index import ChromaVectors
 
 from .stores.chroma_server import free_port, serve
 from .stores.neo4j_server import Address, Server, empty_neo4j, neo4j_address, or_skip
+from .test_outbox import WAITING, store, until
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
@@ -193,6 +194,26 @@ def test_several_that_open_a_new_database_at_once_set_it_up_once(empty_neo4j: Ad
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(open_and_close, range(4)))) == 1
     assert schema() == whole
+
+
+@pytest.mark.slow
+def test_a_server_killed_while_vectors_are_written_gets_the_rest_when_it_is_back(
+    chroma: Chroma, tmp_path: Path
+) -> None:
+    settings = Settings(consolidate=False, purge_interval=0)
+    with Hindsight(tmp_path / "memory", vectors=chroma.url, settings=settings) as memory:
+        runtime = memory.runtime
+        key = store(runtime.graph, memory, "others", 4 * WAITING)
+        runtime.flush(key)
+        chroma.kill()
+        assert runtime.graph.pending_vectors(1)
+        with pytest.raises(StoreUnavailableError, match="check that"):
+            runtime.catch_up()
+        assert not memory.health()
+        chroma.start()
+        until(memory.health)  # the background goes on, with no further call
+        assert len(runtime.index.ids(key)) == 4 * WAITING
+        assert not runtime.graph.pending_vectors(1)
 
 
 SHARE = 20
