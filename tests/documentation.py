@@ -11,6 +11,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from hindsight_integrations.demo.story import load_story
 from hindsight_integrations.service.settings import ServiceSettings
 from hindsight_integrations.settings import Settings
 
+from .openapi_page import http_api_page
+
 PACKAGE = Path(hindsight_integrations.__file__).parent
 DOCS = PACKAGE.parent / "docs"
 README = PACKAGE.parent / "README.md"
@@ -31,11 +34,11 @@ MADE = "<!-- made by: python -m tests.documentation -->"
 
 VARIABLES = {
     "CHROMA_TOKEN": "Token of the Chroma server that `vectors` names as a URL.",
+    "HINDSIGHT_CONFIG": "File with [defaults of the command line's options](shell.md#defaults).",
     "HINDSIGHT_EMBEDDER": "Name of an installed [embedding model](models.md).",
     "HINDSIGHT_GRAPH": 'URL of the graph\'s Neo4j server, such as "neo4j://localhost:7687".',
     "HINDSIGHT_MODEL_DIR": "Folder with the files of all-MiniLM-L6-v2, in place of the bundled "
     "ones; they have to be the same.",
-    "HINDSIGHT_MODELS_PATH": "Folder of installed [embedding models](models.md#install).",
     "HINDSIGHT_PATH": "Folder of the memory; `hindsight-memory` in the working directory if unset.",
     "HINDSIGHT_VECTORS": 'URL of the Chroma server, such as "http://localhost:8000".',
     "NEO4J_DATABASE": "Database of the Neo4j server; `neo4j` if unset.",
@@ -46,9 +49,13 @@ VARIABLES = {
 
 
 def variables_read() -> set[str]:
-    """Return the environment variables of this package's kind that its code names."""
+    """Return the environment variables, beside those of the settings, that the code names."""
     pattern = re.compile(r"(?:HINDSIGHT|NEO4J|CHROMA)_[A-Z_]*[A-Z]")
-    return {
+    classes = {"HINDSIGHT_": Settings, "HINDSIGHT_SERVICE_": ServiceSettings}
+    of_settings = {
+        f"{start}{each.name.upper()}" for start, kind in classes.items() for each in fields(kind)
+    }
+    named = {
         node.value
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -56,6 +63,7 @@ def variables_read() -> set[str]:
         and isinstance(node.value, str)
         and pattern.fullmatch(node.value)
     }
+    return named - of_settings
 
 
 # Settings
@@ -223,7 +231,8 @@ def _name(parameter: Any) -> str:
 
 def _meaning(parameter: Any) -> str:
     text = " ".join((parameter.help or "").split()).replace("|", "\\|")
-    default = parameter.default
+    shown = getattr(parameter, "show_default", None)
+    default = shown if isinstance(shown, str) else parameter.default
     if parameter.required:
         text += " Required."
     elif isinstance(default, str | int | float | Path) and not isinstance(default, bool):
@@ -288,6 +297,7 @@ def readme_with_figures(text: str) -> str:
 PAGES = {
     "command-line.md": command_line_page,
     "errors.md": errors_page,
+    "http-api.md": lambda: http_api_page(MADE),
     "settings.md": settings_page,
 }
 """Each page, and the function that returns its text."""

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from hindsight_integrations import Hindsight, InvalidInputError
+from hindsight_integrations.service.settings import ServiceSettings
+
+from .service.served import served
 from .stores import neo4j_server
 from .stores.chroma_server import free_port, serve
 
 FILE = Path(__file__).parents[1] / "compose.yaml"
 COMPOSE: dict[str, Any] = yaml.safe_load(FILE.read_text())
+CONTAINER = (FILE.parent / "Containerfile").read_text()
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 
 
@@ -86,3 +93,43 @@ def test_the_check_of_chroma_tells_a_server_that_answers_from_one_that_does_not(
         server.kill()
         server.wait()
     assert check() != 0
+
+
+@pytest.mark.slow
+def test_the_check_of_the_service_tells_one_that_answers_from_one_that_does_not(
+    memory: Hindsight,
+) -> None:
+    check = SERVICES["memory"]["healthcheck"]["test"][1:]
+    assert check[-1] in CONTAINER.replace("'", '"')
+
+    def status(url: str) -> int:
+        command = [part.replace("http://127.0.0.1:8888", url) for part in check]
+        return subprocess.run(command, capture_output=True, timeout=20, check=False).returncode
+
+    with served(memory) as url:
+        assert status(url) == 0
+    assert status(url) != 0
+
+
+def test_the_image_has_what_the_service_needs() -> None:
+    project = tomllib.loads((FILE.parent / "pyproject.toml").read_text())["project"]
+    installed = re.search(r"/source\[(.+)\]", CONTAINER)
+    assert installed
+    extras = set(installed[1].split(","))
+    assert (
+        {"mcp", "neo4j", "service", "telemetry"} <= extras <= set(project["optional-dependencies"])
+    )
+    copied = {
+        name
+        for names in re.findall(r"^COPY ([^-].+) /source", CONTAINER, re.M)
+        for name in names.split()
+    }
+    assert copied == {"pyproject.toml", "README.md", "LICENSE", "hindsight_integrations"}
+    settings = {f"HINDSIGHT_SERVICE_{each.name.upper()}" for each in fields(ServiceSettings)}
+    for text in (CONTAINER, FILE.read_text()):
+        assert set(re.findall(r"HINDSIGHT_SERVICE_\w+", text)) <= settings
+    # A process that is not told who may come does not listen to others.
+    with pytest.raises(InvalidInputError, match="HINDSIGHT_SERVICE_TOKEN"):
+        ServiceSettings.from_env(
+            {"HINDSIGHT_SERVICE_HOST": "0.0.0.0", "HINDSIGHT_SERVICE_TOKEN": ""}
+        )

@@ -19,6 +19,7 @@ from hindsight_integrations.cli import (
     conclusions,
     config,
     namespaces,
+    pictures,
     service,
     shell,
     tables,
@@ -132,6 +133,8 @@ def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) 
 
 app.command(rich_help_panel=_THEN)(verbs.retain)
 app.command(rich_help_panel=_THEN)(verbs.recall)
+app.command(rich_help_panel=_THEN)(pictures.graph)
+app.command(rich_help_panel=_THEN)(pictures.timeline)
 app.command(rich_help_panel=_THEN)(service.view)
 app.command(rich_help_panel=_THEN)(service.serve)
 app.command(rich_help_panel=_THEN)(service.mcp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -65,19 +66,27 @@ class Audit:
             BankNotFoundError: there is no such bank.
             StoreUnavailableError: the file cannot be written.
         """
-        entries = self.list(bank_id)
-        target = Path(validation.text(os.fspath(path), "path"))
-        try:
-            with open(target, "w", encoding="utf-8", opener=_private) as out:
-                for entry in entries:
-                    line = asdict(entry) | {"at": entry.at.isoformat()}
-                    out.write(json.dumps(line, ensure_ascii=False) + "\n")
-        except (OSError, ValueError) as error:
-            raise StoreUnavailableError(f"{target} cannot be written: {error}") from error
-        return len(entries)
+        return write_entries(self.list(bank_id), path)
 
     alist = async_variant(list)
     aexport = async_variant(export)
+
+
+def write_entries(entries: Sequence[AuditEntry], path: str | os.PathLike[str]) -> int:
+    """Write entries into a file, a JSON object a line; return their number.
+
+    Raises:
+        StoreUnavailableError: the file cannot be written.
+    """
+    target = Path(validation.text(os.fspath(path), "path"))
+    try:
+        with open(target, "w", encoding="utf-8", opener=_private) as out:
+            for entry in entries:
+                line = asdict(entry) | {"at": entry.at.isoformat()}
+                out.write(json.dumps(line, ensure_ascii=False) + "\n")
+    except (OSError, ValueError) as error:
+        raise StoreUnavailableError(f"{target} cannot be written: {error}") from error
+    return len(entries)
 
 
 def _private(path: str, flags: int) -> int:

@@ -71,10 +71,8 @@ def shape_of(kind: str) -> tuple[str, str]:
 def shape_path(shape: str, radius: float) -> str:
     """Return the outline of a mark around the origin, as data of an SVG path."""
     if shape == "circle":
-        r = f"{radius:.1f}"
-        return (
-            f"M{-radius:.1f},0a{r},{r} 0 1,0 {2 * radius:.1f},0a{r},{r} 0 1,0 {-2 * radius:.1f},0"
-        )
+        r = round(radius, 1)  # rounded once, or it becomes an ellipse
+        return f"M{-r},0a{r},{r} 0 1,0 {2 * r:.1f},0a{r},{r} 0 1,0 {-2 * r:.1f},0"
     points = (f"{x * radius:.1f},{y * radius:.1f}" for x, y in _SHAPES[shape])
     return f"M{'L'.join(points)}Z"
 

@@ -39,6 +39,9 @@ SENT = 3000
 SMALLEST, LARGEST = 5.0, 17.0
 """Radius of an entity with one mention, and of the one most mentioned."""
 
+LEAST_OPACITY = 0.35
+"""Opacity of the connections of a large graph: those of small ones hide nothing."""
+
 NAME_WIDTH = 150.0
 """Widest name drawn; longer ones are cut."""
 
@@ -310,15 +313,16 @@ class BankGraph(InteractivePicture):
         drawing.text(24, 32, cut(self.title, width - 48, TITLE_SIZE), size=TITLE_SIZE,
                      font_weight=600)  # fmt: skip
         drawing.text(24, 51, self.note, size=SMALL, fill="soft")
-        scene = drawing.group(id="scene")
-        self._draw_connections(drawing, scene)
-        self._draw_entities(drawing, scene)
+        self._draw_connections(drawing, drawing.group())
+        self._draw_entities(drawing, drawing.group())
         _legend(drawing, [entity.kind for entity in self.entities], height - 16)
         return drawing
 
     def _draw_connections(self, drawing: Drawing, scene: ET.Element) -> None:
         place = dict(zip((entity.id for entity in self.entities), self._places, strict=True))
         strongest = max((one.memories for one in self.connections), default=1)
+        opacity = min(1.0, max(LEAST_OPACITY, 12 / (len(place) or 1) ** 0.5))
+        scene.set("opacity", f"{opacity:.2f}")
         for one in reversed(self._drawn):
             (x, y), (to_x, to_y) = place[one.source], place[one.target]
             drawing.path(

@@ -14,10 +14,11 @@ import weakref
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import httpx
 
+from hindsight_integrations.acting import Acting, acting
 from hindsight_integrations.errors import (
     AccessDeniedError,
     ClosedError,
@@ -29,6 +30,9 @@ from hindsight_integrations.errors import (
 
 OPERATION = "Idempotency-Key"
 """Header with the id of a call that writes."""
+
+ACTOR, REASON = "Hindsight-Actor", "Hindsight-Reason"
+"""Headers with what `acting_as` was given, in the form of a URL's parts."""
 
 CONNECT_SECONDS = 5.0
 """Time to reach the service."""
@@ -63,12 +67,14 @@ class Request:
         body: arguments as JSON, or the content of a file.
         operation: id of a call that writes; "" for one that reads.
         query: arguments beside the content of a file.
+        acting: who acts, and why.
     """
 
     verb: str
     body: bytes
     operation: str = ""
     query: dict[str, str] = field(default_factory=dict)
+    acting: Acting = field(default_factory=acting)
 
 
 Reply: TypeAlias = "httpx.Response | httpx.TransportError"
@@ -173,6 +179,9 @@ class Connection:
         headers = {"Content-Type": "application/json"}
         if request.operation:
             headers[OPERATION] = request.operation
+        for name, value in zip((ACTOR, REASON), request.acting, strict=True):
+            if value is not None:
+                headers[name] = quote(value)
         return client.build_request(
             "POST", request.verb, content=request.body, headers=headers, params=request.query
         )

@@ -23,10 +23,11 @@ from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.export_import import ExportResult
 from hindsight_integrations.export_import.bank_file import reading, writing
 from hindsight_integrations.models import Memory
+from hindsight_integrations.namespaces.audit import write_entries
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
 from hindsight_integrations.namespaces.memories import checked_memories
 from hindsight_integrations.reflect.answer import as_form, unwrapped
-from hindsight_integrations.remote.wire import EXPORT, IMPORT
+from hindsight_integrations.remote.wire import AUDIT_EXPORT, EXPORT, IMPORT
 from hindsight_integrations.results import Failed, Reflection, RetainResult
 from hindsight_integrations.retain.foreign import has_random_id, with_content
 from hindsight_integrations.retain.pipeline import as_item, check_many, reporting
@@ -270,6 +271,11 @@ def _import(
     return result
 
 
+def _export_audit(client: Client, bank_id: str, path: str | os.PathLike[str]) -> Plan:
+    entries = yield Call("audit.list", {"bank_id": bank_id})
+    return write_entries(entries, path)
+
+
 _OWN: Mapping[str, Callable[..., Plan]] = {
     "retain": _retain,
     "retain_many": _retain_many,
@@ -279,6 +285,7 @@ _OWN: Mapping[str, Callable[..., Plan]] = {
     "wait_idle": _wait_idle,
     "health": _health,
     "maintenance.health": _health,
+    AUDIT_EXPORT: _export_audit,
     EXPORT: _export,
     IMPORT: _import,
 }

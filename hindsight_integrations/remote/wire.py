@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date, datetime, timedelta
 from enum import Enum
 from functools import cache, cached_property
@@ -22,6 +22,7 @@ from pydantic_core import to_jsonable_python
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Memory, Message
+from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
 from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
@@ -33,6 +34,7 @@ from hindsight_integrations.namespaces.observations import Observations
 from hindsight_integrations.namespaces.opinions import Opinions
 from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.namespaces.tags import Tags
+from hindsight_integrations.pictures.graph import BankGraph
 from hindsight_integrations.results import Forgotten
 from hindsight_integrations.retain.request import Item
 
@@ -47,6 +49,7 @@ NAMESPACES: Mapping[str, type] = {
     "mental_models": MentalModels,
     "opinions": Opinions,
     "maintenance": Maintenance,
+    "audit": Audit,
     "storage": Storage,
 }
 """Class of each namespace of a memory."""
@@ -57,8 +60,11 @@ LOCAL = frozenset({"close", "configure"})
 EXPORT, IMPORT = "banks.export", "banks.import_"
 """Verbs whose file is on the client's side: its content is sent."""
 
+AUDIT_EXPORT = "audit.export"
+"""A verb of the client alone: it writes a file of what `audit.list` returns."""
+
 _READING = frozenset(
-    "recall context reflect profile health wait_idle get list stats export history chunks "
+    "recall graph context reflect profile health wait_idle get list stats export history chunks "
     "companions mentions suggest_merges timeline observe staleness opened check embed find_ids "
     "memories vectors record record_chunks".split()
 )
@@ -106,7 +112,7 @@ class Verb:
     @cached_property
     def _result(self) -> TypeAdapter[Any]:
         kind = self._hints["return"]
-        return TypeAdapter(_ForgottenContent if kind is Forgotten else kind)
+        return TypeAdapter(_CONTENT.get(kind, kind))
 
     @cache  # noqa: B019 - verbs live as long as the program
     def _adapter(self, name: str) -> TypeAdapter[Any]:
@@ -163,6 +169,8 @@ class Verb:
         if isinstance(result, Forgotten):
             told = {name: getattr(result, name) for name in _TOLD}
             result = _ForgottenContent(tuple(result), **told)
+        if isinstance(result, BankGraph):
+            result = _GraphContent(replace(result, examples={}), tuple(result.examples.items()))
         return self._result.dump_json(result)
 
     def result(self, content: bytes) -> Any:
@@ -174,6 +182,8 @@ class Verb:
         result = self._result.validate_json(content)
         if isinstance(result, _ForgottenContent):
             return Forgotten(result.ids, **{name: getattr(result, name) for name in _TOLD})
+        if isinstance(result, _GraphContent):
+            return replace(result.graph, examples=dict(result.examples))
         return result
 
 
@@ -191,6 +201,17 @@ class _ForgottenContent:
     mental_models: tuple[str, ...]
     dry_run: bool
 
+
+@dataclass(frozen=True)
+class _GraphContent:
+    """`BankGraph`, whose examples have keys that JSON has not."""
+
+    graph: BankGraph
+    examples: tuple[tuple[str | tuple[str, str], tuple[str, ...]], ...]
+
+
+_CONTENT: Mapping[type, type] = {Forgotten: _ForgottenContent, BankGraph: _GraphContent}
+"""Form of the results that are not JSON as they are."""
 
 _TOLD = [each.name for each in fields(_ForgottenContent) if each.name != "ids"]
 

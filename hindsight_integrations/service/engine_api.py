@@ -17,11 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
+from hindsight_integrations.acting import acting_as
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import (
     AccessDeniedError,
@@ -35,8 +37,8 @@ from hindsight_integrations.errors import (
     StoreError,
     error_content,
 )
-from hindsight_integrations.remote.connection import OPERATION
-from hindsight_integrations.remote.wire import EXPORT, IMPORT, Verb, verbs
+from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
+from hindsight_integrations.remote.wire import AUDIT_EXPORT, EXPORT, IMPORT, Verb, verbs
 from hindsight_integrations.service.security import Access
 
 log = logging.getLogger("hindsight_integrations.service")
@@ -74,6 +76,8 @@ def engine_api(memory: Hindsight) -> APIRouter:
     router = APIRouter(prefix="/v1/engine", tags=["Engine"])
     operations = Operations()
     for verb in verbs(Hindsight).values():
+        if verb.name == AUDIT_EXPORT:
+            continue
         summary = (verb.method.__doc__ or "").split("\n", 1)[0]
         router.add_api_route(
             f"/{verb.name}",
@@ -105,16 +109,17 @@ def _body_of(verb: Verb) -> dict[str, Any]:
 def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable[..., Any]:
     async def endpoint(request: Request) -> Response:
         try:
-            work = await _work(memory, verb, request)
+            digest, work = await _work(memory, verb, request)
+            work = _acted(work, request)
             operation = request.headers.get(OPERATION)
             if operation and verb.writes:
-                content = await operations.once(f"{verb.name} {operation}", *work)
+                content = await operations.once(f"{verb.name} {operation}", digest, work)
             else:
-                content = await run_in_threadpool(work[1])
+                content = await run_in_threadpool(work)
         except HindsightError as error:
             return failure(error)
         except (TypeError, ValueError, RecursionError) as error:
-            log.warning("%s was refused: %s", verb.name, error)
+            log.warning("%s was refused: %s", verb.name, type(error).__name__)
             return failure(InvalidInputError(f"{verb.name} cannot take this: {error}"))
         except Exception as error:  # a fault of ours: others go on
             log.exception("%s failed", verb.name)
@@ -122,6 +127,19 @@ def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable
         return Response(content, media_type="application/json")
 
     return endpoint
+
+
+def _acted(work: Callable[[], bytes], request: Request) -> Callable[[], bytes]:
+    """Return the work, done by whom the request names."""
+    actor, reason = (unquote(request.headers.get(name, "")) for name in (ACTOR, REASON))
+    if not actor:
+        return work
+
+    def acted() -> bytes:
+        with acting_as(actor, reason or None):
+            return work()
+
+    return acted
 
 
 def failure(error: Exception) -> JSONResponse:
@@ -138,10 +156,12 @@ async def _work(
     if verb.name == IMPORT:
         given = _object(request.query_params.get("arguments", "{}").encode())
         _check_access(access, verb, given)
+        request.state.banks = [bank for bank in _banks_of(given) if bank]
         return await _importing(memory, given, request)
     body = await request.body()
     given = _object(body)
     _check_access(access, verb, given)
+    request.state.banks = [bank for bank in _banks_of(given) if bank]
     digest = hashlib.sha256(body).digest()
     if verb.name == EXPORT:
         return digest, lambda: _exported(memory, given)

@@ -21,7 +21,7 @@ IMPORT_PATH = f"{ENGINE}{IMPORT}"
 """Path whose body is the file of a bank, and is kept on disk."""
 
 UNLIMITED = ("/health", "/version", "/metrics", "/mcp")
-"""Beginnings of paths that do not wait: what observes the service, and streams that stay open."""
+"""Beginnings of the paths whose GET does not wait: what observes the service, and open streams."""
 
 RETRY_SECONDS = 1
 """Seconds after which a client that found the queue full is told to try again."""
@@ -34,20 +34,22 @@ class _RefusedError(Exception):
         self.refusal = refusal
 
 
+@dataclass(slots=True)
+class Load:
+    """Numbers of the requests that are worked on, and of those that wait for their turn."""
+
+    running: int = 0
+    waiting: int = 0
+
+
 class Limits:
-    """ASGI middleware that bounds requests.
+    """ASGI middleware that bounds requests, and counts them in `load`."""
 
-    Attributes:
-        running: requests that are worked on.
-        waiting: requests that wait for their turn.
-    """
-
-    def __init__(self, app: ASGIApp, settings: ServiceSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServiceSettings, load: Load | None = None) -> None:
         self._app = app
         self._settings = settings
         self._turns = asyncio.Semaphore(settings.concurrency)  # it serves in order of arrival
-        self.running = 0
-        self.waiting = 0
+        self.load = load or Load()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on within its bounds, or refuse it."""
@@ -57,24 +59,24 @@ class Limits:
         length = Headers(scope=scope).get("content-length", "0")
         if length.isdigit() and int(length) > self._most(scope):
             await self._too_large(scope)(scope, receive, send)
-        elif scope["path"].startswith(UNLIMITED):
+        elif scope["method"] == "GET" and scope["path"].startswith(UNLIMITED):
             await self._bounded(scope, receive, send, None)
-        elif self._turns.locked() and self.waiting >= self._settings.queue:
+        elif self._turns.locked() and self.load.waiting >= self._settings.queue:
             await _BUSY(scope, receive, send)
         else:
             await self._in_turn(scope, receive, send)
 
     async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.waiting += 1
+        self.load.waiting += 1
         try:
             await self._turns.acquire()
         finally:
-            self.waiting -= 1
-        self.running += 1
+            self.load.waiting -= 1
+        self.load.running += 1
         try:
             await self._bounded(scope, receive, send, self._settings.request_timeout)
         finally:
-            self.running -= 1
+            self.load.running -= 1
             self._turns.release()
 
     async def _bounded(

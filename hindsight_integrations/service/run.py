@@ -18,6 +18,7 @@ from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.service.app import create_app
 from hindsight_integrations.service.discovery import RunningService, announced
 from hindsight_integrations.service.idle import UntilIdle
+from hindsight_integrations.service.observing import logging_to_stderr
 from hindsight_integrations.service.settings import ServiceSettings
 
 BACKLOG = 2048
@@ -57,7 +58,8 @@ def serve(
         ws="none",
     )
     server = uvicorn.Server(config)
-    with bound, announced(folder, RunningService(url, getpid(), settings.token)), _signals():
+    service = RunningService(url, getpid(), settings.token)
+    with bound, announced(folder, service), _signals(), logging_to_stderr(settings):
         if started is not None:
             started(url)
         server.run(sockets=[bound])

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from hindsight_integrations.errors import InvalidInputError
 
 LogFormat = Literal["json", "text"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 LEAST_TOKEN_CHARS = 16
 """Shortest token: 16 random characters of base64 are 96 bits, which nobody guesses."""
@@ -81,6 +82,8 @@ class ServiceSettings:
     # What operators see
     log_format: LogFormat = "json"
     """Write the log to stderr as one JSON object a line, or as text: "json" or "text"."""
+    log_level: LogLevel = "info"
+    """Leave out lesser lines of the log; requests are "info", those that failed "warning"."""
     audit_log: str = ""
     """Append a line of JSON for each write to this file; "" for none."""
     telemetry: bool = False

@@ -96,6 +96,7 @@ def _spawn(folder: Path) -> subprocess.Popen[bytes]:
     create_private(log)
     chosen = {
         "HINDSIGHT_SERVICE_IDLE_EXIT": str(IDLE_SECONDS),
+        "HINDSIGHT_SERVICE_LOG_LEVEL": "warning",  # nobody empties its file
         "HINDSIGHT_SERVICE_TOKEN": secrets.token_urlsafe(),
     }
     arguments = ["serve", "--path", str(folder), "--host", "127.0.0.1", "--port", "0", "--json"]

@@ -6,10 +6,11 @@ from typing import get_args
 
 import pytest
 
+from hindsight_integrations.models import Arm
 from hindsight_integrations.recall.base import DEPTHS, ArmHit, Budget
 from hindsight_integrations.recall.cache import CandidateCache
 from hindsight_integrations.recall.pool import Pool, gather, join
-from hindsight_integrations.results import Arm, ArmScore
+from hindsight_integrations.scores import ArmScore
 from hindsight_integrations.stores.base import (
     CANDIDATE,
     Candidate,

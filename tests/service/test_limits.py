@@ -74,12 +74,12 @@ async def test_requests_wait_in_order_and_those_beyond_the_queue_come_again(
         asked = [asyncio.create_task(ask(number)) for number in range(7)]
         while len(order) < 2:
             await asyncio.sleep(0)
-        assert (limits.running, limits.waiting, set(order)) == (2, 3, {5, 6})
+        assert (limits.load.running, limits.load.waiting, set(order)) == (2, 3, {5, 6})
         slow.release.set()
         statuses = await asyncio.gather(*asked)
     assert statuses == [200] * 5 + [503] * 2
     assert order[2:] == [0, 1, 2, 3, 4]
-    assert (limits.running, limits.waiting) == (0, 0)
+    assert (limits.load.running, limits.load.waiting) == (0, 0)
 
 
 async def test_a_late_request_is_answered_and_keeps_its_turn_until_it_ends(
@@ -90,12 +90,12 @@ async def test_a_late_request_is_answered_and_keeps_its_turn_until_it_ends(
     async with connect(limits) as client:
         late = asyncio.create_task(client.post("/"))
         await asyncio.sleep(0.2)
-        assert limits.running == 1
+        assert limits.load.running == 1
         slow.release.set()
         answer = await late
     assert answer.status_code == 504
     assert "0.05 seconds" in answer.json()["detail"]
-    assert (slow.done, limits.running) == (1, 0)
+    assert (slow.done, limits.load.running) == (1, 0)
 
 
 @pytest.mark.parametrize("path", ["/health", "/metrics", "/mcp/alice/"])
@@ -104,7 +104,7 @@ async def test_what_observes_and_streams_do_not_wait(connect: Connect, path: str
     limits = Limits(slow, ServiceSettings(concurrency=1, queue=0))
     async with connect(limits) as client:
         first = asyncio.create_task(client.post("/"))
-        while not limits.running:
+        while not limits.load.running:
             await asyncio.sleep(0)
         second = asyncio.create_task(client.get(path))
         while slow.at_once < 2:

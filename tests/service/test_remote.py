@@ -26,8 +26,10 @@ from hindsight_integrations import (
     RetainResult,
     Settings,
     StoreUnavailableError,
+    acting_as,
 )
 from hindsight_integrations.remote.connection import OPERATION, Request
+from hindsight_integrations.remote.wire import NAMESPACES
 from tests.service.served import served
 
 TOKEN, ALICES = "the-token-of-the-service", "the-token-of-alice"
@@ -70,6 +72,32 @@ def test_results_are_those_of_the_memory_itself(local: Hindsight, url: str, tmp_
         assert memory.banks.import_(path, "copy").bank_id == "copy"
         assert memory.forget("copy", stored.ids, dry_run=True).memories[0].text == SAID
         assert memory.forget("copy", stored.ids) == stored.ids
+
+
+def test_who_acts_and_pictures_are_those_of_the_memory_itself(
+    local: Hindsight, url: str, tmp_path: Path
+) -> None:
+    with Hindsight(url) as memory:
+        with acting_as("ann@example.org", "Anns Wunsch: Löschen"):
+            memory.retain("acted", "Alice met Bob in Porto in May 2021.")
+        entries = memory.audit.list("acted")
+        assert {(each.actor, each.reason) for each in entries if each.kind == "memory"} == {
+            ("ann@example.org", "Anns Wunsch: Löschen")
+        }
+        assert entries == local.audit.list("acted")
+        assert memory.audit.export("acted", tmp_path / "here.jsonl") == len(entries)
+        assert local.audit.export("acted", tmp_path / "there.jsonl") == len(entries)
+        written = [(tmp_path / name).read_bytes() for name in ("here.jsonl", "there.jsonl")]
+        assert written[0] == written[1]
+        assert memory.graph("acted") == local.graph("acted")
+        assert memory.timeline("acted") == local.timeline("acted")
+    # No request makes the service write a file of the client's choice.
+    given = {"bank_id": "acted", "path": str(tmp_path / "nowhere")}
+    assert httpx.post(f"{url}/v1/engine/audit.export", json=given).status_code == 404
+
+
+def test_no_namespace_is_left_out(local: Hindsight) -> None:
+    assert {name for name in vars(local) if not name.startswith("_")} == set(NAMESPACES)
 
 
 def test_errors_are_those_of_the_memory_itself(url: str) -> None:

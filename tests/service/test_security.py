@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import base64
-import re
-from dataclasses import fields
-from pathlib import Path
 
 import httpx
 import pytest
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.service.app import create_app
 from hindsight_integrations.service.security import Guard
 from hindsight_integrations.service.settings import ServiceSettings
 from tests.service.conftest import Connect
@@ -63,6 +62,29 @@ async def test_hosts_and_origins_that_are_listed_may_come(connect: Connect) -> N
     async with connect(guarded(**settings)) as client:
         headers = {"Host": "memory.lan:8888", "Origin": "http://localhost:3000"}
         assert (await client.post(BANKS, headers=headers)).status_code == 200
+
+
+async def test_a_page_that_is_listed_may_read_the_answer(
+    memory: Hindsight, connect: Connect
+) -> None:
+    page, other = "http://localhost:3000", "http://localhost:3001"
+    app = create_app(memory, ServiceSettings(token=TOKEN, allowed_origins=(page,)))
+    asked = {"Access-Control-Request-Method": "POST"} | {
+        "Access-Control-Request-Headers": "authorization, content-type"
+    }
+    async with connect(app) as client:
+        for origin, status in ((page, 200), (other, 400)):
+            before = await client.options("/v1/engine/recall", headers={"Origin": origin, **asked})
+            assert before.status_code == status
+        given = {"bank_id": "alice", "content": "Alice keeps bees."}
+        headers = {"Origin": page, **bearer(TOKEN)}
+        answer = await client.post("/v1/engine/retain", json=given, headers=headers)
+        assert answer.status_code == 200
+        assert answer.headers["Access-Control-Allow-Origin"] == page
+        headers["Origin"] = other
+        refused = await client.post("/v1/engine/retain", json=given, headers=headers)
+        assert refused.status_code == 403
+        assert "Access-Control-Allow-Origin" not in refused.headers
 
 
 async def test_on_loopback_the_token_is_asked_for_writes_alone(connect: Connect) -> None:
@@ -147,12 +169,3 @@ def test_settings_are_read_from_the_environment_and_hide_tokens() -> None:
     with pytest.raises(InvalidInputError) as refused:
         ServiceSettings.from_env({"HINDSIGHT_SERVICE_BANK_TOKENS": f"{{{ALICES}"})
     assert ALICES not in str(refused.value)
-
-
-def test_the_page_names_every_setting_with_its_default() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
-    for each in fields(ServiceSettings):
-        default = each.default if isinstance(each.default, str | int | float) else ""
-        shown = f" {default}" if default != "" else ""
-        row = rf"^\| `HINDSIGHT_SERVICE_{each.name.upper()}` \|{re.escape(shown)}"
-        assert re.search(row, page, re.MULTILINE), each.name

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
+from hindsight_integrations import Hindsight
 from hindsight_integrations.remote.connection import Connection
 from hindsight_integrations.service.discovery import RunningService, announced, find_service
 from hindsight_integrations.stores.folder import Folder
@@ -26,12 +30,13 @@ TOKEN = "the-token-of-the-service"
 def serving(folder: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run the command; yield its process and URL, and kill it at the end if it still runs."""
     environment = {f"HINDSIGHT_SERVICE_{name.upper()}": value for name, value in settings.items()}
+    environment["HINDSIGHT_CONSOLIDATE"] = "false"
     command = "from hindsight_integrations.cli import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", command, "serve", "--path", str(folder), "--port", "0", "--json"],
         env=os.environ | environment,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
     ) as process:
         assert process.stdout is not None
@@ -42,18 +47,85 @@ def serving(folder: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[st
 
 
 @pytest.mark.slow
-def test_a_service_is_found_in_its_folder_and_ends_on_sigterm(folder: Path) -> None:
+def test_a_service_is_found_and_one_that_is_killed_loses_nothing_acknowledged(
+    folder: Path,
+) -> None:
     assert find_service(folder) is None
     with serving(folder, token=TOKEN) as (process, url):
         assert find_service(folder) == RunningService(url, process.pid, TOKEN)
         assert stat.S_IMODE((folder / "service.json").stat().st_mode) == 0o600
-        assert httpx.get(f"{url}/openapi.json").status_code == 200
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        with Hindsight(url.replace("//", f"//:{TOKEN}@")) as memory:
+            acknowledged = memory.retain("alice", "Alice keeps bees in Porto.").ids
+        process.kill()
+        process.wait(20)
+    assert find_service(folder) is None
+    with Hindsight(folder) as memory:
+        assert [each.id for each in memory.memories.list("alice").items] == list(acknowledged)
+
+
+@pytest.mark.slow
+def test_two_hundred_recalls_are_answered_fairly_and_sigterm_lets_requests_finish(
+    folder: Path,
+) -> None:
+    with serving(folder, concurrency="8", queue="64") as (process, url):
+        with Hindsight(url) as memory:
+            names = [f"Person{each} lives in town {each} and keeps bees." for each in range(50)]
+            memory.retain_many("alice", names)
+            memory.recall("alice", "Who keeps bees?")
+        before = resident(process.pid)
+        waits = sorted(asyncio.run(_recall_at_once(url, 200)))
+        assert len(waits) == 200
+        # In order of arrival: the last waits for all others, and nobody for longer than that.
+        assert waits[-1] < 3 * waits[100] + 1.0
+        assert resident(process.pid) - before < 300_000_000
+
+        items = [{"content": f"Carol{each} sails to island {each}."} for each in range(60)]
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(
+                httpx.post,
+                f"{url}/v1/engine/retain_many",
+                json={"bank_id": "many", "items": items},
+                timeout=60,
+            )
+            wait_until(lambda: "hindsight_requests_running 1.0" in metrics(url))
+            process.send_signal(signal.SIGTERM)
+            assert len(running.result().json()["stored"]) == 60
+        assert process.wait(60) == 0
         assert process.stdout is not None
         assert json.loads(process.stdout.read())["ended"] is True
     assert not (folder / "service.json").exists()
-    assert find_service(folder) is None
+    with Hindsight(folder) as memory:
+        assert memory.banks.stats("many").memories == 60
+
+
+async def _recall_at_once(url: str, number: int) -> list[float]:
+    """Return the seconds that each of many recalls took."""
+
+    async def ask() -> float:
+        started = time.perf_counter()
+        result = await memory.arecall("alice", "Who keeps bees in town 7?", max_tokens=200)
+        assert result.memories
+        return time.perf_counter() - started
+
+    async with Hindsight(url) as memory:
+        return list(await asyncio.gather(*(ask() for _ in range(number))))
+
+
+def resident(pid: int) -> int:
+    """Return the bytes of memory that a process has."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def metrics(url: str) -> str:
+    return httpx.get(f"{url}/metrics").text
+
+
+def wait_until(met: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_file_that_a_killed_service_left_is_recognised(folder: Path) -> None:

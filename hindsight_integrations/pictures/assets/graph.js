@@ -58,6 +58,8 @@ groups.append("path").attr("class", "mark").style("fill", (node) => colour(node.
 groups.append("text").attr("class", (node) => (node.r > 12 || node.index === data.center ? "name main" : "name")).text((node) => node.name.length > 34 ? `${node.name.slice(0, 33)}…` : node.name);
 svg.on("click", () => choose(null));
 
+svg.select("g").attr("opacity", Math.min(1, Math.max(0.35, 12 / Math.sqrt(nodes.length))));
+
 let over = null;
 function hover(node) { over = node; later(); }
 
