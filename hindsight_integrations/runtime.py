@@ -64,8 +64,11 @@ BACKGROUND_SECONDS = 10.0
 ARMS_AT_ONCE = 32
 """Threads at most that the arms of all recalls share: on servers they do little but wait."""
 
+PAGE, LEAST_PAGE = 500, 20
+"""Vectors that are written at once; and to a server that is too slow for that, at least."""
+
 PAGES = 5
-"""Pages of the outbox, of 500 vectors each, that a call applies itself: about two seconds."""
+"""Pages of the outbox that a call applies itself: about two seconds."""
 
 PAUSE = 0.01
 """Seconds between two pages that are applied in the background."""
@@ -122,6 +125,8 @@ class Runtime:
         self._applying = False
         self.behind = False
         """True while work for the vector index is left to the background."""
+        self.lost = False
+        """True while vectors are queued that the index lacked when it was opened."""
         self._caught_up: set[str] = set()
         """Keys of banks whose work was applied when they were first used meanwhile."""
         self._closed = False
@@ -270,11 +275,10 @@ class Runtime:
                 self._apply_later()
         except ClosedError:
             log.debug("closed meanwhile: the next opening brings the vector index up to date")
-        except StoreUnavailableError as error:
-            log.warning("the vector index is behind the graph and will catch up: %s", error)
-            self._apply_later()
         except StoreError as error:
             log.warning("the vector index is behind the graph and will catch up: %s", error)
+            if isinstance(error, StoreUnavailableError):
+                self._apply_later()
 
     def catch_up(self) -> None:
         """Apply the outbox of all banks to the vector index.
@@ -284,7 +288,9 @@ class Runtime:
         """
         self._apply(None, lambda: True)
 
-    def _apply(self, bank_key: str | None, proceed: Callable[[], bool]) -> sync.FlushReport:
+    def _apply(
+        self, bank_key: str | None, proceed: Callable[[], bool], page: int = PAGE
+    ) -> sync.FlushReport:
         """Apply the outbox, one thread at a time; see `sync.flush`.
 
         Of threads that find the index unavailable one waits for it, and the others do not wait.
@@ -293,7 +299,9 @@ class Runtime:
             return sync.FlushReport(more=True)
         try:
             try:
-                report = sync.flush(self.graph, self.index, bank_key=bank_key, proceed=proceed)
+                report = sync.flush(
+                    self.graph, self.index, bank_key=bank_key, batch=page, proceed=proceed
+                )
             except StoreError as error:
                 self.lag = error
                 raise
@@ -317,6 +325,7 @@ class Runtime:
             for bank_id in lacking:
                 if queued < sync.REQUEUED_AT_ONCE:
                     queued += sync.fill(self.graph, [bank_id], _times(1))
+            self.lost = bool(queued)
             self.in_background(self._mend_index, "hindsight-mend")
         else:
             sync.fill(self.graph, lacking)
@@ -342,12 +351,13 @@ class Runtime:
 
         me = secrets.token_hex(8)
         try:
-            more = True
+            more, page = True, PAGE
             while more and not self.closing.is_set():
                 try:
-                    more = self._apply_in_turn(me, proceed)
+                    more = self._apply_in_turn(me, proceed, page)
                 except StoreUnavailableError as error:
                     log.info("the vector index is written later: %s", error)
+                    page = max(LEAST_PAGE, page // 2)
                     self.closing.wait(AGAIN_SECONDS)
             self.behind = more
         except ClosedError:
@@ -357,15 +367,11 @@ class Runtime:
         finally:
             self._applying = False
 
-    def _apply_in_turn(self, me: str, proceed: Callable[[], bool]) -> bool:
-        """Apply the outbox of all banks unless another process does; return True if more is left.
-
-        Raises:
-            StoreError: a store cannot be read or written.
-        """
+    def _apply_in_turn(self, me: str, proceed: Callable[[], bool], page: int) -> bool:
+        """Apply the outbox unless another process does; return True if more is left."""
         with limited(each=self.settings.arm_timeout):
             if self.graph.claim_outbox(me, CLAIM_SECONDS):
-                more = self._apply(None, proceed).more
+                more = self._apply(None, proceed, page).more
                 self.graph.claim_outbox(me, 0)
                 return more
             more = bool(self.graph.pending_vectors(1))
@@ -402,6 +408,7 @@ class Runtime:
                 if count:
                     log.warning("the vector index differed from the graph in %d vectors", count)
                     self._apply_later()
+                self.lost = False
                 return
         except ClosedError:
             log.debug("closed before the vector index was compared with the graph")

@@ -166,6 +166,8 @@ class Maintenance:
         return purge(self._runtime, validation.bank_id(bank_id))
 
     def _in_step(self) -> PartHealth:
+        if self._runtime.lost:  # asked first: what is found later is queued by then
+            return PartHealth("in step", False, "vectors that the index lacked are being queued")
         try:
             waiting = bool(self._runtime.graph.pending_vectors(1))
         except HindsightError as error:
