@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.reflect.profile_reader import ProfileSection
     from hindsight_integrations.results import (
         Bound,
+        Changed,
         Context,
         ContextItem,
         Forgotten,
@@ -189,6 +190,7 @@ _HOMES = {
     "retain.merge_suggestions": ("MergeSuggestion",),
     "results": (
         "Bound",
+        "Changed",
         "Context",
         "ContextItem",
         "Forgotten",
@@ -226,6 +228,7 @@ __all__ = [
     "BankNotFoundError",
     "BankStats",
     "Bound",
+    "Changed",
     "ChromaVectors",
     "ClosedError",
     "Companion",

@@ -10,6 +10,7 @@ from typing import Self
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.changes import Changes
 from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
@@ -68,6 +69,7 @@ class OpenedMemory(ContextManaged):
         self.mental_models = MentalModels(self._runtime)
         self.opinions = Opinions(self._runtime)
         self.audit = Audit(self._runtime)
+        self.changes = Changes(self._runtime)
         self.maintenance = Maintenance(self._runtime)
         self.storage = Storage(self._runtime)
 
@@ -80,11 +82,14 @@ class OpenedMemory(ContextManaged):
     def from_env(cls, **options: object) -> Self:
         """Open the memory that environment variables name.
 
-        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), `HINDSIGHT_GRAPH` the URL
-        of a Neo4j server, `HINDSIGHT_VECTORS` that of a Chroma server, `HINDSIGHT_EMBEDDER` the
+        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), or the address of a service,
+        for which no other counts. `HINDSIGHT_GRAPH` is the URL of a Neo4j server, `HINDSIGHT_VECTORS` that of a Chroma server, `HINDSIGHT_EMBEDDER` the
         name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
         """
-        return cls(**(from_environment() | options))  # type: ignore[arg-type]
+        given = from_environment() | options
+        if is_url(given["path"]):  # a service, which has stores, models and settings of its own
+            given = options | {"path": given["path"]}
+        return cls(**given)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Finish background work, and release the folder. Idempotent.

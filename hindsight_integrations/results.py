@@ -1,6 +1,7 @@
 """Results of the verbs: frozen values that print well.
 
-In this order: results of retaining, of forgetting, of recalling, and of reflecting.
+In this order: results of retaining, of forgetting, of what changed, of recalling, and of
+reflecting.
 """
 
 from __future__ import annotations
@@ -182,6 +183,45 @@ class Forgotten(tuple[str, ...]):
         return display.lines(f"Forgotten({would} {len(self)}{further})", self.memories or (*self,))
 
 
+# What changed
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What changed in a bank between two times.
+
+    Attributes:
+        bank_id: which bank.
+        since: from then on.
+        until: when it was read; the `since` of the next call. What changes at that very moment is
+            listed by both.
+        memories: stored or changed, also those that were invalidated; without observations.
+        observations: new, or drawn from other memories than before.
+        deleted: ids of the memories and observations that were deleted.
+        entities: mentioned by the changed memories, or edited.
+    """
+
+    bank_id: str
+    since: datetime
+    until: datetime
+    memories: tuple[Memory, ...] = ()
+    observations: tuple[Memory, ...] = ()
+    deleted: tuple[str, ...] = ()
+    entities: tuple[Entity, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Return True if anything changed."""
+        return bool(self.memories or self.observations or self.deleted or self.entities)
+
+    def __repr__(self) -> str:
+        counts = (
+            display.counted(len(self.memories), "memory"),
+            display.counted(len(self.observations), "observation"),
+            f"{len(self.deleted)} deleted",
+        )
+        return f"Changed({', '.join(counts)} since {display.moment(self.since)})"
+
+
 # Recalling
 
 SHOWN_MEMORIES, SHOWN_REASONS = 10, 3
@@ -268,7 +308,7 @@ class Recalled(Shown):
     def _shown(self) -> Mapping[str, object]:
         memory = self.memory._shown()
         return {
-            "": self.rank,
+            "rank": self.rank,
             "relevance": display.Share(self.relevance),
             **{name: memory[name] for name in ("text", "speaker", "said", "happened")},
             "why": "\n".join(self.reasons[:SHOWN_REASONS]),
@@ -431,7 +471,7 @@ class RecallResult:
         size = f"{memories}, {self.tokens} of {self.max_tokens} tokens"
         failed = "".join(f"; {failure}" for failure in self.failures)
         rows = [memory._shown() for memory in self.memories]
-        return display.table(rows, f"{self.query}: {size}{failed}", SHOWN_MEMORIES)
+        return display.table(rows, f"{self.query} ({size}{failed})", SHOWN_MEMORIES)
 
 
 # Reflecting

@@ -16,6 +16,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.changes import Changes
 from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
@@ -43,6 +44,7 @@ def public_methods(kind: type) -> list[str]:
         Hindsight,
         Audit,
         Banks,
+        Changes,
         Memories,
         Directives,
         Documents,
@@ -59,7 +61,12 @@ def public_methods(kind: type) -> list[str]:
 )
 def test_every_method_has_a_twin_of_the_same_signature(kind: type) -> None:
     methods = public_methods(kind)
-    plain = [name for name in methods if not inspect.iscoroutinefunction(getattr(kind, name))]
+    plain = [
+        name
+        for name in methods
+        if not inspect.iscoroutinefunction(getattr(kind, name))
+        and not inspect.isasyncgenfunction(getattr(kind, name))
+    ]
     assert plain
     for name in plain:
         async_variant = getattr(kind, f"a{name}", None)

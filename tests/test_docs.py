@@ -26,6 +26,7 @@ import pytest
 import yaml
 
 from hindsight_integrations import Hindsight
+from hindsight_integrations.export_import.bank_file import LINES, SCHEMA
 from hindsight_integrations.nlp.model_registry import MODELS as REGISTRY
 
 from .examples import blocks, run_python
@@ -309,6 +310,13 @@ def _check(command: list[str]) -> None:
 
 
 # Lists
+
+
+def test_the_page_on_moving_names_each_line_of_an_exported_file() -> None:
+    page = PAGES["docs/moving.md"]
+    cells = re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE)
+    assert {*re.findall(r"`([\w-]+)`", " ".join(cells))} == {*LINES}
+    assert f"(now {SCHEMA})" in page
 
 
 def _required_names() -> set[str]:

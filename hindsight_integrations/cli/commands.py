@@ -228,6 +228,9 @@ def import_(
     reembed: Annotated[
         bool, typer.Option("--reembed", help="Compute the vectors again, with this embedder.")
     ] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Add the file to a bank that exists.")
+    ] = False,
 ) -> Output:
     """Make a bank of an exported file, all of it or nothing.
 
@@ -239,8 +242,11 @@ def import_(
         raise typer.BadParameter(f"there is no file {file}")
     memory = job.memory
     with job.screen.progress("Importing") as report:
-        result = memory.banks.import_(file, bank, reembed=reembed, progress=report)
-    return Output(result, f"Made bank {result.bank_id} of {file}: {_counted(result.counts)}")
+        result = memory.banks.import_(file, bank, reembed=reembed, merge=merge, progress=report)
+    did = "Added to" if result.merged else "Made"
+    known = f"; {result.known} of the memories were known" if result.known else ""
+    counts = _counted(result.counts)
+    return Output(result, f"{did} bank {result.bank_id} of {file}: {counts}{known}")
 
 
 def _counted(counts: Mapping[str, int]) -> str:

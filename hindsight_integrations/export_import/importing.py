@@ -23,6 +23,7 @@ from hindsight_integrations.export_import.bank_file import (
     reading,
     stored_counts,
 )
+from hindsight_integrations.export_import.merging import Contents, Merge
 from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import Bank, Chunk, Document, Entity, Link, MentalModel
 from hindsight_integrations.normalization import new_id
@@ -40,16 +41,20 @@ class ImportResult:
     """Outcome of an import.
 
     Attributes:
-        bank_id: the new bank.
+        bank_id: the bank.
         counts: number of lines of each kind.
         reembedded: True if the vectors were computed again.
         seconds: duration.
+        merged: True if there was a bank of that id, and the file was added to it.
+        known: number of the file's memories that the bank had already.
     """
 
     bank_id: str
     counts: Mapping[str, int]
     reembedded: bool
     seconds: float
+    merged: bool = False
+    known: int = 0
 
 
 def import_bank(
@@ -58,17 +63,21 @@ def import_bank(
     bank_id: str | None = None,
     *,
     reembed: bool = False,
+    merge: bool = False,
     progress: Progress | None = None,
 ) -> ImportResult:
-    """Store a file as a new bank; see `Banks.import_`."""
+    """Store a file as a new bank, or add it to one; see `Banks.import_`."""
     started = time.perf_counter()
     runtime.check_open()
     report = progress or (lambda done, total: None)
-    if bank_id is not None:
+    if bank_id is not None and not merge:
         _check_free(runtime, validation.bank_id(bank_id))
     with reading(path) as file:
-        header, end = _verified(file, report)
-        bank = replace(header.bank, id=bank_id or validation.bank_id(header.bank.id))
+        contents = Contents()
+        header, end = _verified(file, contents, report)
+        bank = replace(header.bank, id=validation.bank_id(bank_id or header.bank.id))
+        if merge and runtime.graph.get_bank(bank.id) is not None:
+            return _merged(runtime, file, header, bank, contents, end, report, started)
         _check_free(runtime, bank.id)
         if header.embedder != runtime.stamp and not reembed:
             raise EmbedderMismatchError(
@@ -82,13 +91,43 @@ def import_bank(
     return ImportResult(bank.id, end.counts, reembed, time.perf_counter() - started)
 
 
-def _verified(file: BankFile, report: Progress) -> tuple[Header, End]:
+def _merged(
+    runtime: Runtime,
+    file: BankFile,
+    header: Header,
+    bank: Bank,
+    contents: Contents,
+    end: End,
+    report: Progress,
+    started: float,
+) -> ImportResult:
+    """Add a file to the bank that has its id."""
+    total = sum(end.counts.values())
+    with runtime.lock(runtime.bank(bank.id).key):
+        stored = runtime.bank(bank.id)
+        if header.embedder != stored.embedder:
+            raise EmbedderMismatchError(
+                f"the vectors in {file.name} come from {header.embedder.id!r}, and those of bank "
+                f"{bank.id!r} from {stored.embedder.id!r}; import the file under another id with "
+                "reembed=True (--reembed), export that bank, and merge its file"
+            )
+        merge = Merge(runtime, stored, contents)
+        merge.check(contents.documents)
+        merge.keep_apart(bank)
+        merge.add(_read_parts(file, bank.id), lambda done: report(done, total))
+    runtime.reflect_later(bank.id)
+    seconds = time.perf_counter() - started
+    return ImportResult(bank.id, end.counts, False, seconds, merged=True, known=merge.known)
+
+
+def _verified(file: BankFile, contents: Contents, report: Progress) -> tuple[Header, End]:
     """Read and check the whole file, and store nothing."""
     for number, value in enumerate(read_lines(file)):
         if isinstance(value, Header):
             header = value
         elif isinstance(value, End):
             end = value
+        contents.note(value)
         if number % BATCH == 0:
             report(number, None)
     return header, end
@@ -97,8 +136,8 @@ def _verified(file: BankFile, report: Progress) -> tuple[Header, End]:
 def _check_free(runtime: Runtime, bank_id: str) -> None:
     if runtime.graph.get_bank(bank_id) is not None:
         raise BankExistsError(
-            f"bank {bank_id!r} exists already; delete it first, or import under another id "
-            "(bank_id=..., --bank)"
+            f"bank {bank_id!r} exists already; delete it first, import under another id "
+            "(bank_id=..., --bank), or add the file to it with merge=True (--merge)"
         )
 
 

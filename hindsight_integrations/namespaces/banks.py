@@ -170,28 +170,38 @@ class Banks:
         bank_id: str | None = None,
         *,
         reembed: bool = False,
+        merge: bool = False,
         progress: Callable[[int, int | None], None] | None = None,
     ) -> ImportResult:
         """Create a bank from an exported file, completely or not at all; see docs/moving.md.
+
+        With `merge`, a bank that exists keeps what it has, and gains the rest: its profile, its
+        memories and its mental models stay as they are. If this is interrupted, the same call
+        finishes it.
 
         Args:
             path: the file; "-" is standard input.
             bank_id: id for the bank, if not its own.
             reembed: recompute all vectors with this client's embedder.
+            merge: add the file to the bank of that id, if there is one; with vectors of the bank's
+                embedder alone.
             progress: called with (done, None) while the file is checked, then with (done, total).
 
         Raises:
-            BankExistsError: there is a bank of that id.
+            BankExistsError: there is a bank of that id, and not `merge`.
+            ConflictError: that bank has another version of a document of the file.
             InvalidInputError: the file cannot be read.
             StoreCorruptError: it is truncated, altered or no exported bank; it says in which line.
             SchemaVersionError: a newer release wrote it.
-            EmbedderMismatchError: its vectors come from another embedder, and not `reembed`.
+            EmbedderMismatchError: its vectors come from another embedder, and not `reembed`, or
+                `merge`.
         """
         return import_bank(
             self._runtime,
             path,
             bank_id,
             reembed=validation.flag("reembed", reembed),
+            merge=validation.flag("merge", merge),
             progress=validation.progress(progress),
         )
 

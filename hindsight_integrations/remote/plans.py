@@ -258,10 +258,11 @@ def _import(
     bank_id: str | None = None,
     *,
     reembed: bool = False,
+    merge: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Plan:
     validation.progress(progress)
-    given = {"bank_id": bank_id, "reembed": reembed}
+    given = {"bank_id": bank_id, "reembed": reembed, "merge": merge}
     with reading(path) as file:
         file.stream.seek(0, io.SEEK_SET)
         result = yield Call(IMPORT, given, file.stream.read())

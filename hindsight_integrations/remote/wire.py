@@ -24,6 +24,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Memory, Message
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
+from hindsight_integrations.namespaces.changes import Changes
 from hindsight_integrations.namespaces.directives import Directives
 from hindsight_integrations.namespaces.documents import Documents
 from hindsight_integrations.namespaces.entities import Entities
@@ -50,6 +51,7 @@ NAMESPACES: Mapping[str, type] = {
     "opinions": Opinions,
     "maintenance": Maintenance,
     "audit": Audit,
+    "changes": Changes,
     "storage": Storage,
 }
 """Class of each namespace of a memory."""
@@ -65,8 +67,8 @@ AUDIT_EXPORT = "audit.export"
 
 _READING = frozenset(
     "recall graph context reflect profile health wait_idle get list stats export history chunks "
-    "companions mentions suggest_merges timeline observe staleness opened check embed find_ids "
-    "memories vectors record record_chunks".split()
+    "companions conclusions mentions suggest_merges timeline observe staleness opened check embed "
+    "find_ids memories vectors record record_chunks".split()
 )
 """Names of methods that change nothing."""
 

@@ -231,7 +231,10 @@ async def _importing(
     def work() -> bytes:
         try:
             result = memory.banks.import_(
-                file.name, given.get("bank_id"), reembed=given.get("reembed", False)
+                file.name,
+                given.get("bank_id"),
+                reembed=given.get("reembed", False),
+                merge=given.get("merge", False),
             )
         finally:
             with suppress(FileNotFoundError):

@@ -22,6 +22,10 @@ MEMORY, DOCUMENT, ENTITY, MODEL = "memory", "document", "entity", "mental model"
 """Kinds of what an entry is on."""
 
 
+REASONED = frozenset(("update", "invalidate", "restore", "delete"))
+"""Actions whose reason somebody gave; those of conclusions drawn again quote memories."""
+
+
 def audit_of(changes: ChangeSet, gone: Iterable[str]) -> tuple[AuditEntry, ...]:
     """Return the entries of a change set: those it carries, or those that follow from it.
 
@@ -74,7 +78,7 @@ def _corrections(changes: ChangeSet) -> Iterator[AuditEntry]:
             kind=MODEL if of_model else MEMORY,
             id=id,
             actor=changes.acting.actor,
-            reason=reason or changes.acting.reason,
+            reason=(reason if action in REASONED else None) or changes.acting.reason,
             fields=given,
         )
 

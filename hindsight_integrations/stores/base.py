@@ -203,17 +203,17 @@ class ChangeSet:
     Evidence stays true. A source is removed with the document, chunk or memory it names, and a
     memory with the last source that supported it; the conclusions that cited it follow. A source
     that names a memory which does not exist is ignored; a conclusion (new or replaced) that no
-    source supports then is refused with `ConflictError`. So is a document that
-    would replace a conversation's record, and the other way round.
+    source supports then is refused with `ConflictError`. So is a document that would replace a
+    conversation's record, and the other way round.
 
     Forgotten words stand nowhere else. A chunk in which a removed memory was stated keeps its id,
     position and fingerprint, and of its text only that of the memories still stated in it
     (`common.text_left`).
 
-    A removed memory takes along its history, and the history of all conclusions and mental models
-    that cite it or did (`CITED`), because they may quote it. A `derived` one says no more than what
-    it was drawn from, and takes only its own. Entries of `history` are added after that. Where a
-    history goes, the reasons in the audit of that memory or mental model go too.
+    A removed memory takes along its history, and that of all conclusions and mental models that
+    cite it or did (`CITED`): they may quote it. A `derived` one says no more than what it was drawn
+    from, and takes only its own. Entries of `history` are added after that. With a history, the
+    reasons in the audit of that memory or mental model go.
 
     A valid memory is pending consolidation once it is stored (unless it is a conclusion itself),
     replaced, or named in `mark_pending`; a conclusion also once it lost a source or a memory it
@@ -237,8 +237,7 @@ class ChangeSet:
         requeue: ids of memories whose vectors are queued for the index again; for an id that has
             no vector, the removal from the index is queued.
         acting: who makes the changes, and why, for the audit.
-        audit: entries of the audit in place of those that follow from the changes
-            (`audit.audit_of`).
+        audit: entries of the audit in place of those that follow (`audit.audit_of`).
     """
 
     bank_id: str
@@ -507,8 +506,7 @@ class GraphStore(Protocol):
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
         """Apply a change set in one transaction, and queue the vector work that follows from it.
 
-        Returns:
-            The ids of the memories removed, named or for want of a source.
+        Returns: the ids of the memories removed, named or for want of a source.
 
         Raises:
             OvertakenError: `expected` or `version` does not hold.
@@ -637,21 +635,20 @@ class GraphStore(Protocol):
     def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
         """Return the oldest `limit` operations, all or of one bank, that are not acknowledged.
 
-        At most one per memory: later work replaces earlier work under a new ticket. Upserts carry
-        the vector as it is stored now.
+        At most one per memory: later work replaces earlier. Upserts carry the vector as stored now.
         """
 
     def acknowledge(self, tickets: Iterable[int]) -> set[int]:
         """Remove operations that the vector index has applied; return those that were queued.
 
-        The others were replaced by later work meanwhile, or acknowledged by another process.
+        The others were replaced by later work, or acknowledged by another process.
         """
 
     def claim_outbox(self, holder: str, seconds: float) -> bool:
         """Let one holder at a time apply the operations of all banks; return True if it may.
 
-        The claim ends after so many seconds, by the clock of the store, unless the same holder
-        claims it again before; 0 seconds give it back. It keeps nobody from applying operations.
+        The claim ends after so many seconds by the store's clock, 0 for at once, unless its holder
+        claims again. It keeps nobody from applying operations.
         """
 
     # The store itself
@@ -662,7 +659,7 @@ class GraphStore(Protocol):
     def check(self, *, repair: bool) -> list[StoreFault]:
         """Find rows that contradict each other; with `repair`, rebuild what can be computed.
 
-        A sound store has no faults. After a repair, only faults that lost data are left.
+        A sound store has none. After a repair, only faults that lost data are left.
         """
 
     def close(self) -> None:

@@ -134,6 +134,19 @@ def test_a_long_list_is_sent_in_batches_that_report(url: str) -> None:
     assert reports == [(64, None), (70, None)]
 
 
+async def test_changes_and_news_are_those_of_the_memory_itself(local: Hindsight, url: str) -> None:
+    async with Hindsight(url) as memory:
+        (told,) = memory.retain("told", "Ada loves React.").stored
+        assert memory.changes("told", told.created_at).memories == (told,)
+        news = memory.changes.news("told", interval=0.01)
+        waiting = asyncio.ensure_future(anext(news))
+        await asyncio.sleep(0.1)
+        memory.retain("told", "Ada switched to Vue and won't go back.")
+        await asyncio.to_thread(local.consolidate, "told")
+        assert "first React, then Vue" in (await asyncio.wait_for(waiting, 60)).text
+        await news.aclose()
+
+
 async def test_asynchronous_calls_overlap_without_threads(url: str) -> None:
     async with Hindsight(url) as memory:
         await memory.aretain("alice", SAID)

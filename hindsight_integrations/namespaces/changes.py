@@ -1,0 +1,137 @@
+"""`memory.changes`: what is new or different in a bank since a time, and news as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
+
+from hindsight_integrations import validation
+from hindsight_integrations.asynchronous import async_variant
+from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.models import Memory, MemoryType, as_datetime, utc_now
+from hindsight_integrations.results import Changed
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.audit import ENTITY as ENTITY_KIND
+from hindsight_integrations.stores.audit import MEMORY as MEMORY_KIND
+from hindsight_integrations.stores.base import AUDIT, ENTITY, MEMORY, MENTIONS, MemoryFilter
+from hindsight_integrations.stores.common import every_memory
+
+INTERVAL = 1.0
+"""Seconds between two looks for news: consolidation waits about as long after a retain."""
+
+OVERLAP = timedelta(minutes=10)
+"""Time before the latest news that is looked through again: a conclusion bears the time at which
+its drawing began, and a model may draw for minutes."""
+
+EARLIEST = datetime.min.replace(tzinfo=UTC) + OVERLAP
+
+
+class Changes:
+    """Changes of banks, for synchronising, reviews and notifications."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def __call__(self, bank_id: str, since: datetime) -> Changed:
+        """Return what changed in a bank since a time; see `list`."""
+        return self.list(bank_id, since)
+
+    def list(self, bank_id: str, since: datetime) -> Changed:
+        """Return what was stored, changed or deleted in a bank since a time.
+
+        Args:
+            bank_id: which bank.
+            since: from then on; `until` of the result before, to go on from there.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError: there is no such bank.
+        """
+        start = _start(since)
+        bank = self._runtime.bank(validation.bank_id(bank_id))
+        with self._runtime.lock(bank.key):  # what this process began before is stored by then
+            until = utc_now()
+        graph = self._runtime.graph
+        filter = MemoryFilter(now=None, include_invalid=True, updated_since=start)
+        changed = {memory.id: memory for memory in every_memory(graph, bank_id, filter)}
+        done = [entry for entry in graph.scan(bank_id, AUDIT) if entry.at >= start]
+        written = [each.id for each in done if each.kind == MEMORY_KIND]
+        # A memory bears the time at which its retain began, which may lie before `since`.
+        changed |= graph.read(bank_id, MEMORY, [id for id in written if id not in changed])
+        gone = (each.id for each in done if (each.kind, each.action) == (MEMORY_KIND, "delete"))
+        mentioned = graph.read(bank_id, MENTIONS, [*changed]).values()
+        names = dict.fromkeys(id for group in mentioned for id in group)
+        edited = ((each.id, each.other) for each in done if each.kind == ENTITY_KIND)
+        names |= dict.fromkeys(id for pair in edited for id in pair if id)
+        observed = MemoryType.OBSERVATION
+        return Changed(
+            bank_id,
+            start,
+            until,
+            tuple(memory for memory in changed.values() if memory.type is not observed),
+            tuple(memory for memory in changed.values() if memory.type is observed),
+            tuple(id for id in dict.fromkeys(gone) if id not in changed),
+            tuple(graph.read(bank_id, ENTITY, [*names]).values()),
+        )
+
+    def conclusions(self, bank_id: str, since: datetime) -> list[Memory]:  # type: ignore[valid-type]
+        """Return the observations and opinions that were drawn or rewritten since a time.
+
+        Args:
+            bank_id: which bank.
+            since: from then on; counted from when the drawing began.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError: there is no such bank.
+        """
+        start = _start(since)
+        self._runtime.bank(validation.bank_id(bank_id))
+        types = frozenset({MemoryType.OBSERVATION, MemoryType.OPINION})
+        filter = MemoryFilter(utc_now(), types=types, derived=True, updated_since=start)
+        found = every_memory(self._runtime.graph, bank_id, filter)
+        return sorted(found, key=lambda memory: memory.updated_at)
+
+    async def news(
+        self, bank_id: str, *, since: datetime | None = None, interval: float = INTERVAL
+    ) -> AsyncGenerator[Memory, None]:
+        """Yield each observation and opinion of a bank once it is new, or says something else.
+
+        That a later memory contradicts an earlier one is told by an observation, so it comes too.
+
+        Args:
+            bank_id: which bank.
+            since: those from then on; None for those that come from now on.
+            interval: seconds between two looks.
+
+        Raises:
+            InvalidInputError: an argument cannot be used.
+            BankNotFoundError: there is no such bank, or it was deleted.
+            ClosedError: the memory was closed.
+        """
+        wait = validation.seconds("interval", interval)
+        start = last = utc_now() if since is None else _start(since)
+        known = await self.aconclusions(bank_id, _before(start))
+        told = {memory.id: memory.updated_at for memory in known if memory.updated_at < start}
+        while True:
+            for memory in await self.aconclusions(bank_id, _before(last)):
+                if told.get(memory.id) != memory.updated_at:
+                    told[memory.id] = memory.updated_at
+                    last = max(last, memory.updated_at)
+                    yield memory
+            told = {id: at for id, at in told.items() if at >= _before(last)}
+            await asyncio.sleep(wait)
+
+    alist = async_variant(list)
+    aconclusions = async_variant(conclusions)
+
+
+def _start(since: datetime | None) -> datetime:
+    if since is None:
+        raise InvalidInputError("since is None; give the time from which on changes count")
+    return as_datetime(validation.timestamp("since", since))
+
+
+def _before(time: datetime) -> datetime:
+    return max(time, EARLIEST) - OVERLAP
