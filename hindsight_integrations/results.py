@@ -308,7 +308,7 @@ class Recalled(Shown):
     def _shown(self) -> Mapping[str, object]:
         memory = self.memory._shown()
         return {
-            "": self.rank,
+            "rank": self.rank,
             "relevance": display.Share(self.relevance),
             **{name: memory[name] for name in ("text", "speaker", "said", "happened")},
             "why": "\n".join(self.reasons[:SHOWN_REASONS]),
@@ -471,7 +471,7 @@ class RecallResult:
         size = f"{memories}, {self.tokens} of {self.max_tokens} tokens"
         failed = "".join(f"; {failure}" for failure in self.failures)
         rows = [memory._shown() for memory in self.memories]
-        return display.table(rows, f"{self.query}: {size}{failed}", SHOWN_MEMORIES)
+        return display.table(rows, f"{self.query} ({size}{failed})", SHOWN_MEMORIES)
 
 
 # Reflecting

@@ -1,7 +1,7 @@
 """Pages of the documentation that are made from the code, and the figures of the README.
 
 python -m tests.documentation               write them
-python -m tests.documentation --picture     draw the picture of the README, of the demo's story
+python -m tests.documentation --pictures    draw those of the README and of docs/pictures.md
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from .openapi_page import http_api_page
 PACKAGE = Path(hindsight_integrations.__file__).parent
 DOCS = PACKAGE.parent / "docs"
 README = PACKAGE.parent / "README.md"
-PICTURE = DOCS / "images" / "demo.svg"
 MADE = "<!-- made by: python -m tests.documentation -->"
 
 VARIABLES = {
@@ -303,13 +302,26 @@ PAGES = {
 """Each page, and the function that returns its text."""
 
 
+QUESTION = "Which room was the Thursday review in before Alice joined Quillhaven?"
+"""Question of the demo that all four arms find something for."""
+
+
 def draw() -> None:
-    """Draw the entities of the demo's story."""
+    """Draw the entities and the timeline of the demo's story, and a recall of it."""
     story = load_story()
+    asked = next(one.asked_at for one in story.questions if one.question == QUESTION)
     with hindsight_integrations.Hindsight.in_memory() as memory:
         remember(memory, story, lambda done, total: None)
         (bank,) = memory.banks.list()
-        memory.graph(bank.id, limit=30).save(PICTURE)
+        result = memory.recall(bank.id, QUESTION, max_tokens=300, query_time=asked)
+        pictures = {
+            "demo": memory.graph(bank.id, limit=22),
+            "timeline": memory.timeline(bank.id, entities=["Alice"]),
+            "recall": result.plot(),
+            "memory": result.plot(result[0]),
+        }
+        for name, picture in pictures.items():
+            picture.save(DOCS / "images" / f"{name}.svg")
 
 
 def main() -> None:
@@ -320,4 +332,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    draw() if sys.argv[1:] == ["--picture"] else main()
+    draw() if sys.argv[1:] == ["--pictures"] else main()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -45,6 +45,9 @@ LEAST_OPACITY = 0.35
 NAME_WIDTH = 150.0
 """Widest name drawn; longer ones are cut."""
 
+NAMED_FIRST = 25
+"""Entities, those most mentioned, whose names may cover the marks of others."""
+
 HEAD, FOOT, MARGIN = 62.0, 40.0, 60.0
 
 LISTED, COMPANIONS = 15, 5
@@ -80,6 +83,38 @@ class _Box(NamedTuple):
             and self.top < other.bottom
             and other.top < self.bottom
         )
+
+    def within(self, other: _Box) -> bool:
+        """Return True if the box lies in another."""
+        return (
+            self.left >= other.left
+            and self.right <= other.right
+            and self.top >= other.top
+            and self.bottom <= other.bottom
+        )
+
+
+class _Taken:
+    """Boxes by the squares of a grid that they touch: few have to be compared."""
+
+    _SQUARE = 60.0
+
+    def __init__(self) -> None:
+        self._by_square: dict[tuple[int, int], list[_Box]] = {}
+
+    def add(self, box: _Box) -> None:
+        """Take the place of a box."""
+        for square in self._squares(box):
+            self._by_square.setdefault(square, []).append(box)
+
+    def meets(self, box: _Box) -> bool:
+        """Return True if the box overlaps one that is taken."""
+        found = self._by_square
+        return any(box.meets(other) for at in self._squares(box) for other in found.get(at, ()))
+
+    def _squares(self, box: _Box) -> Iterator[tuple[int, int]]:
+        left, top, right, bottom = (int(value // self._SQUARE) for value in box)
+        return product(range(left, right + 1), range(top, bottom + 1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -333,23 +368,23 @@ class BankGraph(InteractivePicture):
 
     def _draw_entities(self, drawing: Drawing, scene: ET.Element) -> None:
         marks = list(zip(self.entities, self._radii, self._places, strict=True))
-        boxes = [_Box(x - r, y - r, x + r, y + r) for _, r, (x, y) in marks]
         for entity, radius, (x, y) in reversed(marks):
             colour, shape = shape_of(entity.kind)
             drawing.mark(x, y, shape, radius, into=scene, fill=colour, stroke="paper",
                          stroke_width=1.5)  # fmt: skip
         edge = _Box(0, HEAD, self._size[0], self._size[1] - FOOT + 8)
+        taken = _Taken()
         for number, (entity, radius, (x, y)) in enumerate(marks):
+            if number in (0, NAMED_FIRST):
+                some = marks[number:] if number else marks[:NAMED_FIRST]
+                for _, r, (at_x, at_y) in some:
+                    taken.add(_Box(at_x - r, at_y - r, at_x + r, at_y + r))
             bold = entity is self.center or radius > SMALLEST + 0.6 * (LARGEST - SMALLEST)
             size = TEXT_SIZE if bold else SMALL
             name = cut(entity.name, NAME_WIDTH, size)
             for left, baseline, box in _label_places(name, x, y, radius, size):
-                others = chain(boxes[:number], boxes[number + 1 :])
-                inside = box.left >= edge.left and box.right <= edge.right and (
-                    box.top >= edge.top and box.bottom <= edge.bottom
-                )  # fmt: skip
-                if inside and not any(map(box.meets, others)):
-                    boxes.append(box)
+                if box.within(edge) and not taken.meets(box):
+                    taken.add(box)
                     drawing.text(
                         left, baseline, name, into=scene, size=size,
                         font_weight=600 if bold else 400, stroke="paper", stroke_width=3,

@@ -13,6 +13,9 @@ STEPS = 160
 GRAVITY = 0.06
 """Pull to the middle, as a share of the distance: keeps parts without a connection near."""
 
+EVENNESS = 0.4
+"""Share of the even spread in the positions: the middle of a large graph is crowded otherwise."""
+
 GOLDEN_ANGLE = 2.39996
 """Angle between neighbouring seeds of a sunflower, in radians: spreads the start evenly."""
 
@@ -63,17 +66,33 @@ def positions(
 
 
 def _repulsion(place: _Positions, spacing: float) -> _Positions:
-    apart = place[:, None, :] - place[None, :, :]
-    squared = np.einsum("ijk,ijk->ij", apart, apart) + 1e-3
-    pushed: _Positions = np.einsum("ijk,ij->ik", apart, spacing**2 / squared)
-    return pushed
+    push = spacing**2 / (_squared_distances(place) + 1e-3)
+    return _pushed(place, push)
+
+
+def _squared_distances(place: _Positions) -> _Positions:
+    across: _Positions = np.subtract.outer(place[:, 0], place[:, 0])
+    down: _Positions = np.subtract.outer(place[:, 1], place[:, 1])
+    across *= across
+    down *= down
+    across += down
+    return across
+
+
+def _pushed(place: _Positions, push: _Positions) -> _Positions:
+    """Sum the pushes on each node, each along the line from the other node."""
+    # Not by `@`: the threads of BLAS wait for each other where other programs take the cores.
+    pulled = np.einsum("ij,jk->ik", push, place)
+    moved: _Positions = place * push.sum(axis=1, keepdims=True) - pulled
+    return moved
 
 
 def _fitted(place: _Positions, width: float, height: float) -> _Positions:
-    """Stretch positions until they fill the rectangle."""
+    """Stretch positions until they fill the rectangle, those that crowd more than others."""
     low, high = place.min(axis=0), place.max(axis=0)
-    extent = np.maximum(high - low, 1e-6)
-    fitted: _Positions = (place - low) / extent * (width, height)
+    share = (place - low) / np.maximum(high - low, 1e-6)
+    even = np.argsort(np.argsort(place, axis=0), axis=0) / (len(place) - 1)
+    fitted: _Positions = ((1 - EVENNESS) * share + EVENNESS * even) * (width, height)
     return fitted
 
 
@@ -82,11 +101,10 @@ def _apart(place: _Positions, sizes: _Positions, width: float, height: float) ->
     least = sizes[:, None] + sizes[None, :] + 8.0
     np.fill_diagonal(least, 0.0)
     for _ in range(24):
-        apart = place[:, None, :] - place[None, :, :]
-        distance = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart)) + 1e-6
+        distance = np.sqrt(_squared_distances(place)) + 1e-6
         overlap = np.maximum(least - distance, 0.0)
         if not overlap.any():
             break
-        place = place + np.einsum("ijk,ij->ik", apart, overlap / distance) * 0.35
+        place = place + _pushed(place, overlap / distance) * 0.35
         place = np.clip(place, 0.0, (width, height))
     return place

@@ -43,9 +43,10 @@ def page(title: str, svg: str, table: str, *, script: str = "", data: object = N
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f"<title>{escape(clean(title))}</title><style>{_variables()}{asset('page.css')}</style>"
-        f'</head><body><main><div id="stage">{svg}</div></main>'
-        f'<details id="table"><summary>As text</summary>{table}</details>'
-        f"{scripts}</body></html>\n"
+        f'</head><body><main><div id="stage" tabindex="0" role="group" aria-labelledby="head">'
+        f'<h1 id="head" class="hidden">{escape(clean(title))}</h1>{svg}</div></main>'
+        '<section aria-label="As text"><details id="table"><summary>As text</summary>'
+        f"{table}</details></section>{scripts}</body></html>\n"
     )
 
 

@@ -65,7 +65,7 @@ class Picture(ABC):
 
     def _table(self) -> str:
         """Return what is drawn as an HTML table, for readers who do not see it."""
-        return f"<pre>{escape(str(self))}</pre>"
+        return f'<pre tabindex="0" role="group" aria-label="As text">{escape(str(self))}</pre>'
 
     def _forms(self) -> dict[str, object]:
         """Return the functions that make the content of a file, by its suffix."""

@@ -162,9 +162,10 @@ class BankTimeline(InteractivePicture):
         lines = [clean(f"{self.title}: {self.note}")]
         if self.events:
             lines.append(f"  {_sparkline(self._counts(60))}")
-        for event in self.events[:LISTED]:
-            when = str(event.span) if event.span else f"said {display.moment(event.at)}"
-            lines.append(f"  {when:28}  {clean(event.memory.text)[:TEXT_CUT]}")
+        lines += [
+            f"  {_when(event):28}  {clean(event.memory.text)[:TEXT_CUT]}"
+            for event in self.events[:LISTED]
+        ]
         if len(self.events) > LISTED:
             lines.append(f"  … and {len(self.events) - LISTED} later")
         return "\n".join(lines)
@@ -172,8 +173,7 @@ class BankTimeline(InteractivePicture):
     def _table(self) -> str:
         rows = [
             {
-                "when": str(event.span) if event.span else display.moment(event.at),
-                "": "" if event.span else "said",
+                "when": _when(event),
                 "memory": event.memory.text,
                 "entities": ", ".join(event.memory.entities),
             }
@@ -284,7 +284,10 @@ class BankTimeline(InteractivePicture):
         drawing.text(LEFT - 14, base - 4, "memories", size=SMALL, fill="soft", anchor="end")
 
     def _draw_lane(self, drawing: Drawing, events: Sequence[Event], y: float) -> None:
-        free = {-16.0: 0.0, 24.0: 0.0}  # offset of each row of texts, and where it is free
+        free = {
+            -16.0: LEFT - 8,
+            24.0: LEFT - 8,
+        }  # offset of each row of texts, and where it is free
         for event in events:
             colour, _ = TYPES[event.memory.type]
             start, end = self._x(event.at), self._x(event.end)
@@ -301,11 +304,14 @@ class BankTimeline(InteractivePicture):
                          stroke_width=1.6)  # fmt: skip
             more = f" (+{count - 1})" if count > 1 else ""
             for offset, end in free.items():
-                room = min(LABEL, WIDTH - 10 - x)
-                if end <= x - 5 and room >= LEAST_LABEL:
+                right, before = WIDTH - 10 - x, x - end
+                aside = right < LABEL / 2 and before > right
+                room = min(LABEL, before if aside else right)
+                if before >= 5 and room >= LEAST_LABEL:
                     label = cut(first.memory.text, room - width(more, SMALL), SMALL) + more
-                    drawing.text(x - 4, y + offset, label, size=SMALL)
-                    free[offset] = x + width(label, SMALL) * 1.05 + 8
+                    drawing.text(x + 5 if aside else x - 4, y + offset, label, size=SMALL,
+                                 anchor="end" if aside else "start")  # fmt: skip
+                    free[offset] = x + (13 if aside else width(label, SMALL) * 1.05 + 8)
                     break
 
     def _together(self, events: Sequence[Event]) -> Iterator[list[Event]]:
@@ -322,6 +328,10 @@ class BankTimeline(InteractivePicture):
 
 _NOW = datetime(1970, 1, 1, tzinfo=UTC)
 """Both edges of a timeline without events."""
+
+
+def _when(event: Event) -> str:
+    return str(event.span) if event.span else f"said {display.moment(event.at)}"
 
 
 def _sparkline(counts: Sequence[int]) -> str:

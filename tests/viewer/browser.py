@@ -32,15 +32,17 @@ BANK = "story"
 QUESTION = "What did Inês build the checkout in?"
 
 SHOTS = {
-    "viewer-recall": (f"recall?bank={BANK}&query={QUESTION}&a_tokens=300", "light"),
+    "viewer-recall": (f"recall?bank={BANK}&query={QUESTION}&a_tokens=300", "light", 760),
     "viewer-compare": (
-        f"recall?bank={BANK}&query={QUESTION}&compare=1&a_tokens=300&b_tokens=300&b_arm=keyword",
+        f"recall?bank={BANK}&query=Who do I ask to get at the spare scanners?"
+        "&compare=1&a_tokens=150&b_tokens=100&b_arm=keyword",
         "light",
+        840,
     ),
-    "viewer-graph": (f"graph?bank={BANK}", "dark"),
-    "viewer-memory": (f"memories?bank={BANK}&text=checkout", "dark"),
+    "viewer-graph": (f"graph?bank={BANK}&limit=24", "dark", 800),
+    "viewer-memory": (f"memories?bank={BANK}&text=checkout", "dark", 700),
 }
-"""Screenshots by name: address and colours."""
+"""Screenshots by name: address, colours and height in pixels."""
 
 
 @contextmanager
@@ -94,9 +96,9 @@ def chromium() -> Iterator[Browser]:
 def screenshots(browser: Browser, viewer: str, folder: Path) -> None:
     """Write the screenshots of the documentation into a folder."""
     folder.mkdir(exist_ok=True)
-    for name, (address, colours) in SHOTS.items():
+    for name, (address, colours, height) in SHOTS.items():
         page = browser.new_page(
-            viewport={"width": 1200, "height": 760},
+            viewport={"width": 1120, "height": height},
             color_scheme="dark" if colours == "dark" else "light",
         )
         page.goto(viewer + address, wait_until="networkidle")
@@ -109,9 +111,10 @@ def _settle(page: Page, name: str) -> None:
     """Bring a page into the state of its screenshot."""
     if name == "viewer-recall":
         page.get_by_text("Why it came").first.click()
-        page.evaluate("scrollTo(0, 160)")
+        page.evaluate("scrollTo(0, 90)")
     if name == "viewer-graph":
         page.wait_for_timeout(1500)  # the drawing comes to rest
+        page.locator(".drawn").scroll_into_view_if_needed()
 
 
 if __name__ == "__main__":

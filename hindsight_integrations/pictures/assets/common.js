@@ -52,7 +52,8 @@ function widthOf(text, bold = false) {
   return pen.measureText(text).width;
 }
 
-stage.replaceChildren();
+stage.replaceChildren(); // the still picture
+for (const name of ["tabindex", "role", "aria-labelledby"]) stage.removeAttribute(name);
 const svg = d3.select(stage).append("svg").attr("role", "group").attr("aria-label", data.title);
 
 function search(label, matches) {
@@ -123,4 +124,4 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "-") zoomBy(1 / 1.4);
   else if (event.key === "0") zoomBack();
 });
-addEventListener("resize", () => later());
+new ResizeObserver(() => later()).observe(stage);

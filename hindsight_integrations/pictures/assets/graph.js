@@ -3,9 +3,10 @@
 const { nodes, links } = data;
 const most = Math.max(1, ...links.map((link) => link.n));
 const shownKinds = new Set(nodes.map((node) => node.kind));
+const STRETCH = 1.5, NAMED_FIRST = 25;
 let chosen = null, wanted = "", every = false, least = 1;
 
-nodes.forEach((node, index) => { node.index = index; node.near = []; });
+nodes.forEach((node, index) => { node.index = index; node.near = []; node.y -= data.top; });
 for (const link of links) {
   link.from = nodes[link.a];
   link.to = nodes[link.b];
@@ -19,7 +20,7 @@ search("Find a name", (text, go) => {
   if (go && found) { choose(found); focusOn(found); }
   later();
 });
-for (const kind of shownKinds) {
+for (const kind of shownKinds.size > 1 ? shownKinds : []) {
   const { shape, colour: hue } = nodes.find((node) => node.kind === kind);
   check(kind, true, (on) => { on ? shownKinds.add(kind) : shownKinds.delete(kind); later(); }, sign(shape, colour(hue)));
 }
@@ -33,6 +34,8 @@ if (links.some((link) => !link.drawn)) check("all connections", false, (on) => {
 
 const matching = (node) =>
   !wanted || [node.name, ...node.aliases].some((name) => name.toLowerCase().includes(wanted));
+const isMain = (node) => node.r > 12 || node.index === data.center;
+const written = (node) => (node.name.length > 34 ? `${node.name.slice(0, 33)}…` : node.name);
 const isShown = (node) => shownKinds.has(node.kind);
 const isDrawn = (link) =>
   isShown(link.from) && isShown(link.to) && link.n >= least &&
@@ -49,13 +52,16 @@ const groups = svg.append("g").selectAll("g").data(nodes).join("g").attr("class"
   .on("keydown", (event, node) => keys(event, node, nodes.filter(isShown)))
   .on("mouseenter", (event, node) => hover(node)).on("mouseleave", () => hover(null))
   .call(d3.drag().on("drag", (event, node) => {
-    node.x += event.dx / (fit().scale * view.k);
-    node.y += event.dy / (fit().scale * view.k);
+    const { across, down, turned } = fit();
+    const [dx, dy] = [event.dx / (across * view.k), event.dy / (down * view.k)];
+    node.x += turned ? dy : dx;
+    node.y += turned ? dx : dy;
     later();
   }));
 groups.append("path").attr("class", "ring");
 groups.append("path").attr("class", "mark").style("fill", (node) => colour(node.colour)).style("stroke", "var(--paper)").style("stroke-width", 1.5);
-groups.append("text").attr("class", (node) => (node.r > 12 || node.index === data.center ? "name main" : "name")).text((node) => node.name.length > 34 ? `${node.name.slice(0, 33)}…` : node.name);
+const names = svg.append("g").attr("aria-hidden", "true").selectAll("text").data(nodes).join("text")
+  .attr("class", (node) => (isMain(node) ? "name main" : "name")).text(written);
 svg.on("click", () => choose(null));
 
 svg.select("g").attr("opacity", Math.min(1, Math.max(0.35, 12 / Math.sqrt(nodes.length))));
@@ -63,18 +69,22 @@ svg.select("g").attr("opacity", Math.min(1, Math.max(0.35, 12 / Math.sqrt(nodes.
 let over = null;
 function hover(node) { over = node; later(); }
 
+// The drawing is turned on a stage that is taller than wide, and stretched a little to fill it.
 function fit() {
   const { width, height } = stage.getBoundingClientRect();
-  const scale = Math.min(width / data.width, height / (data.height - data.top));
-  return { scale, left: (width - data.width * scale) / 2, top: (height - (data.height + data.top) * scale) / 2, width, height };
+  const turned = height > width, tall = data.height - data.top;
+  const [wide, high] = turned ? [tall, data.width] : [data.width, tall];
+  const least = Math.min(width / wide, height / high);
+  const across = Math.min(width / wide, STRETCH * least), down = Math.min(height / high, STRETCH * least);
+  return { across, down, turned, left: (width - wide * across) / 2, top: (height - high * down) / 2, width, height };
 }
 
 function render() {
-  const { scale, left, top, width, height } = fit();
-  const size = Math.min(1.7, Math.max(0.75, Math.sqrt(scale * view.k)));
+  const { across, down, turned, left, top, width, height } = fit();
+  const size = Math.min(1.7, Math.max(0.75, Math.sqrt(Math.min(across, down) * view.k)));
   for (const node of nodes) {
-    node.px = view.applyX(left + node.x * scale);
-    node.py = view.applyY(top + node.y * scale);
+    node.px = view.applyX(left + (turned ? node.y : node.x) * across);
+    node.py = view.applyY(top + (turned ? node.x : node.y) * down);
     node.pr = node.r * size;
   }
   const focus = over || (chosen && chosen.near ? chosen : null);
@@ -96,24 +106,27 @@ function render() {
   label(nodes.filter((node) => isShown(node) && node.px > -50 && node.px < width + 50 && node.py > -20 && node.py < height + 20), faded, width);
 }
 
-// Names where they fit: those of the chosen first, then of the most mentioned.
+// Names where they fit: of the chosen, then of the most mentioned, which may cover lesser marks.
 function label(visible, faded, width) {
-  const boxes = visible.map((node) => [node.px - node.pr, node.py - node.pr, node.px + node.pr, node.py + node.pr, node]);
+  const marks = visible.map((node) => [node.px - node.pr, node.py - node.pr, node.px + node.pr, node.py + node.pr, node]);
   const order = [...visible].sort((a, b) => faded(a) - faded(b) || (b === over) - (a === over));
+  const main = new Set(order.slice(0, NAMED_FIRST));
+  const boxes = marks.filter(([, , , , node]) => main.has(node));
   const put = new Map();
-  for (const node of order) {
-    node.long ??= widthOf(node.name.slice(0, 34), node.r > 12) + 4;
+  order.forEach((node, number) => {
+    if (number === NAMED_FIRST) boxes.push(...marks.filter(([, , , , other]) => !main.has(other)));
+    node.long ??= widthOf(written(node), isMain(node)) + 4;
     const gap = node.pr + 4, long = node.long;
     for (const [dx, dy] of [[gap, 0], [-long / 2, gap + 7], [-gap - long, 0], [-long / 2, -gap - 7]]) {
       const box = [node.px + dx, node.py + dy - 7, node.px + dx + long, node.py + dy + 7, node];
       if (box[0] > 0 && box[2] < width && boxes.every((other) => other[4] === node || other[0] > box[2] || other[2] < box[0] || other[1] > box[3] || other[3] < box[1])) {
         boxes.push(box);
-        put.set(node, [dx, dy + 4]);
+        put.set(node, [node.px + dx, node.py + dy + 4]);
         break;
       }
     }
-  }
-  groups.select(".name").style("display", (node) => (put.has(node) ? null : "none"))
+  });
+  names.style("display", (node) => (put.has(node) ? null : "none")).classed("faded", faded)
     .attr("x", (node) => put.get(node)?.[0] ?? 0).attr("y", (node) => put.get(node)?.[1] ?? 0);
 }
 

@@ -1,7 +1,7 @@
 // The interactive timeline of a bank: zoomed in, marks part and texts appear.
 "use strict";
 const { events, lanes, types } = data;
-const LEFT = 118, RIGHT = 24, STRIP = 46, BOTTOM = 30;
+const LEFT = 118, RIGHT = 24, STRIP = 46, BOTTOM = 30, WIDEST = 240, LEAST = 60;
 const shownTypes = new Set(Object.keys(types));
 let chosen = null, wanted = "";
 
@@ -11,9 +11,9 @@ search("Find words", (text, go) => {
   if (found && found.length) choose({ events: found, heading: counted(found.length, "memory", "memories") });
   later();
 });
-for (const kind of Object.keys(types)) {
-  if (events.some((event) => event.type === kind))
-    check(kind, true, (on) => { on ? shownTypes.add(kind) : shownTypes.delete(kind); later(); }, sign(types[kind].shape, colour(types[kind].colour)));
+const kinds = Object.keys(types).filter((kind) => events.some((event) => event.type === kind));
+for (const kind of kinds.length > 1 ? kinds : []) {
+  check(kind, true, (on) => { on ? shownTypes.add(kind) : shownTypes.delete(kind); later(); }, sign(types[kind].shape, colour(types[kind].colour)));
 }
 tools.append(make("span", { className: "hint", textContent: "open marks: said then, the text names no time" }));
 
@@ -27,6 +27,7 @@ let dots = [];
 
 function render() {
   const { width, height } = stage.getBoundingClientRect();
+  if (width <= LEFT + RIGHT) return; // a frame that is not shown yet
   const x = view.rescaleX(d3.scaleUtc([data.low, data.high], [LEFT, width - RIGHT]));
   zooming.scaleExtent([0.2, 20000]).extent([[LEFT, 0], [width - RIGHT, height]]);
   const tall = (height - STRIP - BOTTOM) / Math.max(1, lanes.length);
@@ -35,7 +36,7 @@ function render() {
   const visible = events.filter(isShown);
 
   axis.attr("transform", `translate(0,${height - BOTTOM})`)
-    .call(d3.axisBottom(x).ticks(Math.max(2, width / 130)).tickSize(-(height - BOTTOM - 6)).tickPadding(8))
+    .call(d3.axisBottom(x).ticks(Math.max(2, width / 130)).tickSize(-(height - BOTTOM - 6)).tickPadding(8).tickFormat(moment))
     .selectAll(".tick line").attr("stroke-dasharray", "2 4");
   rows.selectAll("line").data(lanes).join("line").attr("x1", LEFT).attr("x2", width - RIGHT)
     .attr("y1", (_, n) => middle(n)).attr("y2", (_, n) => middle(n)).style("stroke", "var(--line)");
@@ -92,23 +93,37 @@ function render() {
     .style("fill", (dot) => (dot.events[0].named && !dot.events[0].gone ? colour(types[dot.events[0].type].colour) : "var(--paper)"))
     .style("stroke", (dot) => colour(types[dot.events[0].type].colour)).style("stroke-width", 1.6);
 
-  // Texts above and below a lane, where they fit.
+  // Texts above and below a lane, where they fit: to the right of a mark, or at the edge to its left.
   const written = [];
   const lines = Math.max(1, Math.floor((tall / 2 - 8) / 15));
   for (let lane = 0; lane < lanes.length; lane += 1) {
-    const free = Array.from({ length: 2 * lines }, () => -Infinity);
+    const free = Array.from({ length: tall < 56 ? 1 : 2 * lines }, () => LEFT - 8);
     for (const dot of dots.filter((each) => each.lane === lane)) {
       const row = free.findIndex((end) => end <= dot.px - 5);
       if (row < 0) continue;
       const more = dot.events.length > 1 ? ` (+${dot.events.length - 1})` : "";
-      const label = fitting(dot.events[0].text, Math.min(240, width - 8 - dot.px) - widthOf(more)) + more;
-      free[row] = dot.px + widthOf(label) + 10;
+      const { text } = dot.events[0];
+      const right = width - 8 - dot.px, before = dot.px - free[row];
+      const aside = right < Math.min(WIDEST / 2, widthOf(text + more)) && before > right;
+      const room = Math.min(WIDEST, aside ? before : right);
+      if (room < LEAST) continue;
+      const label = fitting(text, room - widthOf(more)) + more;
+      const start = aside ? dot.px + 5 - widthOf(label) : dot.px - 4;
+      free[row] = start + widthOf(label) + 14;
       const offset = row % 2 ? 23 + 15 * ((row - 1) / 2) : -15 - 15 * (row / 2);
-      written.push([dot.px - 4, dot.py + offset, label]);
+      written.push([start, dot.py + offset, label]);
     }
   }
   texts.selectAll("text").data(written).join("text").attr("class", "name")
     .attr("x", (label) => label[0]).attr("y", (label) => label[1]).text((label) => label[2]);
+}
+
+function moment(at) {
+  const text = (options) => at.toLocaleString("en-GB", { timeZone: "UTC", ...options });
+  if (at.getUTCHours() || at.getUTCMinutes() || at.getUTCSeconds())
+    return text({ hour: "2-digit", minute: "2-digit", ...(at.getUTCSeconds() ? { second: "2-digit" } : {}) });
+  if (at.getUTCDate() > 1) return text({ day: "numeric", month: "short" });
+  return at.getUTCMonth() ? text({ month: "long" }) : String(at.getUTCFullYear());
 }
 
 function fitting(text, room) {
