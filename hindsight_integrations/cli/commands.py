@@ -95,7 +95,7 @@ def demo(
         bool, typer.Option("--workspace", help="Show a folder of notes instead.")
     ] = False,
 ) -> Output:
-    """Retain nine months of conversation, and compare recall with plain vector search."""
+    """Retain eight months of conversation, and compare recall with plain vector search."""
     if notes:
         return _demo_of_notes(output, question or (), keep)
     started = time.perf_counter()
