@@ -82,11 +82,15 @@ class OpenedMemory(ContextManaged):
     def from_env(cls, **options: object) -> Self:
         """Open the memory that environment variables name.
 
-        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), `HINDSIGHT_GRAPH` the URL
-        of a Neo4j server, `HINDSIGHT_VECTORS` that of a Chroma server, `HINDSIGHT_EMBEDDER` the
-        name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
+        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), or the address of a service,
+        for which no other counts. `HINDSIGHT_GRAPH` is the URL of a Neo4j server,
+        `HINDSIGHT_VECTORS` that of a Chroma server, `HINDSIGHT_EMBEDDER` the name of an installed
+        model, and `HINDSIGHT_<SETTING>` overrides a setting.
         """
-        return cls(**(from_environment() | options))  # type: ignore[arg-type]
+        given = from_environment() | options
+        if is_url(given["path"]):  # a service, which has stores, models and settings of its own
+            given = options | {"path": given["path"]}
+        return cls(**given)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Finish background work, and release the folder. Idempotent.

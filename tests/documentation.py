@@ -315,7 +315,7 @@ def draw() -> None:
         (bank,) = memory.banks.list()
         result = memory.recall(bank.id, QUESTION, max_tokens=300, query_time=asked)
         pictures = {
-            "demo": memory.graph(bank.id, limit=30),
+            "demo": memory.graph(bank.id, limit=22),
             "timeline": memory.timeline(bank.id, entities=["Alice"]),
             "recall": result.plot(),
             "memory": result.plot(result[0]),

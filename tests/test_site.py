@@ -36,6 +36,24 @@ def test_each_page_notebook_and_reference_is_in_the_navigation_once(tmp_path: Pa
     assert sorted(NAVIGATED) == sorted(pages)
 
 
+@pytest.mark.parametrize(
+    "task",
+    [
+        "settings.md",
+        "pictures.md",
+        "migration.md",
+        "models.md#an-embedder-of-your-own",
+        "conversations.md#resume-a-chat",
+        "recall.md#filter-operators",
+        "control.md#correcting",
+        "users.md",
+        "language-models.md#ollama",
+    ],
+)
+def test_the_first_page_leads_to_what_people_look_for(task: str) -> None:
+    assert f"]({task})" in (documentation.DOCS / "index.md").read_text(encoding="utf-8")
+
+
 def test_the_reference_documents_every_public_name() -> None:
     import hindsight_integrations
 

@@ -65,7 +65,9 @@ def test_when_the_time_is_over_it_is_deleted_and_its_document_with_it(
     memory: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.retain("b", f"{BEES}\n\nBen keeps goats.", document_id="d")
-    memory.retain("b", "Cid keeps cats.\n\nThe library opens at nine on Mondays.", document_id="e")
+    memory.retain(
+        "b", "Cid keeps cats in Faro.\n\nThe library opens at nine on Mondays.", document_id="e"
+    )
     cats = memory.memories.list("b", text="cats").items[0]
     for document in ("d", "e"):
         assert len(memory.forget("b", document_id=document, after=DAY)) == 2

@@ -15,7 +15,7 @@ import typer
 
 from hindsight_integrations.cli.job import DEFAULT_PATH, Job, on_memory
 from hindsight_integrations.cli.screen import Output
-from hindsight_integrations.errors import MissingExtraError
+from hindsight_integrations.errors import MissingExtraError, StoreLockedError
 
 VIEWER = "/ui/"
 """Path of the viewer in the service."""
@@ -36,6 +36,14 @@ def serve(
 
     Tokens and limits are read from the variables HINDSIGHT_SERVICE_*, which docs/service.md lists.
     """
+    with _extra():
+        from hindsight_integrations.service.discovery import find_service
+
+    if (running := find_service(job.path)) is not None:
+        raise StoreLockedError(
+            f"the service of process {running.pid} has {job.path} open already, at {running.url}; "
+            "use that, or end it first"
+        )
     given = {"host": host, "port": port}
     return _serving(job, {name: value for name, value in given.items() if value is not None})
 

@@ -1,6 +1,6 @@
 """Files that hold a bank: one JSON object a line, named by its kind, and a checksum at the end.
 
-    {"hindsight-bank": {"schema": 3, ...}}
+    {"hindsight-bank": {"schema": 5, ...}}
     {"document": {"id": "handbook", ...}}
     {"memory": {"memory": {"id": "m-1", ...}, "vector": "...", ...}}
     {"end": {"counts": {"document": 1, "memory": 1}, "sha256": "..."}}

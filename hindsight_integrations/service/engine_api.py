@@ -39,6 +39,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
 from hindsight_integrations.remote.wire import AUDIT_EXPORT, EXPORT, IMPORT, Verb, verbs
+from hindsight_integrations.service.limits import BodyRefusedError
 from hindsight_integrations.service.security import Access
 
 log = logging.getLogger("hindsight_integrations.service")
@@ -116,6 +117,8 @@ def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable
                 content = await operations.once(f"{verb.name} {operation}", digest, work)
             else:
                 content = await run_in_threadpool(work)
+        except BodyRefusedError:
+            raise
         except HindsightError as error:
             return failure(error)
         except (TypeError, ValueError, RecursionError) as error:

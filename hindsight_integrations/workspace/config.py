@@ -18,7 +18,6 @@ from hindsight_integrations.workspace.tools import WorkspaceTool, workspace_tool
 from hindsight_integrations.workspace.workspace import BUDGETS, DEBOUNCE_MS, Workspace
 
 _GRAPH = re.compile(r"(?:neo4j|bolt)(?:\+s|\+ssc)?://")
-_VECTORS = re.compile(r"https?://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +25,8 @@ class WorkspaceConfig:
     """The eight keys of a host's memory plugin.
 
     Attributes:
-        base_url: where the memory is: the URL of a Neo4j server ("neo4j://...") or of a Chroma
-            server ("http://..."), or a folder. What it does not name comes from the environment,
+        base_url: where the memory is: the address of a service ("http://..."), the URL of a Neo4j
+            server ("neo4j://..."), or a folder. What it does not name comes from the environment,
             as `Hindsight.from_env` reads it.
         bank_id: the bank.
         retain_on_write: watch the folder, and retain each note that is written.
@@ -144,9 +143,7 @@ class WorkspaceConfig:
         """The argument of `Hindsight.from_env` that `base_url` is; none without one."""
         if self.base_url is None:
             return {}
-        if _GRAPH.match(self.base_url):
-            return {"graph": self.base_url}
-        return {"vectors" if _VECTORS.match(self.base_url) else "path": self.base_url}
+        return {"graph" if _GRAPH.match(self.base_url) else "path": self.base_url}
 
     def open_memory(self) -> Hindsight:
         """Return the memory that `base_url` and the environment name; see `Hindsight.from_env`."""

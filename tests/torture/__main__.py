@@ -53,6 +53,19 @@ PROMISES = (
     ),
     Promise("Forgetting leaves no word in any file", ("tests/test_forgetting.py",)),
     Promise(
+        "What is forgotten for a time comes back as it was, or goes; no audit quotes it",
+        ("tests/test_undo.py", "tests/test_audit.py"),
+    ),
+    Promise("No door leads from one scope to another", ("tests/test_scopes.py",)),
+    Promise(
+        "An interrupted import leaves nothing; the same call finishes an interrupted merge",
+        ("tests/export_import/test_importing.py", "tests/export_import/test_merging.py"),
+    ),
+    Promise(
+        "What a workspace took during an outage is stored once, through kills and restarts",
+        ("tests/workspace/test_outage.py",),
+    ),
+    Promise(
         "Of several processes that write one vector index, a slow one undoes nothing that another "
         "did later",
         ("tests/stores/test_sync_beside_flushes.py",),
@@ -67,6 +80,11 @@ PROMISES = (
     Promise(
         "No memory passes for another; no control reaches a terminal",
         ("tests/test_forged_memories.py",),
+    ),
+    Promise(
+        "A server that is silent, far away, breaks off, or is killed costs no call more than its "
+        "deadline; `health` tells",
+        ("tests/test_silent_servers.py", "tests/test_server_faults.py"),
     ),
     Promise(
         "Hostile texts and questions cost what their length does; a recall ends in time",

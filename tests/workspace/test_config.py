@@ -25,6 +25,7 @@ from hindsight_integrations.workspace import (
     workspace_tools,
 )
 from tests.durable.memories import opened, owned_by_another
+from tests.service.served import served
 
 from .conftest import BANK
 
@@ -87,12 +88,28 @@ def test_wrong_keys_and_values_are_refused(values: dict[str, object], message: s
 def test_a_base_url_names_a_server_or_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[dict[str, object]] = []
     monkeypatch.setattr(Hindsight, "from_env", lambda **options: given.append(options))
-    for url in (None, "neo4j+s://graph:7687", "http://vectors:8000", "memories"):
+    for url in (None, "neo4j+s://graph:7687", "http://localhost:8888", "memories"):
         WorkspaceConfig(url).open_memory()
     assert given == [
-        {}, {"graph": "neo4j+s://graph:7687"}, {"vectors": "http://vectors:8000"},
+        {}, {"graph": "neo4j+s://graph:7687"}, {"path": "http://localhost:8888"},
         {"path": "memories"},
     ]  # fmt: skip
+
+
+def test_a_service_holds_the_notes_and_may_go_away(memory: Hindsight, root: Path) -> None:
+    with served(memory) as url:
+        config = WorkspaceConfig(url, BANK, retain_on_write=False)
+        workspace = config.open(root)
+        assert workspace.sync().ok
+        hit = workspace.search("What did we plant behind the shed?", max_results=1)[0]
+        assert (hit.path, hit.start_line) == ("memory/2026-02-03.md", 8)
+        assert memory.documents.get(BANK, "memory/2026-02-03.md")
+        assert "Northwind" in workspace.reflect("Who pays for the website project?").text
+        assert not isinstance(hit.score, type(None))
+    with workspace:
+        (local, *_) = workspace.search("pear tree shed")
+        assert local.path == "memory/2026-02-03.md"
+        assert not workspace.health()
 
 
 def test_a_file_that_is_none_and_a_missing_package_say_what_to_do(
