@@ -9,7 +9,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from threading import Thread
+from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -37,18 +37,29 @@ async def in_thread(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) 
     loop = asyncio.get_running_loop()
     executor = _executors.get(loop)
     if executor is None:
-        executor = _executors[loop] = ThreadPoolExecutor(THREADS, "hindsight-async")
+        executor = _executors[loop] = _started_executor()
     here = contextvars.copy_context()
     return await loop.run_in_executor(executor, lambda: here.run(work, *args, **kwargs))
 
 
-def within(seconds: float, work: Callable[[], T]) -> T:
-    """Run the work in a thread, and return its result or raise its error.
+def _started_executor() -> Executor:
+    """Return an executor whose threads run already.
 
-    A thread cannot be stopped: late work runs on to its end, and its result is dropped.
+    Whoever starts a thread waits until it runs: an event loop that did so while others compute
+    would wait for each of them, up to 5 ms a thread.
+    """
+    executor = ThreadPoolExecutor(THREADS, "hindsight-async")
+    go_on = Event()
+    for _ in range(THREADS):
+        executor.submit(go_on.wait)
+    go_on.set()
+    return executor
 
-    Raises:
-        TimeoutError: it took longer.
+
+def in_own_thread(work: Callable[[], T]) -> Future[T]:
+    """Run the work in a thread that the end of the process does not wait for.
+
+    Context variables are those of the caller.
     """
     outcome: Future[T] = Future()
     here = contextvars.copy_context()
@@ -60,7 +71,18 @@ def within(seconds: float, work: Callable[[], T]) -> T:
             outcome.set_exception(error)
 
     Thread(target=run, name="hindsight-within", daemon=True).start()
-    return outcome.result(timeout=max(0.0, seconds))
+    return outcome
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """Run the work in a thread, and return its result or raise its error.
+
+    A thread cannot be stopped: late work runs on to its end, and its result is dropped.
+
+    Raises:
+        TimeoutError: it took longer.
+    """
+    return in_own_thread(work).result(timeout=max(0.0, seconds))
 
 
 def async_variant(

@@ -6,11 +6,11 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from typing import cast
 
 from hindsight_integrations.errors import (
@@ -21,6 +21,7 @@ from hindsight_integrations.errors import (
     HindsightError,
     InvalidInputError,
     StoreError,
+    StoreUnavailableError,
 )
 from hindsight_integrations.models import Bank, MemoryType
 from hindsight_integrations.nlp.embeddings import Embedder, TokenEncoder, as_embedder
@@ -31,7 +32,7 @@ from hindsight_integrations.nlp.spacy_pipeline import Pipeline
 from hindsight_integrations.nlp.text_encoder import TextEncoder
 from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer
 from hindsight_integrations.recall.base import Reranker
-from hindsight_integrations.recall.dependencies import AT_ONCE, RecallDependencies
+from hindsight_integrations.recall.dependencies import AT_ONCE, SERVED_AT_ONCE, RecallDependencies
 from hindsight_integrations.recall.fitted import fitted_for
 from hindsight_integrations.recall.rerankers import LateInteraction, as_reranker
 from hindsight_integrations.reflect.confident import only_confident
@@ -51,6 +52,7 @@ from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores import sync
 from hindsight_integrations.stores.base import EmbedderStamp, GraphStore, StoredBank, VectorIndex
 from hindsight_integrations.stores.chroma.index import ChromaVectors
+from hindsight_integrations.stores.deadline import limited
 from hindsight_integrations.stores.folder import Folder
 from hindsight_integrations.stores.sqlite import SqliteGraph
 
@@ -62,11 +64,17 @@ BACKGROUND_SECONDS = 10.0
 ARMS_AT_ONCE = 32
 """Threads at most that the arms of all recalls share: on servers they do little but wait."""
 
+PAGE, LEAST_PAGE = 500, 20
+"""Vectors that are written at once; and to a server that is too slow for that, at least."""
+
 PAGES = 5
-"""Pages of the outbox, of 500 vectors each, that a call applies itself: about two seconds."""
+"""Pages of the outbox that a call applies itself: about two seconds."""
 
 PAUSE = 0.01
 """Seconds between two pages that are applied in the background."""
+
+AGAIN_SECONDS = 3.0
+"""Seconds after which a store that is not available is asked again in the background."""
 
 CLAIM_SECONDS = 30.0
 """Time in which a page is applied: then another process may take its turn."""
@@ -117,6 +125,8 @@ class Runtime:
         self._applying = False
         self.behind = False
         """True while work for the vector index is left to the background."""
+        self.lost = False
+        """True while vectors are queued that the index lacked when it was opened."""
         self._caught_up: set[str] = set()
         """Keys of banks whose work was applied when they were first used meanwhile."""
         self._closed = False
@@ -193,7 +203,8 @@ class Runtime:
         return self._existing(bank_id)
 
     def _existing(self, bank_id: str) -> StoredBank:
-        stored = self.graph.get_bank(bank_id)
+        with limited(self.settings.recall_timeout, each=self.settings.arm_timeout):
+            stored = self.graph.get_bank(bank_id)
         if stored is None:
             raise BankNotFoundError(
                 f"there is no bank {bank_id!r}; retain something into it, or call "
@@ -258,12 +269,16 @@ class Runtime:
 
     def _flush(self, bank_key: str | None, proceed: Callable[[], bool]) -> None:
         try:
-            if self._apply(bank_key, proceed).more:
+            with limited(each=self.settings.arm_timeout):
+                left = self._apply(bank_key, proceed).more
+            if left:
                 self._apply_later()
         except ClosedError:
             log.debug("closed meanwhile: the next opening brings the vector index up to date")
         except StoreError as error:
             log.warning("the vector index is behind the graph and will catch up: %s", error)
+            if isinstance(error, StoreUnavailableError):
+                self._apply_later()
 
     def catch_up(self) -> None:
         """Apply the outbox of all banks to the vector index.
@@ -273,29 +288,45 @@ class Runtime:
         """
         self._apply(None, lambda: True)
 
-    def _apply(self, bank_key: str | None, proceed: Callable[[], bool]) -> sync.FlushReport:
-        """Apply the outbox, one thread at a time; see `sync.flush`."""
-        with self._flushing:
+    def _apply(
+        self, bank_key: str | None, proceed: Callable[[], bool], page: int = PAGE
+    ) -> sync.FlushReport:
+        """Apply the outbox, one thread at a time; see `sync.flush`.
+
+        Of threads that find the index unavailable one waits for it, and the others do not wait.
+        """
+        if not self._flushing.acquire(blocking=self.lag is None or bank_key is None):
+            return sync.FlushReport(more=True)
+        try:
             try:
-                report = sync.flush(self.graph, self.index, bank_key=bank_key, proceed=proceed)
+                report = sync.flush(
+                    self.graph, self.index, bank_key=bank_key, batch=page, proceed=proceed
+                )
             except StoreError as error:
                 self.lag = error
                 raise
             self.lag = None
             return report
+        finally:
+            self._flushing.release()
 
     def bring_in_step(self, *, shared: bool) -> None:
         """Bring the index in step with the graph, as far as an opening may take.
 
         Args:
-            shared: other processes write the index too: it is compared with the graph, and all
-                is done in the background. Work that waits for a bank is applied when the bank is
-                first used, unless it is much.
+            shared: other processes write the index too. It is compared with the graph, and all
+                but a page is queued and applied in the background. Work that waits for a bank is
+                applied when the bank is first used, unless it is much.
         """
         lacking = sync.lacking(self.graph, self.index)
         if shared:
             self.behind = bool(lacking) or bool(self.graph.pending_vectors(1))
-            self.in_background(partial(self._mend_index, lacking), "hindsight-mend")
+            queued = 0
+            for bank_id in lacking:
+                if queued < sync.REQUEUED_AT_ONCE:
+                    queued += sync.fill(self.graph, [bank_id], _times(1))
+            self.lost = bool(queued)
+            self.in_background(self._mend_index, "hindsight-mend")
         else:
             sync.fill(self.graph, lacking)
             self._flush(None, _times(PAGES - 1))
@@ -320,14 +351,14 @@ class Runtime:
 
         me = secrets.token_hex(8)
         try:
-            more = True
+            more, page = True, PAGE
             while more and not self.closing.is_set():
-                if self.graph.claim_outbox(me, CLAIM_SECONDS):
-                    more = self._apply(None, proceed).more
-                    self.graph.claim_outbox(me, 0)
-                else:  # another process applies it
-                    more = bool(self.graph.pending_vectors(1))
-                    self.closing.wait(CLAIM_SECONDS / 10)
+                try:
+                    more = self._apply_in_turn(me, proceed, page)
+                except StoreUnavailableError as error:
+                    log.info("the vector index is written later: %s", error)
+                    page = max(LEAST_PAGE, page // 2)
+                    self.closing.wait(AGAIN_SECONDS)
             self.behind = more
         except ClosedError:
             log.debug("closed meanwhile: the next opening brings the vector index up to date")
@@ -335,6 +366,17 @@ class Runtime:
             log.warning("the vector index is behind the graph and will catch up: %s", error)
         finally:
             self._applying = False
+
+    def _apply_in_turn(self, me: str, proceed: Callable[[], bool], page: int) -> bool:
+        """Apply the outbox unless another process does; return True if more is left."""
+        with limited(each=self.settings.arm_timeout):
+            if self.graph.claim_outbox(me, CLAIM_SECONDS):
+                more = self._apply(None, proceed, page).more
+                self.graph.claim_outbox(me, 0)
+                return more
+            more = bool(self.graph.pending_vectors(1))
+        self.closing.wait(CLAIM_SECONDS / 10)
+        return more
 
     def in_background(self, target: Callable[[], None], name: str) -> None:
         """Run a function in a thread of its own, which `close` waits for.
@@ -345,18 +387,29 @@ class Runtime:
         self._background.append(thread)
         thread.start()
 
-    def _mend_index(self, lacking: Sequence[str]) -> None:
-        """Queue what the index lacks, repair it, and apply the outbox.
+    def _mend_index(self) -> None:
+        """Apply the outbox, then queue and apply what the index lacks, or has and should not.
 
-        Processes that were killed may have left a vector of what another forgot meanwhile.
+        Processes that were killed may have left a vector of what another forgot meanwhile. The
+        two are compared when nothing waits: a long queue is too much to read at once.
         """
         try:
-            queued = sync.fill(self.graph, lacking, self.closing)
-            if not self.closing.is_set() and (count := sync.mend(self.graph, self.index)):
-                log.warning("the vector index differed from the graph in %d vectors", count)
-                queued += count
-            if queued or self.behind:
-                self._apply_later()
+            while not self.closing.is_set():
+                if self.behind:
+                    self._apply_later()
+                while self._applying and not self.closing.wait(PAUSE):
+                    continue
+                try:
+                    count = sync.mend(self.graph, self.index)
+                except StoreUnavailableError as error:
+                    log.info("the vector index is compared with the graph later: %s", error)
+                    self.closing.wait(AGAIN_SECONDS)
+                    continue
+                if count:
+                    log.warning("the vector index differed from the graph in %d vectors", count)
+                    self._apply_later()
+                self.lost = False
+                return
         except ClosedError:
             log.debug("closed before the vector index was compared with the graph")
         except HindsightError as error:
@@ -519,7 +572,9 @@ def assemble(
             model=model,
             before_retain=before_retain,
             release=opened.pop_all().close,
-            computing=threading.Semaphore(AT_ONCE) if graph is None and vectors is None else None,
+            computing=threading.Semaphore(
+                AT_ONCE if graph is None and vectors is None else SERVED_AT_ONCE
+            ),
         )
     if embedded_in(path) and graph is None and vectors is None:
         _remove_unfinished_imports(runtime)

@@ -65,7 +65,7 @@ class Settings:
     arm_timeout: float = 10.0
     """Go on without an arm that has not answered so many seconds after it began, and report it in
     `failures` [C]."""
-    recall_timeout: float = 60.0
+    recall_timeout: float = 10.0
     """Answer a recall after so many seconds with what was found: the embedder, event, arm, bank or
     reranker that is not done by then is left out, and reported in `failures` [C]."""
 

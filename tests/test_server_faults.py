@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -18,15 +19,22 @@ import pytest
 from hindsight_integrations import Arm, Hindsight, Settings, StoreUnavailableError
 from hindsight_integrations.durable import Backoff, DurableRetain
 from hindsight_integrations.models import Memory
+from hindsight_integrations.stores import sync
+from hindsight_integrations.stores.base import ChangeSet
 from hindsight_integrations.stores.chroma.index import ChromaVectors
+from hindsight_integrations.stores.sqlite import SqliteGraph
 
 from .stores.chroma_server import free_port, serve
 from .stores.neo4j_server import Address, Server, empty_neo4j, neo4j_address, or_skip
+from .test_outbox import WAITING, store, until
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
 PASSWORD = "correct-horse-7"
 RETAINS = 500
+PAGE = 200
+"""Vectors queued in one transaction, where a test says so."""
+
 SOON = Backoff(0.05, 0.5)
 
 
@@ -193,6 +201,63 @@ def test_several_that_open_a_new_database_at_once_set_it_up_once(empty_neo4j: Ad
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(open_and_close, range(4)))) == 1
     assert schema() == whole
+
+
+@pytest.mark.slow
+def test_a_server_killed_while_vectors_are_written_gets_the_rest_when_it_is_back(
+    chroma: Chroma, tmp_path: Path
+) -> None:
+    settings = Settings(consolidate=False, purge_interval=0)
+    with Hindsight(tmp_path / "memory", vectors=chroma.url, settings=settings) as memory:
+        runtime = memory.runtime
+        key = store(runtime.graph, memory, "others", 4 * WAITING)
+        runtime.flush(key)
+        chroma.kill()
+        assert runtime.graph.pending_vectors(1)
+        with pytest.raises(StoreUnavailableError, match="check that"):
+            runtime.catch_up()
+        assert not memory.health()
+        chroma.start()
+        until(memory.health, 180)  # the background goes on, with no further call
+        assert len(runtime.index.ids(key)) == 4 * WAITING
+        assert not runtime.graph.pending_vectors(1)
+
+
+@pytest.mark.slow
+def test_a_server_that_lost_its_disk_is_filled_in_pages_in_the_background(
+    chroma: Chroma,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(sync, "REQUEUED_AT_ONCE", PAGE)
+    settings = Settings(consolidate=False, purge_interval=0)
+    with Hindsight(tmp_path / "memory", vectors=chroma.url, settings=settings) as memory:
+        keys = [store(memory.runtime.graph, memory, bank, 2 * PAGE) for bank in ("one", "two")]
+        memory.runtime.catch_up()
+    chroma.kill()
+    shutil.rmtree(chroma.folder)
+    chroma.folder.mkdir()
+    chroma.start()
+    asked: list[int] = []
+    applied = SqliteGraph.apply
+
+    def apply(graph: SqliteGraph, changes: ChangeSet) -> object:
+        asked.append(len(changes.requeue or ()))
+        return applied(graph, changes)
+
+    monkeypatch.setattr(SqliteGraph, "apply", apply)
+    with (
+        caplog.at_level("INFO", "hindsight_integrations"),
+        Hindsight(tmp_path / "memory", vectors=chroma.url, settings=settings) as memory,
+    ):
+        assert asked[0] == PAGE  # a page in the opening
+        assert not memory.health()
+        until(memory.health, 180)
+        until(lambda: not memory.runtime.behind)
+        assert [len(memory.runtime.index.ids(key)) for key in keys] == [2 * PAGE] * 2
+    assert sorted(asked) == [PAGE] * 4  # nothing is queued twice
+    assert f"{2 * PAGE} vectors of bank 'two' are queued for the vector index" in caplog.text
 
 
 SHARE = 20

@@ -50,12 +50,16 @@ class Proxy:
     Attributes:
         host, port: the server.
         seconds: round trip time that it adds; may be changed at any time.
+        silent: True to let nothing through, as a network does that drops packets.
+        cut: True to break the next answer off in its middle, with its connection.
         trips: those since the start or the last `clear`.
     """
 
     host: str
     port: int
     seconds: float = 0.0
+    silent: bool = False
+    cut: bool = False
     trips: list[Trip] = field(default_factory=list)
     address: str = ""
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
@@ -104,7 +108,7 @@ class Proxy:
         try:
             await asyncio.gather(
                 self._carry(reader, to_server, note_request),
-                self._carry(server, writer, note_answer),
+                self._carry(server, writer, note_answer, answers=True),
             )
         except (ConnectionError, asyncio.CancelledError):
             pass  # an end of the connection, or of the proxy
@@ -113,9 +117,20 @@ class Proxy:
             writer.close()
 
     async def _carry(
-        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, note: Callable[[], None]
+        self,
+        source: asyncio.StreamReader,
+        target: asyncio.StreamWriter,
+        note: Callable[[], None],
+        *,
+        answers: bool = False,
     ) -> None:
         while chunk := await source.read(1 << 16):
+            if self.silent:
+                continue
+            if answers and self.cut:
+                self.cut = False
+                _write(target, chunk[: len(chunk) // 2])
+                raise ConnectionResetError("the proxy was told to")
             note()
             self._loop.call_later(self.seconds / 2, _write, target, chunk)
         self._loop.call_later(self.seconds / 2, target.close)

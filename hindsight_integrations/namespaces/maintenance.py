@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hindsight_integrations import display, validation
 from hindsight_integrations.asynchronous import async_variant
@@ -15,8 +15,12 @@ from hindsight_integrations.retain.reindex import rebuild, reindex
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores import sync
 from hindsight_integrations.stores.base import OvertakenError, StoreFault
+from hindsight_integrations.stores.deadline import limited
 
 log = logging.getLogger("hindsight_integrations")
+
+HEALTH_SECONDS = 5.0
+"""Time for the answers of both stores."""
 
 _NAMED = 20
 """Damaged memories that a finding names."""
@@ -74,17 +78,18 @@ class Maintenance:
         self._runtime = runtime
 
     def health(self) -> Health:
-        """Check that each part answers, and how far the vector index lags behind the graph."""
-        self._runtime.check_open()
-        around = (PartHealth(part, *ask()) for part, ask in self._runtime.probes.items())
-        return Health(
-            (
-                _probe("graph", lambda: f"{len(self._runtime.graph.list_banks())} banks"),
-                _probe("vectors", lambda: f"{len(self._runtime.index.keys())} spaces"),
-                self._in_step(),
-                *around,
-            )
-        )
+        """Check that each part answers, and how far the vector index lags behind the graph.
+
+        Both stores are asked now, and one that gives no answer in five seconds is not healthy.
+        """
+        runtime = self._runtime
+        runtime.check_open()
+        around = [PartHealth(part, *ask()) for part, ask in runtime.probes.items()]
+        with limited(HEALTH_SECONDS, asking=True):
+            graph = _probe("graph", lambda: f"{len(runtime.graph.list_banks())} banks")
+            in_step = self._in_step() if graph.ok else replace(graph, part="in step")
+            vectors = _probe("vectors", lambda: f"{len(runtime.index.keys())} spaces")
+        return Health((graph, vectors, in_step, *around))
 
     def doctor(self, *, repair: bool = True) -> Diagnosis:
         """Check the stores against each other and for contradictions, and repair them.
@@ -161,14 +166,16 @@ class Maintenance:
         return purge(self._runtime, validation.bank_id(bank_id))
 
     def _in_step(self) -> PartHealth:
-        if self._runtime.lag is not None:
-            return PartHealth("in step", False, str(self._runtime.lag))
+        if self._runtime.lost:  # asked first: what is found later is queued by then
+            return PartHealth("in step", False, "vectors that the index lacked are being queued")
         try:
             waiting = bool(self._runtime.graph.pending_vectors(1))
         except HindsightError as error:
             return PartHealth("in step", False, str(error))
-        detail = "vectors are waiting to be written" if waiting else "nothing is waiting"
-        return PartHealth("in step", not waiting, detail)
+        if not waiting:
+            return PartHealth("in step", True, "nothing is waiting")
+        lag = self._runtime.lag
+        return PartHealth("in step", False, str(lag or "vectors are waiting to be written"))
 
     ahealth = async_variant(health)
     adoctor = async_variant(doctor)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import TIMEOUT_MAX, Semaphore
 from typing import TypeVar
@@ -33,6 +34,9 @@ while others want to: an event loop beside a dozen such threads comes late by a 
 and more. Two are enough to use the time that one of them spends in SQLite, the vector index or a
 matrix product."""
 
+SERVED_AT_ONCE = 32
+"""The same where they wait for servers most of the time."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecallDependencies:
@@ -42,8 +46,7 @@ class RecallDependencies:
         reranker: orders the head in place of the built-in ranking.
         reranking: False leaves the order of the fusion.
         calibration: makes probabilities of the ranking's totals, if the embedder's scale is known.
-        turns: of the recalls that compute at once; None where they wait for servers most of the
-            time, and do so together.
+        turns: of the recalls that run at once; None lets all do so.
     """
 
     graph: GraphStore
@@ -76,7 +79,7 @@ class RecallDependencies:
     def started(self, work: Callable[[], T]) -> Future[T]:
         """Submit to the executor; run inline once it accepts no more (interpreter shutdown)."""
         try:
-            return self.executor.submit(work)
+            return self.executor.submit(copy_context().run, work)
         except RuntimeError:
             done: Future[T] = Future()
             try:
@@ -92,8 +95,9 @@ class Clock:
 
     Attributes:
         limit: seconds for the whole recall.
-        started: when the recall began, by `time.perf_counter`.
-        turns: of the recalls that compute at once, which a recall takes part in by `working`.
+        started: when the recall began, by `time.perf_counter`, and later by the time that it
+            waited for its turn.
+        turns: of the recalls that run at once, which a recall takes part in by `working`.
         in_turn: True while it has its turn.
     """
 
@@ -105,7 +109,7 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the recall began."""
+        """Seconds since the recall began, without those that it waited for its turn."""
         return time.perf_counter() - self.started
 
     @property
@@ -150,7 +154,11 @@ class Clock:
 
     def _take_turn(self) -> None:
         if self.turns is not None:
+            asked = time.perf_counter()
             self.in_turn = self.turns.acquire(timeout=min(self.share, TIMEOUT_MAX))
+            waited = time.perf_counter() - asked
+            self.started += waited
+            self.seconds["turn"] = self.seconds.get("turn", 0.0) + waited
 
     def _end_turn(self) -> None:
         if self.turns is not None and self.in_turn:

@@ -53,6 +53,7 @@ from hindsight_integrations.results import (
     Window,
 )
 from hindsight_integrations.stores.base import MEMORY, StoredBank, Vector
+from hindsight_integrations.stores.deadline import limited
 from hindsight_integrations.stores.soundness import (
     unreadable,
 )
@@ -105,7 +106,7 @@ def recall(
         StoreUnavailableError: every arm failed.
     """
     clock = Clock(limit=parts.settings.recall_timeout, turns=parts.turns)
-    with clock.working():
+    with clock.working(), limited(clock.left, each=parts.settings.arm_timeout):
         return _recall(parts, banks, request, clock)
 
 
@@ -155,7 +156,7 @@ def _recall(
         left_out=left_out,
         considered=len(pool),
         failures=(*gathered.failures, *ranking.failures, *_unreadable(parts, pool, reader)),
-        timings={**clock.seconds, "total": clock.elapsed},
+        timings={**clock.seconds, "total": clock.elapsed + clock.seconds.get("turn", 0.0)},
         query_time=request.asked_at,
     )
 

@@ -69,6 +69,7 @@ from hindsight_integrations.stores.base import (
     Vector,
 )
 from hindsight_integrations.stores.common import attempts, every_memory
+from hindsight_integrations.stores.deadline import limited
 
 _AROUND = 200
 """Most earlier memories considered for temporal links."""
@@ -273,7 +274,8 @@ def _nearest(
     if not records:
         return []
     vectors = np.stack([record.vector for record in records])
-    hits = deps.index.query_many(bank.key, vectors, max(1, deps.settings.semantic_links))
+    with limited(each=deps.settings.arm_timeout):
+        hits = deps.index.query_many(bank.key, vectors, max(1, deps.settings.semantic_links))
     # With conclusions among them, links would depend on when the background worker ran.
     ids = list(dict.fromkeys(id for row in hits for id, _ in row))
     given = deps.graph.filter_ids(bank.bank.id, ids, _GIVEN)

@@ -19,7 +19,6 @@ from enum import StrEnum
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from threading import Event
 
 import numpy as np
 
@@ -319,37 +318,36 @@ def lacking(graph: GraphStore, index: VectorIndex) -> list[str]:
     return [bank.bank.id for bank in _banks(graph) if bank.key not in held]
 
 
-def fill(graph: GraphStore, bank_ids: Iterable[str], closing: Event | None = None) -> int:
-    """Queue the vectors of these banks; return their number.
+def fill(
+    graph: GraphStore, bank_ids: Iterable[str], proceed: Callable[[], bool] = lambda: True
+) -> int:
+    """Queue the vectors of these banks, a page as long as `proceed` says so; return their number.
 
-    If it is interrupted, or ends early since `closing` is set, the next `mend` finds what is
-    missing.
+    What is left out, `mend` finds.
     """
     queued = 0
     for bank_id in bank_ids:
         with suppress(BankNotFoundError):  # deleted meanwhile
-            queued += requeue_all(graph, bank_id, closing)
+            queued += _requeue(graph, bank_id, graph.scan(bank_id, MEMORY_ID), proceed)
     if queued:
         log.warning("the vector index lacks %d vectors: they are written now", queued)
     return queued
 
 
-def requeue_all(graph: GraphStore, bank_id: str, closing: Event | None = None) -> int:
-    """Queue all vectors of a bank for the index again, in pages; return their number.
-
-    It ends early once `closing` is set.
-    """
-    return _requeue(graph, bank_id, graph.scan(bank_id, MEMORY_ID), closing)
+def requeue_all(graph: GraphStore, bank_id: str) -> int:
+    """Queue all vectors of a bank for the index again, in pages; return their number."""
+    return _requeue(graph, bank_id, graph.scan(bank_id, MEMORY_ID))
 
 
 def _requeue(
-    graph: GraphStore, bank_id: str, ids: Iterable[str], closing: Event | None = None
+    graph: GraphStore,
+    bank_id: str,
+    ids: Iterable[str],
+    proceed: Callable[[], bool] = lambda: True,
 ) -> int:
     """Queue vectors in pages: a server may refuse a transaction of all of a big bank."""
     waiting, queued = iter(ids), 0
-    while page := tuple(islice(waiting, REQUEUED_AT_ONCE)):
-        if closing is not None and closing.is_set():
-            break
+    while proceed() and (page := tuple(islice(waiting, REQUEUED_AT_ONCE))):
         graph.apply(ChangeSet(bank_id, requeue=page))
         queued += len(page)
         log.info("%d vectors of bank %r are queued for the vector index", queued, bank_id)
@@ -490,10 +488,10 @@ def _still(
 ) -> list[Divergence]:
     """Return what of the suspected memories of a bank differs now."""
     held = index.ids(key)
-    stored = graph.read(bank_id, VECTOR, [id for ids in ids_of.values() for id in ids])
+    stored = set(graph.scan(bank_id, MEMORY_ID))
     # A search for one neighbour may miss it among many that are nearly alike; a wide one does
     # not, unless the vector is out of the index's reach.
-    unsure = {id: stored[id] for id in ids_of.get(DivergenceKind.UNFOUND, ()) if id in stored}
+    unsure = graph.read(bank_id, VECTOR, ids_of.get(DivergenceKind.UNFOUND, ()))
     unfound = _unfound(index, key, unsure, WIDE)
     after = graph.read(bank_id, VECTOR, unfound)
     return _divergences(

@@ -82,6 +82,11 @@ PROMISES = (
         ("tests/test_forged_memories.py",),
     ),
     Promise(
+        "A server that is silent, far away, breaks off, or is killed costs no call more than its "
+        "deadline; `health` tells",
+        ("tests/test_silent_servers.py", "tests/test_server_faults.py"),
+    ),
+    Promise(
         "Hostile texts and questions cost what their length does; a recall ends in time",
         ("tests/retain/test_many_names.py", "tests/recall/test_limits.py"),
     ),

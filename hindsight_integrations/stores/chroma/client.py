@@ -9,6 +9,7 @@ of the process's limit of open files, beyond which vectors not yet on disk vanis
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,10 +25,12 @@ from hindsight_integrations.errors import (
     StoreError,
     StoreUnavailableError,
 )
+from hindsight_integrations.stores.deadline import Answering, seconds_left
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    import httpx
     from chromadb.api import ServerAPI
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.api.models.Collection import Collection
@@ -104,7 +107,6 @@ _LOADED_INDEXES = 1_000_000
 """More indexes than a process can hold, so that none is ever unloaded."""
 
 _CONNECT_SECONDS = 5.0
-_ANSWER_SECONDS = 60.0
 """Seconds that a server may take; Chroma's own client would wait for ever."""
 
 _FILES_AN_INDEX = 5
@@ -242,7 +244,6 @@ class ChromaClient:
         with chroma_errors(where):
             from chromadb.api.fastapi import FastAPI
             from chromadb.config import Settings, System
-            from httpx import Timeout
 
             settings = Settings(
                 anonymized_telemetry=False,
@@ -256,7 +257,7 @@ class ChromaClient:
             system = System(settings)
             api = system.instance(FastAPI)
             system.start()
-            api._session.timeout = Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
+            api._session._transport = _in_time(api._session._transport, where)
             try:
                 api.heartbeat()
                 _check_database(api, where, tenant, database)
@@ -327,6 +328,32 @@ class ChromaClient:
         from chromadb.api.models.Collection import Collection
 
         return Collection(client=self._api, model=model, embedding_function=None)
+
+
+def _in_time(transport: httpx.BaseTransport, where: str) -> httpx.BaseTransport:
+    """Return a transport whose requests take no longer than the caller lets them."""
+    import httpx
+
+    answering = Answering(f"the Chroma server at {where}")
+
+    class InTime(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            answering.check()
+            seconds = seconds_left()
+            limit = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
+            request.extensions["timeout"] = limit.as_dict()
+            started = time.monotonic()
+            try:
+                response = transport.handle_request(request)
+            except (httpx.ConnectTimeout, httpx.ReadTimeout, httpx.WriteTimeout) as error:
+                raise answering.silent(time.monotonic() - started) from error
+            answering.answered()
+            return response
+
+        def close(self) -> None:
+            transport.close()
+
+    return InTime()
 
 
 def _check_database(api: ServerAPI, where: str, tenant: str, database: str) -> None:

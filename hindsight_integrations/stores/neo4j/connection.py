@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from hindsight_integrations._version import __version__
+from hindsight_integrations.asynchronous import in_own_thread
 from hindsight_integrations.errors import (
     ClosedError,
     InvalidInputError,
@@ -27,6 +28,7 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.stores.common import storable
+from hindsight_integrations.stores.deadline import Answering, seconds_left
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction, Session
@@ -108,6 +110,7 @@ class Database:
         self.where = _address(uri)
         self.name = name
         self._closed = False
+        self._answering = Answering(f"Neo4j at {self.where} ({name})")
         try:
             from neo4j import GraphDatabase
         except ImportError as error:
@@ -139,21 +142,29 @@ class Database:
     def query(self, cypher: str, params: Mapping[str, Any], access: Access = "READ") -> list[Row]:
         """Return the rows of a statement that may be run more than once, in one round trip.
 
-        It is repeated for `AWAY_SECONDS` while the server asks for that or cannot be reached.
+        It is repeated while the server asks for that or cannot be reached, for `AWAY_SECONDS` or
+        what the caller's deadline leaves.
         """
         from neo4j.exceptions import DriverError, Neo4jError
 
         self._check_open()
-        deadline = time.monotonic() + AWAY_SECONDS
+        started = time.monotonic()
+        deadline = started + min(AWAY_SECONDS, seconds_left())
+
+        def run(session: Session, _: _Attempt) -> list[Row]:
+            return [tuple(row) for row in session.run(cypher, {**params}).values()]
+
         pause = _FIRST_PAUSE
         while True:
             try:
-                with self._errors(), self._session(access) as session:
-                    return [tuple(row) for row in session.run(cypher, {**params}).values()]
+                return self._in_time(access, run)
             except StoreError as error:
                 cause = error.__cause__
                 again = isinstance(cause, DriverError | Neo4jError) and cause.is_retryable()
-                if not again or time.monotonic() + pause > deadline:
+                if not again:
+                    raise
+                if time.monotonic() + pause > deadline:
+                    self._answering.silent(time.monotonic() - started)
                     raise
             time.sleep(pause)
             pause *= 2
@@ -171,8 +182,40 @@ class Database:
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Return the result of `work` in a transaction, which is undone if `work` raises."""
         self._check_open()
-        with self._errors(), self._session("WRITE") as session:
-            return session.execute_write(lambda driver: work(_transaction(driver)))
+
+        def run(session: Session, attempt: _Attempt) -> T:
+            return session.execute_write(lambda driver: work(_transaction(driver, attempt)))
+
+        return self._in_time("WRITE", run)
+
+    def _in_time(self, access: Access, run: Callable[[Session, _Attempt], T]) -> T:
+        """Return the result of requests; the driver itself waits for a silent server for minutes.
+
+        Raises:
+            StoreUnavailableError: the server left a request unanswered, now or lately.
+        """
+        self._answering.check()
+        attempt = _Attempt()
+        seconds = seconds_left()
+
+        def work() -> T:
+            with self._errors(), self._session(access) as attempt.session:
+                return run(attempt.session, attempt)
+
+        outcome = in_own_thread(work)
+        while True:
+            left = attempt.answered_at + seconds - time.monotonic()
+            try:
+                result = outcome.result(timeout=max(0.0, left))
+            except TimeoutError as error:
+                if outcome.done():
+                    raise
+                if time.monotonic() < attempt.answered_at + seconds:
+                    continue  # the server answered a statement meanwhile
+                attempt.give_up()
+                raise self._answering.silent(seconds) from error
+            self._answering.answered()
+            return result
 
     def close(self) -> None:
         """Close all connections."""
@@ -206,10 +249,41 @@ class Database:
             ) from error
 
 
-def _transaction(driver: ManagedTransaction) -> Transaction:
-    return Transaction(
-        lambda cypher, params: [*map(tuple, driver.run(cypher, {**params}).values())]
-    )
+class _Attempt:
+    """Requests made in a thread of their own, which the caller may give up.
+
+    Attributes:
+        session: that of the thread, once it has one.
+        answered_at: when the server last answered a statement, by `time.monotonic`.
+    """
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+        self.answered_at = time.monotonic()
+        self._given_up = False
+
+    def run(self, driver: ManagedTransaction, cypher: str, params: Mapping[str, Any]) -> list[Row]:
+        """Return the rows of a statement of a transaction.
+
+        Raises:
+            TimeoutError: the caller gave up, who would not hear of what the driver does again.
+        """
+        if self._given_up:
+            raise TimeoutError("given up")
+        rows = [*map(tuple, driver.run(cypher, {**params}).values())]
+        self.answered_at = time.monotonic()
+        return rows
+
+    def give_up(self) -> None:
+        """End the thread soon, by closing its connection: it would wait for an answer for ever."""
+        self._given_up = True
+        connection = getattr(self.session, "_connection", None)  # only sessions of asyncio cancel
+        if connection is not None:
+            connection.kill()
+
+
+def _transaction(driver: ManagedTransaction, attempt: _Attempt) -> Transaction:
+    return Transaction(lambda cypher, params: attempt.run(driver, cypher, params))
 
 
 def check_server(agent: str) -> None:

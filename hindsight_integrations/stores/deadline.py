@@ -1,0 +1,112 @@
+"""Deadlines that calls hand down to servers, and servers that do not answer.
+
+A caller sets what the stores may take in a block; each request to a server then takes at most half
+of what is left, so that there is time for others. A server that left a request unanswered is not
+asked again for some seconds, so that not every call waits for it: until then they fail at once, and
+one of them asks it after that.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+from hindsight_integrations.errors import StoreUnavailableError
+
+ANSWER_SECONDS = 60.0
+"""Time for one answer where no caller sets less: a check of a big bank takes long."""
+
+PAUSE_SECONDS = 5.0
+"""Time for which a silent server is not asked."""
+
+LEAST_SECONDS = 1.0
+"""A server is silent if it does not answer for so long; less may be the rest of a deadline."""
+
+
+class _Limit(NamedTuple):
+    until: float = math.inf
+    each: float = ANSWER_SECONDS
+    asking: bool = False
+
+
+_limit: ContextVar[_Limit] = ContextVar("_limit", default=_Limit())  # noqa: B039 - immutable
+
+
+@contextmanager
+def limited(
+    seconds: float = math.inf, *, each: float = ANSWER_SECONDS, asking: bool = False
+) -> Iterator[None]:
+    """Limit what the stores may take in a block, within the limits of a block around it.
+
+    Args:
+        seconds: for all requests together.
+        each: for one request.
+        asking: ask a silent server too, as a check of its health does.
+    """
+    around = _limit.get()
+    inner = _Limit(
+        min(around.until, time.monotonic() + seconds),
+        min(around.each, each),
+        around.asking or asking,
+    )
+    token = _limit.set(inner)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def seconds_left() -> float:
+    """Return the seconds that the next request may take."""
+    limit = _limit.get()
+    return max(0.0, min(limit.each, (limit.until - time.monotonic()) / 2))
+
+
+class Answering:
+    """Knowledge of one server, of whether it answers.
+
+    Args:
+        where: the server, for errors.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._lock = threading.Lock()
+        self._asked_again_at: float | None = None
+
+    def check(self) -> None:
+        """Return if the server may be asked.
+
+        Raises:
+            StoreUnavailableError: it did not answer lately.
+        """
+        with self._lock:
+            if self._asked_again_at is None or _limit.get().asking:
+                return
+            pause = self._asked_again_at - time.monotonic()
+            if pause <= 0:  # this call asks, and the others wait for what comes of it
+                self._asked_again_at = time.monotonic() + PAUSE_SECONDS
+                return
+        raise StoreUnavailableError(
+            f"{self._where} did not answer and is asked again in {pause:.0f} s; check that the "
+            "server runs and that nothing blocks it"
+        )
+
+    def silent(self, seconds: float) -> StoreUnavailableError:
+        """Note that it did not answer for so many seconds; return the error to raise."""
+        if seconds >= LEAST_SECONDS:
+            with self._lock:
+                self._asked_again_at = time.monotonic() + PAUSE_SECONDS
+        return StoreUnavailableError(
+            f"{self._where} did not answer in {seconds:.1f} s; check that the server runs and "
+            "that nothing blocks it"
+        )
+
+    def answered(self) -> None:
+        """Note that it answered."""
+        self._asked_again_at = None
