@@ -46,10 +46,22 @@ def langchain_retriever(memory: Hindsight) -> object:
     return HindsightRetriever(memory=memory, bank_id="b", scope=MINE, k=50).invoke(QUESTION)
 
 
+def langchain_tools(memory: Hindsight) -> object:
+    from hindsight_integrations.langchain import HindsightToolkit
+
+    pinned = {verb: {"scope": MINE} for verb in ("recall", "reflect")}
+    tools = HindsightToolkit(memory=memory, bank_id="b", verbs=tuple(pinned), pinned=pinned)
+    return [tool.invoke({"query": QUESTION}) for tool in tools.get_tools()]
+
+
 def llamaindex_retriever(memory: Hindsight) -> object:
     from hindsight_integrations.llamaindex import HindsightRetriever
 
     return HindsightRetriever(memory, "b", scope=MINE).retrieve(QUESTION)
+
+
+def shown(picture: Any) -> object:
+    return picture, picture._repr_html_()
 
 
 def whole(memory: Hindsight, **options: Any) -> object:
@@ -84,14 +96,17 @@ DOORS: dict[str, Callable[[Hindsight], object]] = {
     "a document": lambda memory: memory.memories.list("b", scope=MINE, document_id="d").items,
     "observations": observed,
     "a dry run": lambda memory: memory.forget("b", scope=MINE, types=["world"], dry_run=True),
+    "a picture": lambda memory: shown(memory.graph("b", scope=MINE)),
+    "a picture of times": lambda memory: shown(memory.timeline("b", scope=MINE)),
     "a retriever of LangChain": langchain_retriever,
+    "tools of LangChain": langchain_tools,
     "a retriever of LlamaIndex": llamaindex_retriever,
 }
 
 
 @pytest.mark.parametrize(
     "door",
-    [pytest.param(door, marks=[pytest.mark.slow] * ("retriever" in door)) for door in DOORS],
+    [pytest.param(door, marks=[pytest.mark.slow] * ("of L" in door)) for door in DOORS],
 )
 def test_no_door_leads_to_another_scope(door: str, shared: Hindsight) -> None:
     seen = repr(DOORS[door](shared)).casefold()

@@ -21,8 +21,8 @@ from hindsight_integrations.service.settings import ServiceSettings
 IMPORT_PATH = f"{ENGINE}{IMPORT}"
 """Path whose body is the file of a bank, and is kept on disk."""
 
-UNLIMITED = ("/health", "/version", "/metrics", "/mcp")
-"""Beginnings of the paths whose GET does not wait: what observes the service, and open streams."""
+UNLIMITED = ("/health", "/version", "/metrics")
+"""Beginnings of the paths whose GET does not wait: what observes the service."""
 
 RETRY_SECONDS = 1
 """Seconds after which a client that found the queue full is told to try again."""
