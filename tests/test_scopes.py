@@ -60,6 +60,58 @@ def llamaindex_retriever(memory: Hindsight) -> object:
     return HindsightRetriever(memory, "b", scope=MINE).retrieve(QUESTION)
 
 
+def langchain_middleware(memory: Hindsight) -> object:
+    from langchain_core.messages import HumanMessage
+    from langgraph.runtime import Runtime
+
+    from hindsight_integrations.langchain import HindsightMiddleware, recall_node
+
+    state: Any = {"messages": [HumanMessage(QUESTION)]}
+    options = {"scope": MINE, "max_tokens": 4000}
+    middleware = HindsightMiddleware(memory, bank_id="b", recall_options=options)
+    node = recall_node(memory, "b", scope=MINE)
+    recalled = middleware.before_agent(state, Runtime()), node(state, Runtime())
+    assert all("tea" in repr(each) for each in recalled)
+    return recalled
+
+
+def langchain_vectors(memory: Hindsight) -> object:
+    from hindsight_integrations.langchain import HindsightVectorStore
+
+    store = HindsightVectorStore(memory, "b")
+    (id,) = store.add_texts(["Ann stores tea."])  # in a collection of its own
+    found = store.similarity_search(QUESTION, k=50)
+    store.delete([id])
+    assert found
+    return found
+
+
+def llamaindex_vectors(memory: Hindsight) -> object:
+    from llama_index.core.schema import TextNode
+    from llama_index.core.vector_stores import VectorStoreQuery
+
+    from hindsight_integrations.llamaindex import HindsightVectorStore
+
+    store = HindsightVectorStore(memory, "b")
+    store.add([TextNode(id_="tea", text="Ann stores tea.")])
+    found = store.query(VectorStoreQuery(query_str=QUESTION, similarity_top_k=50))
+    store.delete_nodes(["tea"])
+    assert found.ids == ["tea"]
+    return found
+
+
+def llamaindex_memory(memory: Hindsight) -> object:
+    from llama_index.core.llms import ChatMessage
+
+    from hindsight_integrations.llamaindex import HindsightMemory
+
+    chat = HindsightMemory(memory, "b", session_id=MINE, separate_sessions=True)
+    shown = chat.get(QUESTION)
+    assert isinstance(shown[0], ChatMessage)
+    assert "tea" in repr(shown)
+    return shown
+
+
 def shown(picture: Any) -> object:
     return picture, picture._repr_html_()
 
@@ -100,7 +152,11 @@ DOORS: dict[str, Callable[[Hindsight], object]] = {
     "a picture of times": lambda memory: shown(memory.timeline("b", scope=MINE)),
     "a retriever of LangChain": langchain_retriever,
     "tools of LangChain": langchain_tools,
+    "middleware of LangChain": langchain_middleware,
+    "vectors of LangChain": langchain_vectors,
     "a retriever of LlamaIndex": llamaindex_retriever,
+    "vectors of LlamaIndex": llamaindex_vectors,
+    "a memory of LlamaIndex": llamaindex_memory,
 }
 
 
