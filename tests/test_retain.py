@@ -222,6 +222,7 @@ def records(memory: Hindsight, bank: str) -> list[MemoryRecord]:
     return list(graph.read(bank, RECORD, list(graph.scan(bank, MEMORY_ID))).values())
 
 
+@pytest.mark.local
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_conversation_retained_bit_by_bit_is_what_it_is_in_one_go(
     memory: Hindsight, size: int
