@@ -20,7 +20,6 @@ FILES = (
     "tests/test_audit.py",
     "tests/test_directives.py",
     "tests/test_documents_and_tags.py",
-    "tests/test_recall_options.py",
 )
 
 
