@@ -25,7 +25,7 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(READY)
 
-demo: $(READY) ## retain a few months of conversation and compare recall with vector search
+demo: $(READY) ## retain eight months of conversation and compare recall with vector search
 	@$(BIN)/hindsight-memory demo
 
 test: $(READY) ## lint, types and every test

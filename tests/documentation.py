@@ -192,19 +192,19 @@ def command_line_page() -> str:
         described,
         "",
     ]
-    for path, command in _commands(typer.main.get_command(cli.app), ""):
+    for path, command in commands_below(typer.main.get_command(cli.app)):
         lines += [f"## {path}", "", _prose(command.help or ""), "", *_parameters(command)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+def commands_below(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the commands below one, of any class: newer releases of typer bring their own click."""
     if not hasattr(command, "commands"):
         yield path, command
         return
     for name, each in command.commands.items():
         if not each.hidden:
-            yield from _commands(each, f"{path} {name}".strip())
+            yield from commands_below(each, f"{path} {name}".strip())
 
 
 def _prose(help: str) -> str:

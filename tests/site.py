@@ -32,6 +32,10 @@ REFERENCE = {
     "sessions": ("hindsight_integrations.sessions", "Conversations"),
     "workspace": ("hindsight_integrations.workspace", "Workspace"),
     "migration": ("hindsight_integrations.migration", "Migration"),
+    "transcripts": ("hindsight_integrations.transcripts", "Chats of other programs"),
+    "evaluate": ("hindsight_integrations.evaluate", "Evaluation"),
+    "mcp_server": ("hindsight_integrations.mcp_server", "The MCP server"),
+    "viewer": ("hindsight_integrations.viewer", "The viewer"),
     "stores": ("hindsight_integrations.stores.base", "The ports of the stores"),
 }
 """Pages of the reference: the import path and the title of each."""

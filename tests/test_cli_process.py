@@ -54,14 +54,24 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_that_a_library_swallows_still_ends_the_command() -> None:
+@pytest.mark.parametrize("reports", [True, False])
+def test_ctrl_c_that_a_library_swallows_still_ends_the_command(reports: bool) -> None:
     before = signal.getsignal(signal.SIGINT)
-    with Screen(False).progress("Retaining") as report:
-        report(1, 9)
-        with contextlib.suppress(KeyboardInterrupt):  # as the library does
-            signal.raise_signal(signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):
-            report(2, 9)
+    went_on = False
+
+    def work() -> None:
+        nonlocal went_on
+        with Screen(False).progress("Retaining") as report:
+            report(1, 9)
+            with contextlib.suppress(KeyboardInterrupt):  # as the library does
+                signal.raise_signal(signal.SIGINT)
+            if reports:
+                report(2, 9)
+                went_on = True
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert not went_on
     assert signal.getsignal(signal.SIGINT) is before
 
 

@@ -96,6 +96,8 @@ def test_the_file_on_the_page_is_one(tmp_path: Path) -> None:
         ("[recall]\ncolour = 1", "recall has no option --colour"),
         ("[memories.lst]\nlimit = 1", "no command 'lst'"),
         ("[environment]\nPATH = '/'", "begin with HINDSIGHT_"),
+        ("environment = 3", "environment is a table"),
+        ("[environment]\nHINDSIGHT_TOP = [3]", "no single value"),
         ("top", "cannot be read"),
     ],
 )

@@ -107,7 +107,7 @@ def test_the_check_of_the_service_tells_one_that_answers_from_one_that_does_not(
         return subprocess.run(command, capture_output=True, timeout=20, check=False).returncode
 
     with served(memory) as url:
-        assert status(url) == 0
+        assert any(status(url) == 0 for _ in range(5))  # one gives up after 4 s
     assert status(url) != 0
 
 

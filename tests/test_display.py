@@ -82,13 +82,18 @@ def test_a_notebook_shows_tables(memory: Hindsight) -> None:
         memory.banks.stats("bank"),
         memory.documents.list("bank"),
         memory.health(),
+        memory.observations.add("bank", "Alice lives by the sea.", sources=[result[0].id]),
     ):
-        assert "table" in tags_of(value._repr_html_())
+        html = value._repr_html_()
+        assert "table" in tags_of(html)
+        # The theme's colours alone, so that dark themes show them too.
+        assert not re.search(r"#[0-9a-f]{3,6}|(?<!-)color:", html)
 
 
 def test_text_of_a_memory_stays_text(memory: Hindsight) -> None:
     result = memory.recall("bank", "What did Mallory write on the wall?", fill=True)
-    for html in (result._repr_html_(), memory.memories.list("bank")._repr_html_()):
+    shown = (result, memory.memories.list("bank"), result.explain())
+    for html in (value._repr_html_() for value in shown):
         assert "onerror" in html
         assert not tags_of(html) & {"script", "img"}
         assert "\x1b" not in html

@@ -94,6 +94,9 @@ OWN_FILES = {
 }
 """Files of a reader's own; `{dataset}` is the example of the format in docs/benchmarks.md."""
 
+APART = "docs/graph.md"
+"""Its blocks need packages with another driver: tests/test_graph_page.py runs them."""
+
 MODELS = {"e5-small-v2": "all-MiniLM-L6-v2"}
 """Models on the pages that a reader has installed, and the one that takes the place of each."""
 
@@ -111,6 +114,7 @@ def _pages_with(language: str) -> list[str]:
     return [
         page
         for page, text in PAGES.items()
+        if page != APART
         if any(block.language == language for block in blocks(text))
     ]
 
@@ -126,7 +130,7 @@ def _marks(page: str) -> list[pytest.MarkDecorator]:
 def test_no_block_of_a_page_is_passed_over(page: str) -> None:
     found = blocks(PAGES[page])
     assert len(re.findall(r"^ *```", PAGES[page], re.MULTILINE)) == 2 * len(found)
-    run_or_read = {"", "bash", "json", "mermaid", "python", "text", "toml"}
+    run_or_read = {"", "bash", "cypher", "json", "mermaid", "python", "text", "toml"}
     assert {block.language for block in found} <= run_or_read
     unnamed = [block.text for block in found if not block.language]  # trees of files
     assert not re.search(r"^(hindsight-memory|import|make|pip|python) ", "".join(unnamed), re.M)

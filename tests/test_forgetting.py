@@ -6,7 +6,9 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import chromadb
 import pytest
 
 from hindsight_integrations import Hindsight, Settings
@@ -14,6 +16,8 @@ from hindsight_integrations.retain.extraction import SentenceExtractor
 from hindsight_integrations.stores.base import RECORD
 
 from .engines import empty_neo4j, engine, neo4j_address
+from .stores.chroma_server import served
+from .stores.neo4j_server import Address
 
 __all__ = ["empty_neo4j", "engine", "neo4j_address"]
 
@@ -165,6 +169,37 @@ def test_a_reader_that_is_slow_delays_the_emptying_of_the_log_and_does_not_preve
     reader.close()
     memories.retain("b", "The lighthouse is white.")
     assert left_in(folder) == {}
+
+
+@pytest.mark.slow
+def test_no_server_has_a_word_of_what_was_forgotten(empty_neo4j: Address, tmp_path: Path) -> None:
+    with (
+        served(tmp_path / "chroma") as vectors,
+        Hindsight(graph=empty_neo4j.graph(), vectors=vectors, settings=FINE) as memory,
+    ):
+        memory.retain("b", STORY)
+        assert words_on(empty_neo4j, vectors) == {"nodes": [*RARE], "vectors": []}
+        memory.forget("b", ids_of(memory, "Mirpleton"))
+        fill(memory)
+        for forget in WAYS:
+            forget(memory)
+            left = words_on(empty_neo4j, vectors)
+            assert left == {"nodes": [], "vectors": []}, forget.__name__
+
+
+def words_on(graph: Address, vectors: str) -> dict[str, list[str]]:
+    """Return the rare words in the properties of a Neo4j, and in a Chroma but for vectors."""
+    nodes = "MATCH (n) RETURN labels(n), properties(n) AS of"
+    edges = "MATCH ()-[e]->() RETURN type(e), properties(e) AS of"
+    client = chromadb.HttpClient(port=urlsplit(vectors).port or 0)
+    held = {
+        "nodes": repr([record["of"] for record in graph.run(nodes) + graph.run(edges)]),
+        "vectors": repr([
+            (each.name, each.metadata, each.get(include=["documents", "metadatas"]))
+            for each in client.list_collections()
+        ]),
+    }  # fmt: skip
+    return {where: [word for word in RARE if word in text.lower()] for where, text in held.items()}
 
 
 # On both stores

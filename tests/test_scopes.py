@@ -46,10 +46,74 @@ def langchain_retriever(memory: Hindsight) -> object:
     return HindsightRetriever(memory=memory, bank_id="b", scope=MINE, k=50).invoke(QUESTION)
 
 
+def langchain_tools(memory: Hindsight) -> object:
+    from hindsight_integrations.langchain import HindsightToolkit
+
+    pinned = {verb: {"scope": MINE} for verb in ("recall", "reflect")}
+    tools = HindsightToolkit(memory=memory, bank_id="b", verbs=tuple(pinned), pinned=pinned)
+    return [tool.invoke({"query": QUESTION}) for tool in tools.get_tools()]
+
+
 def llamaindex_retriever(memory: Hindsight) -> object:
     from hindsight_integrations.llamaindex import HindsightRetriever
 
     return HindsightRetriever(memory, "b", scope=MINE).retrieve(QUESTION)
+
+
+def langchain_middleware(memory: Hindsight) -> object:
+    from langchain_core.messages import HumanMessage
+    from langgraph.runtime import Runtime
+
+    from hindsight_integrations.langchain import HindsightMiddleware, recall_node
+
+    state: Any = {"messages": [HumanMessage(QUESTION)]}
+    options = {"scope": MINE, "max_tokens": 4000}
+    middleware = HindsightMiddleware(memory, bank_id="b", recall_options=options)
+    node = recall_node(memory, "b", scope=MINE)
+    recalled = middleware.before_agent(state, Runtime()), node(state, Runtime())
+    assert all("tea" in repr(each) for each in recalled)
+    return recalled
+
+
+def langchain_vectors(memory: Hindsight) -> object:
+    from hindsight_integrations.langchain import HindsightVectorStore
+
+    store = HindsightVectorStore(memory, "b")
+    (id,) = store.add_texts(["Ann stores tea."])  # in a collection of its own
+    found = store.similarity_search(QUESTION, k=50)
+    store.delete([id])
+    assert found
+    return found
+
+
+def llamaindex_vectors(memory: Hindsight) -> object:
+    from llama_index.core.schema import TextNode
+    from llama_index.core.vector_stores import VectorStoreQuery
+
+    from hindsight_integrations.llamaindex import HindsightVectorStore
+
+    store = HindsightVectorStore(memory, "b")
+    store.add([TextNode(id_="tea", text="Ann stores tea.")])
+    found = store.query(VectorStoreQuery(query_str=QUESTION, similarity_top_k=50))
+    store.delete_nodes(["tea"])
+    assert found.ids == ["tea"]
+    return found
+
+
+def llamaindex_memory(memory: Hindsight) -> object:
+    from llama_index.core.llms import ChatMessage
+
+    from hindsight_integrations.llamaindex import HindsightMemory
+
+    chat = HindsightMemory(memory, "b", session_id=MINE, separate_sessions=True)
+    shown = chat.get(QUESTION)
+    assert isinstance(shown[0], ChatMessage)
+    assert "tea" in repr(shown)
+    return shown
+
+
+def shown(picture: Any) -> object:
+    return picture, picture._repr_html_()
 
 
 def whole(memory: Hindsight, **options: Any) -> object:
@@ -84,14 +148,21 @@ DOORS: dict[str, Callable[[Hindsight], object]] = {
     "a document": lambda memory: memory.memories.list("b", scope=MINE, document_id="d").items,
     "observations": observed,
     "a dry run": lambda memory: memory.forget("b", scope=MINE, types=["world"], dry_run=True),
+    "a picture": lambda memory: shown(memory.graph("b", scope=MINE)),
+    "a picture of times": lambda memory: shown(memory.timeline("b", scope=MINE)),
     "a retriever of LangChain": langchain_retriever,
+    "tools of LangChain": langchain_tools,
+    "middleware of LangChain": langchain_middleware,
+    "vectors of LangChain": langchain_vectors,
     "a retriever of LlamaIndex": llamaindex_retriever,
+    "vectors of LlamaIndex": llamaindex_vectors,
+    "a memory of LlamaIndex": llamaindex_memory,
 }
 
 
 @pytest.mark.parametrize(
     "door",
-    [pytest.param(door, marks=[pytest.mark.slow] * ("retriever" in door)) for door in DOORS],
+    [pytest.param(door, marks=[pytest.mark.slow] * ("of L" in door)) for door in DOORS],
 )
 def test_no_door_leads_to_another_scope(door: str, shared: Hindsight) -> None:
     seen = repr(DOORS[door](shared)).casefold()

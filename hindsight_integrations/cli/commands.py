@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -29,15 +31,18 @@ from hindsight_integrations.cli import (
 )
 from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
-from hindsight_integrations.cli.screen import Output, Screen
+from hindsight_integrations.cli.screen import INTERRUPTED, Output, Screen, interruptible
 from hindsight_integrations.errors import HindsightError
 
 FAILED = 1
-INTERRUPTED = 130
 
 
 class _Commands(TyperGroup):
     """Every command, with errors reported in one line instead of a traceback."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        _tidy(self)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -49,6 +54,16 @@ class _Commands(TyperGroup):
             screen = Screen(ctx.meta.get(JSON_KEY, False))
             screen.fail(error, "interrupted; what was stored is whole")
             raise typer.Exit(INTERRUPTED) from error
+
+
+def _tidy(command: Any) -> None:
+    """Wrap help texts at the width of the terminal, and show no type of what takes no value."""
+    command.help = re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(command.help or ""))
+    for parameter in command.params:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    for name in getattr(command, "commands", ()):
+        _tidy(command.commands[name])
 
 
 app: typer.Typer = typer.Typer(
@@ -80,7 +95,7 @@ def demo(
         bool, typer.Option("--workspace", help="Show a folder of notes instead.")
     ] = False,
 ) -> Output:
-    """Retain nine months of conversation, and compare recall with plain vector search."""
+    """Retain eight months of conversation, and compare recall with plain vector search."""
     if notes:
         return _demo_of_notes(output, question or (), keep)
     started = time.perf_counter()
@@ -98,13 +113,16 @@ def demo(
         plain = compare.PlainSearch(story, memory.embedder)
         asked = [story.ask(text) for text in question] if question else story.questions
         comparisons: list[compare.Comparison] = []
-        for number, question_asked in enumerate(asked, start=1):
-            comparisons.append(compare.compare(memory, plain, story, question_asked))
-            output.draw(screen.comparison(comparisons[-1], story, number))
+        with interruptible() as check:
+            for number, question_asked in enumerate(asked, start=1):
+                comparisons.append(compare.compare(memory, plain, story, question_asked))
+                output.draw(screen.comparison(comparisons[-1], story, number))
+                check()
     seconds = time.perf_counter() - started
     answers = [{"question": c.question, "plain": c.plain, "recall": c.recall} for c in comparisons]
     data = {"retained": retained, "questions": answers, "seconds": seconds}
-    return Output(data, screen.tally(comparisons, seconds))
+    output.draw(screen.tally(comparisons, seconds))
+    return Output(data, None)
 
 
 def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) -> Output:
@@ -128,18 +146,21 @@ def _demo_of_notes(output: Screen, questions: Sequence[str], keep: Path | None) 
         output.draw(sample.comparison(one))
     seconds = time.perf_counter() - started
     data = {"notes": synced.counts, "questions": answers, "seconds": seconds}
-    return Output(data, None if questions else sample.tally(answers, seconds))
+    if not questions:
+        output.draw(sample.tally(answers, seconds))
+    return Output(data, None)
 
 
 app.command(rich_help_panel=_THEN)(verbs.retain)
 app.command(rich_help_panel=_THEN)(verbs.recall)
+app.command(rich_help_panel=_THEN)(conclusions.reflect)
+app.command(rich_help_panel=_THEN)(conclusions.context)
+app.command(rich_help_panel=_THEN)(shell.shell)
 app.command(rich_help_panel=_THEN)(pictures.graph)
 app.command(rich_help_panel=_THEN)(pictures.timeline)
 app.command(rich_help_panel=_THEN)(service.view)
 app.command(rich_help_panel=_THEN)(service.serve)
 app.command(rich_help_panel=_THEN)(service.mcp)
-app.command(rich_help_panel=_THEN)(conclusions.reflect)
-app.command(rich_help_panel=_THEN)(conclusions.context)
 app.command("import-chats", rich_help_panel=_THEN)(transcripts.import_chats)
 app.command(rich_help_panel=_NOTES)(workspace.sync)
 app.command(rich_help_panel=_NOTES)(workspace.search)
@@ -152,7 +173,6 @@ app.add_typer(namespaces.memories, name="memories", rich_help_panel=_KEEP)
 app.add_typer(namespaces.documents, name="documents", rich_help_panel=_KEEP)
 app.add_typer(namespaces.tags, name="tags", rich_help_panel=_KEEP)
 app.add_typer(namespaces.entities, name="entities", rich_help_panel=_KEEP)
-app.command(rich_help_panel=_THEN)(shell.shell)
 app.add_typer(conclusions.observations, name="observations", rich_help_panel=_KEEP)
 app.add_typer(conclusions.opinions, name="opinions", rich_help_panel=_KEEP)
 app.add_typer(conclusions.mental_models, name="mental-models", rich_help_panel=_KEEP)

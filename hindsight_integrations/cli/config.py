@@ -51,17 +51,27 @@ def read_config(file: Path, commands: Any) -> Defaults:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidInputError(f"the configuration {file} cannot be read: {error}") from error
     environment = values.pop("environment", {})
-    for name, value in environment.items():
-        if not name.startswith(VARIABLES):
-            raise InvalidInputError(
-                f"the configuration {file} sets {name}; give variables that begin with "
-                f"{', '.join(VARIABLES)}"
-            )
-        os.environ.setdefault(name, str(value))
     try:
-        return defaults_of(commands, values)
+        defaults = defaults_of(commands, values)
+        _set_variables(environment)
     except InvalidInputError as error:
         raise InvalidInputError(f"the configuration {file}: {error}") from error
+    return defaults
+
+
+def _set_variables(table: Any) -> None:
+    """Set the variables of the table `environment` that nobody else set."""
+    if not isinstance(table, dict):
+        raise InvalidInputError("environment is a table of variables: [environment]")
+    for name, value in table.items():
+        if not name.startswith(VARIABLES):
+            raise InvalidInputError(
+                f"{name} is set; give variables that begin with {', '.join(VARIABLES)}"
+            )
+        if isinstance(value, dict | list):
+            raise InvalidInputError(f"{name} is no single value")
+    for name, value in table.items():
+        os.environ.setdefault(name, str(value))
 
 
 def defaults_of(group: Any, values: Mapping[str, Any]) -> Defaults:

@@ -229,7 +229,10 @@ def forget(
         listed = {name: getattr(told, name) for name in FORETOLD}
         return Output({"would_forget": told, **listed}, tables.foretold(told))
     if not memory_ids and filters["document_id"] is None:
-        number = tables.count(len(work(dry_run=True)), "memory")
+        chosen = len(work(dry_run=True))
+        if not chosen:
+            return Output({"forgotten": []}, "Nothing matches; nothing was deleted")
+        number = tables.count(chosen, "memory")
         confirm(f"Forget {number} of bank {job.bank!r} for good?", yes=yes)
     gone = work()
     undone = f"; to be restored until {gone.until:%Y-%m-%d %H:%M}" if gone.until else ""

@@ -22,6 +22,10 @@ from hindsight_integrations.rendering import Visible, as_json, visible
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+
 class Output(NamedTuple):
     """The result of a command.
 
@@ -158,6 +162,8 @@ class Screen:
 def interruptible() -> Iterator[Callable[[], None]]:
     """Yield a check that raises `KeyboardInterrupt` if Ctrl-C was pressed inside the block.
 
+    It is called at the end of the block, too.
+
     Python raises it wherever the main thread happens to be. In one of fifty long retains that was
     inside a library which swallowed it, and the command went on as if nobody had pressed.
     """
@@ -178,6 +184,7 @@ def interruptible() -> Iterator[Callable[[], None]]:
     signal.signal(signal.SIGINT, note)
     try:
         yield check
+        check()
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -14,8 +16,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from hindsight_integrations.cli.job import DEFAULT_PATH, Job, on_memory
-from hindsight_integrations.cli.screen import Output
-from hindsight_integrations.errors import MissingExtraError
+from hindsight_integrations.cli.screen import INTERRUPTED, Output
+from hindsight_integrations.errors import MissingExtraError, StoreLockedError
 
 VIEWER = "/ui/"
 """Path of the viewer in the service."""
@@ -36,6 +38,14 @@ def serve(
 
     Tokens and limits are read from the variables HINDSIGHT_SERVICE_*, which docs/service.md lists.
     """
+    with _extra():
+        from hindsight_integrations.service.discovery import find_service
+
+    if (running := find_service(job.path)) is not None:
+        raise StoreLockedError(
+            f"the service of process {running.pid} has {job.path} open already, at {running.url}; "
+            "use that, or end it first"
+        )
     given = {"host": host, "port": port}
     return _serving(job, {name: value for name, value in given.items() if value is not None})
 
@@ -119,17 +129,25 @@ def mcp(
     import asyncio
 
     import hindsight_integrations.mcp_server  # noqa: F401, it says what to install
+    from hindsight_integrations.client import Hindsight
     from hindsight_integrations.service import stdio
 
-    if not os.environ.get("HINDSIGHT_VECTORS"):
-        asyncio.run(stdio.serve_folder(path.expanduser(), bank=bank, tools=tools))
-        return
-    # What is on servers has no single owner: each process opens it for itself.
-    from hindsight_integrations.client import Hindsight
-
+    if sys.stdin.isatty():
+        typer.echo("A host starts this, and speaks to it on stdin; Ctrl-C ends it", err=True)
+    folder = path.expanduser()
     with ExitStack() as exits:
-        opened = cache(lambda: exits.enter_context(Hindsight.from_env(path=path.expanduser())))
-        asyncio.run(stdio.serve_memory(opened, bank=bank, tools=tools))
+
+        def end(*_: object) -> None:
+            exits.close()
+            os._exit(INTERRUPTED)  # the thread that reads stdin cannot be cancelled
+
+        signal.signal(signal.SIGINT, end)
+        if os.environ.get("HINDSIGHT_VECTORS"):
+            # What is on servers has no single owner: each process opens it for itself.
+            opened = cache(lambda: exits.enter_context(Hindsight.from_env(path=folder)))
+            asyncio.run(stdio.serve_memory(opened, bank=bank, tools=tools))
+        else:
+            asyncio.run(stdio.serve_folder(folder, bank=bank, tools=tools))
 
 
 @contextmanager

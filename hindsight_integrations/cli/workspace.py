@@ -43,7 +43,7 @@ Config = Annotated[
         "-c",
         exists=True,
         dir_okay=False,
-        help="JSON5 file with the keys of a host: baseUrl, bankId, ... Options go before it.",
+        help="JSON5 file with the keys of a host: baseUrl, bankId, ... Options override it.",
     ),
 ]
 
@@ -216,7 +216,9 @@ def migrate(
             data = {"notes": counts, "seconds": plan.seconds, "refused": len(plan.refused)}
             return Output(data, Markdown("\n".join(plan_lines(plan))))
         events: list[SyncEvent] = []
-        for stage in list(Stage)[: list(Stage).index(Stage(until)) + 1]:
+        stages = list(Stage)
+        reached = stages.index(Stage(until)) + 1
+        for stage in stages[:reached]:
             events += migration.run(stage).events
         written = MigrationReport(
             plan,
@@ -227,7 +229,9 @@ def migrate(
         place = report or workspace.folder.root / ".hindsight" / "migration"
         files = written.write(place)
     data = {"notes": counts, "events": [_data(event) for event in events], "report": files}
-    drawing = Group(Markdown(written.markdown), Text(f"Report: {files[0]}, {files[1]}"))
+    left = [stage for stage in stages[reached:] if plan.of(stage)]
+    ahead = f". To go on: --until {left[0]}" if left else ""
+    drawing = Group(Markdown(written.markdown), Text(f"Report: {files[0]}, {files[1]}{ahead}"))
     failed = [_line(event) for event in events if event.action == "failed"]
     return Output(data, drawing, failed, code=1 if failed else 0)
 

@@ -1,4 +1,4 @@
-"""The story of the demo: a conversation of nine months, and questions about it."""
+"""The story of the demo: a conversation of eight months, and questions about it."""
 
 from __future__ import annotations
 

@@ -428,4 +428,4 @@ class Replayer:
             self._prompt = False
             self._calls.clear()
             self._turn.notify_all()
-        log.log(level, "retains wait in their queue, next attempt in %.1f s: %s", wait, error)
+        log.log(level, "%s; retains wait in their queue, next attempt in %.1f s", error, wait)

@@ -18,7 +18,9 @@ from hindsight_integrations.integrations import common
 from hindsight_integrations.mcp_server.server import Request, pinned_to, server_of
 from hindsight_integrations.mcp_server.tools import TOOL_SETS, Tools
 
-LOCAL = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+LOCAL = tuple(
+    f"{host}{port}" for host in ("127.0.0.1", "localhost", "[::1]") for port in ("", ":*")
+)
 """Values of the header Host that are answered, unless something in front checks them."""
 
 _BANK = "hindsight_integrations.mcp_bank"
@@ -65,6 +67,10 @@ class McpApp:
         Raises:
             RuntimeError: `run` was not entered.
         """
+        if scope["method"] != "POST":  # there are no streams to open, and no sessions to end
+            allowed = {"Allow": "POST"}
+            await PlainTextResponse("send requests by POST", 405, allowed)(scope, receive, send)
+            return
         bank = scope["path"].removeprefix(scope.get("root_path", "")).strip("/")
         tools = QueryParams(scope["query_string"]).get("tools", "core")
         if "/" in bank or tools not in TOOL_SETS:  # what is in front reads one segment as the bank

@@ -142,6 +142,7 @@ def server_of(
             version=__version__,
             log_level="WARNING",
             resource_security=ResourceSecurity(exempt_params={"bank", "name"}),
+            subscriptions=False,  # nothing is announced, so no stream has to stay open
         )
     for tool in TOOLS:
         if (tool.is_core or tools == "all") and (is_open or tool.name != "list_banks"):

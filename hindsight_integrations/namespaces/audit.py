@@ -78,7 +78,7 @@ def write_entries(entries: Sequence[AuditEntry], path: str | os.PathLike[str]) -
     Raises:
         StoreUnavailableError: the file cannot be written.
     """
-    target = Path(validation.text(os.fspath(path), "path"))
+    target = Path(validation.file_path("path", path))
     try:
         with open(target, "w", encoding="utf-8", opener=_private) as out:
             for entry in entries:

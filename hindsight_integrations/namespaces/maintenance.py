@@ -86,9 +86,13 @@ class Maintenance:
         runtime.check_open()
         around = [PartHealth(part, *ask()) for part, ask in runtime.probes.items()]
         with limited(HEALTH_SECONDS, asking=True):
-            graph = _probe("graph", lambda: f"{len(runtime.graph.list_banks())} banks")
+            graph = _probe(
+                "graph", lambda: display.counted(len(runtime.graph.list_banks()), "bank")
+            )
             in_step = self._in_step() if graph.ok else replace(graph, part="in step")
-            vectors = _probe("vectors", lambda: f"{len(runtime.index.keys())} spaces")
+            vectors = _probe(
+                "vectors", lambda: display.counted(len(runtime.index.keys()), "collection")
+            )
         return Health((graph, vectors, in_step, *around))
 
     def doctor(self, *, repair: bool = True) -> Diagnosis:

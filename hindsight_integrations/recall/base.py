@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -91,6 +91,8 @@ class BankSearch:
 
     Attributes:
         stats: term statistics of the bank, for the question's lexemes.
+        admitted: returns the ids of all memories that pass the filter, being read meanwhile, or
+            None if they are more than `Depth.whole`; None if they are not read.
     """
 
     graph: GraphStore
@@ -100,6 +102,7 @@ class BankSearch:
     filter: MemoryFilter
     depth: Depth
     stats: LexemeStats
+    admitted: Callable[[], Sequence[str] | None] | None = None
 
     def asking(self, question: Question) -> BankSearch:
         """Return the same search for another question."""

@@ -308,6 +308,8 @@ def _gather_bank(
         if whole
         else None
     )
+    if stats.documents <= depth.whole:
+        search = replace(search, admitted=everything)
     named = list({one.id: one for one in (*spoken, *given.values())}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):

@@ -46,6 +46,7 @@ _ENTRY = re.compile(r"^([A-Z][\w ]{1,40}):\s+(\S.*?)[.\s]*$")
 _ARROW = re.compile(r"\s*(?:->|=>|→|⇒)\s*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
+_IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
 _NOT_PLAIN = (
     _WORDS["moving"]
     | _WORDS["grading"]
@@ -80,7 +81,7 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
         return _form_entry(entry[1], entry[2])
     parts = _PARTS.split(_CHAT.sub("", entry[2] if entry else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
-    sure = all(reader.is_sure for reader in read)
+    sure = not _IRONIC.match(bare) and all(reader.is_sure for reader in read)
     claims = [reader.claims(sure=sure) for reader in read]
     return claims[0] if len(claims) == 1 else _joined(claims)
 
@@ -139,13 +140,22 @@ class _Reader(Phrases):
     def is_sure(self) -> bool:
         """True for a sentence that is no question, has no word of doubt, and tells no story."""
         is_question = self.sentence.text.rstrip("\"'”’)» ").endswith("?")
-        return not is_question and not self._is_hedged() and not self._is_made_up()
+        return not (is_question or self._is_hedged() or self._is_made_up() or self._is_unreal())
 
     def _is_made_up(self) -> bool:
         words = self.sentence.words
         return any(
             word.lemma in _WORDS["stories"] and words[word.head].lower == "in" for word in words
         )
+
+    def _is_unreal(self) -> bool:
+        """Return True for a condition without "if": "Had I sold the car, ..."."""
+        words = self.sentence.words
+        if not words or words[0].lower not in ("had", "were", "should"):
+            return False
+        verb = self.sentence.head(words[0]) if words[0].dep.startswith("aux") else words[0]
+        subjects = self.sentence.children(verb, "nsubj", "nsubjpass")
+        return any(subject.index < 4 for subject in subjects)
 
     @property
     def _is_conditional(self) -> bool:

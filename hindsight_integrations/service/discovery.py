@@ -52,7 +52,7 @@ def find_service(folder: str | os.PathLike[str]) -> RunningService | None:
     path = Path(os.fspath(folder)).expanduser()
     try:
         service = RunningService(**json.loads((path / FILE).read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError):  # being written
         return None

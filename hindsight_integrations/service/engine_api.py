@@ -34,11 +34,14 @@ from hindsight_integrations.errors import (
     MissingExtraError,
     ModelError,
     NotFoundError,
+    SchemaVersionError,
+    StoreCorruptError,
     StoreError,
     error_content,
 )
 from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
 from hindsight_integrations.remote.wire import AUDIT_EXPORT, EXPORT, IMPORT, Verb, verbs
+from hindsight_integrations.service.limits import BodyRefusedError
 from hindsight_integrations.service.security import Access
 
 log = logging.getLogger("hindsight_integrations.service")
@@ -61,6 +64,9 @@ STATUS: Mapping[type[Exception], int] = {
 }
 """Status of the answer, by the base of the error."""
 
+
+BAD_FILE = (SchemaVersionError, StoreCorruptError)
+"""Errors of an import that tell of the file it was sent."""
 
 FOR_ALL = frozenset({"storage.opened", "storage.check", "storage.embed", "wait_idle"})
 """Verbs that concern no bank, and tell nothing of what is remembered."""
@@ -116,8 +122,11 @@ def _endpoint(memory: Hindsight, verb: Verb, operations: Operations) -> Callable
                 content = await operations.once(f"{verb.name} {operation}", digest, work)
             else:
                 content = await run_in_threadpool(work)
+        except BodyRefusedError:
+            raise
         except HindsightError as error:
-            return failure(error)
+            is_of_file = verb.name == IMPORT and isinstance(error, BAD_FILE)
+            return failure(error, 422 if is_of_file else None)
         except (TypeError, ValueError, RecursionError) as error:
             log.warning("%s was refused: %s", verb.name, type(error).__name__)
             return failure(InvalidInputError(f"{verb.name} cannot take this: {error}"))
@@ -142,10 +151,10 @@ def _acted(work: Callable[[], bytes], request: Request) -> Callable[[], bytes]:
     return acted
 
 
-def failure(error: Exception) -> JSONResponse:
-    """Return the answer that reports an error."""
-    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
-    return JSONResponse({"error": error_content(error)}, status)
+def failure(error: Exception, status: int | None = None) -> JSONResponse:
+    """Return the answer that reports an error, with the status of its kind unless one is given."""
+    of_kind = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+    return JSONResponse({"error": error_content(error)}, status or of_kind)
 
 
 async def _work(

@@ -8,6 +8,7 @@ and nobody overtakes.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
@@ -20,18 +21,15 @@ from hindsight_integrations.service.settings import ServiceSettings
 IMPORT_PATH = f"{ENGINE}{IMPORT}"
 """Path whose body is the file of a bank, and is kept on disk."""
 
-UNLIMITED = ("/health", "/version", "/metrics", "/mcp")
-"""Beginnings of the paths whose GET does not wait: what observes the service, and open streams."""
+UNLIMITED = ("/health", "/version", "/metrics")
+"""Beginnings of the paths whose GET does not wait: what observes the service."""
 
 RETRY_SECONDS = 1
 """Seconds after which a client that found the queue full is told to try again."""
 
 
-class _RefusedError(Exception):
-    """The body of a request exceeds its bounds."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        self.refusal = refusal
+class BodyRefusedError(Exception):
+    """The body of a request exceeds its bounds; whatever the application answers, this is sent."""
 
 
 @dataclass(slots=True)
@@ -83,8 +81,10 @@ class Limits:
         self, scope: Scope, receive: Receive, send: Send, seconds: float | None
     ) -> None:
         """Run the request; answer 504 if it takes too long, and keep its turn until it ends."""
-        body = _Body(receive, self._most(scope), self._seconds(scope), self._too_large(scope))
         answer = _Answer(send)
+        body = _Body(
+            receive, answer, self._most(scope), self._seconds(scope), self._too_large(scope)
+        )
         work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
         try:
             await asyncio.wait({work}, timeout=seconds)
@@ -92,10 +92,10 @@ class Limits:
                 answer.given_up = True
                 late = Refusal(504, f"not done after {seconds:g} seconds; it runs on to its end")
                 await late(scope, receive, send)
-            await work
-        except _RefusedError as refused:
-            if not answer.started:
-                await refused.refusal(scope, receive, send)
+            with suppress(BodyRefusedError):
+                await work
+            if body.refusal is not None and not answer.started:
+                await body.refusal(scope, receive, send)
         finally:
             work.cancel()
 
@@ -128,11 +128,13 @@ class _Body:
     """The body of a request, as it arrives."""
 
     source: Receive
+    answer: _Answer
     most: int
     seconds: float
     too_large: Refusal
     size: int = 0
     whole: bool = False
+    refusal: Refusal | None = None
     deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -145,14 +147,19 @@ class _Body:
             async with asyncio.timeout_at(self.deadline):
                 message = await self.source()
         except TimeoutError:
-            raise _RefusedError(
-                Refusal(408, "the body did not arrive in time", {"Connection": "close"})
-            ) from None
+            late = Refusal(408, "the body did not arrive in time", {"Connection": "close"})
+            raise self._refused(late) from None
         self.size += len(message.get("body", b""))
         if self.size > self.most:
-            raise _RefusedError(self.too_large)
+            raise self._refused(self.too_large)
         self.whole = not message.get("more_body", False)
         return message
+
+    def _refused(self, refusal: Refusal) -> BodyRefusedError:
+        """Drop what the application answers to half a body."""
+        self.refusal = refusal
+        self.answer.given_up = True
+        return BodyRefusedError(refusal.reason)
 
 
 @dataclass(slots=True)

@@ -230,7 +230,7 @@ class Observer:
             "client": client[0] if client else None,
         }
         self._metrics.count(scope["method"], route, status, seconds)
-        level = logging.WARNING if status >= 500 else logging.INFO
+        level = logging.WARNING if status >= 500 and status != 501 else logging.INFO
         log.log(level, "%s %s %d", scope["method"], route, status, extra=entry)
         if state.get("write"):
             headers, now = Headers(scope=scope), datetime.now(UTC).isoformat()

@@ -38,8 +38,11 @@ def entities(visit: VisitDep) -> HTMLResponse:
 
 @router.get("/suggestions")
 def suggestions(visit: VisitDep) -> HTMLResponse:
-    """List pairs of entities that may be one."""
-    found = visit.memory.entities.suggest_merges(visit.bank_id, limit=SUGGESTIONS)
+    """List pairs of entities that may be one; to compare many takes seconds, and comes second."""
+    visit.memory.banks.get(visit.bank_id)
+    found = None
+    if visit.value("compared"):
+        found = visit.memory.entities.suggest_merges(visit.bank_id, limit=SUGGESTIONS)
     return visit.page("suggestions.html", suggestions=found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from fastapi import APIRouter
@@ -15,7 +16,7 @@ from hindsight_integrations.errors import (
     EntityNotFoundError,
     InvalidInputError,
 )
-from hindsight_integrations.models import Memory, MemoryType, Page
+from hindsight_integrations.models import Memory, MemoryType, Page, utc_now
 from hindsight_integrations.rendering import as_json
 from hindsight_integrations.stores.base import CHUNK, CONCLUSIONS_CITING, EVERYTHING, MEMORY
 from hindsight_integrations.stores.common import read_one
@@ -38,6 +39,8 @@ LINKS = 12
 """Links of a memory that its page shows, the heaviest first."""
 SOURCES = 25
 """Sources and conclusions of a memory that its page shows."""
+GRACE = timedelta(days=30)
+"""Time in which a forgotten memory can be restored, unless it is deleted at once."""
 
 
 # Search
@@ -101,6 +104,7 @@ def memory(visit: VisitDep) -> HTMLResponse:
     return visit.page(
         "memory.html",
         memory=found,
+        is_hidden=_is_hidden(found),
         history=visit.memory.memories.history(bank_id, found.id),
         sources=sources,
         chunks=graph.read(bank_id, CHUNK, chunk_ids),
@@ -113,6 +117,11 @@ def memory(visit: VisitDep) -> HTMLResponse:
 
 def _found(visit: Visit) -> Memory:
     return visit.memory.memories.get(visit.bank_id, visit.required("id"))
+
+
+def _is_hidden(memory: Memory) -> bool:
+    """Return True for a memory that was forgotten, and can be restored until it is deleted."""
+    return memory.expires_at is not None and memory.invalidated_at == memory.mentioned_at
 
 
 # Corrections
@@ -249,11 +258,14 @@ def ask_restore(visit: VisitDep) -> HTMLResponse:
 
 @router.post("/memory/restore")
 def restore(visit: VisitDep, form: FormDep) -> RedirectResponse:
-    """Take back that a memory was invalidated."""
+    """Take back that a memory was invalidated, or forgotten for a time."""
     bank_id, old, memories = visit.bank_id, _found(visit), visit.memory.memories
     memories.restore(bank_id, old.id, form.given("reason"))
 
     def undo() -> str:
+        if old.expires_at is not None and _is_hidden(old):
+            visit.memory.forget(bank_id, old.id, after=old.expires_at - utc_now())
+            return "The memory is forgotten again."
         memories.invalidate(bank_id, old.id, old.invalidated_because)
         return "The memory is invalidated again."
 
@@ -265,12 +277,22 @@ def ask_forget(visit: VisitDep) -> HTMLResponse:
     """Show what forgetting a memory deletes, and ask."""
     found = _found(visit)
     would = visit.memory.forget(visit.bank_id, found.id, dry_run=True)
-    return visit.page("memory_forget.html", memory=found, would=would)
+    return visit.page("memory_forget.html", memory=found, would=would, days=GRACE.days)
 
 
 @router.post("/memory/forget")
 def forget(visit: VisitDep, form: FormDep) -> RedirectResponse:
-    """Delete a memory for good, with what was concluded from it alone."""
-    gone = visit.memory.forget(visit.bank_id, visit.required("id"))
-    others = f", with {len(gone) - 1} conclusions from it" if len(gone) > 1 else ""
-    return visit.done(Notice(f"Forgotten for good{others}."), "memories")
+    """Delete a memory for good, or after a time in which it can be restored."""
+    bank_id, id = visit.bank_id, visit.required("id")
+    if form.given("when") == "now":
+        gone = visit.memory.forget(bank_id, id)
+        others = f", with {len(gone) - 1} conclusions from it" if len(gone) > 1 else ""
+        return visit.done(Notice(f"Forgotten for good{others}."), "memories")
+    visit.memory.forget(bank_id, id, after=GRACE)
+
+    def undo() -> str:
+        visit.memory.memories.restore(bank_id, id, "undone in the viewer")
+        return "The memory is recalled again."
+
+    told = f"Forgotten: it is in no answer, and can be restored for {GRACE.days} days."
+    return visit.done(Notice(told, undo), "memory", id=id)

@@ -76,7 +76,8 @@ class MigrationReport:
                     yield from (f"> {escaped(line)}  " for line in answer.text.splitlines())
                 else:
                     yield from ("No memory states it. Nearest to it:", "")
-                    yield from (f"- {escaped(item.text)}" for item in answer.context)
+                    for item in answer.context:
+                        yield f"- {escaped(item.text.removeprefix('- '))}"
 
 
 def plan_lines(plan: MigrationPlan) -> Iterator[str]:

@@ -40,8 +40,8 @@ QUESTIONS = (
     "Why was the ferry late?",
 )
 
-RESTING = Settings(consolidate=False)
-"""Leaves pending memories of an imported bank pending, so that banks can be compared."""
+RESTING = Settings(consolidate=False, purge_interval=0)
+"""Leaves pending memories pending, and expired ones stored, so that banks can be compared."""
 
 
 def export(memory: Hindsight, bank: str, path: Path, **options: Any) -> ExportResult:

@@ -167,7 +167,7 @@ MEMORIES = st.builds(
     Memory,
     id=st.just(""),
     bank_id=st.just(""),
-    text=TEXTS,
+    text=TEXTS.filter(str.strip),
     type=st.sampled_from(MemoryType),
     occurred=st.lists(SPANS, max_size=2).map(tuple),
     mentioned_at=MOMENTS,

@@ -67,6 +67,7 @@ async def test_the_app_alone_refuses_other_sites_and_other_paths(memory: Hindsig
         assert (await web.post("/", json=ask, headers=accept)).status_code == 200
         foreign = await web.post("/", json=ask, headers=accept | {"Origin": "http://evil.example"})
         assert foreign.status_code == 403
+        assert (await web.get("/", headers=accept)).status_code == 405, "no stream stays open"
         assert (await web.post("/a/b", json=ask, headers=accept)).status_code == 404
         assert (await web.post("/?tools=some", json=ask, headers=accept)).status_code == 404
         async with http(app, "evil.example") as other:

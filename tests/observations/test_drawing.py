@@ -60,6 +60,21 @@ def test_a_change_of_state_is_told_as_one(memory: Hindsight, texts: tuple[str, s
     assert text.index(texts[0]) < text.index(texts[1])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Had I sold the Vespa last year, I would own a boat.",
+        "Were I to sell the Vespa, I would walk.",
+        "Oh sure, I sold the Vespa.",
+        "Yeah right, I sold the Vespa and bought a yacht.",
+    ],
+)
+def test_a_condition_without_if_and_irony_change_nothing(memory: Hindsight, text: str) -> None:
+    say(memory, "I ride a Vespa.", 0, "Ebbe")
+    say(memory, text, 40, "Ebbe")
+    assert drawn(memory) == []
+
+
 def test_statements_of_one_matter_make_an_observation(memory: Hindsight) -> None:
     say(memory, "I always take the window seat.", 0, "Jonas")
     say(memory, "They gave me the window seat both ways.", 90, "Jonas")

@@ -17,7 +17,10 @@ FILES = (
     "tests/langchain/test_vectorstore.py",
     "tests/llamaindex/test_vectorstore.py",
     "tests/sessions/test_insights_in_a_bank.py",
+    "tests/test_audit.py",
+    "tests/test_directives.py",
     "tests/test_documents_and_tags.py",
+    "tests/test_recall_options.py",
 )
 
 

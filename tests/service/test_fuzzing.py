@@ -40,7 +40,7 @@ def test_no_request_breaks_the_service(service: Service, monkeypatch: pytest.Mon
     service.memory.retain("b", "Alice keeps bees.", document_id="d", tags=["t"])
     if not hasattr(utils.many, "more"):
         monkeypatch.setattr(utils, "many", Many)
-    document = httpx.get(f"{service.url}/openapi.json").json()
+    document = httpx.get(f"{service.url}/openapi.json", timeout=60).json()
     # A group within a group within itself is more than this release of schemathesis makes.
     leaf = {"$ref": "#/components/schemas/TagLeaf"}
     document["components"]["schemas"]["TagNot"]["properties"]["not"] = leaf

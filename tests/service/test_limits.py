@@ -10,6 +10,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from hindsight_integrations import Hindsight
+from hindsight_integrations.service.app import create_app
 from hindsight_integrations.service.limits import Limits
 from hindsight_integrations.service.settings import ServiceSettings
 from tests.service.conftest import Connect
@@ -46,6 +48,22 @@ async def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(
         assert (await client.post("/", content=b"x" * 1001)).status_code == 413
         assert (await client.post("/", content=parts())).status_code == 413
         assert slow.done == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/engine/retain", "/v1/default/banks/b/memories"])
+async def test_no_interface_takes_half_a_body(
+    memory: Hindsight, connect: Connect, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        yield b'{"bank_id": "b", "items": [], "content": "'
+        for _ in range(3):
+            yield b"x" * 400
+        yield b'"}'
+
+    async with connect(create_app(memory, ServiceSettings(max_body_bytes=1000))) as client:
+        answer = await client.post(path, content=parts())
+    assert (answer.status_code, "1000 bytes" in answer.text) == (413, True)
+    assert "Traceback" not in caplog.text
 
 
 async def test_a_body_that_does_not_arrive_is_given_up(connect: Connect) -> None:
@@ -98,8 +116,8 @@ async def test_a_late_request_is_answered_and_keeps_its_turn_until_it_ends(
     assert (slow.done, limits.load.running) == (1, 0)
 
 
-@pytest.mark.parametrize("path", ["/health", "/metrics", "/mcp/alice/"])
-async def test_what_observes_and_streams_do_not_wait(connect: Connect, path: str) -> None:
+@pytest.mark.parametrize("path", ["/health", "/metrics"])
+async def test_what_observes_does_not_wait(connect: Connect, path: str) -> None:
     slow = Slow()
     limits = Limits(slow, ServiceSettings(concurrency=1, queue=0))
     async with connect(limits) as client:

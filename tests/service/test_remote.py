@@ -25,6 +25,7 @@ from hindsight_integrations import (
     Memory,
     RetainResult,
     Settings,
+    StoreCorruptError,
     StoreUnavailableError,
     acting_as,
 )
@@ -94,6 +95,13 @@ def test_who_acts_and_pictures_are_those_of_the_memory_itself(
     # No request makes the service write a file of the client's choice.
     given = {"bank_id": "acted", "path": str(tmp_path / "nowhere")}
     assert httpx.post(f"{url}/v1/engine/audit.export", json=given).status_code == 404
+
+
+def test_a_file_that_is_no_bank_is_the_senders_fault(url: str, tmp_path: Path) -> None:
+    assert httpx.post(f"{url}/v1/engine/banks.import_", content=b"{").status_code == 422
+    (tmp_path / "broken.jsonl").write_text("{\n")
+    with Hindsight(url) as memory, pytest.raises(StoreCorruptError, match="line 1"):
+        memory.banks.import_(tmp_path / "broken.jsonl")
 
 
 def test_no_namespace_is_left_out(local: Hindsight) -> None:

@@ -22,6 +22,7 @@ from hindsight_integrations import Hindsight
 from hindsight_integrations.remote.connection import Connection
 from hindsight_integrations.service.discovery import RunningService, announced, find_service
 from hindsight_integrations.stores.folder import Folder
+from tests.test_cli import runs_on
 
 TOKEN = "the-token-of-the-service"
 
@@ -53,6 +54,9 @@ def test_a_service_is_found_and_one_that_is_killed_loses_nothing_acknowledged(
     assert find_service(folder) is None
     with serving(folder, token=TOKEN) as (process, url):
         assert find_service(folder) == RunningService(url, process.pid, TOKEN)
+        again = runs_on(folder)("serve", "--port", "0")
+        assert again.code == 1
+        assert f"process {process.pid} has {folder} open already, at {url}" in again.err
         assert stat.S_IMODE((folder / "service.json").stat().st_mode) == 0o600
         with Hindsight(url.replace("//", f"//:{TOKEN}@")) as memory:
             acknowledged = memory.retain("alice", "Alice keeps bees in Porto.").ids

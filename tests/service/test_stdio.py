@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from hindsight_integrations import Hindsight, InvalidInputError, StoreLockedError
+from hindsight_integrations.cli.screen import INTERRUPTED
 from hindsight_integrations.service import starting
 from hindsight_integrations.service.discovery import find_service
 from hindsight_integrations.service.starting import find_or_start
@@ -141,6 +144,25 @@ def test_a_memory_on_servers_needs_no_service(folder: Path, tmp_path: Path) -> N
         assert "Remembered" in one.call("retain", content="Bob plays the oboe.", bank="bob")
         assert "oboe" in one.call("recall", query="Who plays the oboe?", bank="bob")
         assert find_service(folder) is None
+        one.process.send_signal(signal.SIGINT)
+        assert one.process.wait(30) == INTERRUPTED
+
+
+@pytest.mark.slow
+def test_in_a_terminal_it_says_what_it_waits_for_until_ctrl_c(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "--path", str(tmp_path / "nowhere" / "below")],  # no service is started
+        stdin=theirs, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stderr
+        assert "A host starts this" in process.stderr.readline()
+        time.sleep(2)  # until it reads
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == INTERRUPTED
+        assert process.stderr.read() == ""
+    os.close(ours)
+    os.close(theirs)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,11 @@ from .chroma_server import free_port
 VERSION = "5.26.30"
 CACHE = Path("~/.cache/hindsight-integrations").expanduser()
 
-_JARS = ("org.neo4j:neo4j", "org.neo4j:neo4j-bolt", "org.neo4j.app:neo4j-server")
+_APOC = "5.26.19"
+_JARS = tuple(
+    f"{name}:{VERSION}"
+    for name in ("org.neo4j:neo4j", "org.neo4j:neo4j-bolt", "org.neo4j.app:neo4j-server")
+)
 _START_SECONDS = 120
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -70,7 +74,7 @@ class Address:
 class Server:
     """A Neo4j in `home`, on a port of its own that it keeps when it is started again.
 
-    With a certificate and its key, it speaks TLS and nothing else.
+    With a certificate and its key, it speaks TLS and nothing else. `plugins` is a folder of jars.
     """
 
     def __init__(
@@ -79,11 +83,13 @@ class Server:
         *,
         password: str | None = None,
         secured: tuple[Path, Path] | None = None,
+        plugins: Path | None = None,
     ) -> None:
         self.home = home
         self.port = free_port()
         self._password = password
         self._secured = secured
+        self._plugins = plugins
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -110,6 +116,11 @@ class Server:
             "dbms.usage_report.enabled": "false",
             "db.tx_log.preallocate": "false",
         }
+        classes = f"{library}/*"
+        if self._plugins:
+            classes += f":{self._plugins}/*"
+            settings["server.directories.plugins"] = str(self._plugins)
+            settings["dbms.security.procedures.unrestricted"] = "apoc.*"
         if self._secured:
             certificate, key = self._secured
             settings |= {
@@ -126,7 +137,7 @@ class Server:
         with (self.home / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    *("java", "-Xmx1g", *opened, "-cp", f"{library}/*"),
+                    *("java", "-Xmx1g", *opened, "-cp", classes),
                     *("org.neo4j.server.CommunityEntryPoint", "--console-mode"),
                     *(f"--home-dir={self.home}", f"--config-dir={self.home / 'conf'}"),
                     *(part for item in settings.items() for part in ("-c", "=".join(item))),
@@ -173,7 +184,16 @@ class Server:
 
 def jars() -> Path:
     """The folder of Neo4j's jars, fetched by Maven the first time."""
-    folder = CACHE / f"neo4j-{VERSION}"
+    return _fetched(CACHE / f"neo4j-{VERSION}", _JARS)
+
+
+def plugins() -> Path:
+    """The folder of APOC's jars, the same way."""
+    parts = ("org.neo4j.procedure:apoc-core", "org.neo4j.procedure:apoc-common")
+    return _fetched(CACHE / f"apoc-{_APOC}", [f"{part}:{_APOC}" for part in parts])
+
+
+def _fetched(folder: Path, wanted: Sequence[str]) -> Path:
     needed = ("java",) if folder.exists() else ("java", "mvn")
     if missing := [name for name in needed if shutil.which(name) is None]:
         raise CannotStartError(f"{' and '.join(missing)} not found")
@@ -183,7 +203,7 @@ def jars() -> Path:
     with FileLock(CACHE / "neo4j.lock"), tempfile.TemporaryDirectory(dir=CACHE) as temporary:
         if not folder.exists():
             pom = Path(temporary, "pom.xml")
-            pom.write_text(_POM.format("".join(map(_dependency, _JARS))))
+            pom.write_text(_POM.format("".join(map(_dependency, wanted))))
             fetched = subprocess.run(
                 [
                     *("mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies"),
@@ -200,10 +220,10 @@ def jars() -> Path:
 
 
 def _dependency(jar: str) -> str:
-    group, artifact = jar.split(":")
+    group, artifact, version = jar.split(":")
     return (
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-        f"<version>{VERSION}</version></dependency>"
+        f"<version>{version}</version></dependency>"
     )
 
 

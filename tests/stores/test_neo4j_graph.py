@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,9 +35,10 @@ from hindsight_integrations.stores.base import (
     QueueCheckpoint,
     StagedVector,
 )
-from hindsight_integrations.stores.neo4j import Neo4jGraph
+from hindsight_integrations.stores.neo4j import Neo4jGraph, relating
 from hindsight_integrations.stores.neo4j.connection import Transaction
 from hindsight_integrations.stores.neo4j.filters import indexed, metadata_facet, terms_of
+from hindsight_integrations.stores.neo4j.nodes import sources_of, text_of
 from hindsight_integrations.stores.neo4j.schema import MIGRATIONS
 from hindsight_integrations.stores.sqlite import SqliteGraph
 from hindsight_integrations.stores.testing import GraphStoreContract
@@ -221,6 +224,100 @@ def test_purging_leaves_no_node_behind(graph: Neo4jGraph, bank: str, empty_neo4j
     assert empty_neo4j.run("MATCH (n) WHERE NOT n:HindsightStore RETURN n") == []
 
 
+# Relationships for people
+
+
+def related(address: Address) -> list[list[object]]:
+    """Return all relationships, and the properties and nodes that a reader of the graph sees."""
+    rows = address.run(
+        "MATCH (a)-[r]->(b) RETURN type(r) AS kind, coalesce(a.key, a.id) AS a, "
+        "coalesce(b.key, b.id) AS b, [k IN keys(r) | k + toString(r[k])] AS r "
+        "ORDER BY kind, a, b"
+    )
+    nodes = address.run(
+        "MATCH (n:Memory|Time|Speaker|Bank) RETURN n.key AS key, n.said_at, n.starts, n.ends, "
+        "n.name, n.sources, n.semantic_links, n.causal_links ORDER BY key"
+    )
+    ends = sorted([row["kind"], row["a"], row["b"], sorted(row["r"])] for row in rows)
+    return [*ends, *(list(row.values()) for row in nodes)]
+
+
+STRIPPED = (
+    "MATCH ()-[r:IN|NEXT|SAID_BY|IS|BESIDE]->() DELETE r",
+    "MATCH (s:Speaker) DELETE s",
+    "MATCH (m:Memory) REMOVE m.said_at",
+    "MATCH (t:Time) REMOVE t.starts, t.ends",
+    "MATCH ()-[x:MENTIONS]->() REMOVE x.entity, x.seq",
+    "MATCH ()-[f:FROM]->() REMOVE f.position, f.said_at",
+    "MATCH (b:Bank) REMOVE b.semantic_links, b.temporal_links, b.causal_links",
+)
+"""Makes a graph what the release before version 6 of the schema wrote."""
+
+
+@pytest.mark.slow
+def test_a_graph_of_an_older_release_is_related_when_it_is_opened(
+    graph: Neo4jGraph, bank: str, empty_neo4j: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = generated(Random(5), 90)
+    said_in = tuple(document(id) for id in "de")
+    graph.apply(replace(changes, documents=said_in))
+    graph.apply(ChangeSet("b", remove_memories=tuple(r.memory.id for r in changes.memories[:9])))
+    moved = graph.find_ids("b", replace(ALL, document_id="d"), 999) or []
+    assert len(moved) > 9
+    graph.apply(ChangeSet("b", sources=tuple((id, source("e", 3)) for id in moved[::2])))
+    graph.apply(ChangeSet("b", remove_documents=("d",)))  # half of them are now of the other
+    assert graph.check(repair=False) == []
+    before = related(empty_neo4j)
+    assert {"IN", "NEXT", "SAID_BY", "IS", "BESIDE", "FROM"} <= {str(row[0]) for row in before}
+    for statement in STRIPPED:
+        empty_neo4j.run(statement)
+    listed = {
+        row["key"]: [
+            json.dumps([g.document_id, g.chunk_id, g.position, text_of(g.mentioned_at),
+                        g.reference, g.memory_id, g.quote, g.supports])
+            for g in sources_of(row["sources"])
+        ]
+        for row in empty_neo4j.run("MATCH (m:Memory) RETURN m.key AS key, m.sources AS sources")
+    }  # fmt: skip
+    empty_neo4j.run(
+        "UNWIND keys($listed) AS key MATCH (m:Memory {key: key}) SET m.sources = $listed[key]",
+        listed=listed,
+    )
+    empty_neo4j.run("MATCH (s:HindsightStore) SET s.version = 5")
+    page = relating._upgrade_page
+    monkeypatch.setattr(relating, "WRITE_BATCH", 40)
+    monkeypatch.setattr(relating, "_upgrade_page", _stopping(page))
+    with pytest.raises(KeyboardInterrupt):
+        empty_neo4j.graph()
+    monkeypatch.setattr(relating, "_upgrade_page", page)
+    newer = empty_neo4j.graph()
+    assert related(empty_neo4j) == before
+    assert newer.check(repair=False) == []
+    for statement in (*STRIPPED[:2], STRIPPED[-1]):
+        empty_neo4j.run(statement)
+    assert {each.problem for each in newer.check(repair=True) if each.repaired} == {
+        "is not related to its bank",
+        "does not lead to the next",
+        "differs from the memories",
+        "counts beside others differ",
+        "counts of links differ",
+    }
+    assert related(empty_neo4j) == before
+    newer.close()
+
+
+def _stopping(page: Callable[..., str | None]) -> Callable[..., str | None]:
+    """Return an upgrade of pages that is interrupted at its third."""
+    pages = iter([page, page])
+
+    def upgrade(*given: Any) -> str | None:
+        for each in pages:
+            return each(*given)
+        raise KeyboardInterrupt
+
+    return upgrade
+
+
 # Several at once
 
 
@@ -276,6 +373,7 @@ def generated(random: Random, count: int) -> ChangeSet:
                 tags=tuple(random.sample("xyz", random.randrange(3))),
                 metadata={"n": random.choice([1, 2.5, "1", True]), "s": random.choice("ab")},
                 scope=random.choice(["p", "q", None]),
+                speaker=random.choice(["ANN LEE", "Nobody", None]),
                 sources=(source(random.choice(["d", "e", None]), random.randrange(50)),),
                 invalidated_at=random.choice([None, None, None, ago(100)]),
                 expires_at=random.choice([None, None, ago(1), ago(-1)]),

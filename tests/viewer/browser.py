@@ -47,7 +47,7 @@ SHOTS = {
 
 @contextmanager
 def story(*, whole: bool = True) -> Iterator[Hindsight]:
-    """Open a memory of nine months of conversation, with observations and a mental model.
+    """Open a memory of eight months of conversation, with observations and a mental model.
 
     Args:
         whole: False for its first weeks, and what is said of the checkout later.

@@ -84,7 +84,7 @@ class Reader:
         address = f"/ui/{path}?bank={self.bank}&{query}"
         shown = self.client.get(address)
         if shown.status_code == 405:  # the form is on another page
-            shown = self.client.get("/ui/suggestions", params={"bank": self.bank})
+            shown = self.client.get("/ui/suggestions", params={"bank": self.bank, "compared": 1})
         fields = {"form_token": token or _token(shown.text), **sent}
         answer = self.client.post(address, data=fields, follow_redirects=False)
         assert answer.status_code == status, answer.text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from hindsight_integrations import Hindsight
@@ -146,18 +148,43 @@ def test_invalidating_and_restoring_ask_first_and_undo_each_other(
     assert viewed.memories.get(reader.bank, moved).invalidated_because == "again"
 
 
-def test_forgetting_shows_what_goes_with_it_and_is_for_good(
+def test_forgetting_shows_what_goes_with_it_and_can_be_for_good(
     viewed: Hindsight, reader: Reader, moved: str
 ) -> None:
     viewed.observations.add(reader.bank, "Alice lives by the sea.", sources=[moved])
     asked = reader.get("memory/forget", id=moved)
     assert "cannot be undone" in asked.text
     assert "Alice lives by the sea." in asked.text
-    page = reader.send(f"memory/forget?id={moved}")
+    page = reader.send(f"memory/forget?id={moved}", when="now")
     assert "Forgotten for good" in page.text
     assert not [a for _, a in page.tags if a.get("name") == "key"]
     with pytest.raises(MemoryNotFoundError):
         viewed.memories.get(reader.bank, moved)
+
+
+def test_a_memory_forgotten_for_a_time_is_in_no_answer_and_restored(
+    viewed: Hindsight, reader: Reader, moved: str
+) -> None:
+    def is_recalled() -> bool:
+        found = viewed.recall(reader.bank, viewed.memories.get(reader.bank, moved).text)
+        return moved in {item.id for item in found}
+
+    assert is_recalled()
+    page = reader.send(f"memory/forget?id={moved}", when="later")
+    assert "can be restored until" in page.text
+    assert not is_recalled()
+    reader.undo(page)
+    assert is_recalled()
+    reader.send(f"memory/forget?id={moved}", when="later")
+    ends = viewed.memories.get(reader.bank, moved).expires_at
+    restored = reader.send(f"memory/restore?id={moved}")
+    assert is_recalled()
+    reader.undo(restored)
+    assert not is_recalled()
+    again = viewed.memories.get(reader.bank, moved).expires_at
+    assert ends is not None
+    assert again is not None
+    assert abs(again - ends) < timedelta(minutes=1)
 
 
 def test_a_merge_is_asked_done_and_undone(viewed: Hindsight, reader: Reader) -> None:
@@ -214,9 +241,10 @@ def test_a_suggested_merge_is_refused_for_good(viewed: Hindsight, reader: Reader
     for name in ("Katarzyna Lind", "Katarzyna Lind", "Katarina Lind"):
         viewed.retain(reader.bank, f"{name} led it.", entities=[name, "Project Heron"])
     (pair,) = viewed.entities.suggest_merges(reader.bank)
-    assert "Katarina Lind" in reader.get("suggestions").text
+    assert "Katarina Lind" in reader.get("suggestions", compared=1).text
     page = reader.send(f"entity/apart?id={pair.source.id}&into={pair.target.id}")
-    assert "No two entities look like one." in page.text
+    assert "stay two" in page.text
+    assert "No two entities look like one." in reader.get("suggestions", compared=1).text
 
 
 def test_a_mental_model_is_corrected_undone_and_refreshed(

@@ -68,7 +68,7 @@ def addresses(viewed: Hindsight, bank: str) -> list[tuple[str, dict[str, object]
     one += [("entity/merge", {"id": entities[0].id, "into": entities[1].id})]
     one += [(f"{page}{rest}", {"center": LABEL, "entity": LABEL, "tag": LABEL})
             for page in ("graph", "timeline") for rest in ("", "/picture")]  # fmt: skip
-    one += [("entities", {"name": LABEL})]
+    one += [("entities", {"name": LABEL}), ("suggestions", {"compared": 1})]
     one += [(f"model{rest}", {"id": each.id})
             for rest in ("", "/edit", "/refresh") for each in models]  # fmt: skip
     one += [("recall", {"query": ATTACK, "a_fill": "1", "compare": "1", "b_tag": LABEL})]

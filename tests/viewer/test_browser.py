@@ -35,7 +35,7 @@ ADDRESSES = (
     "entity?bank={bank}&id=Jonas",
     "entity/merge?bank={bank}&id=Jonas",
     "entity/split?bank={bank}&id=Jonas",
-    "suggestions?bank={bank}",
+    "suggestions?bank={bank}&compared=1",
     "graph?bank={bank}",
     "timeline?bank={bank}",
     "observations?bank={bank}",

@@ -143,7 +143,8 @@ def test_entities_are_listed_found_and_shown_with_their_memories(
     assert TEXTS[1] in page.text
     assert TEXTS[0] not in page.text
     assert "Northwind" in page.text.split("Memories that mention it")[0]
-    assert reader.get("suggestions").text
+    assert "Comparing names" in reader.get("suggestions").text
+    assert "No two entities look like one." in reader.get("suggestions", compared=1).text
     reader.get("entity", 404, id="Zacharias")
 
 

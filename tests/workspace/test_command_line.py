@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import ANY
 
 import pytest
 from typer.testing import CliRunner
 
+from hindsight_integrations import Hindsight
 from hindsight_integrations.cli import app
 from tests.durable.memories import opened, owned_by_another
 
@@ -79,3 +83,27 @@ def test_the_command_line_reads_the_configuration_of_a_host(
     file.write_text("{bankID: 'x'}", encoding="utf-8")
     code, told = ran("health", *shared)
     assert (code, "bankId" in str(told)) == (1, True)
+
+
+@pytest.mark.slow
+def test_a_note_written_just_before_the_end_of_a_watch_is_retained(
+    root: Path, folder: Path
+) -> None:
+    shared = ["--root", str(root), "--path", str(folder), "--json"]
+    code = "from hindsight_integrations.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "watch", *shared, "--debounce-ms", "600000"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as watching:
+        assert watching.stdout
+        known = {json.loads(watching.stdout.readline())["path"] for _ in range(2)}
+        assert known == {"MEMORY.md", "memory/2026-02-03.md"}
+        (root / "memory" / "2026-02-04.md").write_text("Carol fixed the boiler.", encoding="utf-8")
+        watching.send_signal(signal.SIGTERM)
+        event, counts = map(json.loads, watching.stdout.read().splitlines())
+    assert watching.returncode == 0
+    assert event["path"] == "memory/2026-02-04.md"
+    assert counts["counts"]["retained"] == 3
+    with Hindsight(folder) as memory:
+        assert memory.memories.list("default", text="boiler").items

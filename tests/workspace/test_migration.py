@@ -122,6 +122,8 @@ def test_the_command_stops_after_the_curated_notes_and_goes_on_when_told(
     assert not folder.exists()
     first = json.loads(CliRunner().invoke(app, ["migrate", *shared]).stdout)
     assert [event["path"] for event in first["events"]] == ["MEMORY.md"]
+    drawn = CliRunner().invoke(app, ["migrate", *shared[:-1]]).stdout
+    assert "To go on: --until older" in " ".join(drawn.split())
     options = ["--until", "older", "--queries", str(queries), "--report", str(tmp_path / "r.md")]
     second = json.loads(CliRunner().invoke(app, ["migrate", *options, *shared]).stdout)
     assert [event["action"] for event in second["events"]] == ["unchanged", "retained"]
@@ -130,3 +132,4 @@ def test_the_command_stops_after_the_curated_notes_and_goes_on_when_told(
     for part in ("Where is the pear tree?", "main active projects", "technical preferences"):
         assert part in text
     assert "Nearest to it:\n\n- " in text
+    assert "\n- - " not in text

@@ -260,6 +260,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
             `where`, `min_score`.
 
     Examples:
+        >>> import asyncio
         >>> from llama_index.core.memory import Memory
         >>> with Hindsight.in_memory() as memory:
         ...     block = HindsightMemoryBlock(memory, "alice", speakers={"user": "Alice"})

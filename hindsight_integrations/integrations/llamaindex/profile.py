@@ -31,6 +31,7 @@ class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
         priority: how late it is left out when the memory overflows; 0 is never.
 
     Examples:
+        >>> import asyncio
         >>> with Hindsight.in_memory() as memory:
         ...     _ = memory.retain("alice", "I am allergic to nuts.", speaker="user")
         ...     block = HindsightProfileBlock(memory, "alice", "user")

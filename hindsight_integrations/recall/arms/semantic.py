@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,6 +35,7 @@ def search(request: BankSearch) -> list[ArmHit]:
             request.question.vector,
             request.filter,
             request.depth.hits,
+            request.admitted,
         )
     ]
 
@@ -46,21 +47,30 @@ def nearest(
     vector: Vector,
     filter: MemoryFilter,
     limit: int,
+    admitted: Callable[[], Sequence[str] | None] | None = None,
 ) -> list[tuple[str, float]]:
-    """Return the `limit` nearest memories that pass the filter, each with its cosine."""
+    """Return the `limit` nearest memories that pass the filter, each with its cosine.
+
+    If `admitted` returns all that pass, they are not asked for once more.
+    """
     bank_id = bank.bank.id
     fetch = limit * (OVERFETCH if filter.is_selective or filter.types else 1) + 10
     counted = not filter.is_selective
     while True:
         found = index.query(bank.key, vector, fetch)
-        allowed = graph.filter_ids(bank_id, [memory_id for memory_id, _ in found], filter)
+        passing = admitted() if admitted is not None else None
+        if passing is None:
+            ids = [memory_id for memory_id, _ in found]
+            allowed = graph.filter_ids(bank_id, ids, filter)
+        else:
+            allowed = set(passing)
         kept = [pair for pair in found if pair[0] in allowed]
         if len(kept) >= limit or len(found) < fetch:
             return kept[:limit]
         if not counted:
-            ids = graph.find_ids(bank_id, filter, EXACT_LIMIT)
-            if ids is not None:
-                return _exact(graph, bank_id, ids, vector)[:limit]
+            few = graph.find_ids(bank_id, filter, EXACT_LIMIT)
+            if few is not None:
+                return _exact(graph, bank_id, few, vector)[:limit]
             counted = True
         fetch *= OVERFETCH
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from hindsight_integrations.models import Source
 from hindsight_integrations.stores.base import MEMORY, StoreFault
 from hindsight_integrations.stores.common import lexeme_counts
-from hindsight_integrations.stores.neo4j import writing
+from hindsight_integrations.stores.neo4j import relating, writing
 from hindsight_integrations.stores.neo4j.entities import RECOUNT, Neo4jEntities
 from hindsight_integrations.stores.neo4j.filters import terms_of
 from hindsight_integrations.stores.neo4j.nodes import BankTransaction, sources_of
@@ -23,6 +23,7 @@ _REMOVABLE = (
     ("Vector", "belongs to nothing", "NOT EXISTS { MATCH (:Memory {key: n.key}) }"),
     ("StagedVector", "belongs to nothing", "NOT EXISTS { MATCH (:Memory {key: n.key}) }"),
     ("Name", "belongs to nothing", "NOT EXISTS { (n)-[:NAMES]->(:Entity) }"),
+    ("Speaker", "belongs to nothing", "NOT EXISTS { (n)<-[:SAID_BY]-(:Memory) }"),
     (
         "PendingVector",
         "the vector to write is lost",
@@ -66,6 +67,7 @@ def check_bank(tx: BankTransaction, *, repair: bool) -> list[StoreFault]:
         *_times(tx, repair),
         *_mention_counts(tx, repair),
         *_lexeme_counts(tx, repair),
+        *relating.check(tx, repair=repair),
     ]
 
 

@@ -14,12 +14,13 @@ from hindsight_integrations.models import Entity
 from hindsight_integrations.stores.base import ENTITY
 from hindsight_integrations.stores.common import grams_of
 from hindsight_integrations.stores.entities import EntityWriter, names_of
+from hindsight_integrations.stores.neo4j import relating
 from hindsight_integrations.stores.neo4j.filters import indexed
 from hindsight_integrations.stores.neo4j.nodes import BankTransaction
 from hindsight_integrations.stores.neo4j.reading import read_in
 
 _INSERT = """
-    UNWIND $rows AS row CREATE (e:Entity)
+    MATCH (b:Bank {key: $bank}) UNWIND $rows AS row CREATE (e:Entity)-[:IN]->(b)
     SET e = row, e.bank = $bank, e.aliases = [], e.mention_count = 0, e.edited = false"""
 
 _SPELL = """
@@ -30,11 +31,13 @@ _SPELL = """
 _NAME = """
     UNWIND $rows AS row MATCH (e:Entity {key: row.entity})
     CREATE (n:Name {key: row.key, bank: $bank, norm: row.norm, grams: row.grams, seq: row.seq})
-    CREATE (n)-[:NAMES]->(e)"""
+    CREATE (n)-[:NAMES]->(e)
+    WITH n, e MATCH (s:Speaker {key: n.key}) MERGE (s)-[:IS]->(e)"""
 
 _UNNAME = """
     UNWIND $rows AS key MATCH (e:Entity {key: key}) SET e.aliases = [] REMOVE e.name
-    WITH e MATCH (n:Name)-[:NAMES]->(e) DETACH DELETE n"""
+    WITH e CALL (e) { MATCH (:Speaker)-[is:IS]->(e) DELETE is }
+    MATCH (n:Name)-[:NAMES]->(e) DETACH DELETE n"""
 
 _OWNERS = """
     UNWIND $rows AS key MATCH (n:Name {key: key})-[:NAMES]->(e:Entity)
@@ -42,7 +45,7 @@ _OWNERS = """
 
 _MENTION = """
     UNWIND $rows AS row MATCH (m:Memory {key: row[0]}) MATCH (e:Entity {key: row[1]})
-    CREATE (m)-[:MENTIONS {ordinal: row[2]}]->(e)
+    CREATE (m)-[:MENTIONS {ordinal: row[2], entity: e.key, seq: m.seq}]->(e)
     WITH e, min(m.mentioned_at) AS first, max(m.mentioned_at) AS last
     SET e.mention_count = COUNT { (e)<-[:MENTIONS]-() },
         e.first_seen = CASE WHEN e.first_seen < first THEN e.first_seen ELSE first END,
@@ -127,9 +130,12 @@ class Neo4jEntities(EntityWriter[str]):
             for ordinal, entity in enumerate(group)
         ]
         self._tx.run_each(_MENTION, rows)
+        relating.count_beside(self._tx, mentioned.values())
 
     def remove_mentions(self, memories: Iterable[str]) -> set[str]:
-        return {key for (key,) in self._tx.gather(_UNMENTION, list(memories))}
+        keys = list(memories)
+        relating.uncount_beside(self._tx, keys)
+        return {key for (key,) in self._tx.gather(_UNMENTION, keys)}
 
     def mark_edited(self, entities: Iterable[str]) -> None:
         self._tx.run_each(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sys import intern
 from typing import Any
 
-from hindsight_integrations.models import Memory, MetadataValue, Source, TimeSpan
+from hindsight_integrations.models import Memory, MemoryType, MetadataValue, Source, TimeSpan
 from hindsight_integrations.stores.base import MemoryFilter
 from hindsight_integrations.stores.common import middle_ranges
 from hindsight_integrations.stores.conditions import (
@@ -88,6 +88,8 @@ def start(tx: BankTransaction, filter: MemoryFilter) -> Cypher:
     if clauses := facet_clauses(filter):
         params["listed"] = " ".join([index_query(tx), *clauses])
         text = f"CALL db.index.fulltext.queryNodes('{MEMORY_TEXTS}', $listed) YIELD node AS m"
+    elif filter.types == frozenset({MemoryType.OBSERVATION}):
+        text = "MATCH (m:Observation) WHERE m.bank = $bank AND m.seq > 0"
     elif filter.entity_ids:
         text = (
             "UNWIND $entities AS entity MATCH (:Entity {key: entity})<-[:MENTIONS]-(m:Memory) "

@@ -41,18 +41,20 @@ _CREATE = """
     SET s.banks = s.banks + 1, b.number = s.banks
     RETURN properties(b)"""
 
-_MEMORIES = """
-    MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > 0
-    WITH m.type AS type, count(*) AS held, count(m.invalidated_at) AS invalidated,
-        min(m.mentioned_at) AS first, max(m.mentioned_at) AS last
-    RETURN collect([type, held, invalidated, first, last])"""
-
-_LINKS = """
-    MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > 0
-    MATCH (m)-[l:LINK]->() WITH l.kind AS kind, count(*) AS held RETURN collect([kind, held])"""
+_OF_TYPE = "MATCH (m:Memory) WHERE m.bank = $bank AND m.type = type AND m.mentioned_at IS NOT NULL"
+_STATS = f"""
+    UNWIND $types AS type RETURN collect([type, COUNT {{ {_OF_TYPE} }},
+        COLLECT {{ {_OF_TYPE} RETURN m.mentioned_at
+            ORDER BY m.bank, m.type, m.mentioned_at LIMIT 1 }},
+        COLLECT {{ {_OF_TYPE} RETURN m.mentioned_at
+            ORDER BY m.bank DESC, m.type DESC, m.mentioned_at DESC LIMIT 1 }}])"""
+"""Read from an index alone, as is what follows."""
 
 _COUNTS = """
-    RETURN collect([COUNT { MATCH (e:Entity) WHERE e.key STARTS WITH $prefix },
+    MATCH (b:Bank {key: $bank})
+    RETURN collect([properties(b),
+        COUNT { MATCH (m:Memory) WHERE m.bank = $bank AND m.invalidated_at IS NOT NULL },
+        COUNT { MATCH (e:Entity) WHERE e.key STARTS WITH $prefix },
         COUNT { MATCH (d:Document) WHERE d.key STARTS WITH $prefix },
         COUNT { MATCH (c:Chunk) WHERE c.key STARTS WITH $prefix },
         COUNT { MATCH (p:PendingVector) WHERE p.key STARTS WITH $pending }])"""
@@ -232,20 +234,24 @@ def _purge(tx: Transaction, limit: int) -> int:
 
 
 def _stats(tx: BankTransaction) -> BankStats:
-    rows = tx.collected(_MEMORIES)
+    rows = tx.collected(_STATS, types=[kind.value for kind in MemoryType])
     by_type = {kind: count for kind, count, *_ in rows}
-    by_kind: dict[str, int] = dict(tx.collected(_LINKS))
-    ((entities, documents, chunks, pending),) = tx.collected(_COUNTS, pending=f"{tx.vector_key}|")
+    counted = tx.collected(_COUNTS, pending=f"{tx.vector_key}|")
+    ((bank, invalidated, entities, documents, chunks, pending),) = counted
     return BankStats(
         bank_id=tx.id,
         memories=sum(by_type.values()),
-        by_type={kind: by_type.get(kind.value, 0) for kind in MemoryType},
-        invalidated=sum(row[2] for row in rows),
+        by_type={kind: by_type[kind.value] for kind in MemoryType},
+        invalidated=invalidated,
         entities=entities,
         documents=documents,
         chunks=chunks,
-        links={kind: by_kind.get(kind.value, 0) for kind in LinkKind},
+        links={kind: bank.get(f"{kind.value}_links", 0) for kind in LinkKind},
         pending_vectors=pending,
-        first_mentioned_at=time_or_none(min((row[3] for row in rows), default=None)),
-        last_mentioned_at=time_or_none(max((row[4] for row in rows), default=None)),
+        first_mentioned_at=time_or_none(
+            min((first for row in rows for first in row[2]), default=None)
+        ),
+        last_mentioned_at=time_or_none(
+            max((last for row in rows for last in row[3]), default=None)
+        ),
     )

@@ -53,6 +53,12 @@ _SENT_TOGETHER = 24
 """Statements that are sent as one: more than a retain has. Each change set of another shape is
 planned once by the server."""
 
+_SOURCE_FIELDS = (
+    *("document_id", "chunk_id", "position", "mentioned_at"),
+    *("reference", "memory_id", "quote", "supports"),
+)
+_SOURCE_DEFAULTS = {each.name: each.default for each in fields(Source)}
+
 _BANKS_KNOWN = 10_000
 """Banks whose keys are remembered: some megabytes."""
 
@@ -405,7 +411,7 @@ def source_properties(seq: int, sources: Sequence[Source]) -> Properties:
     distinct = list(dict.fromkeys(sources))
     return {
         "seq": seq,
-        "sources": list(dict.fromkeys(map(_source_text, distinct))),
+        "sources": list(dict.fromkeys(map(source_text, distinct))),
         "proofs": sum(source.supports for source in distinct),
         "document_id": first.document_id,
         "place": (first.position << _SEQUENCE_BITS) + seq,
@@ -453,16 +459,25 @@ def spans_of(occurred: Iterable[str]) -> tuple[TimeSpan, ...]:
 
 def sources_of(sources: Iterable[str]) -> tuple[Source, ...]:
     """Return the sources of a memory's `sources`."""
-    rows = map(json.loads, sources)
-    return tuple(
-        Source(document_id, chunk_id, position, time_of(said), *rest)
-        for document_id, chunk_id, position, said, *rest in rows
-    )
+    return tuple(map(_source_of, sources))
 
 
-def _source_text(source: Source) -> str:
-    row = (
-        *(source.document_id, source.chunk_id, source.position, text_of(source.mentioned_at)),
-        *(source.reference, source.memory_id, source.quote, source.supports),
+def _source_of(text: str) -> Source:
+    given = json.loads(text)
+    if isinstance(given, list):  # the form before schema version 6, without the names of fields
+        given = dict(zip(_SOURCE_FIELDS, given, strict=False))
+    return Source(**given | {"mentioned_at": time_of(given["mentioned_at"])})
+
+
+def source_text(source: Source) -> str:
+    """Return a source as JSON with the fields that say something."""
+    given = {name: getattr(source, name) for name in _SOURCE_FIELDS}
+    given["mentioned_at"] = text_of(source.mentioned_at)
+    return json.dumps(
+        {
+            name: value
+            for name, value in given.items()
+            if name == "mentioned_at" or value != _SOURCE_DEFAULTS[name]
+        },
+        ensure_ascii=False,
     )
-    return json.dumps(row, ensure_ascii=False)

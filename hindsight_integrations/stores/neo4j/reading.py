@@ -70,6 +70,8 @@ _TRIES = 5
 
 log = logging.getLogger("hindsight_integrations")
 
+_NODE = "m {.*, said_at: null}"
+"""A memory's properties without the one that is for people: it costs the driver most."""
 _MENTIONED = "[(m)-[x:MENTIONS]->(e:Entity) | [x.ordinal, e.id, e.name]]"
 ENTITY_COLUMNS = "e.id, e.name, e.kind, e.aliases, e.mention_count, e.first_seen, e.last_seen"
 _CHUNK_COLUMNS = "n.id, n.document_id, n.position, n.text, n.fingerprint"
@@ -126,7 +128,7 @@ class Reading:
             ((total,),) = tx.collected(counted, **chosen.params)
             rows = tx.collected(
                 f"{chosen.text} WITH m WHERE m.seq > $after WITH m ORDER BY m.bank, m.seq "
-                f"LIMIT $most RETURN collect([m.seq, properties(m), {_MENTIONED}])",
+                f"LIMIT $most RETURN collect([m.seq, {_NODE}, {_MENTIONED}])",
                 after=after,
                 most=size + 1,
                 **chosen.params,
@@ -355,11 +357,10 @@ _HISTORY = (
 
 _READERS: Mapping[Kind[Any], _Reader] = {
     base.MEMORY: _Reader(
-        f"{_MEMORY} RETURN collect([m.id, properties(m), {_MENTIONED}])", _memory, of_memory=True
+        f"{_MEMORY} RETURN collect([m.id, {_NODE}, {_MENTIONED}])", _memory, of_memory=True
     ),
     base.RECORD: _Reader(
-        f"{_WITH_VECTOR} "
-        f"RETURN collect([m.id, properties(m), {_MENTIONED}, v.vector, v.interaction])",
+        f"{_WITH_VECTOR} RETURN collect([m.id, {_NODE}, {_MENTIONED}, v.vector, v.interaction])",
         _record,
         of_memory=True,
     ),
@@ -415,10 +416,8 @@ _READERS: Mapping[Kind[Any], _Reader] = {
         entity_of,
     ),
     base.COOCCURRENCES: _Reader(
-        "MATCH (e:Entity {key: key}) WITH e, COLLECT { "
-        "MATCH (e)<-[:MENTIONS]-(:Memory)-[:MENTIONS]->(other:Entity) "
-        "WITH other.id AS id, count(*) AS memories RETURN [id, memories] } AS counts "
-        "RETURN collect([e.id, counts])",
+        "MATCH (e:Entity {key: key}) "
+        "RETURN collect([e.id, [(e)-[r:BESIDE]-(other:Entity) | [other.id, r.memories]]])",
         _cooccurrences,
     ),
     base.CHECKPOINT: _Reader(

@@ -8,20 +8,29 @@ keys:
     (:Memory)-[:FROM]->(:Chunk)-[:OF]->(:Document)          (:Memory)-[:AT]->(:Time)
     (:Memory:Observation)-[:EVIDENCE {quote, supports}]->(:Memory)
 
+`relating` has those that are for people who look at the graph.
+
 A memory that is pending consolidation has the label `Waiting` too. Without relationships are
 `Bank`, `MentalModel`, `Mark` (of a queue), `Change` (history), `AuditEntry`, `Lexeme` (counts),
 `Vector` and `StagedVector` (with the key of their memory), `PendingVector` (the outbox). Timestamps
 are ISO 8601 text in UTC of one width: it sorts as they do, reads as a date in Neo4j Browser, and
-costs the driver a tenth of what its own dates do.
+costs the driver a tenth of what its own dates do. For people there are dates too: `said_at` of a
+memory, `starts` and `ends` of a time; the store itself never reads them.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
+from itertools import chain
+from typing import TypeAlias
 
 from hindsight_integrations.errors import SchemaVersionError, StoreError
 from hindsight_integrations.stores.neo4j.connection import Database, Transaction
+from hindsight_integrations.stores.neo4j.relating import upgrade
+
+_Steps: TypeAlias = tuple[str | Callable[[Database], None], ...]
 
 _LABELS_1 = (
     "Memory",
@@ -37,7 +46,8 @@ _LABELS_1 = (
 )
 _LABELS_2 = ("MentalModel", "Mark")
 _LABELS_5 = ("AuditEntry",)
-BANK_LABELS = (*_LABELS_1, *_LABELS_2, *_LABELS_5)
+_LABELS_6 = ("Speaker",)
+BANK_LABELS = (*_LABELS_1, *_LABELS_2, *_LABELS_5, *_LABELS_6)
 """Labels of the nodes that a bank owns; their keys begin with the bank's."""
 
 MEMORY_TEXTS = "hindsight_memory_texts"
@@ -103,16 +113,32 @@ _VERSION_5 = (
     "CREATE INDEX hindsight_audit_id IF NOT EXISTS FOR (n:AuditEntry) ON (n.bank, n.id)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+_VERSION_6: _Steps = (
+    *(_KEY.format(name=label.lower(), label=label) for label in _LABELS_6),
+    "CREATE INDEX hindsight_memory_said IF NOT EXISTS FOR (n:Memory) ON (n.said_at)",
+    "CREATE INDEX hindsight_memory_type IF NOT EXISTS "
+    "FOR (n:Memory) ON (n.bank, n.type, n.mentioned_at)",
+    "CREATE INDEX hindsight_memory_invalidated IF NOT EXISTS "
+    "FOR (n:Memory) ON (n.bank, n.invalidated_at)",
+    "CREATE INDEX hindsight_observation_order IF NOT EXISTS FOR (n:Observation) ON (n.bank, n.seq)",
+    "CREATE INDEX hindsight_time_starts IF NOT EXISTS FOR (n:Time) ON (n.starts)",
+    "CREATE INDEX hindsight_entity_name IF NOT EXISTS FOR (n:Entity) ON (n.name)",
+    "CREATE INDEX hindsight_mention_order IF NOT EXISTS "
+    "FOR ()-[x:MENTIONS]-() ON (x.entity, x.seq)",
+    upgrade,
+)
+
+MIGRATIONS: tuple[_Steps, ...] = (
     _VERSION_1,
     _VERSION_2,
     _VERSION_3,
     _VERSION_4,
     _VERSION_5,
+    _VERSION_6,
 )
-"""Statements that lead from version n (its index) to n + 1. Only ever appended to, and each may be
-run again: Neo4j commits changes of the schema one by one. One that returns the number of nodes it
-changed is run until it changes none."""
+"""Steps that lead from version n (its index) to n + 1. Only ever appended to, and each may be
+run again: Neo4j commits changes of the schema one by one. A statement that returns the number of
+nodes it changed is run until it changes none."""
 
 _EXISTS = re.compile(r"Neo\.ClientError\.Schema\.\w+AlreadyExists")
 
@@ -134,9 +160,11 @@ def migrate(database: Database) -> None:
         )
     if version == len(MIGRATIONS):
         return
-    for statements in MIGRATIONS[version:]:
-        for statement in statements:
-            _change(database, statement)
+    for step in chain.from_iterable(MIGRATIONS[version:]):
+        if isinstance(step, str):
+            _change(database, step)
+        else:
+            step(database)
     database.reads.run("CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS)
     database.write(_note_version)
 

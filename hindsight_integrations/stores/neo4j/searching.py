@@ -197,8 +197,10 @@ _SURROUNDINGS = """
     RETURN [
         COLLECT {{
             UNWIND $of_entities AS key MATCH (e:Entity {{key: key}}) CALL (e) {{
-                MATCH (e)<-[:MENTIONS]-(m:Memory) WHERE {test}
-                RETURN m.id AS id, m.seq AS seq ORDER BY seq DESC LIMIT $per_entity
+                MATCH (m:Memory)-[x:MENTIONS]->(:Entity)
+                WHERE x.entity = e.key AND x.seq > 0 AND {test}
+                RETURN m.id AS id, x.seq AS seq
+                ORDER BY x.entity DESC, x.seq DESC LIMIT $per_entity
             }} RETURN [e.id, id, e.mention_count, seq] }},
         COLLECT {{
             UNWIND $of_memories AS key MATCH (m:Memory {{key: key}})

@@ -29,7 +29,7 @@ from hindsight_integrations.stores.common import (
     unsupported,
 )
 from hindsight_integrations.stores.entities import names_of
-from hindsight_integrations.stores.neo4j import vectors
+from hindsight_integrations.stores.neo4j import relating, vectors
 from hindsight_integrations.stores.neo4j.connection import Row
 from hindsight_integrations.stores.neo4j.entities import Neo4jEntities
 from hindsight_integrations.stores.neo4j.filters import (
@@ -105,6 +105,14 @@ def _check_unchanged(tx: BankTransaction, changes: ChangeSet) -> None:
 
 # Memories
 
+_CREATE = """
+    MATCH (b:Bank {key: $bank}) UNWIND $rows AS row CREATE (m:Memory)-[:IN]->(b)
+    SET m = row, m.said_at = datetime(row.mentioned_at)"""
+
+_OVERWRITE = """
+    UNWIND $rows AS row MATCH (m:Memory {key: row.key})
+    SET m = row, m.said_at = datetime(row.mentioned_at)"""
+
 
 def _add(
     tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, str]
@@ -112,7 +120,7 @@ def _add(
     live = _with_live_sources(tx, records, [record.memory.id for record in records])
     numbered = zip(tx.reserve(len(live)), live, strict=True)
     rows = [_memory_row(tx, seq, record) for seq, record in numbered]
-    tx.run_each("UNWIND $rows AS row CREATE (m:Memory) SET m = row", rows)
+    tx.run_each(_CREATE, rows)
     _insert_related(tx, live, entity_keys)
     vectors.store_new(tx, live)
     mark(tx, (record.memory.id for record in records if not is_conclusion(record.memory)))
@@ -133,7 +141,7 @@ def _replace(
     live = _with_live_sources(tx, records, ())
     affected = _strip(tx, ids)
     rows = [_memory_row(tx, numbers[record.memory.id], record) for record in live]
-    tx.run_each("UNWIND $rows AS row MATCH (m:Memory {key: row.key}) SET m = row", rows)
+    tx.run_each(_OVERWRITE, rows)
     vectors.unstage(tx, ids)
     _insert_related(tx, live, entity_keys)
     vectors.store(tx, live)
@@ -186,6 +194,7 @@ def _insert_related(
     )
     mentioned = {tx.of(r.memory.id): mentioned_keys(r, entity_keys) for r in records}
     Neo4jEntities(tx).add_mentions(mentioned)
+    relating.relate(tx, memories)
     valid = [record.lexemes for record in records if record.memory.invalidated_at is None]
     count_lexemes(tx, valid, 1)
 
@@ -199,7 +208,8 @@ def add_times(tx: BankTransaction, memories: Iterable[Memory]) -> None:
     ]
     tx.run_each(
         "UNWIND $rows AS row MATCH (m:Memory {key: row[0]}) "
-        "CREATE (m)-[:AT]->(t:Time) SET t = row[1]",
+        "CREATE (m)-[:AT]->(t:Time) "
+        "SET t = row[1], t.starts = datetime(row[1].since), t.ends = datetime(row[1].until)",
         rows,
     )
 
@@ -217,6 +227,10 @@ _STRIP = """
     WITH m
     CALL (m) { MATCH (m)-[:AT]->(t:Time) DETACH DELETE t }
     CALL (m) { MATCH (m)-[f:FROM|EVIDENCE]->() DELETE f }"""
+
+_UNLINK = """
+    UNWIND $rows AS key MATCH (:Memory {key: key})-[l:LINK]-()
+    WITH DISTINCT l""" + relating.count_links("-", then="DELETE l")
 
 _STATED_IN = """
     UNWIND $rows AS key MATCH (m:Memory {key: key})-[:FROM]->(c:Chunk)
@@ -271,6 +285,7 @@ def remove(tx: BankTransaction, leaving: Sequence[str]) -> tuple[tuple[str, ...]
         unsourced = _withdraw(tx, set(leaving))
         affected |= _strip(tx, leaving)
         vectors.remove(tx, leaving)
+        tx.run_each(_UNLINK, tx.all_of(leaving))
         _delete(tx, "Memory", leaving)
         gone += leaving
         leaving = unsourced
@@ -313,6 +328,7 @@ def _strip(tx: BankTransaction, ids: Sequence[str]) -> set[str]:
         keys,
     )
     count_lexemes(tx, [terms_of(text) for (text,) in valid], -1)
+    relating.unrelate(tx, keys)
     tx.run_each(_STRIP, keys)
     return Neo4jEntities(tx).remove_mentions(keys)
 
@@ -369,7 +385,8 @@ def _unmark(tx: BankTransaction, ids: Iterable[str]) -> None:
 
 _FROM = """
     UNWIND $rows AS row MATCH (m:Memory {{key: row[0]}}) MATCH (d:{label} {{key: row[1]}})
-    MERGE (m)-[:FROM]->(d)"""
+    MERGE (m)-[f:FROM]->(d)
+    ON CREATE SET f.position = row[2], f.said_at = datetime(row[3])"""
 
 _EVIDENCE = """
     UNWIND $rows AS row MATCH (c:Memory {key: row[0]}) MATCH (m:Memory {key: row[1]})
@@ -420,10 +437,14 @@ def relate_sources(tx: BankTransaction, stated: Mapping[str, Sequence[Source]]) 
     """
     pairs = [(key, source) for key, given in stated.items() for source in dict.fromkeys(given)]
     for label, ids in (
-        ("Chunk", [(key, source.chunk_id) for key, source in pairs]),
-        ("Document", [(key, each.document_id) for key, each in pairs if not each.chunk_id]),
+        ("Chunk", [(key, source.chunk_id, source) for key, source in pairs]),
+        ("Document", [(key, s.document_id, s) for key, s in pairs if not s.chunk_id]),
     ):
-        named = [(key, tx.of(id)) for key, id in ids if id is not None]
+        named = [
+            (key, tx.of(id), source.position, text_of(source.mentioned_at))
+            for key, id, source in ids
+            if id is not None
+        ]
         tx.run_each(_FROM.format(label=label), named)
     evidence = [
         (key, tx.of(source.memory_id), source.quote, source.supports)
@@ -450,6 +471,9 @@ def _write_sources(
     tx: BankTransaction, rows: Iterable[Row], stated: Mapping[str, Sequence[Source]]
 ) -> None:
     """Give memories, by key, these sources and no others."""
+    rows = list(rows)
+    moved = [row[0] for row in rows if sources_of(row[2])[:1] != tuple(stated[row[0]][:1])]
+    relating.unchain(tx, moved)
     changed = [
         (
             key,
@@ -458,6 +482,7 @@ def _write_sources(
         for key, seq, _, facets in rows
     ]
     tx.run_each("UNWIND $rows AS row MATCH (m:Memory {key: row[0]}) SET m += row[1]", changed)
+    relating.chain(tx, moved)
 
 
 def _lost(tx: BankTransaction, given: Iterable[Source], new: Iterable[str] = ()) -> set[str]:
@@ -503,7 +528,9 @@ _STORE_CHUNKS = """
 
 _LINK = """
     UNWIND $rows AS row MATCH (a:Memory {key: row[0]}) MATCH (b:Memory {key: row[1]})
-    MERGE (a)-[l:LINK {kind: row[2]}]->(b) SET l.weight = row[3]"""
+    MERGE (a)-[l:LINK {kind: row[2]}]->(b) ON CREATE SET l.uncounted = true
+    SET l.weight = row[3]
+    WITH DISTINCT l WHERE l.uncounted REMOVE l.uncounted""" + relating.count_links("+")
 
 
 def _store_audit(tx: BankTransaction, entries: Sequence[AuditEntry]) -> None:
@@ -515,6 +542,7 @@ def _store_audit(tx: BankTransaction, entries: Sequence[AuditEntry]) -> None:
 def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:
     rows = [_owned(tx, d.id, properties(d, "bank_id", "chunk_count")) for d in documents]
     tx.run_each("UNWIND $rows AS row MERGE (d:Document {key: row.key}) SET d += row", rows)
+    relating.join(tx, "Document", [row["key"] for row in rows])
 
 
 def _store_chunks(tx: BankTransaction, chunks: Sequence[Chunk]) -> None:
@@ -537,6 +565,7 @@ def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
     tx.run_each("UNWIND $rows AS row CREATE (c:Change) SET c = row", rows)
     models = [_owned(tx, each.id, properties(each, "bank_id")) for each in changes.mental_models]
     tx.run_each("UNWIND $rows AS row MERGE (n:MentalModel {key: row.key}) SET n = row", models)
+    relating.join(tx, "MentalModel", [row["key"] for row in models])
     if changes.checkpoint is not None:
         tx.write(
             "MERGE (n:Mark {key: $key}) SET n.bank = $bank, n.queue = $queue, n.number = $number",
