@@ -165,3 +165,5 @@ def test_one_caller_asks_a_silent_server_again_and_an_answer_lets_all_ask() -> N
         server.check()
     server.answered()
     server.check()
+    server.silent(deadline.LEAST_SECONDS)  # to one caller, while it answered another
+    server.check()

@@ -34,6 +34,9 @@ MEMORIES = 1_000
 ASKED, REPEATED = 12, 4
 """Questions a latency, asked twice, of which the second time counts; and retains of each kind."""
 
+TOGETHER = 200
+"""Questions asked at once by `arecall`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trip:
@@ -227,7 +230,9 @@ def _measure_each(
     asked = questions(ASKED)
     console = Console(soft_wrap=True)
     console.print(
-        "| round trip | recall | a sentence retained | a session retained |\n|---:|---:|---:|---:|"
+        "| round trip | recall | a sentence retained | a session retained "
+        f"| {TOGETHER} `arecall` |\n"
+        "|---:|---:|---:|---:|---:|"
     )
     for milliseconds in MILLISECONDS:
         to_graph.seconds = to_vectors.seconds = milliseconds / 1000
@@ -245,7 +250,18 @@ def _measure_each(
         )
         costs = [measured(calls, to_graph, to_vectors) for calls in kinds]
         cells = (f"{c.seconds:.2f} s, {c.graph} + {c.vectors} trips" for c in costs)
-        console.print(f"| {milliseconds} ms | {' | '.join(cells)} |")
+        at_once = asyncio.run(_asked_together(memory, bank))
+        console.print(f"| {milliseconds} ms | {' | '.join(cells)} | {at_once} |")
+
+
+async def _asked_together(memory: Hindsight, bank: str) -> str:
+    """Return the seconds for many questions asked at once, and how many lost an arm if any did."""
+    started, computed = time.perf_counter(), time.process_time()
+    found = await asyncio.gather(*(memory.arecall(bank, each) for each in questions(TOGETHER)))
+    seconds, computed = time.perf_counter() - started, time.process_time() - computed
+    lost = sum(bool(each.failures) for each in found)
+    told = f"{seconds:.1f} s, {computed:.1f} s of it processor time"
+    return f"{told}, {lost} without an arm" if lost else told
 
 
 def memory_count(memory: Hindsight, bank: str) -> int:

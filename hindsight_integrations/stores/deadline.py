@@ -78,6 +78,7 @@ class Answering:
         self._where = where
         self._lock = threading.Lock()
         self._asked_again_at: float | None = None
+        self._answered_at = -math.inf
 
     def check(self) -> None:
         """Return if the server may be asked.
@@ -98,10 +99,14 @@ class Answering:
         )
 
     def silent(self, seconds: float) -> StoreUnavailableError:
-        """Note that it did not answer for so many seconds; return the error to raise."""
-        if seconds >= LEAST_SECONDS:
+        """Note that it did not answer for so many seconds; return the error to raise.
+
+        If it answered others meanwhile it is slow, and may be asked.
+        """
+        now = time.monotonic()
+        if seconds >= LEAST_SECONDS and self._answered_at < now - seconds:
             with self._lock:
-                self._asked_again_at = time.monotonic() + PAUSE_SECONDS
+                self._asked_again_at = now + PAUSE_SECONDS
         return StoreUnavailableError(
             f"{self._where} did not answer in {seconds:.1f} s; check that the server runs and "
             "that nothing blocks it"
@@ -109,4 +114,5 @@ class Answering:
 
     def answered(self) -> None:
         """Note that it answered."""
+        self._answered_at = time.monotonic()
         self._asked_again_at = None

@@ -337,11 +337,13 @@ def test_the_best_ten_of_meaning_are_seeds_by_their_cosine_over_their_rank() -> 
     ("degree", "documents", "leads"),
     [(40, 10, True), (41, 10, False), (150, 1000, True), (151, 1000, False)],
 )
-def test_a_name_on_more_than_forty_memories_and_15_percent_leads_nowhere(
+def test_a_name_on_more_than_forty_memories_and_15_percent_leads_nowhere_beside_meaning(
     degree: int, documents: int, leads: bool
 ) -> None:
     store = People({"a": "X"}, degree=degree)
-    assert bool(store.found("X", documents=documents)) is leads
+    similar = [ArmHit("z", 0.9, "")]
+    assert ("a" in scores(store.found("X", similar, documents=documents))) is leads
+    assert "a" in scores(store.found("X", documents=documents))
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,8 @@ def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHi
         seeds[Node("memory", hit.memory_id)] = max(hit.score, 0.0) / rank
     if not seeds:
         return []
-    activation = spread(seeds, _expansion(request), steps=STEPS, max_nodes=request.depth.nodes)
+    expand = _expansion(request, through_hubs=not similar)
+    activation = spread(seeds, expand, steps=STEPS, max_nodes=request.depth.nodes)
     reached = [node for node in activation.level if node.kind == "memory"]
     reached.sort(key=lambda node: (-activation.level[node], node.id))
     paths = {node: activation.path(node) for node in reached[: request.depth.hits]}
@@ -222,9 +223,16 @@ def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHi
     return hits
 
 
-def _expansion(request: BankSearch) -> Callable[[Sequence[Node]], list[Edge]]:
-    """Return the function that reads the edges leaving some nodes of the bank's graph."""
-    hub = max(SMALL_BANK, HUB_SHARE * request.stats.documents)
+def _expansion(
+    request: BankSearch, *, through_hubs: bool
+) -> Callable[[Sequence[Node]], list[Edge]]:
+    """Return the function that reads the edges leaving some nodes of the bank's graph.
+
+    Args:
+        request: the question and the bank.
+        through_hubs: hubs lead on too: there is nothing to start from but the names.
+    """
+    hub = math.inf if through_hubs else max(SMALL_BANK, HUB_SHARE * request.stats.documents)
 
     def expand(nodes: Sequence[Node]) -> list[Edge]:
         memories = [node.id for node in nodes if node.kind == "memory"]
@@ -238,7 +246,7 @@ def _expansion(request: BankSearch) -> Callable[[Sequence[Node]], list[Edge]]:
 
 
 def _from_entities(found: Surroundings, hub: float) -> Iterator[Edge]:
-    """Yield the edges from entities to memories that mention them, hubs left out."""
+    """Yield the edges from entities to memories that mention them, those of more left out."""
     for (entity_id, degree), mentions in groupby(found.postings, key=itemgetter(0, 2)):
         if degree <= hub:
             source, weight = Node("entity", entity_id), hub_damping(degree)
