@@ -117,12 +117,13 @@ def _recall(
     pool, question = gathered.pool, gathered.question
     with clock.timing("rank"):
         ranking = _rank(parts, banks, pool, question, request, clock)
-        if _is_beside_the_point(parts, request, ranking):
+        beside_the_point = _is_beside_the_point(parts, request, ranking)
+        if beside_the_point:
             ranking = replace(ranking, relevance=np.zeros(len(pool)))
     with clock.timing("pack"):
         # A question that names a time may ask for all that happened then.
-        asks_for_time = any(window.firm for window in question.windows)
-        whole = request.fill or asks_for_time or bool(question.events)
+        asks_for_time = any(window.firm for window in question.windows) or bool(question.events)
+        whole = request.fill or (asks_for_time and not beside_the_point)
         least = max(request.min_score or 0.0, 0.0 if whole else LEAST_RELEVANCE)
         order = _in_order(pool, ranking, least)
         tokenizer = parts.tokenizer
