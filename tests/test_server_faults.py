@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from threading import Semaphore, Thread
@@ -76,14 +77,19 @@ def neo4j(tmp_path: Path) -> Iterator[Server]:
     server.kill()
 
 
-def opened(address: Address, url: str) -> Hindsight:
+RESTING = Settings(consolidate=False)
+PATIENT = replace(RESTING, arm_timeout=60, recall_timeout=120)
+"""For a server that starts beside tests that take all of the machine."""
+
+
+def opened(address: Address, url: str, settings: Settings = RESTING) -> Hindsight:
     """A memory that stores what it is told, and nothing by itself."""
     with ExitStack() as stack:  # closed unless the memory takes them over
         graph = address.graph()
         stack.callback(graph.close)
         vectors = ChromaVectors.at_server(url, namespace=f"memory-{graph.identity()}")
         stack.callback(vectors.close)
-        memory = Hindsight(graph=graph, vectors=vectors, settings=Settings(consolidate=False))
+        memory = Hindsight(graph=graph, vectors=vectors, settings=settings)
         stack.pop_all()
         return memory
 
@@ -130,7 +136,7 @@ def test_kills_of_both_servers_in_a_stream_of_retains_lose_nothing_and_double_no
     neo4j: Server, chroma: Chroma, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def opening() -> Hindsight:
-        return opened(neo4j.address, chroma.url)
+        return opened(neo4j.address, chroma.url, PATIENT)
 
     asked = "Who met Osprey7?"
     with DurableRetain(opening, tmp_path / "q", backoff=SOON) as durable:

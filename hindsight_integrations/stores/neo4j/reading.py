@@ -159,7 +159,7 @@ class Reading:
             chosen = start(tx, filter)
             query = f"{chosen.text} WITH m LIMIT $most RETURN collect([m.seq, m.id])"
             found = tx.collected(query, most=limit + 1, **chosen.params)
-            return None if len(found) > limit else [id for _, id in sorted(found)]
+            return None if len(found) > limit else _in_sequence(found)
 
         return self._read(bank_id, work)
 
@@ -170,7 +170,7 @@ class Reading:
             "WITH m ORDER BY m.bank, m.seq LIMIT $limit RETURN collect([m.seq, m.id])"
         )
         rows = self._read(bank_id, lambda tx: tx.collected(query, limit=max(limit, 0)))
-        return [id for _, id in sorted(rows)]
+        return _in_sequence(rows)
 
     def _read(self, bank_id: str, work: _Work[T]) -> T:
         """Return the result of `work`, made again if the bank changed its key meanwhile.
@@ -203,6 +203,14 @@ class Reading:
                 return
             after, _ = found[-1]
             yield from (item for _, item in found)
+
+
+def _in_sequence(rows: Sequence[Row]) -> list[str]:
+    """Return the ids of rows of number and id, in the order of the numbers.
+
+    The id of a node that is deleted between the reading of the two is null.
+    """
+    return [id for _, id in sorted(row for row in rows if row[1] is not None)]
 
 
 def again(work: Callable[[], T]) -> T:
