@@ -119,6 +119,7 @@ def fill(graph: Neo4jGraph, memories: int) -> None:
         held=memories,
     )
     database.reads.run("CALL db.awaitIndexes(300)")
+    database.reads.run("CALL db.prepareForReplanning(300)")  # plans depend on what is counted
 
 
 def questions(graph: Neo4jGraph, memories: int) -> Mapping[str, Callable[[], object]]:

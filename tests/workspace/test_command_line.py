@@ -70,7 +70,7 @@ def test_the_command_line_reads_the_configuration_of_a_host(
     with opened(folder) as memory:
         assert memory.memories.list("alice").total == 7
     assert hits() == 1  # the best, whatever it takes
-    file.write_text(keys.replace("1", "900"), encoding="utf-8")
+    file.write_text(keys.replace("maxTokens: 1", "maxTokens: 900"), encoding="utf-8")
     assert hits() > 1
     with owned_by_another(folder):
         assert ran("search", "pear tree", *shared)[0] == 1
