@@ -183,12 +183,12 @@ class Forgotten(tuple[str, ...]):
         return display.lines(f"Forgotten({would} {len(self)}{further})", self.memories or (*self,))
 
 
-# What changed
+# Changes of a bank
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed in a bank between two times.
+    """Changes of a bank between two times.
 
     Attributes:
         bank_id: which bank.

@@ -34,11 +34,11 @@ DRAWN, DRAWN_LEFT_OUT = 20, 8
 WIDTH, ROW, HEAD = 1000.0, 30.0, 104.0
 TEXT, FIRST_ARM, ARM_STEP = 430.0, 510.0, 62.0
 RELEVANCE, BUDGET, BUDGET_END = 735.0, 830.0, 976.0
-"""Of a plot, in its units: the text's width, and where each column begins."""
+"""Layout of a plot, in its units: the text's width, and where each column begins."""
 
 TRACK, TRACK_HEAD, ASK_END, MEMORY = 62.0, 84.0, 224.0, 776.0
-"""Of the plot of one memory: height of an arm, the title, end of the question, begin of the
-memory."""
+"""Layout of the plot of one memory: height of an arm, of the title, end of the question and
+beginning of the memory."""
 
 SIGNALS, SIGNAL_BARS = 8, 220.0
 """Signals drawn of a memory, largest first, and where their bars begin."""

@@ -39,7 +39,7 @@ TYPES = {
 """Colour and shape of each type of memory."""
 
 WIDTH, LANE, HEAD, STRIP, LEFT, RIGHT = 1000.0, 58.0, 66.0, 44.0, 120.0, 30.0
-"""Of the drawing, in its units: the drawing, a lane, the title, the counts, and the margins."""
+"""Sizes in units of the drawing: all of it, a lane, the title, the counts, and the margins."""
 
 BINS = 80
 """Bars of the strip that counts memories."""

@@ -274,6 +274,19 @@ def test_among_many_only_the_big_have_a_collection_of_their_own(tmp_path: Path) 
     assert sizes == [OWN_FROM] * CROWDED + [2 * OWN_FROM, OWN_FROM_IN_CROWD]
 
 
+def test_a_shared_collection_goes_with_its_last_space(tmp_path: Path) -> None:
+    vectors = unit_vectors(3, dimension=4)
+    index = ChromaVectors.in_folder(tmp_path)
+    for bank in ("a", "b"):
+        index.upsert(bank, names(3), vectors)
+    index.drop("a")
+    assert index.ids("b") == set(names(3))
+    index.drop("b")
+    index.upsert("c", names(2), vectors[:2])
+    index.close()
+    assert list(collections(tmp_path).values()) == [2]
+
+
 @pytest.mark.slow
 def test_no_shared_collection_grows_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -62,7 +62,7 @@ class BackgroundAdded(BaseModel):
 
 
 class Config(BaseModel):
-    """What holds for a bank, and what of it is its own."""
+    """Settings in force for a bank, and those of its own."""
 
     bank_id: str
     config: dict[str, JsonValue]
@@ -110,7 +110,7 @@ class Timeseries(BaseModel):
 
 
 class Deleted(BaseModel):
-    """What was deleted."""
+    """Outcome of a deletion."""
 
     success: bool = True
     message: str
@@ -153,7 +153,7 @@ class Usage(BaseModel):
 
 
 class Retained(BaseModel):
-    """What was retained. With `async` the work is done too, and the operation completed."""
+    """Outcome of a retain. With `async` the work is done too, and the operation completed."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -342,7 +342,7 @@ class CitedDirective(BaseModel):
 
 
 class BasedOn(BaseModel):
-    """What an answer rests on."""
+    """Evidence of an answer."""
 
     memories: list[Fact]
     mental_models: list[CitedModel]
@@ -636,7 +636,7 @@ class DirectiveList(Slice):
 
 
 class TemplateApplied(BaseModel):
-    """What a template made of a bank."""
+    """Changes that a template made to a bank."""
 
     bank_id: str
     config_applied: bool

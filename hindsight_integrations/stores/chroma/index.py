@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import count as count_from
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -194,16 +195,21 @@ class ChromaVectors:
             return {key for found in self._client.collections() for key in keys_of(found)}
 
     def drop(self, bank_key: str) -> None:
-        """Remove a space and all in it."""
+        """Remove a space and all in it.
+
+        The collection goes with its last space: what is deleted in one leaves gaps in its graph.
+        """
         with self._errors(), self._lock:
             space = self._find(bank_key)
             if space is None:
                 return
-            if space.is_shared:
+            others = self._members(space.collection) - {bank_key}
+            if space.is_shared and others:
                 space.delete(space.ids())
-                self._label(space.collection, self._members(space.collection) - {bank_key})
+                self._label(space.collection, others)
             else:
                 self._client.drop(space.collection)
+                self._shared = [each for each in self._shared if each.id != space.collection.id]
             self._spaces.pop(bank_key, None)
 
     def close(self) -> None:
@@ -287,8 +293,9 @@ class ChromaVectors:
                 break
         else:
             members = set()
-            name = f"shared-{len(self._shared) + 1:04}"
-            shared = self._client.create(name, {DIMENSION: dimension})
+            taken = {each.name.rpartition("-")[2] for each in self._shared}
+            number = next(n for n in count_from(1) if f"{n:04}" not in taken)
+            shared = self._client.create(f"shared-{number:04}", {DIMENSION: dimension})
             self._shared.append(shared)
         self._label(shared, members | {key})
         return self._space(key, shared)
