@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
+from itertools import takewhile
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -142,11 +143,15 @@ def _read_again(language: Language, sentence: str, words: tuple[Word, ...]) -> t
     ended = _NO_LONGER.search(sentence)
     if ended and ended.end() in nouns:
         return _read_without(language, sentence, ended.start(), ended.end())
+    if (bare := _bare_complement(words)) is not None:
+        return _read_with_article(language, sentence, bare.start) or words
     if not _is_clause(words):
         if (plain := _NOUN_AND_VERB.match(sentence)) and plain.start("verb") in nouns:
             return _read_with_noun(language, sentence, plain[1])
         if words and words[0].text.islower() and words[0].tag in ("VBN", "VBD", "VBP", "VB"):
             return _read_as_mine(language, sentence) or words
+        if (at := _noun_for_verb(words)) is not None:
+            return _read_with_phrase(language, sentence, words, at) or words
         opening = _NAME_AND_VERB.match(sentence)
         return _read_as_pronoun(language, sentence, opening[1]) if opening else words
     joined = _AND_VERB.search(sentence)
@@ -228,6 +233,43 @@ def _read_with_noun(language: Language, sentence: str, subject: str) -> tuple[Wo
     return (*added, *moved)
 
 
+def _noun_for_verb(words: tuple[Word, ...]) -> int | None:
+    """Return the index of a plural noun that may be a verb: "The billing service stores X"."""
+    if not words or words[0].tag not in ("DT", "PRP$") or words[-1].text != ".":
+        return None
+    nouns = list(takewhile(lambda word: word.tag[:2] in ("NN", "JJ"), words[1:7]))
+    at = next((word.index for word in nouns[1:] if word.tag == "NNS"), None)
+    return at if at is not None and words[at].text.islower() else None
+
+
+def _read_with_phrase(
+    language: Language, sentence: str, words: tuple[Word, ...], at: int
+) -> tuple[Word, ...]:
+    """Read "The billing service stores X" as "She stores X", with the subject put back.
+
+    Returns:
+        The words; () if that is no verb with an object.
+    """
+    start = words[at].start
+    _, *rest = _read(language, f"{_PRONOUN} {sentence[start:]}")
+    verb = rest[0]
+    if (verb.tag, verb.dep) != ("VBZ", "ROOT") or not any(
+        word.dep == "dobj" and word.head == verb.index for word in rest
+    ):
+        return ()
+    relations = {"DT": "det", "PRP$": "poss"}
+    inside = (
+        replace(word, head=at - 1, dep=relations.get(word.tag, "compound")) for word in words[:at]
+    )
+    *before, noun = inside
+    shift = start - len(_PRONOUN) - 1
+    moved = (
+        replace(w, index=w.index + at - 1, head=w.head + at - 1, start=w.start + shift)
+        for w in rest
+    )
+    return (*before, replace(noun, head=at, dep="nsubj", tag="NN"), *moved)
+
+
 def _read_without(language: Language, sentence: str, start: int, end: int) -> tuple[Word, ...]:
     """Read "she no longer sleeps" as "she sleeps", and put the words left out in their place."""
     words = _read(language, sentence[:start] + sentence[end:])
@@ -258,12 +300,34 @@ def _read_with_subject(language: Language, sentence: str, at: int) -> tuple[Word
     new = next((word for word in words if word.start == at), None)
     if new is None or new.dep != "nsubj" or words[new.head].dep != "conj":
         return ()
+    return _less(words, new, len(put))
+
+
+def _bare_complement(words: tuple[Word, ...]) -> Word | None:
+    """Return the base form after "is", which no verb has there: "is (no longer) scrum master"."""
+    at = next((word.index + 1 for word in words if word.lower in ("is", "am", "was")), len(words))
+    while at < len(words) and words[at].lower in ("no", "longer", "now", "not", "still"):
+        at += 1
+    return words[at] if at < len(words) and words[at].tag == "VB" else None
+
+
+def _read_with_article(language: Language, sentence: str, at: int) -> tuple[Word, ...]:
+    """Read "is scrum master" as "is a scrum master", without the word put in; () if in vain."""
+    words = _read(language, sentence[:at] + "a " + sentence[at:])
+    new = next((word for word in words if word.start == at), None)
+    if new is None or new.dep != "det" or words[new.head].dep != "attr":
+        return ()
+    return _less(words, new, 2)
+
+
+def _less(words: tuple[Word, ...], new: Word, size: int) -> tuple[Word, ...]:
+    """Return words without one that was put in for the parser, of so many characters."""
     return tuple(
         replace(
             word,
             index=word.index - (word.index > new.index),
             head=word.head - (word.head > new.index),
-            start=word.start - (len(put) if word.start > at else 0),
+            start=word.start - (size if word.start > new.start else 0),
         )
         for word in words
         if word is not new

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -11,6 +11,10 @@ from hindsight_integrations.nlp.data import table, word_sets
 
 _TABLE = table("changes")
 _TIME_WORDS = word_sets("changes")["time_words"]
+_ATTITUDES = frozenset(_TABLE["attitudes"]["verbs"].split())
+_CHOOSING = frozenset(_TABLE["attitudes"]["choosing"].split())
+_WHOLES = frozenset(_TABLE["people"]["groups"].split())
+_UNTOLD = word_sets("endings")["another"] | {"new", "old", "bigger", "smaller", "better", "own"}
 _FAMILY = {verb: name for name, verbs in _TABLE["families"].items() for verb in verbs.split()}
 _GROUPS = tuple(
     (f"{name} {kind}", frozenset(word.replace("_", " ") for word in words.split()))
@@ -39,6 +43,18 @@ class Value:
         first, _, rest = self.text.partition(" ")
         is_described = self.kind == "name" and first.islower() and rest[:1].isupper()
         return frozenset(lexemes(rest)) if is_described else frozenset()
+
+    @property
+    def bare(self) -> frozenset[str]:
+        """Lexemes of what a group or place is of: "sales" of "sales team"; of other things none."""
+        first, _, last = self.text.rpartition(" ")
+        return frozenset(lexemes(first)) if first and last in _WHOLES else frozenset()
+
+    def is_sibling(self, other: Value) -> bool:
+        """Return True for two things that their last word calls the same: "the Bergen office"."""
+        own, others = self.text.casefold().split(), other.text.casefold().split()
+        told = not _UNTOLD.intersection(own[:-1] + others[:-1])
+        return min(len(own), len(others)) > 1 and own[-1] == others[-1] and told
 
     def same_kind(self, other: Value) -> bool:
         """Return True if one may take the place of the other."""
@@ -101,6 +117,15 @@ class Turn:
     terms: frozenset[str] = frozenset()
     relocates: bool = False
     bond: str | None = None
+
+    def begun(self) -> Holding | None:
+        """Return what is so after it, which a later one may change."""
+        if self.after is None or self.slot is not None:
+            return None
+        if self.relocates:
+            return Holding(self.subject, "residence", {"in": self.after})
+        about = self.about if self.about not in (None, "*") else self.subject
+        return Holding(about or self.subject, "be", {"to": self.after})
 
 
 class Mention(NamedTuple):
@@ -181,6 +206,25 @@ class Claims:
         return bool(self.turns or self.endings or self.current)
 
 
+def joined(claims: Sequence[Claims]) -> Claims:
+    """Return what the parts of a sentence claim together, each of which has a clause or none.
+
+    Turns that name what comes after stand first.
+    """
+    clauses = [one for one in claims if one.is_clause]
+    turns = [turn for one in claims for turn in one.turns]
+    return Claims(
+        tuple(holding for one in claims for holding in one.holdings),
+        tuple(sorted(turns, key=lambda turn: turn.after is None)),
+        bool(clauses),
+        bool(clauses) and all(one.is_plain for one in clauses),
+        tuple(value for one in claims for value in one.ended),
+        tuple(ending for one in claims for ending in one.endings),
+        tuple(holding for one in claims for holding in one.sequels),
+        tuple(holding for one in claims for holding in one.current),
+    )
+
+
 def family(lemma: str, verb: str) -> str:
     """Return the family of a verb with its particle; the verb itself if it is of none."""
     return _FAMILY.get(verb) or _FAMILY.get(lemma) or verb
@@ -195,6 +239,11 @@ def groups_of(text: str) -> frozenset[str]:
 def members(group: str) -> frozenset[str]:
     """Return the members of a group of alternatives."""
     return dict(_GROUPS)[group]
+
+
+def is_attitude(verb: str, *, choosing: bool = False) -> bool:
+    """Return True for a verb of feeling or speech; with `choosing`, except those of choosing."""
+    return verb in _ATTITUDES and not (choosing and verb in _CHOOSING)
 
 
 def timeless(values: Iterable[Value]) -> frozenset[str]:

@@ -8,7 +8,7 @@ condition, a report of what somebody else says, and what holds for a while only 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -17,33 +17,36 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, has_clause, parse
 from hindsight_integrations.reflect.claim_model import (
     Claims,
-    Ending,
     Holding,
-    Mention,
     Turn,
     Value,
     family,
     groups_of,
+    is_attitude,
     is_time,
+    joined,
     timeless,
 )
+from hindsight_integrations.reflect.clauses import is_past, plain_clauses
 from hindsight_integrations.reflect.endings import EndingReader
-from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value
+from hindsight_integrations.reflect.form_lines import form_claims, form_line
+from hindsight_integrations.reflect.phrases import (
+    SUBJECTS,
+    Phrases,
+    is_alike,
+    plain_value,
+    state_of,
+)
 
 _TABLE = table("changes")
 
 _WORDS = word_sets("changes")
 _SINGLE = frozenset(_TABLE["single"]["verbs"].split())
 _SLOTS = frozenset(_TABLE["single"]["slots"].split())
-_ATTITUDES = frozenset(_TABLE["attitudes"]["verbs"].split())
-_CHOOSING = frozenset(_TABLE["attitudes"]["choosing"].split())
 _POSTS = frozenset(lexemes(_TABLE["posts"]))
 
 _LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
 """Mark of a list or key of a ticket before a sentence."""
-_ENTRY = re.compile(r"^([A-Z][\w ]{1,40}):\s+(\S.*?)[.\s]*$")
-"""A line of a form: "Deadline: 5 May"."""
-_ARROW = re.compile(r"\s*(?:->|=>|→|⇒)\s*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
 _IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
@@ -59,6 +62,16 @@ _NOT_PLAIN = (
 _CLAUSES = frozenset({"ROOT", "conj"})
 _PARTING = _WORDS["turning"] | _WORDS["parting"] | _WORDS["selling"] | _WORDS["resigning"]
 _LASTING = frozenset({"residence", "employment", "study"})
+_BESIDE = {
+    ("residence", "in"): ("with", "on"),
+    ("be", "at"): ("in",),
+    ("be", "with"): ("in",),
+    ("employment", "at"): ("in",),
+    ("employment", "for"): ("in",),
+}
+"""Prepositions of what is said beside a place, by verb and preposition: "is with X in Y"."""
+_REPLACED = frozenset({"use", "drive"})
+"""Verbs whose object "now" replaces, though a subject may have several."""
 _THIRD = frozenset({"he", "she", "it", "they"})
 
 
@@ -76,41 +89,34 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
         speaker: who says it, which is whom "I" means.
     """
     bare = bare_sentence(text)
-    entry = _ENTRY.match(bare) or (_ENTRY.match(bare.capitalize()) if _ARROW.search(bare) else None)
-    if entry is not None and not has_clause(parse(entry[2])):
-        return _form_entry(entry[1], entry[2])
-    parts = _PARTS.split(_CHAT.sub("", entry[2] if entry else bare))
+    line = form_line(bare)
+    if line is not None and not has_clause(parse(line[1])):
+        return form_claims(*line)
+    parts = _PARTS.split(_CHAT.sub("", line[1] if line else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
     sure = not _IRONIC.match(bare) and all(reader.is_sure for reader in read)
-    claims = [reader.claims(sure=sure) for reader in read]
-    return claims[0] if len(claims) == 1 else _joined(claims)
+    claims = [one for reader in read for one in _by_clause(reader, sure=sure)]
+    return claims[0] if len(claims) == 1 else joined(claims)
 
 
-def _form_entry(field: str, text: str) -> Claims:
-    """Return what a line of a form claims: "Deadline: 5 May", "Server: Debian 11 -> Debian 12"."""
-    subject = field.casefold()
-    values = [plain_value(part) for part in _ARROW.split(text) if part]
-    if len(values) != 2:
-        return Claims((Holding(subject, "be", {"obj": plain_value(text)}),))
-    head = frozenset(lexemes(values[0].text.split()[-1]))
-    mention = Mention(subject, subject.split()[-1], frozenset(lexemes(subject)))
-    ending = Ending("shift", values[0], head, values[1], mentions=(mention,), verb="change")
-    return Claims((Holding(subject, "be", {"obj": values[1]}),), endings=(ending,))
+def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
+    """Yield what a sentence claims, and what its clauses claim by themselves.
 
-
-def _joined(claims: Sequence[Claims]) -> Claims:
-    """Return what the parts of a sentence claim together, each of which has a clause or none."""
-    clauses = [one for one in claims if one.is_clause]
-    return Claims(
-        tuple(holding for one in claims for holding in one.holdings),
-        tuple(turn for one in claims for turn in one.turns),
-        bool(clauses),
-        bool(clauses) and all(one.is_plain for one in clauses),
-        tuple(value for one in claims for value in one.ended),
-        tuple(ending for one in claims for ending in one.endings),
-        tuple(holding for one in claims for holding in one.sequels),
-        tuple(holding for one in claims for holding in one.current),
-    )
+    What the sentence doubts, limits in time or adds to something holds of its clauses too.
+    """
+    claims = reader.claims(sure=sure)
+    yield claims
+    names = [*reader.names, *reader.names.values()]
+    texts = plain_clauses(reader.sentence.text, names) if sure else ()
+    beside = [parse(text) for text in texts[1:] if not is_past(parse(text))]
+    for whole in [parse(texts[0]), *beside] if len(texts) > 1 else [reader.sentence]:
+        read = _Reader(whole, reader.names, reader.speaker)
+        cues = EndingReader(whole, reader.names, reader.speaker)
+        if read.adds or read.is_passing or cues.adds or cues.is_passing:
+            return
+    for text in texts:
+        clause = _Reader(parse(text), reader.names, reader.speaker)
+        yield replace(clause.claims(sure=clause.is_sure), is_clause=claims.is_clause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +155,10 @@ class _Reader(Phrases):
         )
 
     def _is_unreal(self) -> bool:
-        """Return True for a condition without "if": "Had I sold the car, ..."."""
+        """Return True for what opens with a condition: "If I sold ...", "Had I sold ..."."""
         words = self.sentence.words
+        if words and words[0].lower in ("if", "unless"):
+            return True
         if not words or words[0].lower not in ("had", "were", "should"):
             return False
         verb = self.sentence.head(words[0]) if words[0].dep.startswith("aux") else words[0]
@@ -167,9 +175,9 @@ class _Reader(Phrases):
         for verb in verbs if sure else ():
             self._read(verb)
             self._end(verb)
-        adds, passing = self._adds(), self._is_temporary()
+        adds, passing = self.adds, self.is_passing
         turns = () if adds or passing else tuple(self.turns)
-        begun = (holding for turn in turns if (holding := _begun(turn)))
+        begun = (holding for turn in turns if (holding := turn.begun()))
         holdings = () if passing else (*self.holdings, *begun)
         ended = tuple(turn.before for turn in self.turns if turn.before is not None)
         with_subject = any(self._subject_word(verb) for verb in verbs)
@@ -181,13 +189,16 @@ class _Reader(Phrases):
         current = () if passing or adds or not sure else cues.current(sequels)
         return Claims(holdings, turns, is_clause, is_plain, ended, tuple(endings), sequels, current)
 
-    def _adds(self) -> bool:
-        """Return True for "also" and the like; not in a phrase that accompanies the clause."""
+    @property
+    def adds(self) -> bool:
+        """True for "also" and the like; not in a phrase that accompanies the clause."""
         words = self.sentence.words
         if {"as", "well"} <= {word.lower for word in words}:
             return True
         return any(
-            word.lower in _WORDS["additive"] and not self._accompanies(word) for word in words
+            word.lower in _WORDS["additive"]
+            and not (self._accompanies(word) or self.is_degree(word))
+            for word in words
         )
 
     def _accompanies(self, word: Word) -> bool:
@@ -238,18 +249,24 @@ class _Reader(Phrases):
         if verb.dep != "ccomp" or second.dep != "ROOT" or verb.index > second.index:
             return False
         subject = self.sentence.child(second, *SUBJECTS)
-        if subject is None or second.lemma in _ATTITUDES | _WORDS["reporting"]:
+        if subject is None or is_attitude(second.lemma) or second.lemma in _WORDS["reporting"]:
             return False
+        if subject.lower in ("that", "this"):
+            return False  # "that is what Bob says"
         own = self.sentence.children(verb, *SUBJECTS) and not self.sentence.children(verb, "mark")
         between = self.sentence.words[verb.index : subject.index]
         return bool(own) and any(word.text in (",", "-", "–", "—") for word in between)
 
-    def _is_temporary(self) -> bool:
+    @property
+    def is_passing(self) -> bool:
+        """True for what holds for a while only."""
         for word in self.sentence.words:
             if word.lower in _WORDS["temporary"]:
                 return True
             if word.lower == "these" and self.sentence.head(word).lower == "days":
                 continue  # nowadays
+            if word.index and self.sentence.words[word.index - 1].lower in ("of", "from", "since"):
+                continue  # "as of this week"
             if word.lower in ("this", "these", "tonight", "tomorrow", "next") and (
                 (word.lower[0] == "t" and word.lower[1:] in ("onight", "omorrow"))
                 or self.sentence.head(word).lemma in _WORDS["time_words"]
@@ -356,11 +373,14 @@ class _Reader(Phrases):
         phase = self.sentence.child(verb, "xcomp")
         verb = phase if phase is not None and verb.lemma in ("want",) else verb
         holding = Holding(key, family(verb.lemma, self._verb(verb)), self._values(verb))
-        values = {s: v for s, v in holding.values.items() if s != "since"}
+        beside = {"since", "because", *self.detached(verb)}
+        values = {s: v for s, v in holding.values.items() if s not in beside}
         named = [s for s in sorted(values, key=_obj_first) if not is_time(values[s])]
         if (values and not named) or self.is_limited(verb):
             return  # "no longer runs in the morning" may run at another time
         if "obj" in named and len(named) > 1:
+            if holding.verb != "be" and self._add_opposed(verb, holding, named[1:]):
+                return
             if holding.verb != "be":
                 return  # "no longer buys bread at X" may buy it elsewhere, or something else there
             whole = f"{values['obj'].text} {named[1]} {values[named[1]].text}"
@@ -369,6 +389,15 @@ class _Reader(Phrases):
         terms = frozenset[str]().union(*(value.terms for value in values.values()))
         after = self._opposed(verb) if before is not None else None
         self.turns.append(Turn(key, holding.verb, before, after, terms=_or_verb(terms, verb)))
+
+    def _add_opposed(self, verb: Word, holding: Holding, slots: Sequence[str]) -> bool:
+        """Add the turn of "no longer buys bread from X but from Y"; return False if it is none."""
+        after = self._opposed(verb)
+        if after is None or len(slots) > 1 or holding.values[slots[0]].kind != after.kind:
+            return False
+        before = holding.values[slots[0]]
+        self.turns.append(Turn(holding.subject, holding.verb, before, after, terms=holding.terms))
+        return True
 
     def _opposed(self, verb: Word) -> Value | None:
         """Return the Y of "no longer drinks X but Y"."""
@@ -401,10 +430,13 @@ class _Reader(Phrases):
         values = self._values(verb)
         name = family(verb.lemma, self._verb(verb))
         passive = self._is_passive(verb)
-        single = passive or name in _SINGLE or name in ("residence", "employment", "study")
+        single = passive or name in _SINGLE | _LASTING | _REPLACED
         for slot, value in values.items():
-            if single and slot in _SLOTS:
-                others = _other_terms(values, slot)
+            if slot in _SLOTS and (single or (slot != "obj" and value.kind == "name")):
+                if name == "be" and key.startswith(("@", "i|", "we|")) and self._names_place(value):
+                    continue
+                beside = {slot, *self.detached(verb), *_BESIDE.get((name, slot), ())}
+                others = timeless(v for s, v in values.items() if s not in beside)
                 self.turns.append(Turn(key, name, after=value, slot=slot, terms=others))
 
     def _add_instead(self, verb: Word, key: str) -> None:
@@ -443,17 +475,24 @@ class _Reader(Phrases):
         elif passive and _is_wed(verb, self.sentence.children(verb, "auxpass")):
             self.turns.append(Turn(key, "be", after=plain_value(verb.lower), slot="obj"))
         elif (stopped := self._activity(verb, name)) is not None:
-            holding = Holding(
-                key, family(stopped.lemma, self._verb(stopped)), self._values(stopped)
-            )
-            if (thing := self._thing_of(verb, stopped)) is not None:
-                holding = replace(holding, values={"obj": thing})
-            named = (holding.values[s] for s in sorted(holding.values, key=_obj_first))
-            before = next((value for value in named if not is_time(value)), None)
-            terms = _or_verb(holding.terms, stopped)
-            self.turns.append(Turn(key, holding.verb, before or self._value(stopped), terms=terms))
+            self._add_stopped(verb, stopped, key, values)
         elif name in _WORDS["dropping"] and not passive:
             self._add_dropped(verb, name, key, values)
+
+    def _add_stopped(
+        self, verb: Word, stopped: Word, key: str, values: Mapping[str, Value]
+    ) -> None:
+        """Add the turn of "stopped eating meat", "quit swimming at X"."""
+        holding = Holding(key, family(stopped.lemma, self._verb(stopped)), self._values(stopped))
+        if (thing := self._thing_of(verb, stopped)) is not None:
+            holding = replace(holding, values={"obj": thing})
+        elif not holding.values:  # "quit swimming at X": a model hangs X on the first verb
+            at = {s: v for s, v in values.items() if s != "obj" and v.kind == "name"}
+            holding = replace(holding, values=at)
+        named = (holding.values[s] for s in sorted(holding.values, key=_obj_first))
+        before = next((value for value in named if not is_time(value)), None)
+        terms = _or_verb(holding.terms, stopped)
+        self.turns.append(Turn(key, holding.verb, before or self._value(stopped), terms=terms))
 
     def _activity(self, verb: Word, name: str) -> Word | None:
         """Return the verb of an activity that stops: "smoking" of "gave up smoking"."""
@@ -491,24 +530,22 @@ class _Reader(Phrases):
         self, verb: Word, key: str, about: str | None, values: Mapping[str, Value]
     ) -> None:
         after, before = values.get("to"), values.get("from")
-        if after is None or (after.kind == "thing" and not _is_alike(before, after)):
+        kind = before is None and after and (" " in after.text or groups_of(after.text))
+        if after is None or (after.kind == "thing" and not (kind or is_alike(before, after))):
             return
         if about is None and verb.tag in ("VBZ", "VBP", "VBG") and after.kind == "name":
             return  # "moves to Paris in June" is a plan
         others = frozenset().union(
             *(value.terms for slot, value in values.items() if slot in ("for", "at", "on")
-              and value.kind not in ("date", "time"))
+              and slot not in self.detached(verb) and value.kind not in ("date", "time"))
         )  # fmt: skip
-        relocates = about is None and verb.lemma in _WORDS["relocating"] and after.kind == "name"
-        if verb.lemma == "move" and relocates and before is None and self._is_organisation(after):
-            return
+        proper = after.kind == "name" and not after.text.split()[-1].islower()
+        relocates = about is None and verb.lemma in _WORDS["relocating"] and proper
+        if verb.lemma == "move" and before is None and self._is_organisation(after):
+            relocates = False
         self.turns.append(
             Turn(key, None, before, after, about=about, terms=others, relocates=relocates)
         )
-
-    def _is_organisation(self, value: Value) -> bool:
-        last = value.text.split()[-1]
-        return any(word.text == last and word.label == "ORG" for word in self.sentence.words)
 
     def _add_parted(self, verb: Word, name: str, key: str, values: Mapping[str, Value]) -> None:
         """Add the turn of "broke up with X", "retired from X", "sold his X", "went from X to Y"."""
@@ -542,7 +579,7 @@ class _Reader(Phrases):
     def _add_role(self, key: str, values: Mapping[str, Value]) -> None:
         """Add the turn of "became a manager", and of "became vegan", "became a married man"."""
         roles = (value for value in values.values() if value.kind == "role")
-        role = next(roles, None) or _state(values.get("obj"))
+        role = next(roles, None) or state_of(values.get("obj"))
         if role is not None:
             self.turns.append(Turn(key, "be", after=role, slot="obj"))
 
@@ -554,7 +591,7 @@ class _Reader(Phrases):
             name = name if name == "quit" else "unsubscribe"
         if before is None or before.kind in ("date", "time"):
             return
-        after = values.get("for")
+        after = values.get("for") or self._for_whom(verb)
         favour = self.sentence.text.casefold()
         if after is None and ("in favour of" in favour or "in favor of" in favour):
             after = values.get("of") or self._favoured()
@@ -564,7 +601,8 @@ class _Reader(Phrases):
             self.turns.append(Turn(key, name, before, bound[0], bond=bound[1]))
             return
         after = after or self._since(verb, before)
-        if name == "leave" and "at" in values and after is not None:
+        at = values.get("at")
+        if name == "leave" and after is not None and at and at.text not in ("end", "start"):
             return  # "left Leeds at noon for Everton" is a journey
         if name in _WORDS["leaving"] and after is None and self._is_passing(verb, values):
             return
@@ -648,22 +686,6 @@ def _is_wed(verb: Word, helpers: Sequence[Word]) -> bool:
     return bool(groups_of(verb.lower)) and any(word.lemma == "get" for word in helpers)
 
 
-def _state(value: Value | None) -> Value | None:
-    """Return the state that a phrase names: "married" of "a married man"."""
-    if value is None:
-        return None
-    first, _, noun = value.text.partition(" ")
-    named = groups_of(first) and (not noun or noun.casefold() in ("man", "woman", "person"))
-    return plain_value(first) if named else None
-
-
-def _is_alike(before: Value | None, after: Value) -> bool:
-    """Return True if a thing may take the place of another: their phrases have one length."""
-    return before is not None and (
-        len(before.text.split()) == len(after.text.split()) or before.same_kind(after)
-    )
-
-
 def _obj_first(slot: str) -> bool:
     return slot != "obj"
 
@@ -673,25 +695,5 @@ def _or_verb(terms: frozenset[str], verb: Word) -> frozenset[str]:
     return terms or frozenset(lexemes(verb.text))
 
 
-def _other_terms(values: Mapping[str, Value], slot: str) -> frozenset[str]:
-    """Return the lexemes of all values but that of one slot, and times."""
-    return timeless(value for s, value in values.items() if s != slot)
-
-
 def _is_word(text: str) -> bool:
     return all(character.isalpha() or character in "'’-" for character in text)
-
-
-def _begun(turn: Turn) -> Holding | None:
-    """Return what is so after a turn, which a later one may change."""
-    if turn.after is None or turn.slot is not None:
-        return None
-    if turn.relocates:
-        return Holding(turn.subject, "residence", {"in": turn.after})
-    about = turn.about if turn.about not in (None, "*") else turn.subject
-    return Holding(about or turn.subject, "be", {"to": turn.after})
-
-
-def is_attitude(verb: str, *, choosing: bool = False) -> bool:
-    """Return True for a verb of feeling or speech; with `choosing`, except those of choosing."""
-    return verb in _ATTITUDES and not (choosing and verb in _CHOOSING)

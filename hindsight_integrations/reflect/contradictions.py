@@ -14,9 +14,15 @@ from typing import NamedTuple
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.reflect.claim_model import Holding, Turn, Value, groups_of, members
-from hindsight_integrations.reflect.claims import is_attitude
-from hindsight_integrations.reflect.ended_values import ended_value
+from hindsight_integrations.reflect.claim_model import (
+    Holding,
+    Turn,
+    Value,
+    groups_of,
+    is_attitude,
+    members,
+)
+from hindsight_integrations.reflect.ended_values import HABITS, ended_value, sequel
 from hindsight_integrations.reflect.foreign_changes import foreign_change, tells_ending
 from hindsight_integrations.reflect.topics import Statement, statements
 
@@ -28,11 +34,21 @@ _PAIRS = {
     for kind, pairs in table("changes")["bonds"].items()
 }
 _PARTICIPLES = {"engaged": "engage", "married": "marry"}
-_OF_THINGS = {"be": ("obj",), "run": ("on",), "be made": ("on", "in", "with", "by")}
+_OF_THINGS = {
+    "be": ("obj", "on", "with", "at"),
+    "run": ("on",),
+    "come": ("from",),
+    "go": ("through",),
+    "be made": ("on", "in", "with", "by"),
+}
 """Slots of what a thing rests on, by verb: "runs on Jenkins", "is built with Drupal"."""
 _PEOPLE = frozenset(table("changes")["people"]["groups"].split()) | frozenset(
     table("changes")["roles"]["words"].split()
 )
+_PLACES = ("of", "at", "for", "with", "on", "in", "to", "from", "by")
+_AT = ("at", "with", "on")
+_MANY = frozenset({"use"})
+_SINGLE = frozenset(table("changes")["single"]["verbs"].split())
 _DAY_SLOTS = ("on", "at", "by", "for", "to", "obj")
 
 
@@ -115,8 +131,10 @@ def _told_by_grammar(
             same_speaker = older.memory.speaker == newer.memory.speaker
             before = _before(turn, holding, same_speaker=same_speaker)
             if before is not None and not (turn.after and before.terms == turn.after.terms):
-                after = turn.after.text if turn.after else None
-                return Shift(_subject(turn, holding), before.text, after)
+                claims = newer.statement.claims
+                after = turn.after or sequel(before, holding, claims, frozenset({turn.subject}))
+                name = after.text if after else None
+                return Shift(_subject(turn, holding), before.text, name)
     return None
 
 
@@ -146,7 +164,11 @@ def _subject(turn: Turn, holding: Holding) -> str:
 
 def _before(turn: Turn, holding: Holding, *, same_speaker: bool) -> Value | None:
     """Return the value of a holding that a turn ends."""
-    if is_attitude(holding.verb, choosing=True) and not holding.passive:
+    opposed = turn.before is not None and turn.after is not None
+    opposed = opposed and (turn.verb == holding.verb or holding.verb in HABITS)
+    takes_place = holding.verb in _SINGLE and "obj" not in holding.values  # "meets at X"
+    habit = holding.passive or opposed or takes_place
+    if is_attitude(holding.verb, choosing=True) and not habit:
         return None
     if turn.about == _ABOUT_ANY:
         return _replaced(turn, holding)
@@ -211,7 +233,13 @@ def _superseded(turn: Turn, holding: Holding) -> Value | None:
     if after is not None and after.kind == "role" and holding.verb in ("be", "employment"):
         roles = (value for value in holding.values.values() if value.kind == "role")
         return next(roles, None)
-    if turn.verb != holding.verb or after is None or not turn.terms <= holding.terms:
+    if after is None or not turn.terms <= holding.terms:
+        return None
+    if turn.verb == "be" != holding.verb:
+        return _elsewhere(turn, holding, after)
+    if turn.verb != holding.verb:
+        return None
+    if turn.slot == "obj" and turn.verb in _MANY and not _serves_the_same(turn, holding):
         return None
     slots = [turn.slot or "obj"]
     if after.kind in ("date", "time"):
@@ -222,6 +250,37 @@ def _superseded(turn: Turn, holding: Holding) -> Value | None:
     return next((value for value in found if value.same_kind(after)), None)
 
 
+def _elsewhere(turn: Turn, holding: Holding, after: Value) -> Value | None:
+    """Return where the subject was, in other words, before "is now at Y"."""
+    places = {s: v for s, v in holding.values.items() if s != "obj"}
+    if turn.slot == "in":
+        return next((value for value in places.values() if value.is_sibling(after)), None)
+    if turn.slot not in _AT or not _is_at(turn, holding):
+        return None
+    slots = ("at", "for", "with", "on", "in") if _is_person(turn.subject) else (turn.slot,)
+    found = (places[slot] for slot in slots if slot in places)
+    return next((value for value in found if value.same_kind(after)), None)
+
+
+def _is_at(turn: Turn, holding: Holding) -> bool:
+    """Return True if "is now at Y" says where somebody works, or where a thing takes place."""
+    if _is_person(turn.subject):
+        return holding.verb == "employment"
+    return holding.verb in _SINGLE or holding.passive
+
+
+def _serves_the_same(turn: Turn, holding: Holding) -> bool:
+    """Return True if "now uses Y" names a thing of the kind, or for the purpose, of the one before.
+
+    Several things may be in use at a time.
+    """
+    before, after = holding.values.get("obj"), turn.after
+    if before is None or after is None:
+        return False
+    alike = bool(groups_of(before.text) & groups_of(after.text))
+    return alike or bool(turn.terms) or before.is_sibling(after)
+
+
 def _dropped(turn: Turn, holding: Holding) -> Value | None:
     """Return the X of "dropped X (for Y)", if the subject uses it."""
     if is_attitude(holding.verb) or turn.bond not in (None, holding.verb):
@@ -229,10 +288,20 @@ def _dropped(turn: Turn, holding: Holding) -> Value | None:
     if turn.bond is not None:
         return _equal(turn.before, holding.values.values())
     if turn.verb in _WORDS["leaving"]:
+        if turn.after is not None and (given := _bound(turn, holding)) is not None:
+            return given
         bonds = _BONDS if turn.after is not None else _BONDS[1:]
         if holding.verb not in bonds or (turn.before and turn.before.kind != "name"):
             return _bond(turn, holding, "parted_or_left")
     return _equal(turn.before, holding.values.values())
+
+
+def _bound(turn: Turn, holding: Holding) -> Value | None:
+    """Return the X of "left X for Y" that a habit or bond gives the subject, and no appointment."""
+    values = holding.values
+    if any(v.kind in ("date", "time") and not v.text.endswith("s") for v in values.values()):
+        return None
+    return _equal(turn.before, (values[slot] for slot in _PLACES if slot in values))
 
 
 def _parted(turn: Turn, holding: Holding) -> Value | None:
@@ -264,7 +333,8 @@ def _bond(turn: Turn, holding: Holding, kind: str) -> Value | None:
 def _of_own(turn: Turn, holding: Holding) -> Value | None:
     """Return the X of "we switched from X to Y" that a thing of ours has: "our CI runs on X"."""
     owner, _, thing = holding.subject.rpartition("/")
-    if owner != turn.subject or turn.verb is not None or turn.before is None:
+    left = turn.verb in _WORDS["leaving"] and turn.after is not None
+    if owner != turn.subject or turn.before is None or not (left or turn.verb is None):
         return None
     acts = any(word in _PEOPLE or word.removesuffix("s") in _PEOPLE for word in thing.split())
     slots = _OF_THINGS.get(holding.verb, ()) if not holding.passive else _OF_THINGS["be made"]
@@ -290,14 +360,20 @@ def _withdrawn(turn: Turn, holding: Holding) -> Value | None:
 def _left(turn: Turn, holding: Holding) -> Value | None:
     """Return where the subject was, or what it had, before it "moved (from X) to Y"."""
     if turn.before is not None:
-        return None if is_attitude(holding.verb) else _equal(turn.before, holding.values.values())
+        habit = holding.verb in HABITS and turn.before.kind == "name"
+        feels = is_attitude(holding.verb) and not habit
+        return None if feels else _equal(turn.before, holding.values.values())
     after = turn.after
     if after is None or not turn.terms <= holding.terms:
         return None
     if turn.relocates and holding.verb == "residence":
         return next((v for s, v in holding.values.items() if s in ("in", "at", "to")), None)
-    groups = groups_of(after.text)
-    return next((v for v in holding.values.values() if groups_of(v.text) & groups), None)
+    groups, values = groups_of(after.text), holding.values.values()
+    alike = next((v for v in values if groups_of(v.text.split()[-1]) & groups), None)
+    alike = next((v for v in values if groups_of(v.text) & groups), alike)
+    places = (v for s, v in holding.values.items() if s != "obj" or holding.verb == "use")
+    siblings = (v for v in places if v.is_sibling(after) and not is_attitude(holding.verb))
+    return alike or next(siblings, None)
 
 
 def _equal(value: Value | None, others: Iterable[Value]) -> Value | None:
@@ -310,6 +386,7 @@ def _equal(value: Value | None, others: Iterable[Value]) -> Value | None:
             for other in others
             if other.terms == value.terms
             or other.proper == value.terms
+            or value.terms in (other.bare, frozenset(lexemes(other.text)))
             or (other.kind == value.kind == "number" and value.terms == _digits(other.terms))
         ),
         None,

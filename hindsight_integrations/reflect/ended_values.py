@@ -7,7 +7,7 @@ same attribute, of which a subject has one at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
@@ -19,6 +19,7 @@ from hindsight_integrations.reflect.claim_model import (
     Mention,
     Value,
     groups_of,
+    is_attitude,
     is_time,
     timeless,
 )
@@ -32,11 +33,11 @@ _PARTNERS = word_sets("endings")["partners"]
 _JOURNEYS = word_sets("endings")["journeys"]
 _PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
 _ROLES = frozenset(_CHANGES["roles"]["words"].split())
-_ATTITUDES = frozenset(_CHANGES["attitudes"]["verbs"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
 _LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
-_HABITS = frozenset({"read", "watch", "buy", "visit", "order"})
+HABITS = frozenset({"read", "watch", "buy", "visit", "order"})
 """Verbs of attitude that also tell a habit, which may end."""
+_REASONS = frozenset({"since", "because", "due", "after", "before", "during", "despite", "without"})
 _NOTHING = frozenset({"nothing", "none", "nobody", "no"})
 _DATES = ("date", "time")
 _LIGHT = frozenset({"use", "be", "do", "have", "go", "get"})
@@ -65,7 +66,8 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
         for holding in known:
             before = _anchored(ending, holding, same_speaker=same_speaker)
             if before is not None:
-                after = ending.after or _sequel(before, ending, holding, newer)
+                ended = ending.ended.terms
+                after = ending.after or sequel(before, holding, newer, ending.agents, ended)
                 if after is None or after.terms != before.terms:
                     return EndedValue(holding.subject, before.text, after.text if after else None)
     return next(
@@ -82,9 +84,9 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
 def _implied(holding: Holding) -> Iterator[Holding]:
     """Yield a holding, and those that it is in other words: "has long hair", "is captain"."""
     of_place = bool(holding.values) and "obj" not in holding.values
-    habit = holding.passive or of_place or holding.verb in _HABITS
+    habit = holding.passive or of_place or holding.verb in HABITS
     needs = holding.verb == "need" and not holding.subject.startswith(("@", "i|", "we|"))
-    feels = holding.verb in _ATTITUDES and not (habit or needs)
+    feels = is_attitude(holding.verb) and not (habit or needs)
     if not holding.lasting or feels or not holding.subject:
         return
     yield holding
@@ -118,7 +120,7 @@ def _may_end(ending: Ending, holding: Holding) -> bool:
     travels = ending.verb in _JOURNEYS and holding.verb in ("residence", "be", "employment")
     if ending.does not in ("", *_LIGHT, holding.verb) and not _is_favoured(ending, holding):
         return False
-    if not _fits(ending) or (holding.verb in _HABITS and ending.kind != "end"):
+    if not _fits(ending) or (holding.verb in HABITS and ending.kind != "end"):
         return False
     if ending.kind == "shift" and travels and ending.ended.kind != "number":
         return not _is_person(holding.subject)
@@ -145,6 +147,8 @@ def _fits(ending: Ending) -> bool:
     before, after = ending.ended, ending.after
     if after is None or ending.kind == "renaming":
         return True
+    if groups_of(before.text) & groups_of(after.text.split()[-1]):
+        return True  # "green tea" in the place of coffee
     if groups_of(before.text) or groups_of(after.text):
         return before.same_kind(after)
     if before.kind == "name":
@@ -284,29 +288,57 @@ def _is_ours(ending: Ending, holding: Holding, before: Value, *, same_speaker: b
 # What came instead
 
 
-def _sequel(before: Value, ending: Ending, holding: Holding, newer: Claims) -> Value | None:
-    """Return the value that a clause beside the cue gives the same subject by the same verb."""
-    for sequel in newer.sequels:
-        same = not sequel.subject or _bare(sequel.subject) in {
-            _bare(holding.subject), *map(_bare, ending.agents)
-        }  # fmt: skip
-        if not same:
-            continue
-        known = frozenset[str]().union(*(value.terms for value in holding.values.values()))
+def sequel(
+    before: Value,
+    holding: Holding,
+    newer: Claims,
+    agents: frozenset[str],
+    ended: frozenset[str] = frozenset(),
+) -> Value | None:
+    """Return the value that a clause beside a cue gives in place of one that ended.
+
+    Args:
+        before: the value that ended.
+        holding: the earlier statement of it.
+        newer: what the later sentence claims.
+        agents: keys of the subject of the cue.
+        ended: lexemes of what the cue says has ended.
+    """
+    known = frozenset[str]().union(*(value.terms for value in holding.values.values()))
+    old = next((s for s, v in holding.values.items() if v == before), "obj")
+    subjects = {_bare(holding.subject), *map(_bare, agents)}
+    for one in newer.sequels:
         fresh = {
             slot: value
-            for slot, value in sequel.values.items()
+            for slot, value in one.values.items()
             if (before.kind in _DATES or not is_time(value))
-            and not value.terms <= known | ending.ended.terms
+            and not value.terms <= known | ended
             and value.text.casefold() not in _NOTHING
-            and slot != "since"
+            and slot not in _REASONS
         }
-        old = next((s for s, v in holding.values.items() if v == before), "obj")
-        if _same_bond(sequel.verb, holding.verb) and fresh:
+        if one.subject and _bare(one.subject) not in subjects:
+            after = fresh.get(old)
+            restated = after is not None and after.kind == before.kind == "name"
+            if restated and _is_restated(one, holding, subjects):
+                return after
+            continue
+        if _same_bond(one.verb, holding.verb) and fresh:
             return fresh.get(old) or next(iter(fresh.values()))
-        if sequel.verb == "be" and old in fresh and fresh[old].kind == before.kind:
+        is_so = one.verb == "be" and old in fresh and fresh[old].kind == before.kind
+        if is_so:
             return fresh[old]
+        alike = [value for slot, value in fresh.items() if slot == old or one.verb == "begun"]
+        since = not one.subject and one in newer.current and alike and alike[0].kind == before.kind
+        if len(fresh) == 1 and alike and (since or before.same_kind(alike[0])):
+            return alike[0]
     return None
+
+
+def _is_restated(one: Holding, holding: Holding, subjects: Set[str]) -> bool:
+    """Return True for "my notes are in Y", said by who "takes notes in X"."""
+    owner, _, thing = _bare(one.subject).rpartition("/")
+    own = frozenset(lexemes(thing)) <= holding.terms and one.verb in ("be", holding.verb)
+    return own and owner in (subjects | {""}) and not thing.startswith("@")
 
 
 def _same_bond(verb: str, other: str) -> bool:
@@ -321,6 +353,8 @@ def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
     if holding.called and current.called and not _one_thing(holding.called[0], current.called[0]):
         return None
     for slot, after in current.values.items():
+        if slot in ("from", "since", "of", "until") and is_time(after):
+            continue  # "from May", "as of Monday"
         before = _counterpart(holding, current, slot, after)
         if before is not None and before.terms != after.terms:
             return EndedValue(holding.subject, before.text, after.text)

@@ -77,8 +77,30 @@ class EndingReader(Phrases):
 
     def sequels(self) -> tuple[Holding, ...]:
         """Return what the clauses in the present tense say is so."""
-        verbs = [word for word in self.sentence.words if self._is_present(word)]
-        return tuple(self._sequel(verb) for verb in verbs)
+        verbs = [
+            word
+            for word in self.sentence.words
+            if self._is_present(word)
+            and not any(each.lower == "longer" for each in self._words_of(word))
+        ]
+        return (*(self._sequel(verb) for verb in verbs), *self._begun())
+
+    def _begun(self) -> Iterator[Holding]:
+        """Yield what clauses in the past say was begun: "they went down to X", "she joined X"."""
+        for verb in self.sentence.words:
+            lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
+            shifts = _longest(lemmas, _SPLIT["shifts"]) is not None
+            joins = verb.lemma in _CHANGES["joining"]
+            if not verb.tag.startswith("VB") or not (shifts or joins) or not self._is_told(verb):
+                continue
+            values = self._values(verb)
+            slots = ("obj", "for", "with") if joins else ("to",)
+            begun = next((values[slot] for slot in slots if slot in values), None)
+            subject = self._subject_word(verb)
+            given = subject is not None and subject.lower not in _THIRD
+            key = self.subject_key(subject) if given or subject is None else ""
+            if begun is not None and "from" not in values and key is not None:
+                yield Holding(key, "begun", {"to": begun})
 
     def current(self, sequels: Sequence[Holding]) -> tuple[Holding, ...]:
         """Return the sequels that hold since something changed: "now", "these days", "new"."""
@@ -89,7 +111,7 @@ class EndingReader(Phrases):
     @property
     def adds(self) -> bool:
         """True for "also", "as well": what is told comes beside what was."""
-        words = [word.lower for word in self.sentence.words]
+        words = [word.lower for word in self.sentence.words if not self.is_degree(word)]
         return {"as", "well"} <= {*words} or not _BESIDE.isdisjoint(words)
 
     @property
@@ -138,6 +160,9 @@ class EndingReader(Phrases):
             return False
         if verb.dep == "advcl":
             return True
+        subject = self.sentence.child(above, *SUBJECTS)
+        if subject is not None and subject.lower in ("that", "this"):
+            return False  # "that is what Bob says"
         between = self.sentence.words[verb.index : above.index]
         return any(word.text in (",", ";", "-", "–", "—", ":") for word in between)
 
@@ -152,11 +177,13 @@ class EndingReader(Phrases):
             verb = did
         elif modal or not self.says_ended(verb):
             return
-        values = {s: v for s, v in self._values(verb).items() if s not in ("since", "because")}
+        beside = {"since", "because", *self.detached(verb)}
+        values = {s: v for s, v in self._values(verb).items() if s not in beside}
         if self.is_limited(verb):
             return
         agents = self._agents(self._subject_word(told))
-        if "obj" in values and len(values) > 1 and self.sentence.child(verb, "neg"):
+        opposed = any(word.lower == "but" and word.dep == "cc" for word in self.sentence.words)
+        if "obj" in values and len(values) > 1 and (opposed or self.sentence.child(verb, "neg")):
             return  # which of them has ended is unclear
         for value in values.values():
             head = frozenset(lexemes(value.text.split()[-1]))
@@ -364,12 +391,12 @@ class EndingReader(Phrases):
         if phrase is None or phrase.end >= len(self.sentence.words):
             return
         parts = (verb.lemma, self.sentence.words[phrase.end].lower)
-        if parts in _BONDS:
+        replaces = parts in _SPLIT["replaces"]
+        after = self._after_word(phrase.end + 1, ("for", "with")) if replaces else None
+        if after is not None:
+            yield self._made("replacement", verb, phrase, after.value)
+        elif parts in _BONDS:
             yield self._made("end", verb, phrase, None, _BONDS[parts])
-        elif parts in _SPLIT["replaces"]:
-            after = self._after_word(phrase.end + 1, ("for", "with"))
-            if after is not None:
-                yield self._made("replacement", verb, phrase, after.value)
 
     def _made(
         self,

@@ -37,6 +37,22 @@ def plain_value(text: str) -> Value:
     return Value(text, frozenset(lexemes(text)), _kind(text, text.split()[-1].lower()))
 
 
+def is_alike(before: Value | None, after: Value) -> bool:
+    """Return True if a thing may take the place of another: their phrases have one length."""
+    return before is not None and (
+        len(before.text.split()) == len(after.text.split()) or before.same_kind(after)
+    )
+
+
+def state_of(value: Value | None) -> Value | None:
+    """Return the state that a phrase names: "married" of "a married man"."""
+    if value is None:
+        return None
+    first, _, noun = value.text.partition(" ")
+    named = groups_of(first) and (not noun or noun.casefold() in ("man", "woman", "person"))
+    return plain_value(first) if named else None
+
+
 def _kind(text: str, head: str) -> str:
     words = text.casefold().split()
     if _TIME.match(text):
@@ -52,7 +68,8 @@ def _kind(text: str, head: str) -> str:
         return "frequency"
     if words[0] in _NUMBERS:
         return "number"
-    if head in _ROLES or (_TRADE.search(head) and head not in _KIN):
+    is_trade = _TRADE.search(head) and text.split()[-1].islower()  # not "Todoist"
+    if head in _ROLES or (is_trade and head not in _KIN):
         return "role"
     return "name" if any(part[:1].isupper() for part in text.split()) else "thing"
 
@@ -86,7 +103,10 @@ class Phrases:
         """Return the subject of a verb, or of the one it is joined to."""
         at = verb
         while True:
-            subject = self.sentence.child(at, *SUBJECTS)
+            helper = self.sentence.child(at, "auxpass")
+            subject = self.sentence.child(at, *SUBJECTS) or (
+                self.sentence.child(helper, *SUBJECTS) if helper is not None else None
+            )
             if subject is not None or at.dep != "conj":
                 return subject
             at = self.sentence.head(at)
@@ -98,9 +118,20 @@ class Phrases:
         if word.tag in ("PRP", "PRP$", "DT", "WP", "WDT", "EX") or word.lower in _FIRST:
             first = _FIRST.get(word.lower)
             return f"{first}|{self.speaker or ''}" if first else None
+        if (whole := self._name_with_and(word)) is not None:
+            return whole
         if self.sentence.children(word, "conj") or self.sentence.children(word, "relcl"):
             return None
         return self.phrase_key(word)
+
+    def _name_with_and(self, word: Word) -> str | None:
+        """Return the key of a known name that holds "&" or "and": "Rowan & Sons"."""
+        joined = self.sentence.child(word, "conj")
+        if joined is None:
+            return None
+        words = self.sentence.words[self.sentence.subtree(word)[0].index : joined.index + 1]
+        norm = entity_norm(" ".join(each.text for each in words))
+        return f"@{self.names[norm]}" if norm in self.names else None
 
     def phrase_key(self, word: Word) -> str | None:
         """Return the key of a noun phrase; None if several names of the memory fit it."""
@@ -164,12 +195,19 @@ class Phrases:
         of = [c for c in self.sentence.children(word, "prep") if c.lower == "of"]
         below = " ".join(w.text for child in of for w in self.sentence.subtree(child))
         terms = frozenset(lexemes(f"{text} {below}"))
-        return Value(text, terms, _kind(text, parts[-1].lemma))
+        kind = _kind(text, parts[-1].lemma)
+        end = self.sentence.words[parts[-1].index + 1 : parts[-1].index + 2]
+        owner = bool(end) and end[0].tag == "POS" and word.dep != "poss"  # "buys it from Kern's"
+        return Value(text + end[0].text if owner else text, terms, kind)
 
     def _values(self, verb: Word) -> dict[str, Value]:
         """Return the values of a verb by slot, those of its object's prepositions too."""
         values: dict[str, Value] = {}
-        objects = self.sentence.children(verb, "dobj", "attr", "acomp", "oprd")
+        objects = [
+            word
+            for word in self.sentence.children(verb, "dobj", "attr", "acomp", "oprd")
+            if word.index < verb.index or not self._follows_comma(self.sentence.subtree(word)[0])
+        ]
         for word in objects:
             if value := self._value(word):
                 values.setdefault("obj", value)
@@ -259,6 +297,20 @@ class Phrases:
             return {}
         return {"from": plain_value(before.text), "to": plain_value(text)}
 
+    def detached(self, verb: Word) -> frozenset[str]:
+        """Return the prepositions before a verb, or after a comma: "As of May,", ", for fun"."""
+        preps = self.sentence.children(verb, "prep")
+        preps += [below for prep in preps for below in self.sentence.children(prep, "prep")]
+        return frozenset(
+            prep.lower for prep in preps if prep.index < verb.index or self._follows_comma(prep)
+        )
+
+    def _follows_comma(self, word: Word) -> bool:
+        """Return True for "off" of ", just off the square"."""
+        words = self.sentence.words[: word.index][::-1]
+        before = next((each for each in words if each.tag != "RB"), None)
+        return before is not None and before.text == ","
+
     def _targets(self, preps: Iterable[Word]) -> list[Word]:
         """Return "to" of "from X to Y" where a model hangs it on X."""
         return [
@@ -309,6 +361,11 @@ class Phrases:
         since = any(word.lower == "since" for word in self.sentence.children(verb, "prep"))
         return perfect and since
 
+    def is_degree(self, word: Word) -> bool:
+        """Return True for the "too" of "too high", which adds nothing."""
+        head = self.sentence.head(word)
+        return word.lower == "too" and head.index > word.index and head.tag in ("JJ", "RB")
+
     def is_limited(self, verb: Word) -> bool:
         """Return True for an adverb of manner after a verb: "no longer runs the shop alone"."""
         return any(
@@ -316,3 +373,22 @@ class Phrases:
             for head in (verb, *self.sentence.children(verb, "dobj"))
             for word in self.sentence.children(head, "advmod")
         )
+
+    def _names_place(self, value: Value) -> bool:
+        """Return True if a model labels the last word of a value as a place's."""
+        last = value.text.split()[-1]
+        places = ("GPE", "LOC", "FAC")
+        return any(word.text == last and word.label in places for word in self.sentence.words)
+
+    def _is_organisation(self, value: Value) -> bool:
+        """Return True if a model labels the last word of a value as an organisation's."""
+        last = value.text.split()[-1]
+        return any(word.text == last and word.label == "ORG" for word in self.sentence.words)
+
+    def _for_whom(self, verb: Word) -> Value | None:
+        """Return the Y of "left X for Y to lead a group", which a model reads as a clause of Y."""
+        for clause in self.sentence.children(verb, "advcl"):
+            mark, name = self.sentence.child(clause, "mark"), self.sentence.child(clause, "nsubj")
+            if mark is not None and mark.lower == "for" and name is not None:
+                return self._value(name) if name.tag == "NNP" else None
+        return None

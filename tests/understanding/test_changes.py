@@ -4,12 +4,76 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.understanding.changes import measure
+from benchmarks.understanding.changes import lead_of, measure, say
+from hindsight_integrations import Hindsight, Settings
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("half", ["dev", "held_out"])
+@pytest.mark.parametrize("half", ["dev", "held_out", "plain"])
 def test_no_change_is_false_and_most_are_told(half: str) -> None:
     (score,) = measure(half)
     assert score.wrong == []
     assert score.recall >= 0.85, score.missed
+
+
+def _told(*said: str) -> list[str]:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        for number, text in enumerate(said):
+            say(memory, "b", None, text, 40 * number)
+        memory.consolidate("b")
+        return [lead_of(one).casefold() for one in memory.observations.list("b").items]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "told"),
+    [
+        (
+            "Hamid lives in Utrecht near the canal.",
+            "Since the divorce Hamid no longer lives in Utrecht.",
+            "on hamid and utrecht, then no longer: ",
+        ),
+        (
+            "Emeka plays for Brighton Rovers on Sundays.",
+            "Emeka left Brighton Rovers for Hove Athletic, he wanted more game time.",
+            "on emeka, first brighton rovers, then hove athletic: ",
+        ),
+        (
+            "Ingrid works in the Oslo office.",
+            "Ingrid has moved to the Bergen office for family reasons.",
+            "on ingrid, first oslo office, then bergen office: ",
+        ),
+        (
+            "The billing service stores invoices in MySQL.",
+            "The billing service moved from MySQL to CockroachDB.",
+            "on the billing service, first mysql, then cockroachdb: ",
+        ),
+        (
+            "Acorn Bakery buys its flour from Millstone.",
+            "Acorn Bakery no longer buys flour from Millstone but from Harrow.",
+            "on acorn bakery, first millstone, then harrow: ",
+        ),
+        (
+            "Lumen Dental is on the Premium plan with us.",
+            "Lumen Dental is no longer on Premium, they went down to Basic in April.",
+            "on lumen dental, first premium, then basic: ",
+        ),
+    ],
+)
+def test_a_plain_change_is_told_whatever_stands_around_it(first: str, then: str, told: str) -> None:
+    assert told in _told(first, then)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("Ana works at Siemens.", "Ana left Siemens for Bosch, that is what Bob says."),
+        ("Ana works at Siemens.", "If the offer is good Ana has left Siemens for Bosch by May."),
+        ("Ana works at Siemens.", "Bob, not Ana, moved from Siemens to Bosch."),
+        ("Ana trains at Ironworks Gym.", "Ana is now at Bosch, she started in July."),
+        ("Lars uses Slack.", "Lars now uses Todoist."),
+        ("Harriet owns the blue boat.", "Harriet moved to the red boat, the view was better."),
+        ("Marta lives in Graz.", "In spring a friend of Marta moved from Graz to Linz."),
+    ],
+)
+def test_what_looks_like_a_plain_change_is_not_told(first: str, then: str) -> None:
+    assert not any("first " in lead or "no longer" in lead for lead in _told(first, then))

@@ -1,0 +1,30 @@
+"""Lines of a form, which claim something without a verb: "Deadline: 5 May"."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.reflect.claim_model import Claims, Ending, Holding, Mention
+from hindsight_integrations.reflect.phrases import plain_value
+
+_ENTRY = re.compile(r"^([A-Z][\w ]{1,40}):\s+(\S.*?)[.\s]*$")
+_ARROW = re.compile(r"\s*(?:->|=>|→|⇒)\s*")
+
+
+def form_line(text: str) -> tuple[str, str] | None:
+    """Return the field of a line of a form, and what stands after the colon; None for others."""
+    entry = _ENTRY.match(text) or (_ENTRY.match(text.capitalize()) if _ARROW.search(text) else None)
+    return (entry[1], entry[2]) if entry else None
+
+
+def form_claims(field: str, text: str) -> Claims:
+    """Return what a line of a form claims: "Deadline: 5 May", "Server: Debian 11 -> Debian 12"."""
+    subject = field.casefold()
+    values = [plain_value(part) for part in _ARROW.split(text) if part]
+    if len(values) != 2:
+        return Claims((Holding(subject, "be", {"obj": plain_value(text)}),))
+    head = frozenset(lexemes(values[0].text.split()[-1]))
+    mention = Mention(subject, subject.split()[-1], frozenset(lexemes(subject)))
+    ending = Ending("shift", values[0], head, values[1], mentions=(mention,), verb="change")
+    return Claims((Holding(subject, "be", {"obj": values[1]}),), endings=(ending,))
