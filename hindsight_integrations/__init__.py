@@ -113,7 +113,7 @@ if TYPE_CHECKING:
     )
     from hindsight_integrations.settings import Settings
     from hindsight_integrations.stores.chroma.index import ChromaVectors
-    from hindsight_integrations.stores.neo4j import Neo4jGraph
+    from hindsight_integrations.stores.neo4j import Neo4jGraph, Neo4jVectors
     from hindsight_integrations.stores.sqlite import SqliteGraph
     from hindsight_integrations.workspace import NoteRules, Workspace
 
@@ -212,7 +212,7 @@ _HOMES = {
     "retain.request": ("Item",),
     "settings": ("Settings",),
     "stores.chroma.index": ("ChromaVectors",),
-    "stores.neo4j": ("Neo4jGraph",),
+    "stores.neo4j": ("Neo4jGraph", "Neo4jVectors"),
     "stores.sqlite": ("SqliteGraph",),
     "workspace": ("NoteRules", "Workspace"),
 }
@@ -273,6 +273,7 @@ __all__ = [
     "ModelFilesError",
     "ModelUsage",
     "Neo4jGraph",
+    "Neo4jVectors",
     "NotFoundError",
     "NoteRules",
     "Observation",
