@@ -41,7 +41,8 @@ class GivenVectors(Embeddings):
         Other texts get the first axis: stores embed a word to learn the dimension.
         """
         vector = vector_of(text)
-        return np.eye(1, self.dimension)[0].tolist() if vector is None else vector.tolist()
+        vector = np.eye(1, self.dimension, dtype=np.float32)[0] if vector is None else vector
+        return [float(each) for each in vector]
 
 
 class LangChainVectors(FrameworkVectors):
