@@ -2,8 +2,8 @@
 
 Each holds the same vectors, mixed from those of real turns, written in pages as the outbox writes
 them, and is asked for as many neighbours as a recall looks at. Neo4j's is measured if there is a
-URL, of a server without a password. Quality is the share of the truly
-nearest that it finds. Each runs in a process of its own; memory is what that grows by.
+URL, of a server without a password. Quality is the share of the truly nearest that it finds. Each
+runs in a process of its own; memory is what that grows by.
 """
 
 from __future__ import annotations
