@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         StoreLockedError,
         StoreUnavailableError,
     )
-    from hindsight_integrations.export_import import ExportResult, ImportResult
+    from hindsight_integrations.export_import import BackupResult, ExportResult, ImportResult
     from hindsight_integrations.history import AuditEntry
     from hindsight_integrations.models import (
         Arm,
@@ -179,7 +179,7 @@ _HOMES = {
         "TimeSpan",
         "TurnKind",
     ),
-    "export_import": ("ExportResult", "ImportResult"),
+    "export_import": ("BackupResult", "ExportResult", "ImportResult"),
     "reflect.consolidation": ("Consolidation",),
     "reflect.llm_rules": ("LLMConsolidator",),
     "reflect.profile": ("Profile", "ProfileLine"),
@@ -223,6 +223,7 @@ __all__ = [
     "Arm",
     "AuditEntry",
     "Backoff",
+    "BackupResult",
     "Bank",
     "BankExistsError",
     "BankNotFoundError",
