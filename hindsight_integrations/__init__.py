@@ -112,6 +112,7 @@ if TYPE_CHECKING:
         Session,
     )
     from hindsight_integrations.settings import Settings
+    from hindsight_integrations.sharding import Moved, Shards
     from hindsight_integrations.stores.chroma.index import ChromaVectors
     from hindsight_integrations.stores.neo4j import Neo4jGraph
     from hindsight_integrations.stores.sqlite import SqliteGraph
@@ -179,6 +180,7 @@ _HOMES = {
         "TimeSpan",
         "TurnKind",
     ),
+    "sharding": ("Moved", "Shards"),
     "export_import": ("BackupResult", "ExportResult", "ImportResult"),
     "reflect.consolidation": ("Consolidation",),
     "reflect.llm_rules": ("LLMConsolidator",),
@@ -273,6 +275,7 @@ __all__ = [
     "ModelError",
     "ModelFilesError",
     "ModelUsage",
+    "Moved",
     "Neo4jGraph",
     "NotFoundError",
     "NoteRules",
@@ -298,6 +301,7 @@ __all__ = [
     "SentenceExtractor",
     "Session",
     "Settings",
+    "Shards",
     "Source",
     "SourceTrust",
     "SqliteGraph",
