@@ -11,7 +11,9 @@ from hindsight_integrations.stores.base import VECTOR, VectorIndex
 from hindsight_integrations.stores.sqlite import SqliteGraph
 from tests.embedders import Letters
 
-QUIET = Settings(consolidate=False)
+QUIET = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
+"""With time for a server that plans its first statements on a busy machine."""
+
 FACTS = {
     "kettle": "The kettle is red.",
     "ferry": "The ferry leaves at nine.",
