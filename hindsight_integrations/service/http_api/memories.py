@@ -146,8 +146,8 @@ def retain_memories(
     memory: MemoryOf, jobs: Jobs, bank_id: str, body: requests.Retain
 ) -> answers.Retained:
     """Retain texts, a conversation as its turns. They are stored when this answers."""
-    given = validation.label("operation_id", body.operation_id) if body.operation_id else None
-    operation_id = given if body.asynchronous else None
+    given = body.operation_id
+    operation_id = validation.label("operation_id", given) if given else None
     items = [_item(each, body.document_tags or ()) for each in body.items]
     store(memory, bank_id, items, operation_id)
     done = None
