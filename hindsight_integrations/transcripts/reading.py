@@ -359,7 +359,8 @@ def conversation_in(text: str, begun: datetime | None = None) -> tuple[Message, 
         if not given or any(one["role"] not in _ROLES.keys() | _NOT_SAID for one in given):
             return None
         said = [
-            _Said(None, one["role"], _text(one["content"]), one.get("timestamp")) for one in given
+            _Said(None, one["role"], message_text(one["content"]), one.get("timestamp"))
+            for one in given
         ]
         return _transcript("", "", None, said, begun, "user").messages
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, InvalidInputError):
