@@ -28,7 +28,7 @@ from hindsight_integrations import (
 from hindsight_integrations.cli import app
 from hindsight_integrations.stores.base import MEMORY_ID
 from hindsight_integrations.stores.sqlite import copying
-from tests.conftest import through_service
+from tests.service.served import served
 from tests.stores.in_memory_graph import InMemoryGraph
 
 QUIET = Settings(consolidate=False)
@@ -214,7 +214,8 @@ def test_where_no_backup_can_be_written_the_error_says_what_to_do(
     ):
         served.maintenance.backup(tmp_path / "b.backup")
     with (
-        through_service(memory) as remote,
+        served(memory) as url,
+        Hindsight(url) as remote,
         pytest.raises(InvalidInputError, match="hindsight-memory backup"),
     ):
         remote.maintenance.backup(tmp_path / "b.backup")

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from chromadb.api import ServerAPI
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.api.models.Collection import Collection
+    from chromadb.config import Settings
     from chromadb.types import Collection as CollectionModel
 
 CHROMA_ERRORS: Mapping[str, type[StoreError]] = {
@@ -220,15 +222,10 @@ class ChromaClient:
         where = "memory" if folder is None else str(folder)
         with chroma_errors(where):
             from chromadb.api.rust import RustBindingsAPI
-            from chromadb.config import Settings, System
+            from chromadb.config import System
 
-            system = System(
-                Settings(
-                    anonymized_telemetry=False,
-                    is_persistent=folder is not None,
-                    persist_directory=str(folder or ""),
-                )
-            )
+            files = {"is_persistent": folder is not None, "persist_directory": str(folder or "")}
+            system = System(_own_settings().model_copy(update=files))
             api = system.instance(RustBindingsAPI)
             api.hnsw_cache_size = _LOADED_INDEXES
             system.start()
@@ -379,6 +376,14 @@ def _check_database(api: ServerAPI, where: str, tenant: str, database: str) -> N
             f"the Chroma server at {where} has no database {database!r} of a tenant {tenant!r}; "
             "create it there, or name one that it has: tenant=..., database=..."
         ) from error
+
+
+@cache
+def _own_settings() -> Settings:
+    """Return Chroma's settings, read once: to read them takes a third of an opening."""
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)
 
 
 def _server_url(url: str) -> str:
