@@ -71,7 +71,8 @@ class Hindsight(OpenedMemory):
             "neo4j://localhost:7687". Its credentials are read from `NEO4J_USERNAME`,
             `NEO4J_PASSWORD` and `NEO4J_DATABASE`.
         vectors: a vector index in place of the folder's, or the URL of a Chroma server, such as
-            "http://localhost:8000". Its token is read from `CHROMA_TOKEN`.
+            "http://localhost:8000", whose token is read from `CHROMA_TOKEN`; or of a Neo4j server,
+            with the credentials of the graph's.
         embedder: the name of a model, such as "e5-small-v2", which docs/models.md says how to
             install; or any embedder: one of ours, LangChain's, LlamaIndex's,
             sentence-transformers', or a function from texts to vectors. By default
@@ -204,9 +205,9 @@ class Hindsight(OpenedMemory):
 
         Args:
             bank_id: which bank.
-            messages: `Message`s, or mappings with "speaker" and "text" ("role" and "content"
-                will do), and if known "timestamp" and "id"; or messages of LangChain or
-                LlamaIndex, of which those of the user and the agent are retained.
+            messages: `Message`s; mappings with "speaker" and "text", and if known "timestamp" and
+                "id"; or messages of a chat API ("role" and "content"), LangChain or LlamaIndex, of
+                which those of the user and the agent are retained.
             session: your id of the conversation. Messages it has already are not stored again.
                 Without one, messages that repeat a stored conversation continue it.
             context: what the conversation is about.

@@ -21,7 +21,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.migration import from_mem0
 from hindsight_integrations.models import Message
 from hindsight_integrations.retain.foreign import plain_metadata
-from hindsight_integrations.retain.request import Item
+from hindsight_integrations.retain.request import Item, message_text
 
 ASSISTANT = "assistant"
 
@@ -205,7 +205,7 @@ def _claude(data: Any, user: str) -> Read:
 
 
 def _claude_text(message: Mapping[str, Any]) -> str:
-    return _text(message.get("content")) or message.get("text") or ""
+    return message_text(message.get("content")) or message.get("text") or ""
 
 
 def _claude_code(data: Any, user: str) -> Read:
@@ -216,7 +216,7 @@ def _claude_code(data: Any, user: str) -> Read:
             continue
         message = line["message"]
         said = _Said(
-            line["uuid"], message["role"], _text(message.get("content")), line["timestamp"]
+            line["uuid"], message["role"], message_text(message.get("content")), line["timestamp"]
         )
         sessions.setdefault(line["sessionId"], []).append(said)
         titles.setdefault(line["sessionId"], Path(line.get("cwd") or "").name)
@@ -230,7 +230,10 @@ def _codex(data: Any, user: str) -> Read:
         raise InvalidInputError("a session of Codex begins with a line of type 'session_meta'")
     said = (
         _Said(
-            None, line["payload"].get("role"), _text(line["payload"]["content"]), line["timestamp"]
+            None,
+            line["payload"].get("role"),
+            message_text(line["payload"]["content"]),
+            line["timestamp"],
         )
         for line in data
         if line.get("type") == "response_item" and line["payload"].get("type") == "message"
@@ -247,7 +250,7 @@ def _openclaw(data: Any, user: str) -> Read:
         _Said(
             line["id"],
             line["message"].get("role"),
-            _text(line["message"].get("content")),
+            message_text(line["message"].get("content")),
             line.get("timestamp"),
         )
         for line in data
@@ -308,7 +311,7 @@ def _letta_text(message: Mapping[str, Any]) -> str:
         function = call.get("function") or {}
         if function.get("name") == "send_message":
             return str(json.loads(function["arguments"])["message"])
-    text = _text(message.get("content")) or message.get("text") or ""
+    text = message_text(message.get("content")) or message.get("text") or ""
     try:
         event = json.loads(text)
     except json.JSONDecodeError:
@@ -328,6 +331,64 @@ FORMATS: Mapping[str, Callable[[Any, str], Read]] = {
     "letta": _letta,
 }
 """Readers of the parsed content of an export, by name of the format."""
+
+
+# Conversations given as a text
+
+
+_NOT_SAID = frozenset(("system", "developer", "tool", "toolResult", "function", "action"))
+"""Roles of messages that neither the user nor the agent says."""
+
+_MARKED = re.compile(r"\s*\[role: ([^\]\n]+)\]\n(.*?)\n\[\1:end\](?=\s|\Z)\s*", re.DOTALL)
+"""A turn between lines that name its role."""
+
+
+def conversation_in(text: str, begun: datetime | None = None) -> tuple[Message, ...] | None:
+    """Return what the user and the agent say in a text that is a conversation; None for others.
+
+    It is one if all of it is a JSON list of messages, each with "role" and "content"; or such
+    messages as JSON Lines; or turns between lines "[role: user]" and "[user:end]". The content is
+    a text or blocks, of which those of text count; "timestamp" is ISO 8601.
+
+    Args:
+        text: as a client sends it.
+        begun: when the messages before the first one with a time were said, if known.
+    """
+    given = _marked(text) if text.lstrip().startswith("[role:") else _json_messages(text)
+    try:
+        if not given or any(one["role"] not in _ROLES.keys() | _NOT_SAID for one in given):
+            return None
+        said = [
+            _Said(None, one["role"], message_text(one["content"]), one.get("timestamp"))
+            for one in given
+        ]
+        return _transcript("", "", None, said, begun, "user").messages
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, InvalidInputError):
+        return None  # of another form
+
+
+def _json_messages(text: str) -> list[Any]:
+    """Return the elements of a JSON list, or the values of JSON Lines; [] of another text."""
+    if not text.lstrip().startswith(("[", "{")):
+        return []
+    try:
+        if text.lstrip()[0] == "[":
+            return list(json.loads(text))
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+    except (ValueError, RecursionError):
+        return []
+
+
+def _marked(text: str) -> list[dict[str, str]]:
+    """Return the marked turns that a text consists of; [] if it has more than these."""
+    turns, at = [], 0
+    while at < len(text):
+        found = _MARKED.match(text, at)
+        if found is None:
+            return []
+        turns.append({"role": found[1], "content": found[2]})
+        at = found.end()
+    return turns
 
 
 # Shared by the formats
@@ -358,15 +419,6 @@ def _transcript(
         name = user if speaker == "user" else ASSISTANT
         messages.append(Message(name, text, last, None if one.id is None else str(one.id)))
     return Transcript(source, f"{source}:{id}", (title or "").strip(), tuple(messages))
-
-
-def _text(content: Any) -> str:
-    """Return the text of a content: a string, or parts of which those of text count."""
-    if isinstance(content, str):
-        return content
-    texts = ("text", "input_text", "output_text")
-    parts = (part for part in content or () if isinstance(part, dict))
-    return "\n".join(part["text"] for part in parts if part.get("type") in texts)
 
 
 def _time(value: Any) -> datetime | None:
