@@ -28,11 +28,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests that share a server, or what is made once for them, to one worker.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the tests of `--remote`; give those that share a server or fixtures to one worker.
 
-    Slow tests come first, so that no worker waits at the end for the other's last.
+    A remote run has all tests whose memory comes from the fixtures here, and none of those that do
+    without. Slow tests come first, so that no worker waits at the end for the other's last.
     """
+    if config.getoption("--remote"):
+        served = [each for each in items if "reached" in getattr(each, "fixturenames", ())]
+        config.hook.pytest_deselected(items=[each for each in items if each not in served])
+        items[:] = served
     for item in items:
         if item.get_closest_marker("local") and item.config.getoption("--remote"):
             item.add_marker(pytest.mark.skip(reason="looks at the memory's own process"))
@@ -71,19 +76,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-def reached(pytestconfig: pytest.Config) -> Reached:
+def reached(pytestconfig: pytest.Config) -> Iterator[Reached]:
     """A function that gives a memory as it is, or with `--remote` through a service."""
     if not pytestconfig.getoption("--remote"):
-        return nullcontext
-    return through_service
+        yield nullcontext
+        return
+    from tests.service.served import Present, served
 
+    present = Present()
 
-@contextmanager
-def through_service(engine: Hindsight) -> Iterator[Hindsight]:
-    from tests.service.served import served
+    @contextmanager
+    def through_service(engine: Hindsight) -> Iterator[Hindsight]:
+        with present.given(engine), type(engine)(url) as remote:
+            yield remote
 
-    with served(engine) as url, type(engine)(url) as remote:
-        yield remote
+    with served(present) as url:
+        yield through_service
 
 
 @pytest.fixture

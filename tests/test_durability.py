@@ -133,6 +133,7 @@ def test_a_lost_chroma_folder_is_made_again(folder: Path) -> None:
         assert memory.runtime.index.ids(memory.runtime.bank("b").key) == set(ids)
 
 
+@pytest.mark.local
 def test_doctor_puts_back_what_the_index_lost_and_takes_out_what_it_should_not_have(
     memory: Hindsight,
 ) -> None:
