@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         StoreLockedError,
         StoreUnavailableError,
     )
-    from hindsight_integrations.export_import import ExportResult, ImportResult
+    from hindsight_integrations.export_import import BackupResult, ExportResult, ImportResult
     from hindsight_integrations.history import AuditEntry
     from hindsight_integrations.models import (
         Arm,
@@ -112,8 +112,9 @@ if TYPE_CHECKING:
         Session,
     )
     from hindsight_integrations.settings import Settings
+    from hindsight_integrations.sharding import Moved, Shards
     from hindsight_integrations.stores.chroma.index import ChromaVectors
-    from hindsight_integrations.stores.neo4j import Neo4jGraph
+    from hindsight_integrations.stores.neo4j import Neo4jGraph, Neo4jVectors
     from hindsight_integrations.stores.sqlite import SqliteGraph
     from hindsight_integrations.workspace import NoteRules, Workspace
 
@@ -179,7 +180,8 @@ _HOMES = {
         "TimeSpan",
         "TurnKind",
     ),
-    "export_import": ("ExportResult", "ImportResult"),
+    "sharding": ("Moved", "Shards"),
+    "export_import": ("BackupResult", "ExportResult", "ImportResult"),
     "reflect.consolidation": ("Consolidation",),
     "reflect.llm_rules": ("LLMConsolidator",),
     "reflect.profile": ("Profile", "ProfileLine"),
@@ -212,7 +214,7 @@ _HOMES = {
     "retain.request": ("Item",),
     "settings": ("Settings",),
     "stores.chroma.index": ("ChromaVectors",),
-    "stores.neo4j": ("Neo4jGraph",),
+    "stores.neo4j": ("Neo4jGraph", "Neo4jVectors"),
     "stores.sqlite": ("SqliteGraph",),
     "workspace": ("NoteRules", "Workspace"),
 }
@@ -223,6 +225,7 @@ __all__ = [
     "Arm",
     "AuditEntry",
     "Backoff",
+    "BackupResult",
     "Bank",
     "BankExistsError",
     "BankNotFoundError",
@@ -272,7 +275,9 @@ __all__ = [
     "ModelError",
     "ModelFilesError",
     "ModelUsage",
+    "Moved",
     "Neo4jGraph",
+    "Neo4jVectors",
     "NotFoundError",
     "NoteRules",
     "Observation",
@@ -297,6 +302,7 @@ __all__ = [
     "SentenceExtractor",
     "Session",
     "Settings",
+    "Shards",
     "Source",
     "SourceTrust",
     "SqliteGraph",
