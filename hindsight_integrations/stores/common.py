@@ -276,6 +276,12 @@ def vector_of(data: bytes) -> Vector:
     return np.frombuffer(data, dtype="<f4")
 
 
+def by_cosine(hits: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return (id, cosine) by cosine, ties by id; rounding takes some cosines out of -1 to 1."""
+    within = ((id, min(1.0, max(-1.0, cosine))) for id, cosine in hits)
+    return sorted(within, key=lambda hit: (-hit[1], hit[0]))
+
+
 def metadata_text(metadata: Metadata) -> str:
     """Return metadata as JSON. Raises `InvalidInputError` for a number that is not finite."""
     try:

@@ -399,7 +399,8 @@ def _server_url(url: str) -> str:
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or not port:
         raise InvalidInputError(
-            f"vectors={url!r} is no Chroma server; give a URL such as 'http://localhost:8000'"
+            f"vectors={url!r} is no Chroma server; give a URL such as 'http://localhost:8000', or "
+            "of a Neo4j server, as in 'neo4j://localhost:7687'"
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
