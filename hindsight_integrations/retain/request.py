@@ -327,7 +327,8 @@ def _mapped_message(given: Mapping[Any, Any], number: int) -> Message:
         named["speaker"] = _SPEAKERS.get(role, role) if isinstance(role, str) else role
         if name is not None and named["speaker"] == "user":
             named["speaker"] = name
-        named["text"] = "" if role in _UNSAID else message_text(named.get("text"))
+        if "text" in named or not _ENVELOPE.isdisjoint(given):  # a call of a tool has no content
+            named["text"] = "" if role in _UNSAID else message_text(named.get("text"))
     if isinstance(stamp := named.get("timestamp"), str):
         named["timestamp"] = _iso(stamp, number)
     try:

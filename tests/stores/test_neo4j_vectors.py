@@ -19,6 +19,8 @@ from .neo4j_server import Address, empty_neo4j, neo4j_address
 
 __all__ = ["empty_neo4j", "neo4j_address"]
 
+pytestmark = pytest.mark.slow
+
 
 def opened(address: Address, **options: str) -> Neo4jVectors:
     return Neo4jVectors(
