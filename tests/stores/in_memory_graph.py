@@ -741,11 +741,17 @@ class InMemoryGraph:
         per_entity: int,
         per_memory: int,
         filter: MemoryFilter,
+        ahead: int = 0,
     ) -> base.Surroundings:
+        entities = self.read(bank_id, base.ENTITY, entity_ids)
+        mentions = self.read(bank_id, base.MENTIONS, memory_ids)
+        mentioned = list(chain.from_iterable(mentions.values()))
+        names = {id: each.name for id, each in self.read(bank_id, base.ENTITY, mentioned).items()}
+        links = {id: self.links(bank_id, [id], per_memory, filter) for id in mentions}
         return base.Surroundings(
-            self.postings(bank_id, entity_ids, per_entity, filter),
-            self.read(bank_id, base.MENTIONS, memory_ids),
-            self.links(bank_id, memory_ids, per_memory, filter),
+            {id: self.postings(bank_id, [id], per_entity, filter) for id in entities},
+            {id: [(other, names[other]) for other in ids] for id, ids in mentions.items()},
+            {id: found for id, found in links.items() if found},
         )
 
     def similar_entities(
@@ -765,10 +771,15 @@ class InMemoryGraph:
     # Searching
 
     def text_search(
-        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+        self,
+        bank_id: str,
+        lexemes: Sequence[str],
+        filter: MemoryFilter,
+        limit: int,
+        stats: base.LexemeStats | None = None,
     ) -> list[base.TextHit]:
         data = self._bank(bank_id)
-        stats = lexeme_stats_of(data, lexemes)
+        stats = stats or lexeme_stats_of(data, lexemes)
         weights = {x: idf(count, stats.documents) for x, count in stats.frequency.items()}
         ranked = []
         for id, record in data.passing(filter).items():
@@ -828,7 +839,9 @@ class InMemoryGraph:
             found |= dict.fromkeys(link for *_, link in heaviest)
         return list(found)
 
-    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[base.Neighbour]:
+    def neighbours(
+        self, bank_id: str, ids: Sequence[str], distance: int, filter: MemoryFilter
+    ) -> list[base.Neighbour]:
         data, size = self._bank(bank_id), max(distance, 0)
         places = sorted(
             (record.memory.sources[0].position, data.numbers[id], id, record.memory.document_id)
@@ -843,7 +856,8 @@ class InMemoryGraph:
                 group, n = index[id]
                 before = group[max(n - size, 0) : n][::-1]
                 found += common.neighbours_around(id, before, group[n + 1 : n + 1 + size])
-        return found
+        passing = data.passing(filter)
+        return [each for each in found if each.neighbour_id in passing]
 
     # The outbox, and the store itself
 
