@@ -220,8 +220,7 @@ class Runtime:
             BankNotFoundError: there is none of this id.
             EmbedderMismatchError: its vectors come from another embedder.
         """
-        self.check_open()
-        bank = self._own(self._existing(bank_id))
+        bank = self._own(self.stored_bank(bank_id))
         if self.behind and self.lag is None and bank.key not in self._caught_up:
             self._caught_up.add(bank.key)
             self.flush(bank.key)
@@ -230,10 +229,7 @@ class Runtime:
 
     def remembered_bank(self, bank_id: str) -> StoredBank:
         """Return the bank as `bank` returned it last: others may have changed it since."""
-        known = self._known.get(bank_id)
-        if known is None or (self.behind and known.key not in self._caught_up):
-            return self.bank(bank_id)
-        return known
+        return self._known.get(bank_id) or self.bank(bank_id)
 
     def _own(self, stored: StoredBank) -> StoredBank:
         bank_id = stored.bank.id
@@ -346,6 +342,7 @@ class Runtime:
             if self._applying:
                 return
             self._applying = self.behind = True
+            self._known.clear()  # a recall of such a bank first waits for its vectors
         self.in_background(self._apply_all, "hindsight-apply")
 
     def _apply_all(self) -> None:

@@ -56,8 +56,11 @@ def read_ahead(
         by_meaning: ask the vector index too.
     """
     graph, id = parts.graph, bank.bank.id
+    given: Mapping[str, Entity] = {}
+    if request.entities:  # every other read needs their ids
+        bank, current = bank if current is None else current(id), None
+        given = entity.entities_called(graph, id, request.entities)
     confirmed = None if current is None else parts.alongside(partial(current, id))
-    given = entity.entities_called(graph, id, request.entities)
     # A name that the bank does not know stays as it is: as an id it admits nothing.
     ids = tuple(given[name].id if name in given else name for name in request.entities)
     filter = replace(request.filter, entity_ids=ids)

@@ -215,8 +215,8 @@ _PARTS = """
             WHERE x.entity = e.key AND x.seq > 0 AND {test} RETURN [m.id, x.seq]
             ORDER BY x.entity DESC, x.seq DESC LIMIT $per_entity }}] }},
     COLLECT {{
-        UNWIND memories AS key MATCH (m:Memory {{key: key}}) WITH m AS here, m, {test} AS passing
-        RETURN [here.id, [(m)-[x:MENTIONS]->(e:Entity) | [x.ordinal, e.id, e.name]],
+        UNWIND memories AS key MATCH (m:Memory {{key: key}}) WITH m AS here, {test} AS passing
+        RETURN [here.id, [(here)-[x:MENTIONS]->(e:Entity) | [x.ordinal, e.id, e.name]],
             CASE WHEN passing THEN COLLECT {{
                 MATCH (here)-[l:LINK]-(m:Memory) WHERE {test}
                 WITH m.id AS other, l.kind AS kind, l.weight AS weight,
