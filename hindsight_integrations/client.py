@@ -204,9 +204,9 @@ class Hindsight(OpenedMemory):
 
         Args:
             bank_id: which bank.
-            messages: `Message`s, or mappings with "speaker" and "text" ("role" and "content"
-                will do), and if known "timestamp" and "id"; or messages of LangChain or
-                LlamaIndex, of which those of the user and the agent are retained.
+            messages: `Message`s; mappings with "speaker" and "text", and if known "timestamp" and
+                "id"; or messages of a chat API ("role" and "content"), LangChain or LlamaIndex, of
+                which those of the user and the agent are retained.
             session: your id of the conversation. Messages it has already are not stored again.
                 Without one, messages that repeat a stored conversation continue it.
             context: what the conversation is about.

@@ -62,6 +62,45 @@ def test_when_is_answered_with_a_dated_list_and_how_many_with_the_number(told: H
     assert not told.reflect("b", "How many members does the club have?")
 
 
+@pytest.mark.parametrize(
+    ("said", "question", "lead"),
+    [
+        ("I can't swim.", "Can I swim?", "No: "),
+        ("I eat fish.", "Do I eat fish?", "Yes: "),
+        ("I do not eat fish.", "Do I eat fish?", "No: "),
+        ("I used to smoke but not any more.", "Do I smoke?", ""),
+        ("I almost bought a boat.", "Did I buy a boat?", ""),
+        ("Anna said that Peter likes jazz.", "Does Peter like jazz?", ""),
+        ("I don't think Mia eats meat.", "Does Mia eat meat?", ""),
+        ("I prefer tabs over spaces.", "Do I prefer tabs or spaces?", ""),
+        ("My car isn't red, it's blue.", "Is my car red?", ""),
+        ("We have three kids.", "How many kids do we have?", "three: "),
+        ("I heard that Mia has three kids.", "How many kids does Mia have?", ""),
+        ("The release slipped from 3 May to 10 May.", "When is the release?", "- "),
+    ],
+)
+def test_a_lead_is_given_only_by_a_plain_statement(said: str, question: str, lead: str) -> None:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain_messages("b", [{"role": "user", "content": said}])
+        assert memory.reflect("b", question).text.startswith(f"{lead}user: “{said}”")
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("My wife's name is Clara.", "What's my wife's name?"),
+        ("Only Jana has access to prod.", "Who has access to prod?"),
+        ("I am allergic to peanuts, so no satay for me.", "What am I allergic to?"),
+        ("The budget for Q3 is 45k, not 54k.", "What is the budget for Q3?"),
+        ("We meet every Tuesday at 10.", "When do we meet?"),
+    ],
+)
+def test_everyday_statements_answer(said: str, question: str) -> None:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain_messages("b", [{"role": "user", "content": said}])
+        assert said in memory.reflect("b", question).text
+
+
 def test_the_engines_own_language_model_is_asked_unless_another_is_given() -> None:
     def reply(system: str, user: str) -> dict[str, Any]:
         if "draw facts" in system:

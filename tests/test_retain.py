@@ -13,6 +13,7 @@ from hindsight_integrations import (
     EmbeddingError,
     Entity,
     Hindsight,
+    InvalidInputError,
     Item,
     Memory,
     MemoryType,
@@ -301,6 +302,29 @@ def test_messages_may_be_plain_mappings(memory: Hindsight) -> None:
     assert [m.speaker for m in result.stored] == ["user", "assistant"]
     assert result.stored[0].mentioned_at == datetime(2024, 1, 5, 10, tzinfo=UTC)
     assert result.stored[1].type is MemoryType.EXPERIENCE
+
+
+def test_messages_may_be_those_of_a_chat_api(memory: Hindsight) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+    result = memory.retain_messages(
+        "b",
+        [
+            {"role": "system", "content": "You are a helpful assistant called Nestor."},
+            {"role": "user", "name": "Tomek", "content": "My boat is moored in Gdynia."},
+            {"role": "assistant", "content": None, "tool_calls": [call], "refusal": None},
+            {"role": "tool", "tool_call_id": "c1", "content": "Gdynia has 9 degrees."},
+            {"role": "user", "content": [{"type": "text", "text": "I sail in May."}, picture]},
+            {"role": "model", "content": "I noted that you sail in May.", "status": "completed"},
+        ],
+    )
+    assert [(m.speaker, m.text) for m in result.stored] == [
+        ("Tomek", "My boat is moored in Gdynia."),
+        ("user", "I sail in May."),
+        ("assistant", "I noted that you sail in May."),
+    ]
+    with pytest.raises(InvalidInputError, match="'role' and 'content'"):
+        memory.retain_messages("b", [{"role": "user", "content": "Hello.", "txt": "?"}])
 
 
 # Links

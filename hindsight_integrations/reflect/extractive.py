@@ -200,8 +200,8 @@ def _after_last_move(found: Sequence[_Found]) -> list[_Found]:
 def _text(query: Query, found: Sequence[_Found]) -> str:
     """Return the answer: one quotation, or a list of them; dated if it was asked when."""
     if query.asked is Asked.WHEN:
-        dated = sorted((one.match.times()[0], _quoted(one)) for one in found if one.match.times())
-        undated = (f"- {_quoted(one)}" for one in found if not one.match.times())
+        dated = sorted((span, _quoted(one)) for one in found if (span := one.match.time()))
+        undated = (f"- {_quoted(one)}" for one in found if not one.match.time())
         return "\n".join([*(f"- {when(span)}: {quoted}" for span, quoted in dated), *undated])
     if not found:
         return ""

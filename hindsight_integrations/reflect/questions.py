@@ -86,6 +86,8 @@ class Query:
         future: it asks about the future.
         light: base form of a light verb.
         measure: "old", "long", "often", ... of a question for an extent; else empty.
+        alternative: it offers things to choose from: "tea or coffee".
+        able: it asks what somebody can do.
     """
 
     asked: Asked
@@ -98,6 +100,8 @@ class Query:
     future: bool = False
     light: str = ""
     measure: str = ""
+    alternative: bool = False
+    able: bool = False
 
 
 def stems(word: str) -> frozenset[str]:
@@ -187,6 +191,8 @@ class _Reader:
             future=bool(first and first.lemma in ("will", "would")),
             light=light or ("be" if named else ""),
             measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
+            alternative="or" in lemmas,
+            able=bool(first and first.lemma in ("can", "could")),
         )
 
     def _light(self) -> str:

@@ -25,8 +25,40 @@ from hindsight_integrations.retain.markdown import front_matter, markdown_sectio
 
 UpdateMode: TypeAlias = Literal["replace", "append"]
 
-_SPEAKERS = {"human": "user", "user": "user", "ai": "assistant", "assistant": "assistant"}
-"""Speaker by LangChain's type of a message, or LlamaIndex's role."""
+_SPEAKERS = {
+    "human": "user",
+    "user": "user",
+    "ai": "assistant",
+    "assistant": "assistant",
+    "model": "assistant",
+}
+"""Speaker by LangChain's type of a message, LlamaIndex's role, or that of a chat API."""
+
+_UNSAID = frozenset({"system", "developer", "tool", "function"})
+"""Roles of a chat API whose messages neither the user nor the agent says."""
+
+_ENVELOPE = frozenset(
+    {
+        "annotations",
+        "audio",
+        "function_call",
+        "model",
+        "reasoning",
+        "reasoning_content",
+        "refusal",
+        "status",
+        "stop_reason",
+        "stop_sequence",
+        "tool_call_id",
+        "tool_calls",
+        "type",
+        "usage",
+    }
+)
+"""Fields that messages of OpenAI's and Anthropic's APIs have besides, and that nobody says."""
+
+_TEXT_PARTS = ("text", "input_text", "output_text")
+"""Types of the parts of a chat API's content that hold text."""
 
 SPACING = timedelta(microseconds=1)
 """Interval between messages without a time of their own: keeps their order."""
@@ -266,23 +298,46 @@ def _message(given: object, number: int) -> Message:
     if isinstance(given, Message):
         return given
     if isinstance(given, Mapping):
-        known = {"role": "speaker", "content": "text", "time": "timestamp"}
-        named = {known.get(key, key): value for key, value in given.items()}
-        if isinstance(stamp := named.get("timestamp"), str):
-            named["timestamp"] = _iso(stamp, number)
-        try:
-            return Message(**named)  # type: ignore[arg-type]
-        except TypeError as error:
-            raise InvalidInputError(
-                f"messages[{number}] has the fields {sorted(given)}; give 'speaker' and 'text', "
-                "and if you like 'timestamp', 'id' and 'metadata'"
-            ) from error
+        return _mapped_message(given, number)
     if (message := _foreign_message(given)) is not None:
         return message
     raise InvalidInputError(
         f"messages[{number}] is a {type(given).__name__}; give a Message, a mapping with "
         "'speaker' and 'text', or a message of LangChain or LlamaIndex"
     )
+
+
+def _mapped_message(given: Mapping[Any, Any], number: int) -> Message:
+    """Return a message from a mapping like `Message`, or a message of a chat API."""
+    known = {"role": "speaker", "content": "text", "time": "timestamp"}
+    named = {known.get(key, key): value for key, value in given.items()}
+    if "role" in given:
+        named = {key: value for key, value in named.items() if key not in _ENVELOPE}
+        role, name = given["role"], named.pop("name", None)
+        named["speaker"] = _SPEAKERS.get(role, role) if isinstance(role, str) else role
+        if name is not None and named["speaker"] == "user":
+            named["speaker"] = name
+        named["text"] = "" if role in _UNSAID else message_text(named.get("text"))
+    if isinstance(stamp := named.get("timestamp"), str):
+        named["timestamp"] = _iso(stamp, number)
+    try:
+        return Message(**named)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"messages[{number}] has the fields {sorted(map(str, given))}; give 'speaker' and "
+            "'text' (or 'role' and 'content', as chat APIs have them), and if you like "
+            "'timestamp', 'id' and 'metadata'"
+        ) from error
+
+
+def message_text(content: object) -> Any:
+    """Return the text of a chat API's content: of its parts, those of text; "" of None."""
+    if content is None:
+        return ""
+    if not isinstance(content, list | tuple):
+        return content
+    parts = (part for part in content if isinstance(part, Mapping))
+    return "\n".join(str(part.get("text", "")) for part in parts if part.get("type") in _TEXT_PARTS)
 
 
 def _foreign_message(value: object) -> Message | None:

@@ -21,7 +21,7 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.migration import from_mem0
 from hindsight_integrations.models import Message
 from hindsight_integrations.retain.foreign import plain_metadata
-from hindsight_integrations.retain.request import Item
+from hindsight_integrations.retain.request import Item, message_text
 
 ASSISTANT = "assistant"
 
@@ -205,7 +205,7 @@ def _claude(data: Any, user: str) -> Read:
 
 
 def _claude_text(message: Mapping[str, Any]) -> str:
-    return _text(message.get("content")) or message.get("text") or ""
+    return message_text(message.get("content")) or message.get("text") or ""
 
 
 def _claude_code(data: Any, user: str) -> Read:
@@ -216,7 +216,7 @@ def _claude_code(data: Any, user: str) -> Read:
             continue
         message = line["message"]
         said = _Said(
-            line["uuid"], message["role"], _text(message.get("content")), line["timestamp"]
+            line["uuid"], message["role"], message_text(message.get("content")), line["timestamp"]
         )
         sessions.setdefault(line["sessionId"], []).append(said)
         titles.setdefault(line["sessionId"], Path(line.get("cwd") or "").name)
@@ -230,7 +230,10 @@ def _codex(data: Any, user: str) -> Read:
         raise InvalidInputError("a session of Codex begins with a line of type 'session_meta'")
     said = (
         _Said(
-            None, line["payload"].get("role"), _text(line["payload"]["content"]), line["timestamp"]
+            None,
+            line["payload"].get("role"),
+            message_text(line["payload"]["content"]),
+            line["timestamp"],
         )
         for line in data
         if line.get("type") == "response_item" and line["payload"].get("type") == "message"
@@ -247,7 +250,7 @@ def _openclaw(data: Any, user: str) -> Read:
         _Said(
             line["id"],
             line["message"].get("role"),
-            _text(line["message"].get("content")),
+            message_text(line["message"].get("content")),
             line.get("timestamp"),
         )
         for line in data
@@ -308,7 +311,7 @@ def _letta_text(message: Mapping[str, Any]) -> str:
         function = call.get("function") or {}
         if function.get("name") == "send_message":
             return str(json.loads(function["arguments"])["message"])
-    text = _text(message.get("content")) or message.get("text") or ""
+    text = message_text(message.get("content")) or message.get("text") or ""
     try:
         event = json.loads(text)
     except json.JSONDecodeError:
@@ -358,15 +361,6 @@ def _transcript(
         name = user if speaker == "user" else ASSISTANT
         messages.append(Message(name, text, last, None if one.id is None else str(one.id)))
     return Transcript(source, f"{source}:{id}", (title or "").strip(), tuple(messages))
-
-
-def _text(content: Any) -> str:
-    """Return the text of a content: a string, or parts of which those of text count."""
-    if isinstance(content, str):
-        return content
-    texts = ("text", "input_text", "output_text")
-    parts = (part for part in content or () if isinstance(part, dict))
-    return "\n".join(part["text"] for part in parts if part.get("type") in texts)
 
 
 def _time(value: Any) -> datetime | None:

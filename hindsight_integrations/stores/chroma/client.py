@@ -169,6 +169,14 @@ def chroma_errors(where: str) -> Iterator[None]:
         raise mapped from error
 
 
+LOCAL_BATCH = 128
+"""Records of a call of the embedded Chroma, which holds the interpreter's lock while it reads them.
+
+Measured: of 5,000 vectors in one call 1.4 s, in calls of 128 at most 0.2 s, which take 3.7 s
+together instead of 1.4.
+"""
+
+
 class _Scope(TypedDict):
     tenant: str
     database: str
@@ -280,7 +288,8 @@ class ChromaClient:
     def batch_size(self) -> int:
         """Records that one call may carry."""
         if self._batch_size is None:
-            self._batch_size = self._api.get_max_batch_size()
+            most = self._api.get_max_batch_size()
+            self._batch_size = min(most, LOCAL_BATCH) if self._local else most
         return self._batch_size
 
     def collections(self) -> list[Collection]:

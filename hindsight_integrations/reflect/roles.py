@@ -1,0 +1,424 @@
+"""Who does what to whom in a sentence, compared with a question.
+
+A sentence fits a question if it speaks of all that the question speaks of, in the same roles (who
+does what to whom, what is whose), as a fact.
+"""
+
+from __future__ import annotations
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.sentences import Word
+from hindsight_integrations.reflect.questions import (
+    SELF,
+    WORDS,
+    Asked,
+    Query,
+    Term,
+    stems,
+)
+from hindsight_integrations.reflect.stated import THIRD, TIMES, Statement, is_guess, same_thing
+
+_USES = frozenset(stem for verb in ("use", "have", "own", "work") for stem in lexemes(verb))
+_WORK = frozenset(lexemes("work"))
+_CONVERSE = {
+    verb: frozenset(stem for word in gets.split() for stem in ("have", *lexemes(word)))
+    if lasts
+    else frozenset(stem for word in gets.split() for stem in lexemes(word))
+    for verb, gets, lasts in (
+        ("sell", "buy purchase get acquire", False),
+        ("lend", "borrow get", True),
+        ("loan", "borrow get", True),
+        ("give", "get receive", True),
+        ("hand", "get receive", True),
+        ("send", "get receive", False),
+    )
+}
+"""Verbs by which a thing goes to somebody, with the stems of what that person then does."""
+_ROLES = frozenset({"user", "human"})
+_EVENTS = frozenset(stem for word in WORDS["events"] for stem in lexemes(word))
+_AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
+
+
+class RoleMatch:
+    """One sentence compared with one question: of whom and what they speak, in which roles."""
+
+    def __init__(self, statement: Statement, query: Query) -> None:
+        self._statement = statement
+        self._sentence = statement.sentence
+        self._words = statement.sentence.words
+        self._query = query
+        self._at: dict[str, set[int]] = {}
+
+    def fits(self) -> bool:
+        """Return True if the sentence states all that the question speaks of, in its roles."""
+        if is_guess(self._sentence):
+            return False
+        if self._is_ours():
+            return True
+        for term in self._query.terms:
+            found = {
+                i
+                for i in self._positions(term)
+                if (self._words[i].dep != "poss" or self._has_own_name(i))
+                and self._is_owned(term, i)
+            }
+            if not found and not self._is_speaker(term):
+                return False
+            self._at[term.text] = found
+        return self._roles_fit() and self._is_of_its_time()
+
+    def matched(self) -> set[int]:
+        """Return the words that the question speaks of."""
+        return set().union(*self._at.values(), self.verbs())
+
+    # Terms
+
+    def _positions(self, term: Term) -> set[int]:
+        if term.is_self:
+            return {i for i, word in enumerate(self._words) if self._is_asker(word)}
+        found = {i for i, word in enumerate(self._words) if self._is_named(term, word)}
+        if term.is_name:
+            found |= self._aliases(term)
+            found |= {i for i, word in enumerate(self._words) if self._is_spoken_by(word, term)}
+            if self._is_the_one_before(term, found):
+                start = min(found, default=-1)
+                found |= {
+                    i
+                    for i, word in enumerate(self._words)
+                    if i > start and word.text.casefold() in THIRD
+                }
+        return found
+
+    def _is_named(self, term: Term, word: Word) -> bool:
+        """Return True if a word is the term; whole, for a number or code ("3.1" is no "3.2")."""
+        if any(character.isdigit() for character in term.text):
+            return word.text.casefold() == term.text.casefold()
+        own = set(lexemes(word.text))
+        if term.is_name:
+            return term.stems <= own
+        return bool(term.stems & own or term.stems & set(lexemes(word.lemma)))
+
+    def _is_the_one_before(self, term: Term, found: set[int]) -> bool:
+        """Return True if "he" or "she" can only be the one of this name."""
+        if not found:
+            return term.stems <= self._statement.before
+        others = (w for i, w in enumerate(self._words) if w.label == "PERSON" and i not in found)
+        return not any(True for _ in others)
+
+    def _aliases(self, term: Term) -> set[int]:
+        """Return where the bank's other name for an entity stands: "Bob" for "Tanaka"."""
+        names = [set(lexemes(name)) for name in self._statement.memory.entities]
+        own = set().union(*(name for name in names if term.stems <= name))
+        return {
+            i
+            for i, word in enumerate(self._words)
+            if word.is_proper and own & set(lexemes(word.text))
+        }
+
+    def _is_asker(self, word: Word) -> bool:
+        speaker = (self._statement.memory.speaker or "user").casefold()
+        return word.text.casefold() in SELF and speaker in _ROLES
+
+    def _is_spoken_by(self, word: Word, term: Term) -> bool:
+        speaker = set(lexemes(self._statement.memory.speaker or ""))
+        return bool(speaker) and term.stems <= speaker and word.text.casefold() in SELF
+
+    def _is_speaker(self, term: Term) -> bool:
+        """Return True for an asker whose own note leaves out the "I" ("Dentist on Friday")."""
+        subjects = any(word.dep in ("nsubj", "nsubjpass") for word in self._words)
+        return term.is_self and self._statement.memory.speaker is None and not subjects
+
+    # Whose it is
+
+    def _is_owned(self, term: Term, index: int) -> bool:
+        """Return True if a noun is its owner's, as the question says; or the question says none."""
+        if term.owner is None:
+            return True
+        noun = index
+        while self._words[noun].dep == "compound":
+            noun = self._words[noun].head
+        owners = [i for n in {index, noun} for i in self._sentence.children(n, "poss")] + [
+            i
+            for n in {index, noun}
+            for of in self._sentence.children(n, "prep")
+            if self._words[of].lemma == "of"
+            for i in self._sentence.children(of, "pobj")
+        ]
+        if owners:
+            return any(self._is_owner(term.owner, i) for i in owners)
+        return self._is_had(term.owner, noun) or self._is_speaker(term.owner)
+
+    def _is_owner(self, owner: Term, index: int) -> bool:
+        if index in self._positions(owner):
+            return owner.owner is None or self._is_owned(owner, index)
+        if self._words[index].text.casefold() not in THIRD:
+            return False
+        people = [
+            w
+            for i, w in enumerate(self._words)
+            if w.is_proper and i < index and i not in self._positions(owner)
+        ]
+        return not people and any(i < index for i in self._positions(owner))
+
+    def _is_had(self, owner: Term, noun: int) -> bool:
+        """Return True for "Alice has a dog", "Alice's is a dog named Rex"."""
+        verb = self._words[noun].head
+        if self._words[noun].dep not in ("dobj", "conj") or verb == noun:
+            return False
+        if self._words[noun].dep == "conj":
+            return self._is_had(owner, verb)
+        had = self._words[verb].lemma in WORDS["having"]
+        return had and bool(self.agents(verb) & self._positions(owner))
+
+    # Roles
+
+    def verbs(self) -> list[int]:
+        """Return the words that say what the question's verb says."""
+        wanted = self._query.verb
+        return [
+            i
+            for i, word in enumerate(self._words)
+            if wanted
+            and (
+                wanted & set(lexemes(word.lemma))
+                or wanted & set(lexemes(word.text))
+                or (word.lemma == "join" and _WORK & wanted and self._employer(i))
+            )
+        ]
+
+    def _receivers(self) -> set[int]:
+        """Return to whom a thing goes that the question asks who has, or who got: "lent it to Ana".
+
+        Who bought is to whom one sold, who has or borrowed is to whom one lent.
+        """
+        has = self._query.light == "have"
+        if self._query.asked is not Asked.WHO or (self._query.subject is not None and not has):
+            return set()
+        asked = self._query.verb or frozenset(lexemes(self._query.light))
+        found: set[int] = set()
+        for index, word in enumerate(self._words):
+            gets = _CONVERSE.get(word.lemma, frozenset())
+            if not (asked & gets or (has and "have" in gets)):
+                continue
+            things = {
+                j for i in self._sentence.children(index, "dobj") for j in self._sentence.subtree(i)
+            }
+            whole = all(self._at[t.text] & things or t.is_self for t in self._query.terms)
+            if not whole or self._sentence.children(index, "neg"):
+                continue
+            ways = self._sentence.children(index, "prep", "dative")
+            tos = [i for i in ways if self._words[i].lemma == "to"]
+            found.update(j for i in tos for j in self._sentence.children(i, "pobj"))
+            found.update(i for i in ways if self._words[i].dep == "dative" and i not in tos)
+        return found
+
+    def agents(self, verb: int) -> set[int]:
+        """Return who does what a verb says."""
+        return self._who(verb, "nsubj", "agent")
+
+    def patients(self, verb: int) -> set[int]:
+        """Return to whom or what it is done."""
+        return self._who(verb, "nsubjpass", "dobj", "attr", "oprd")
+
+    def _who(self, verb: int, *deps: str) -> set[int]:
+        found: set[int] = set()
+        for child in self._sentence.children(verb, *deps):
+            nouns = (
+                self._sentence.children(child, "pobj")
+                if deps[-1] == "agent" and self._words[child].dep == "agent"
+                else (child,)
+            )
+            for noun in nouns:
+                found |= same_thing(self._sentence, noun)
+        inherits = self._words[verb].dep in ("conj", "xcomp", "advcl", "acomp")
+        has_own = self._sentence.children(verb, "nsubj", "nsubjpass")
+        if not found and inherits and not has_own and self._words[verb].head != verb:
+            return self._who(self._words[verb].head, *(d for d in deps if d.startswith("nsubj")))
+        if not found and self._words[verb].dep in ("relcl", "acl") and not has_own:
+            done = self._words[verb].tag == "VBN"
+            if done == ("nsubjpass" in deps):
+                return same_thing(self._sentence, self._words[verb].head)
+        return found
+
+    def _roles_fit(self) -> bool:
+        query = self._query
+        if not query.verb:
+            return self._light_fits()
+        verbs = self.verbs()
+        if not verbs:
+            return self._takes_place() or bool(self._receivers()) or self._is_ours()
+        return any(self._verb_fits(verb) for verb in verbs)
+
+    def _is_ours(self) -> bool:
+        """Return True for "our providers are X and Y", asked which providers we use."""
+        query = self._query
+        kind = stems(query.focus.split()[-1]) if query.focus else frozenset[str]()
+        own = query.subject is not None and query.subject.is_self
+        if query.asked is not Asked.WHAT or not own or not kind or not query.verb & _USES:
+            return False
+        return any(
+            self._is_our_kind(noun, kind)
+            for i, word in enumerate(self._words)
+            if word.lemma == "be" and not self._sentence.children(i, "neg")
+            for noun in self._sentence.children(i, "nsubj")
+        )
+
+    def _is_our_kind(self, noun: int, kind: frozenset[str]) -> bool:
+        """Return True for "our payment providers", asked for payment providers."""
+        phrase = self._sentence.phrase(self._sentence.subtree(noun)).casefold()
+        owners = (self._words[i] for i in self._sentence.children(noun, "poss"))
+        named = bool(kind & set(lexemes(self._words[noun].lemma)))
+        return named and phrase.endswith(self._query.focus) and any(map(self._is_asker, owners))
+
+    def _takes_place(self) -> bool:
+        """Return True for "the flight is on 3 May", asked when it leaves."""
+        subject = self._query.subject
+        if self._query.asked is not Asked.WHEN or subject is None:
+            return False
+        return bool(self._query.verb & _EVENTS) and any(
+            word.lemma == "be"
+            and bool(self.agents(i) & self._at.get(subject.text, set()))
+            and not self._sentence.children(i, "neg")
+            and any(
+                self._words[time].label in TIMES
+                for on in self._sentence.children(i, "prep")
+                for time in self._sentence.children(on, "pobj")
+            )
+            for i, word in enumerate(self._words)
+        )
+
+    def _asked_for(self, verb: int) -> set[int]:
+        """Return who stands where the question has "who"."""
+        return self.patients(verb) if self._query.passive else self.agents(verb)
+
+    def _light_fits(self) -> bool:
+        """Return True for a question without a verb of content, if the sentence denies nothing."""
+        if self._is_denied_here():
+            return self._query.asked is Asked.WHETHER
+        if self._receivers() or self._holders():
+            return True
+        subject, asked = self._query.subject, self._query.asked
+        exact = asked in (Asked.WHETHER, Asked.EXTENT) and self._query.light == "be"
+        if exact and subject is not None:
+            own = self._at.get(subject.text, set())
+            is_so = (i for i, w in enumerate(self._words) if w.lemma == "be" or self._turns(i))
+            return any(self.agents(i) & own for i in is_so)
+        if asked is Asked.WHETHER and self._query.light != "have":
+            return False
+        if self._query.light == "have" and subject is not None:
+            return any(
+                self.agents(i) & self._at.get(subject.text, set())
+                for i, word in enumerate(self._words)
+                if word.lemma in WORDS["having"] | {"need", "include", "contain"}
+            )
+        return True
+
+    def _is_denied_here(self) -> bool:
+        """Return True if a denial stands at something that the question speaks of, or above it."""
+        denied = {word.head for word in self._words if word.dep == "neg" or word.lemma == "no"}
+        return any(
+            places and all(denied.intersection(self._upward(place)) for place in places)
+            for places in self._at.values()
+        )
+
+    def _upward(self, index: int) -> list[int]:
+        """Return a word and those it depends on, up to the root."""
+        found: list[int] = []
+        while index not in found:
+            found.append(index)
+            index = self._words[index].head
+        return found
+
+    def _holders(self) -> set[int]:
+        """Return who has what the question asks who has: "Ana has the keys"."""
+        if self._query.asked is not Asked.WHO or self._query.light != "have":
+            return set()
+        found: set[int] = set()
+        for index, word in enumerate(self._words):
+            if word.lemma in WORDS["having"] and word.is_verb:
+                things = {
+                    j
+                    for i in self._sentence.children(index, "dobj")
+                    for j in self._sentence.subtree(i)
+                }
+                if all(self._at[term.text] & things for term in self._query.terms):
+                    found |= self.agents(index)
+        return found
+
+    def _turns(self, verb: int) -> bool:
+        """Return True for the "turned" of "turned 31", asked for an age."""
+        return (
+            self._query.measure == "old"
+            and self._words[verb].lemma == "turn"
+            and any(
+                self._words[i].tag == "CD" for i in self._sentence.children(verb, "dobj", "attr")
+            )
+        )
+
+    def _verb_fits(self, verb: int) -> bool:
+        query, word = self._query, self._words[verb]
+        denied = bool(self._sentence.children(verb, "neg")) or (
+            word.dep == "acomp" and bool(self._sentence.children(word.head, "neg"))
+        )
+        if denied and query.asked is not Asked.WHETHER:
+            return False
+        if not (word.is_verb or word.tag == "JJ"):
+            return query.asked is not Asked.WHO or query.subject is not None
+        if query.subject is None:
+            objects = {i for term in query.terms for i in self._at[term.text]}
+            agent = query.asked in (Asked.WHO, Asked.WHAT)
+            return not agent or not objects & self._asked_for(verb)
+        own = self._at.get(query.subject.text, set())
+        if not own:
+            return query.subject.is_self
+        if query.passive:
+            return bool(own & (self.patients(verb) | self._who(verb, "nsubj")))
+        return bool(own & self.agents(verb))
+
+    def _is_of_its_time(self) -> bool:
+        """Return True unless the sentence speaks of the future, and the question does not."""
+        if self._query.future or self._query.asked in (Asked.WHEN, Asked.WHY, Asked.WHETHER):
+            return True
+        will = any(word.tag == "MD" and word.lemma in ("will", "shall") for word in self._words)
+        past = (
+            not self._query.past
+            and self._query.verb
+            and all(
+                self._words[i].tag == "VBD" and self._words[i].lemma in ("live", "work", "reside")
+                for i in self.verbs()
+            )
+        )
+        present = (
+            self._query.past
+            and self.verbs()
+            and all(self._words[i].tag in ("VBZ", "VBP") for i in self.verbs())
+        )
+        return not (will or past or present)
+
+    def _has_own_name(self, index: int) -> bool:
+        """Return True for the "wife" of "my wife's name is Ana", asked for a name."""
+        return (
+            self._query.asked is Asked.NAME and self._words[self._words[index].head].lemma == "name"
+        )
+
+    def _employer(self, verb: int) -> set[int]:
+        """Return for whom one works: "the city council", and not "two years" or "fun"."""
+        if self._words[verb].lemma == "join":  # "joined Northwind as a designer"
+            post = any(self._words[i].lemma == "as" for i in self._sentence.children(verb, "prep"))
+            joined = self._sentence.children(verb, "dobj")
+            return {
+                i
+                for i in joined
+                if self._words[i].is_proper and (post or self._words[i].label == "ORG")
+            }
+        if self._words[verb].lemma != "work":
+            return set()
+        return {
+            i
+            for on in self._sentence.children(verb, "prep")
+            if self._words[on].lemma == "for"
+            for i in self._sentence.children(on, "pobj")
+            if self._words[i].label not in (*TIMES, *_AMOUNTS)
+            and self._words[i].lemma not in WORDS["purposes"]
+            and (self._words[i].is_proper or self._sentence.children(i, "det", "poss"))
+        }
