@@ -11,8 +11,8 @@ from itertools import accumulate
 import pytest
 
 from benchmarks.speed.corpus import questions, sessions
-from benchmarks.speed.latency import Proxy, Trip, in_sequence, measured, proxied
-from hindsight_integrations import Hindsight, Settings
+from benchmarks.speed.latency import PATIENT, Proxy, Trip, in_sequence, measured, proxied
+from hindsight_integrations import Hindsight
 
 from .stores.chroma_server import served
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
@@ -41,9 +41,7 @@ def test_a_recall_and_a_retain_take_few_round_trips_however_much_is_told(
 ) -> None:
     with proxied(empty_neo4j.uri, chroma) as proxies:
         urls = (f"bolt://{proxies[0].address}", f"http://{proxies[1].address}")
-        with Hindsight(
-            graph=urls[0], vectors=urls[1], settings=Settings(consolidate=False)
-        ) as memory:
+        with Hindsight(graph=urls[0], vectors=urls[1], settings=PATIENT) as memory:
             _count(memory, *proxies)
             asyncio.run(_ask_many(memory, *proxies))
 

@@ -36,7 +36,6 @@ from hindsight_integrations.recall.base import (
 )
 from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
 from hindsight_integrations.recall.entity_notes import (
-    AskedEntity,
     entity_notes,
     mentions_in_scope,
     with_observations,
@@ -190,13 +189,11 @@ def _entity_notes(
 ) -> tuple[EntityNote, ...]:
     if not request.entity_tokens:
         return ()
-    if gathered.question.embedded:
-        vector = gathered.question.vector
-        asked = with_observations(
-            parts.graph, parts.index, banks, gathered.named, vector, request.filter
-        )
-    else:
-        asked = [AskedEntity(entity) for entity in gathered.named]
+    question, named = gathered.question, gathered.named
+    vector = question.vector if question.embedded else None
+    asked = parts.alongside(
+        lambda: with_observations(parts.graph, parts.index, banks, named, vector, request.filter)
+    )
     budget, scope = request.entity_tokens, request.filter.scope
     return entity_notes(parts.graph, memories, budget, parts.tokenizer, asked, scope)
 

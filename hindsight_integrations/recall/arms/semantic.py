@@ -79,14 +79,15 @@ def nearest(
         if not counted:
             few = graph.find_ids(bank_id, filter, EXACT_LIMIT)
             if few is not None:
-                return _exact(graph, bank_id, few, vector)[:limit]
+                return exact(graph, bank_id, few, vector)[:limit]
             counted = True
         fetch *= OVERFETCH
 
 
-def _exact(
+def exact(
     graph: GraphStore, bank_id: str, ids: Sequence[str], vector: Vector
 ) -> list[tuple[str, float]]:
+    """Return memories by cosine, nearest first, scored one by one."""
     vectors = graph.read(bank_id, VECTOR, ids)
     if not vectors:
         return []
