@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         StoreLockedError,
         StoreUnavailableError,
     )
-    from hindsight_integrations.export_import import ExportResult, ImportResult
+    from hindsight_integrations.export_import import BackupResult, ExportResult, ImportResult
     from hindsight_integrations.history import AuditEntry
     from hindsight_integrations.models import (
         Arm,
@@ -112,6 +112,7 @@ if TYPE_CHECKING:
         Session,
     )
     from hindsight_integrations.settings import Settings
+    from hindsight_integrations.sharding import Moved, Shards
     from hindsight_integrations.stores.chroma.index import ChromaVectors
     from hindsight_integrations.stores.neo4j import Neo4jGraph
     from hindsight_integrations.stores.sqlite import SqliteGraph
@@ -179,7 +180,8 @@ _HOMES = {
         "TimeSpan",
         "TurnKind",
     ),
-    "export_import": ("ExportResult", "ImportResult"),
+    "sharding": ("Moved", "Shards"),
+    "export_import": ("BackupResult", "ExportResult", "ImportResult"),
     "reflect.consolidation": ("Consolidation",),
     "reflect.llm_rules": ("LLMConsolidator",),
     "reflect.profile": ("Profile", "ProfileLine"),
@@ -223,6 +225,7 @@ __all__ = [
     "Arm",
     "AuditEntry",
     "Backoff",
+    "BackupResult",
     "Bank",
     "BankExistsError",
     "BankNotFoundError",
@@ -272,6 +275,7 @@ __all__ = [
     "ModelError",
     "ModelFilesError",
     "ModelUsage",
+    "Moved",
     "Neo4jGraph",
     "NotFoundError",
     "NoteRules",
@@ -297,6 +301,7 @@ __all__ = [
     "SentenceExtractor",
     "Session",
     "Settings",
+    "Shards",
     "Source",
     "SourceTrust",
     "SqliteGraph",

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Self
 
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
+from hindsight_integrations.export_import import restore_folder
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
 from hindsight_integrations.namespaces.changes import Changes
@@ -91,6 +92,27 @@ class OpenedMemory(ContextManaged):
         if is_url(given["path"]):  # a service, which has stores, models and settings of its own
             given = options | {"path": given["path"]}
         return cls(**given)  # type: ignore[arg-type]
+
+    @classmethod
+    def restore(
+        cls, backup: str | os.PathLike[str], path: str | os.PathLike[str], **options: object
+    ) -> Self:
+        """Make a folder of what `maintenance.backup` wrote, and open the memory in it.
+
+        Args:
+            backup: the file.
+            path: the folder, which must hold no memory.
+            options: the constructor's other arguments.
+
+        Raises:
+            ConflictError: the folder holds a memory.
+            InvalidInputError: the file is no backup.
+            NotFoundError: there is no such file.
+            StoreCorruptError: it is damaged; nothing was restored.
+            SchemaVersionError: a newer release wrote it.
+        """
+        restore_folder(backup, path)
+        return cls(path, **options)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Finish background work, and release the folder. Idempotent.

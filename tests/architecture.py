@@ -37,6 +37,7 @@ LEVELS = [
     {"client"},
     {
         "durable",
+        "sharding",
         "sessions",
         "integrations",
         "evaluate",

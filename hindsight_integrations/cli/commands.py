@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 import time
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Group
@@ -33,6 +34,9 @@ from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
 from hindsight_integrations.cli.screen import INTERRUPTED, Output, Screen, interruptible
 from hindsight_integrations.errors import HindsightError
+
+if TYPE_CHECKING:
+    from hindsight_integrations.export_import import BackupResult
 
 FAILED = 1
 
@@ -206,6 +210,53 @@ def reindex(job: Job) -> Output:
         made = memory.maintenance.reindex(job.bank, progress=report)
     data = {"bank": job.bank, "vectors": made}
     return Output(data, f"Computed {made} vectors of bank {job.bank} again")
+
+
+@app.command(rich_help_panel=_KEEP)
+@on_memory(one_bank=False)
+def backup(
+    job: Job,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="To be written.")],
+) -> Output:
+    """Copy the whole memory into one file, also while a program or a service has it open.
+
+    A file that was there is replaced when the new one is whole and checked.
+    """
+    from hindsight_integrations.export_import import back_up_folder
+
+    with job.screen.progress("Copying") as report:
+        if os.environ.get("HINDSIGHT_GRAPH"):  # which says how a server is backed up
+            result = job.memory.maintenance.backup(file, progress=report)
+        else:
+            result = back_up_folder(job.path, file, report)
+    return Output(result, f"Copied {_in_all(result)} to {file}")
+
+
+@app.command(rich_help_panel=_KEEP)
+@on_memory(create=True, one_bank=False)
+def restore(
+    job: Job,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What backup wrote.")],
+) -> Output:
+    """Make the folder of a memory from a backup, and let the doctor check it.
+
+    A folder that holds a memory is left alone. Exits with 1 if something is wrong still.
+    """
+    from hindsight_integrations.export_import import restore_folder
+
+    with job.screen.progress("Copying") as report:
+        result = restore_folder(file, job.path, report)
+    job.location["graph"] = None  # the folder's own, whatever the environment names
+    diagnosis, health = job.memory.maintenance.doctor(), job.memory.health()
+    line = f"Restored {_in_all(result)} to {job.path}"
+    data = {"restored": result, "findings": diagnosis.findings, "parts": health.parts}
+    code = 0 if diagnosis.healthy and health.ok else FAILED
+    return Output(data, Group(line, tables.diagnosis(diagnosis, health)), code=code)
+
+
+def _in_all(result: BackupResult) -> str:
+    held = f"{tables.count(result.banks, 'bank')}, {tables.count(result.memories, 'memory')}"
+    return f"{held} ({result.bytes / 1e6:,.1f} MB)"
 
 
 @app.command(rich_help_panel=_KEEP)

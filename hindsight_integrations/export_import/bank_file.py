@@ -430,16 +430,12 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         StoreUnavailableError: the file cannot be written.
     """
     named = validation.file_path("path", path)
-    try:
+    with _writable(named):
         if named == PIPE:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
             return
-        target = Path(named)
-        if target.exists() and not target.is_file():
-            raise InvalidInputError(f"{str(target)!r} is no file; give the path of one to write")
-        remove_leftovers(target)
-        unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
+        target, unfinished = _target(named)
         try:
             with _unnamed(target.parent) or _hidden(unfinished) as raw:
                 with _compressed(raw, target) as out:
@@ -450,11 +446,44 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             unfinished.replace(target)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the path of a hidden empty file that becomes the one at `path` if the block succeeds.
+
+    For what has to be opened by its name; otherwise as `writing`, and with its errors.
+    """
+    named = validation.file_path("path", path)
+    with _writable(named):
+        target, unfinished = _target(named)
+        try:
+            with _hidden(unfinished) as raw:
+                yield unfinished
+                os.fsync(raw.fileno())
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writable(named: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise StoreUnavailableError(
             f"{named!r} cannot be written: {error.strerror}; check its folder, its "
             "rights and the space on the disk"
         ) from error
+
+
+def _target(named: str) -> tuple[Path, Path]:
+    """Return the path of a file to write, and of a hidden one beside it, free of leftovers."""
+    target = Path(named)
+    if target.exists() and not target.is_file():
+        raise InvalidInputError(f"{str(target)!r} is no file; give the path of one to write")
+    remove_leftovers(target)
+    return target, target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
 
 
 def _unnamed(folder: Path) -> IO[bytes] | None:

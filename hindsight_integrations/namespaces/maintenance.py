@@ -1,8 +1,9 @@
-"""`memory.maintenance`: check, repair and reindex the stores, purge expired memories."""
+"""`memory.maintenance`: check, repair, reindex and back up the stores, purge expired memories."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from hindsight_integrations import display, validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.display import Shown
 from hindsight_integrations.errors import BankNotFoundError, HindsightError
+from hindsight_integrations.export_import import BackupResult, back_up
 from hindsight_integrations.namespaces.purging import purge
 from hindsight_integrations.retain.reindex import rebuild, reindex
 from hindsight_integrations.runtime import Runtime
@@ -169,6 +171,30 @@ class Maintenance:
         """
         return purge(self._runtime, validation.bank_id(bank_id))
 
+    def backup(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> BackupResult:
+        """Copy an embedded memory into one file while it is used; `Hindsight.restore` reads it.
+
+        The copy is one state of all banks, to the last commit before the copying began, and is
+        checked before it appears under its name: until then an older file stays. Nobody waits.
+        The vector index is not in it, since restoring makes it from the graph.
+
+        Args:
+            path: the file, which only its user may read.
+            progress: called with (done, total), in pages of 4 KiB.
+
+        Raises:
+            InvalidInputError: the graph is on a server, which has a backup of its own; or there is
+                something else than a file at `path`.
+            StoreCorruptError: the memory's file is damaged.
+            StoreUnavailableError: the file cannot be written.
+        """
+        return back_up(self._runtime, path, validation.progress(progress))
+
     def _in_step(self) -> PartHealth:
         if self._runtime.lost:  # asked first: what is found later is queued by then
             return PartHealth("in step", False, "vectors that the index lacked are being queued")
@@ -183,6 +209,7 @@ class Maintenance:
 
     ahealth = async_variant(health)
     adoctor = async_variant(doctor)
+    abackup = async_variant(backup)
     areindex = async_variant(reindex)
     apurge = async_variant(purge)
 

@@ -149,7 +149,7 @@ class RemoteMemory:
         self._connection = Connection(path)
         self._caller = Caller(self._connection, self._offered)
         for name in NAMESPACES:
-            setattr(self, name, _remote_namespace(name)(self._caller))
+            setattr(self, name, namespace_class(name)(self._caller))
 
     @property
     def settings(self) -> Settings:
@@ -232,7 +232,7 @@ def remote_class(engine: type[T], root: type) -> type[T]:
     if root not in _made:
         every = verbs(root)
         offered = {name: verb for name, verb in every.items() if "." not in name}
-        content = _methods(offered) | {
+        content = routed_methods(offered) | {
             "__module__": root.__module__,
             "_opened_as": root,
             "_offered": every,
@@ -245,7 +245,8 @@ def remote_class(engine: type[T], root: type) -> type[T]:
 
 
 @cache
-def _remote_namespace(name: str) -> type:
+def namespace_class(name: str) -> type:
+    """Return the subclass of a namespace whose methods are requests of a caller."""
     kind = NAMESPACES[name]
     prefix = f"{name}."
     offered = {
@@ -253,15 +254,18 @@ def _remote_namespace(name: str) -> type:
         for verb_name, verb in verbs(object).items()
         if verb_name.startswith(prefix)
     }
-    return type(kind.__name__, (kind,), _methods(offered) | {"__init__": _with_caller})
+    return type(kind.__name__, (kind,), routed_methods(offered) | {"__init__": _with_caller})
 
 
 def _with_caller(self: Any, caller: Caller) -> None:
     self._caller = caller
 
 
-def _methods(offered: dict[str, Verb]) -> dict[str, Any]:
-    """Return the methods of a class, and their asynchronous variants, as requests."""
+def routed_methods(offered: dict[str, Verb]) -> dict[str, Any]:
+    """Return the methods of a class, and their asynchronous variants, as requests of its caller.
+
+    The caller, in `self._caller`, plans a call, and runs the plan in a thread or an event loop.
+    """
     made: dict[str, Any] = {}
     for name, verb in offered.items():
         made[name], made[f"a{name}"] = _method(verb), _async_method(verb)
@@ -271,7 +275,7 @@ def _methods(offered: dict[str, Verb]) -> dict[str, Any]:
 def _method(verb: Verb) -> Callable[..., Any]:
     @functools.wraps(verb.method)
     def method(self: Any, /, *args: object, **kwargs: object) -> Any:
-        caller: Caller = self._caller
+        caller = self._caller
         return caller.run(caller.plan(verb, args, kwargs))
 
     return method
@@ -280,7 +284,7 @@ def _method(verb: Verb) -> Callable[..., Any]:
 def _async_method(verb: Verb) -> Callable[..., Any]:
     @functools.wraps(verb.method)
     async def method(self: Any, /, *args: object, **kwargs: object) -> Any:
-        caller: Caller = self._caller
+        caller = self._caller
         return await caller.arun(caller.plan(verb, args, kwargs))
 
     method.__name__ = f"a{verb.method.__name__}"

@@ -27,7 +27,7 @@ from hindsight_integrations.namespaces.audit import write_entries
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
 from hindsight_integrations.namespaces.memories import checked_memories
 from hindsight_integrations.reflect.answer import as_form, unwrapped
-from hindsight_integrations.remote.wire import AUDIT_EXPORT, EXPORT, IMPORT
+from hindsight_integrations.remote.wire import AUDIT_EXPORT, BACKUP, EXPORT, IMPORT
 from hindsight_integrations.results import Failed, Reflection, RetainResult
 from hindsight_integrations.retain.foreign import has_random_id, with_content
 from hindsight_integrations.retain.pipeline import as_item, check_many, reporting
@@ -277,6 +277,14 @@ def _export_audit(client: Client, bank_id: str, path: str | os.PathLike[str]) ->
     return write_entries(entries, path)
 
 
+def _backup(client: Client, path: object, *, progress: object = None) -> Plan:
+    yield from ()
+    raise InvalidInputError(
+        "a backup is written where the memory is: run there hindsight-memory backup FILE --path "
+        "FOLDER, also while the service has the folder open"
+    )
+
+
 _OWN: Mapping[str, Callable[..., Plan]] = {
     "retain": _retain,
     "retain_many": _retain_many,
@@ -287,6 +295,7 @@ _OWN: Mapping[str, Callable[..., Plan]] = {
     "health": _health,
     "maintenance.health": _health,
     AUDIT_EXPORT: _export_audit,
+    BACKUP: _backup,
     EXPORT: _export,
     IMPORT: _import,
 }

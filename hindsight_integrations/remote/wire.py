@@ -65,6 +65,12 @@ EXPORT, IMPORT = "banks.export", "banks.import_"
 AUDIT_EXPORT = "audit.export"
 """A verb of the client alone: it writes a file of what `audit.list` returns."""
 
+BACKUP = "maintenance.backup"
+"""A verb that no service offers: its file would be on the service's machine."""
+
+NOT_OFFERED = frozenset({AUDIT_EXPORT, BACKUP})
+"""Verbs that are no request to a service."""
+
 _READING = frozenset(
     "recall graph context reflect profile health wait_idle get list stats export history chunks "
     "companions conclusions mentions suggest_merges timeline observe staleness opened check embed "

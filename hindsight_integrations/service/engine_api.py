@@ -40,7 +40,7 @@ from hindsight_integrations.errors import (
     error_content,
 )
 from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
-from hindsight_integrations.remote.wire import AUDIT_EXPORT, EXPORT, IMPORT, Verb, verbs
+from hindsight_integrations.remote.wire import EXPORT, IMPORT, NOT_OFFERED, Verb, verbs
 from hindsight_integrations.service.limits import BodyRefusedError
 from hindsight_integrations.service.security import Access
 
@@ -82,7 +82,7 @@ def engine_api(memory: Hindsight) -> APIRouter:
     router = APIRouter(prefix="/v1/engine", tags=["Engine"])
     operations = Operations()
     for verb in verbs(Hindsight).values():
-        if verb.name == AUDIT_EXPORT:
+        if verb.name in NOT_OFFERED:
             continue
         summary = (verb.method.__doc__ or "").split("\n", 1)[0]
         router.add_api_route(

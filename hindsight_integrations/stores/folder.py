@@ -40,6 +40,8 @@ def create_private(path: Path) -> None:
 class Folder(ContextManaged):
     """A folder owned by this process until closed. Use `Folder.open`."""
 
+    GRAPH = "memory.sqlite3"
+
     def __init__(self, path: Path, lock: FileLock) -> None:
         self.path = path
         self._lock = lock
@@ -86,7 +88,7 @@ class Folder(ContextManaged):
     @property
     def graph_path(self) -> Path:
         """The file of the graph."""
-        return self.path / "memory.sqlite3"
+        return self.path / self.GRAPH
 
     @property
     def vectors_path(self) -> Path:

@@ -567,8 +567,9 @@ def _check_same_memory(folder: Folder, graph: GraphStore, index: VectorIndex) ->
 def _lost_graph(folder: Folder, state: str) -> str:
     return (
         f"the folder {str(folder.path)!r} has the vector index of a memory, but {state}: what was "
-        "retained is not there. Restore the file from a backup or an export; to start with an "
-        f"empty memory, delete {str(folder.vectors_path)!r} first, or open another folder"
+        "retained is not there. Restore a backup into another folder (hindsight-memory "
+        "restore), or import an export; to start with an empty memory, delete "
+        f"{str(folder.vectors_path)!r} first, or open another folder"
     )
 
 

@@ -50,7 +50,7 @@ def test_a_lost_graph_beside_a_full_index_is_refused_and_the_index_kept(
         SqliteGraph(graph).close()
     before = contents(folder) - {"chroma/closed-cleanly.json"}
     for _ in range(2):
-        with pytest.raises(StoreCorruptError, match=r"Restore the file .*; to start with an empty"):
+        with pytest.raises(StoreCorruptError, match=r"Restore a backup .*; to start with an empty"):
             Hindsight(folder, settings=QUIET)
         assert contents(folder) - {"chroma/closed-cleanly.json"} == before
     graph.write_bytes(backup)

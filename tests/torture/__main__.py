@@ -51,6 +51,11 @@ PROMISES = (
         "A damaged or poisoned file is refused whole",
         ("tests/export_import/test_damaged_files.py",),
     ),
+    Promise(
+        "A backup is one state of a memory that is written meanwhile; it is restored whole or "
+        "not at all",
+        ("tests/export_import/test_backup.py",),
+    ),
     Promise("Forgetting leaves no word in any file", ("tests/test_forgetting.py",)),
     Promise(
         "What is forgotten for a time comes back as it was, or goes; no audit quotes it",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from pathlib import Path
 
 from hindsight_integrations.errors import BankExistsError
 from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
@@ -17,6 +18,7 @@ from hindsight_integrations.stores.base import (
 )
 from hindsight_integrations.stores.common import micros, timestamp_or_none
 from hindsight_integrations.stores.sqlite import check, vectors, writing
+from hindsight_integrations.stores.sqlite.copying import Copied, Progress, copy
 from hindsight_integrations.stores.sqlite.rows import (
     BANK_COLUMNS,
     IN_KEYS,
@@ -251,6 +253,11 @@ class SqliteGraph(Searching):
             return damage
         with self._connections.write() as cursor:
             return check.check_rows(cursor, repair=repair)
+
+    def copy_to(self, target: Path, progress: Progress | None = None) -> Copied:
+        """Copy one committed state into an empty file, while others write; see `copying.copy`."""
+        with self._connections.read() as cursor:
+            return copy(cursor.connection, target, progress)
 
     def close(self) -> None:
         """See `GraphStore`; reads in progress end first."""

@@ -1,0 +1,130 @@
+"""Backup: the graph of an embedded memory, copied while it is used, and a folder made of a copy."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hindsight_integrations import validation
+from hindsight_integrations.errors import ConflictError, InvalidInputError, NotFoundError
+from hindsight_integrations.export_import.bank_file import PIPE, writing_beside
+from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.stores.folder import Folder
+from hindsight_integrations.stores.sqlite import SqliteGraph
+from hindsight_integrations.stores.sqlite.copying import Copied, Progress, copy_file, make_another
+
+
+@dataclass(frozen=True, slots=True)
+class BackupResult:
+    """Outcome of a backup, or of its restoring.
+
+    Attributes:
+        path: the file that was written, or the folder that was filled.
+        banks: number of banks in it.
+        memories: number of memories in all of them.
+        bytes: size of the graph's file.
+        seconds: duration.
+    """
+
+    path: str
+    banks: int
+    memories: int
+    bytes: int
+    seconds: float
+
+
+def back_up(
+    runtime: Runtime, path: str | os.PathLike[str], progress: Progress | None = None
+) -> BackupResult:
+    """Copy the graph of an open memory into one file; see `Maintenance.backup`."""
+    runtime.check_open()
+    graph = runtime.graph
+    if not isinstance(graph, SqliteGraph):
+        raise InvalidInputError(
+            f"{graph!r} is not in a file of this package, and has a backup of its own: "
+            "neo4j-admin database dump for a stopped Neo4j; of one that runs, export each bank "
+            "with banks.export"
+        )
+    return _written(path, lambda copy: graph.copy_to(copy, progress))
+
+
+def back_up_folder(
+    folder: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    progress: Progress | None = None,
+) -> BackupResult:
+    """Copy the graph of the folder of a memory into one file, also if another process has it open.
+
+    Args:
+        folder: the folder.
+        path: the file; see `Maintenance.backup`.
+        progress: called with (done, total), in pages of 4 KiB.
+
+    Raises:
+        NotFoundError: there is no memory in the folder.
+        StoreCorruptError: it is damaged; an older file stays.
+        StoreUnavailableError: it cannot be read, or the file cannot be written.
+    """
+    graph = Path(folder) / Folder.GRAPH
+    if not graph.is_file():
+        raise NotFoundError(
+            f"there is no memory at {os.fspath(folder)}; name its folder, in which "
+            f"{Folder.GRAPH} is"
+        )
+    return _written(path, lambda copy: copy_file(graph, copy, progress))
+
+
+def restore_folder(
+    backup: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    progress: Progress | None = None,
+) -> BackupResult:
+    """Make the folder of a memory from a backup, completely or not at all.
+
+    The vector index is made from the graph when the folder is opened. If the process is killed,
+    what it left in the folder is removed by the next call.
+
+    Args:
+        backup: the file.
+        folder: created if it does not exist.
+        progress: called with (done, total), in pages of 4 KiB.
+
+    Raises:
+        ConflictError: the folder holds a memory, or what is left of one.
+        InvalidInputError: the file is no backup.
+        StoreCorruptError: it is damaged.
+        SchemaVersionError: a newer release wrote it.
+        StoreLockedError: a process has the folder open.
+        StoreUnavailableError: the file cannot be read, or the folder cannot be written.
+    """
+    started = time.perf_counter()
+    source = Path(validation.file_path("backup", backup))
+    if not source.is_file():
+        raise NotFoundError(f"there is no backup {str(source)!r}; give the path of its file")
+    with Folder.open(folder) as owned:
+        if owned.graph_path.exists() or owned.vectors_path.exists():
+            raise ConflictError(
+                f"the folder {str(owned.path)!r} holds a memory, and none is overwritten; restore "
+                "into another folder, or move this one away first"
+            )
+        with writing_beside(owned.graph_path) as copy:
+            copied = copy_file(source, copy, progress)
+            make_another(copy)
+        return _result(owned.graph_path, str(owned.path), copied, started)
+
+
+def _written(path: str | os.PathLike[str], copy: Callable[[Path], Copied]) -> BackupResult:
+    started = time.perf_counter()
+    if validation.file_path("path", path) == PIPE:
+        raise InvalidInputError("a backup is a file with a name; give its path in place of '-'")
+    with writing_beside(path) as unfinished:
+        copied = copy(unfinished)
+    return _result(Path(path), os.fspath(path), copied, started)
+
+
+def _result(graph: Path, named: str, copied: Copied, started: float) -> BackupResult:
+    seconds = time.perf_counter() - started
+    return BackupResult(named, copied.banks, copied.memories, graph.stat().st_size, seconds)

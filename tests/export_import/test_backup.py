@@ -1,0 +1,221 @@
+"""A backup is one state of a memory that is used meanwhile, and is restored whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hindsight_integrations import (
+    ConflictError,
+    Hindsight,
+    HindsightError,
+    InvalidInputError,
+    NotFoundError,
+    SchemaVersionError,
+    Settings,
+    StoreCorruptError,
+    StoreUnavailableError,
+)
+from hindsight_integrations.cli import app
+from hindsight_integrations.stores.base import MEMORY_ID
+from hindsight_integrations.stores.sqlite import copying
+from tests.conftest import through_service
+from tests.stores.in_memory_graph import InMemoryGraph
+
+QUIET = Settings(consolidate=False)
+
+
+def everything(memory: Hindsight) -> dict[str, list[str]]:
+    graph = memory.graph_store
+    return {bank.id: sorted(graph.scan(bank.id, MEMORY_ID)) for bank in memory.banks.list()}
+
+
+def test_a_backup_is_one_state_while_a_writer_goes_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copying, "STEP", 10)
+    steps: list[tuple[int, int | None]] = []
+
+    def write(done: int, total: int | None) -> None:
+        steps.append((done, total))
+        memory.retain("alice", f"Boat {len(steps)} is blue.")
+        memory.retain("bob", f"Boat {len(steps)} is red.")
+
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.retain("alice", "The kettle is red.\n\nRuth mends the radio in Porto.")
+        gone = memory.retain("alice", "Zanzibar is forgotten.").ids[0]
+        memory.forget("alice", [gone])
+        before, asked = everything(memory), "Who mends the radio?"
+        answer = memory.recall("alice", asked).text
+        made = memory.maintenance.backup(tmp_path / "one.backup", progress=write)
+        assert len(steps) > 3
+        assert steps[-1][0] == steps[-1][1]
+        assert len(everything(memory)["bob"]) == len(steps)
+        assert (made.banks, made.memories) == (1, len(before["alice"]))
+    file = tmp_path / "one.backup"
+    assert made.bytes == file.stat().st_size
+    assert b"Zanzibar" not in file.read_bytes()
+    assert [path.name for path in tmp_path.iterdir() if path != folder] == ["one.backup"]
+    if sys.platform != "win32":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with Hindsight.restore(file, tmp_path / "new", settings=QUIET) as restored:
+        assert restored.recall("alice", asked).text == answer
+        assert everything(restored) == before
+        assert restored.maintenance.doctor().findings == ()
+        restored.retain("alice", "The restored memory learns.")
+        with Hindsight(folder, settings=QUIET) as first:
+            assert first.graph_store.identity() != restored.graph_store.identity()
+
+
+async def test_a_memory_in_ram_is_backed_up_too(memory: Hindsight, tmp_path: Path) -> None:
+    memory.retain("b", "The kettle is red.")
+    await memory.maintenance.abackup(tmp_path / "ram.backup")
+    with Hindsight.restore(tmp_path / "ram.backup", tmp_path / "new", settings=QUIET) as restored:
+        assert everything(restored) == everything(memory)
+
+
+def test_the_command_copies_a_folder_that_is_open_and_restores_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    file, new = tmp_path / "night.backup", tmp_path / "new"
+
+    def run(*arguments: str) -> tuple[int, str]:
+        ran = CliRunner().invoke(app, arguments, env={"HINDSIGHT_CONSOLIDATE": "false"})
+        return ran.exit_code, ran.output
+
+    code, said = run("backup", str(file), "--path", str(folder))
+    assert code == 1
+    assert "no memory" in said
+    stop = threading.Event()
+    acknowledged: list[str] = []
+
+    def write() -> None:
+        while not stop.is_set():
+            acknowledged.extend(memory.retain("b", f"Buoy {len(acknowledged)} is lit.").ids)
+
+    with Hindsight(folder, settings=QUIET) as memory:
+        first = memory.retain("b", "The kettle is red.").ids
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            while len(acknowledged) < 3:
+                time.sleep(0.01)
+            before = list(acknowledged)
+            code, said = run("backup", str(file), "--path", str(folder), "--json")
+        finally:
+            stop.set()
+            writer.join()
+        assert code == 0, said
+        assert json.loads(said)["banks"] == 1
+    code, said = run("restore", str(file), "--path", str(new))
+    assert code == 0, said
+    assert "two stores agree" in said
+    code, said = run("restore", str(file), "--path", str(new))
+    assert code == 1
+    assert "holds a memory" in said
+    with Hindsight(new, settings=QUIET) as memory:
+        held = everything(memory)["b"]
+    assert set(before) <= set(held)
+    assert set(held) - set(acknowledged) == set(first)
+
+
+KILLED = """
+import os, sys
+from hindsight_integrations.export_import import back_up_folder, restore_folder
+from hindsight_integrations.stores.sqlite import copying
+
+copying.STEP = 10
+doing = {"backup": back_up_folder, "restore": restore_folder}[sys.argv[1]]
+doing(sys.argv[2], sys.argv[3], lambda done, total: os.kill(os.getpid(), 9))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_one_that_is_killed_leaves_the_older_file_and_no_folder(
+    folder: Path, tmp_path: Path
+) -> None:
+    def killed(what: str, source: Path, target: Path) -> None:
+        command = [sys.executable, "-c", KILLED, what, str(source), str(target)]
+        assert subprocess.run(command).returncode == -signal.SIGKILL
+
+    files, new = tmp_path / "backups", tmp_path / "new"
+    files.mkdir()
+    file = files / "night.backup"
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.retain("b", "The kettle is red.")
+        memory.maintenance.backup(file)
+        older = file.read_bytes()
+        memory.retain("b", "The kettle is blue.")
+        killed("backup", folder, file)
+        assert file.read_bytes() == older
+        assert len(list(files.iterdir())) == 2
+        memory.maintenance.backup(file)
+        assert [path.name for path in files.iterdir()] == ["night.backup"]
+        held = everything(memory)
+    killed("restore", file, new)
+    assert not (new / "memory.sqlite3").exists()
+    with Hindsight.restore(file, new, settings=QUIET) as restored:
+        assert everything(restored) == held
+    assert [path.name for path in new.iterdir() if path.name.startswith(".")] == []
+
+
+def test_what_is_no_whole_backup_is_refused(memory: Hindsight, tmp_path: Path) -> None:
+    memory.retain("b", "The kettle is red.")
+    file, new = tmp_path / "whole.backup", tmp_path / "new"
+    memory.maintenance.backup(file)
+    content = file.read_bytes()
+    newer = bytearray(content)
+    newer[60:64] = (9999).to_bytes(4, "big")  # SQLite's place of `user_version`
+    torn = bytearray(content)
+    torn[8192:12288] = bytes(4096)
+    bad: dict[bytes, type[HindsightError]] = {
+        b"": InvalidInputError,
+        b"no memory at all" * 1000: InvalidInputError,
+        content[: len(content) // 2]: StoreCorruptError,
+        bytes(torn): StoreCorruptError,
+        bytes(newer): SchemaVersionError,
+    }
+    for number, (given, error) in enumerate(bad.items()):
+        damaged = tmp_path / f"bad-{number}"
+        damaged.write_bytes(given)
+        with pytest.raises(error):
+            Hindsight.restore(damaged, new)
+        assert [path.name for path in new.iterdir()] == ["owner.lock"]
+    with pytest.raises(NotFoundError, match="no backup"):
+        Hindsight.restore(tmp_path / "nowhere", new)
+    with Hindsight(new, settings=QUIET), pytest.raises(HindsightError, match="in use"):
+        Hindsight.restore(file, new)
+    with pytest.raises(ConflictError, match="none is overwritten"):
+        Hindsight.restore(file, new)
+
+
+def test_where_no_backup_can_be_written_the_error_says_what_to_do(
+    memory: Hindsight, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInputError, match="no file"):
+        memory.maintenance.backup(tmp_path)
+    with pytest.raises(StoreUnavailableError, match="cannot be written"):
+        memory.maintenance.backup(tmp_path / "nowhere" / "b.backup")
+    with pytest.raises(InvalidInputError, match="name"):
+        memory.maintenance.backup("-")
+    with (
+        Hindsight.in_memory(graph=InMemoryGraph(), settings=QUIET) as served,
+        pytest.raises(InvalidInputError, match="neo4j-admin"),
+    ):
+        served.maintenance.backup(tmp_path / "b.backup")
+    with (
+        through_service(memory) as remote,
+        pytest.raises(InvalidInputError, match="hindsight-memory backup"),
+    ):
+        remote.maintenance.backup(tmp_path / "b.backup")
+    assert list(tmp_path.iterdir()) == []
