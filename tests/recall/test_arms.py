@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.models import Entity, Link, LinkKind, MemoryType, TimeSpan
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
 from hindsight_integrations.recall.arms import entity as names
@@ -345,6 +346,16 @@ def test_what_is_read_ahead_changes_no_answer_and_spares_reads() -> None:
     assert [ahead.asked[0], len(ahead.asked)] == [("X", "c", "e"), 2]
     # The index also knows one that does not pass, and of those that do it lacks one.
     assert ahead.found("X", similar, near=[("gone", 0.95), ("c", 0.9)]) == expected
+
+
+def test_names_lead_on_where_the_index_fails() -> None:
+    def fails() -> list[tuple[str, float]]:
+        raise StoreUnavailableError("away")
+
+    store = People({"a": "XY", "b": "Y"})
+    search = bank_search(surroundings=store.surroundings)
+    found = entity.begin(replace(search, near=fails), [Entity("X", "bank", "X")])
+    assert [*found.postings] == ["X"]
 
 
 def test_four_steps_reach_two_hops_from_memory_to_memory() -> None:

@@ -225,7 +225,10 @@ def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHi
 
 def begin(request: BankSearch, named: Sequence[Entity]) -> Surroundings:
     """Read what most likely surrounds the seeds, before it is known which memories pass."""
-    near = request.near() if request.near is not None else []
+    try:
+        near = request.near() if request.near is not None else []
+    except Exception:  # noqa: BLE001 - the semantic arm reports it; the names lead on without it
+        near = []
     ids = [memory_id for memory_id, _ in near[:SEEDS]]
     return _surroundings(request, [entity.id for entity in named], ids)
 
