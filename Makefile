@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # What is built on the client, and is not run while the core is worked on.
-ABOVE := durable langchain llamaindex sessions workspace
+ABOVE := durable langchain llamaindex mcp_server service sessions viewer workspace
 
 # Tests start dozens of processes, which would compile every module again without its cache.
 unexport PYTHONDONTWRITEBYTECODE
@@ -37,8 +37,9 @@ test: $(READY) ## lint, types and every test
 check: $(READY) ## lint, format, types and the core's fast tests, in under a minute
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto --dist worksteal -m "not slow" $(ABOVE:%=--ignore=tests/%)
+	@$(BIN)/mypy & types=$$!; \
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto --dist worksteal -m "not slow" $(ABOVE:%=--ignore=tests/%); \
+	tests=$$?; wait $$types && exit $$tests
 
 coverage: $(READY) ## every test, and which lines and branches none of them runs
 	@$(BIN)/pytest -n auto --dist loadgroup --cov --cov-report=term-missing

@@ -114,7 +114,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.settings import Settings
     from hindsight_integrations.sharding import Moved, Shards
     from hindsight_integrations.stores.chroma.index import ChromaVectors
-    from hindsight_integrations.stores.neo4j import Neo4jGraph
+    from hindsight_integrations.stores.neo4j import Neo4jGraph, Neo4jVectors
     from hindsight_integrations.stores.sqlite import SqliteGraph
     from hindsight_integrations.workspace import NoteRules, Workspace
 
@@ -214,7 +214,7 @@ _HOMES = {
     "retain.request": ("Item",),
     "settings": ("Settings",),
     "stores.chroma.index": ("ChromaVectors",),
-    "stores.neo4j": ("Neo4jGraph",),
+    "stores.neo4j": ("Neo4jGraph", "Neo4jVectors"),
     "stores.sqlite": ("SqliteGraph",),
     "workspace": ("NoteRules", "Workspace"),
 }
@@ -277,6 +277,7 @@ __all__ = [
     "ModelUsage",
     "Moved",
     "Neo4jGraph",
+    "Neo4jVectors",
     "NotFoundError",
     "NoteRules",
     "Observation",

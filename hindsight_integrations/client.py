@@ -71,7 +71,8 @@ class Hindsight(OpenedMemory):
             "neo4j://localhost:7687". Its credentials are read from `NEO4J_USERNAME`,
             `NEO4J_PASSWORD` and `NEO4J_DATABASE`.
         vectors: a vector index in place of the folder's, or the URL of a Chroma server, such as
-            "http://localhost:8000". Its token is read from `CHROMA_TOKEN`.
+            "http://localhost:8000", whose token is read from `CHROMA_TOKEN`; or of a Neo4j server,
+            with the credentials of the graph's.
         embedder: the name of a model, such as "e5-small-v2", which docs/models.md says how to
             install; or any embedder: one of ours, LangChain's, LlamaIndex's,
             sentence-transformers', or a function from texts to vectors. By default

@@ -85,8 +85,8 @@ class OpenedMemory(ContextManaged):
 
         `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), or the address of a service,
         for which no other counts. `HINDSIGHT_GRAPH` is the URL of a Neo4j server,
-        `HINDSIGHT_VECTORS` that of a Chroma server, `HINDSIGHT_EMBEDDER` the name of an installed
-        model, and `HINDSIGHT_<SETTING>` overrides a setting.
+        `HINDSIGHT_VECTORS` that of a Chroma or Neo4j server, `HINDSIGHT_EMBEDDER` the name of an
+        installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
         """
         given = from_environment() | options
         if is_url(given["path"]):  # a service, which has stores, models and settings of its own

@@ -54,6 +54,7 @@ from hindsight_integrations.stores.base import EmbedderStamp, GraphStore, Stored
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.deadline import limited
 from hindsight_integrations.stores.folder import Folder
+from hindsight_integrations.stores.servers import graph_at, vectors_at
 from hindsight_integrations.stores.sqlite import SqliteGraph
 
 log = logging.getLogger("hindsight_integrations")
@@ -618,7 +619,7 @@ def _stores(
         place = cast("str | os.PathLike[str]", path)
         folder = opened.enter_context(Folder.shared(place) if vectors else Folder.open(place))
     if isinstance(graph, str):
-        store = _graph_server(graph)
+        store = graph_at(graph)
     else:
         if graph is None and folder:
             sync.check_graph_file(folder)
@@ -630,29 +631,10 @@ def _stores(
     if vectors is None:
         index = sync.open_index(folder, store) if folder else ChromaVectors.in_memory()
     else:
-        index = _vector_server(vectors, store) if isinstance(vectors, str) else vectors
+        index = vectors_at(vectors, store) if isinstance(vectors, str) else vectors
     places = [] if path is None else ["in memory" if path == IN_MEMORY else repr(os.fspath(path))]
     places += [repr(part) for part, given in ((store, graph), (index, vectors)) if given]
     return ", ".join(places), store, index
-
-
-def _graph_server(url: str) -> GraphStore:
-    """Open Neo4j with the credentials of the environment variables its own tools read."""
-    from hindsight_integrations.stores.neo4j import Neo4jGraph
-
-    return Neo4jGraph(
-        url,
-        user=os.environ.get("NEO4J_USERNAME"),
-        password=os.environ.get("NEO4J_PASSWORD"),
-        database=os.environ.get("NEO4J_DATABASE", "neo4j"),
-    )
-
-
-def _vector_server(url: str, store: GraphStore) -> VectorIndex:
-    """Open a Chroma server, where each graph has collections of its own."""
-    return ChromaVectors.at_server(
-        url, token=os.environ.get("CHROMA_TOKEN"), namespace=f"memory-{store.identity()}"
-    )
 
 
 def _encoder(embedder: object | None, settings: Settings) -> TextEncoder:

@@ -28,16 +28,39 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of Neo4j to one worker: they share a server, and would wait for each other."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the tests of `--remote`; give those that share a server or fixtures to one worker.
+
+    A remote run has all tests whose memory comes from the fixtures here, and none of those that do
+    without. Slow tests come first, so that no worker waits at the end for the other's last.
+    """
+    if config.getoption("--remote"):
+        served = [each for each in items if "reached" in getattr(each, "fixturenames", ())]
+        config.hook.pytest_deselected(items=[each for each in items if each not in served])
+        items[:] = served
     for item in items:
-        given = getattr(item, "callspec", None)
-        fixtures = getattr(item, "fixturenames", ())
-        shared = "neo4j_address" in fixtures or (given and "neo4j" in given.params.values())
         if item.get_closest_marker("local") and item.config.getoption("--remote"):
             item.add_marker(pytest.mark.skip(reason="looks at the memory's own process"))
-        if shared and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group("neo4j"))
+        group = _group(item)
+        if group is not None and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(group))
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def _group(item: pytest.Item) -> str | None:
+    """Return the server, package or module whose fixtures a test shares with others, if any."""
+    given = getattr(item, "callspec", None)
+    fixtures = getattr(item, "fixturenames", ())
+    if "neo4j_address" in fixtures or (given and "neo4j" in given.params.values()):
+        return "neo4j"
+    info = getattr(item, "_fixtureinfo", None)
+    shared = [
+        fixture[-1].baseid
+        for fixture in (info.name2fixturedefs.values() if info else ())
+        if fixture[-1].scope in ("module", "package") and fixture[-1].baseid.startswith("tests/")
+    ]
+    return min(shared, key=len, default=None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -53,19 +76,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-def reached(pytestconfig: pytest.Config) -> Reached:
+def reached(pytestconfig: pytest.Config) -> Iterator[Reached]:
     """A function that gives a memory as it is, or with `--remote` through a service."""
     if not pytestconfig.getoption("--remote"):
-        return nullcontext
-    return through_service
+        yield nullcontext
+        return
+    from tests.service.served import Present, served
 
+    present = Present()
 
-@contextmanager
-def through_service(engine: Hindsight) -> Iterator[Hindsight]:
-    from tests.service.served import served
+    @contextmanager
+    def through_service(engine: Hindsight) -> Iterator[Hindsight]:
+        with present.given(engine), type(engine)(url) as remote:
+            yield remote
 
-    with served(engine) as url, type(engine)(url) as remote:
-        yield remote
+    with served(present) as url:
+        yield through_service
 
 
 @pytest.fixture

@@ -39,7 +39,8 @@ VARIABLES = {
     "HINDSIGHT_MODEL_DIR": "Folder with the files of all-MiniLM-L6-v2, in place of the bundled "
     "ones; they have to be the same.",
     "HINDSIGHT_PATH": "Folder of the memory; `hindsight-memory` in the working directory if unset.",
-    "HINDSIGHT_VECTORS": 'URL of the Chroma server, such as "http://localhost:8000".',
+    "HINDSIGHT_VECTORS": 'URL of the Chroma server, such as "http://localhost:8000", or of a Neo4j '
+    "server.",
     "NEO4J_DATABASE": "Database of the Neo4j server; `neo4j` if unset.",
     "NEO4J_PASSWORD": "Password for the Neo4j server.",
     "NEO4J_USERNAME": "User of the Neo4j server.",

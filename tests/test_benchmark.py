@@ -14,6 +14,7 @@ from benchmarks.speed.event_loop import measure
 from benchmarks.speed.machine import disk_usage, import_seconds, peak_memory
 from benchmarks.speed.place import Place
 from benchmarks.speed.prepared import mixed_vectors, prepare
+from benchmarks.speed.scale import main as measure_scale
 from benchmarks.speed.timing import timed
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import InvalidInputError
@@ -86,6 +87,20 @@ def test_a_run_writes_its_section_and_keeps_the_rest(tmp_path: Path) -> None:
     rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
     assert {"all arms, reranked", "semantic alone", "plain Chroma", "disk, MB"} <= set(rows)
     assert rows["memories"] == "| memories | 60 |"
+
+
+@pytest.mark.slow
+def test_many_banks_and_one_are_filled_and_used_in_processes_of_their_own(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    assert measure_scale(["--shapes", "2x40", "--page", str(page)]) == 0
+    rows = {
+        line.split("|")[1].strip(): line for line in page.read_text().splitlines() if "|" in line
+    }
+    assert rows["banks x memories"] == "| banks x memories | 2 x 40 |"
+    assert {"filled, memories/s", "disk, MB", "open, s", "recall, ms"} <= set(rows)
+    assert float(rows["disk, MB"].split("|")[2]) > 0
+    with pytest.raises(SystemExit):
+        measure_scale(["--shapes", "0x40"])
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from hindsight_integrations import (
     Settings,
 )
 
+pytestmark = pytest.mark.local
+
 RIVER = "The river floods in April."
 ROAD = "The road is closed in April."
 

@@ -153,6 +153,7 @@ def test_an_error_of_an_asynchronous_extractor_is_ours() -> None:
     assert isinstance(raised.value.__cause__, ValueError)
 
 
+@pytest.mark.local
 def test_an_error_while_a_memory_is_corrected_is_ours(memory: Hindsight) -> None:
     (id,) = memory.retain("b", "Marta keeps bees.").ids
     memory.configure(extractor=failing(OSError("disk")))

@@ -30,6 +30,7 @@ from hindsight_integrations.export_import.bank_file import LINES, SCHEMA
 from hindsight_integrations.nlp.model_registry import MODELS as REGISTRY
 
 from .examples import blocks, run_python
+from .forked_commands import forking
 from .llamaindex.upstream import WARNINGS
 from .ollama_server import served as ollama_served
 from .published_formats import INSTANCE, SAMPLE
@@ -241,21 +242,26 @@ def _dataset() -> str:
     return dataset
 
 
+@pytest.fixture(scope="module")
+def command_line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """What starts the command line, as the script of the package does."""
+    script = PROJECT["project"]["scripts"]["hindsight-memory"]
+    assert script == "hindsight_integrations.cli:main"
+    with forking(tmp_path_factory.mktemp("commands")) as command:
+        yield command
+
+
 @SLOW
 @pytest.mark.parametrize("page", _pages_with("bash"))
 def test_the_shell_commands_of_a_page_run_as_printed(
-    page: str, reader: Path, tmp_path: Path
+    page: str, reader: Path, tmp_path: Path, command_line: str
 ) -> None:
     commands = tmp_path / "bin"
     commands.mkdir()
-    module, _, function = PROJECT["project"]["scripts"]["hindsight-memory"].partition(":")
-    start = f"import sys; from {module} import {function}; sys.exit({function}())"
     called = tmp_path / "called"
     named = '"models add"|"serve --path"'
     adding = f'case "$1 $2" in {named}) echo hindsight-memory "$@" >> {called}; exit;; esac'
-    _executable(
-        commands / "hindsight-memory", f"{adding}\nexec {sys.executable} -c '{start}' \"$@\""
-    )
+    _executable(commands / "hindsight-memory", f'{adding}\nexec {command_line} "$@"')
     _executable(commands / "ssh", 'shift\nHINDSIGHT_PATH=at-the-host exec "$@"')
     for name in NOT_RUN:
         _executable(commands / name, f'echo {name} "$@" >> {called}')

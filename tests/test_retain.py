@@ -343,6 +343,7 @@ def test_links_of_all_kinds_are_made(memory: Hindsight) -> None:
 # Prepared memories
 
 
+@pytest.mark.local
 def test_a_prepared_memory_is_stored_as_given(memory: Hindsight) -> None:
     given = Memory(
         "my-id", "b", "Kasia works at the port.", entities=("Kasia",), tags=("work",),

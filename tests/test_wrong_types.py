@@ -26,6 +26,7 @@ def test_nothing_but_our_own_errors_comes_out(
     assert ends["answered"] > CALLS / 30
 
 
+@pytest.mark.local
 def test_every_namespace_is_put_to_the_test(memory: Hindsight) -> None:
     names = set(methods(memory))
     assert {"retain", "recall", "reflect", "forget", "banks.export", "tags.rename"} <= names

@@ -18,18 +18,24 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import typer
 
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.settings import Settings
 
 DEFAULT = Path(typer.get_app_dir("hindsight-memory")) / "config.toml"
 """The file that is read if no other is named."""
 
 VARIABLES = ("HINDSIGHT_", "NEO4J_", "CHROMA_")
 """Beginnings of the variables that the table `environment` sets."""
+
+PARTS = ("path", "graph", "vectors", "embedder", "model_dir", "models_path")
+"""Variables beside those of the settings, without the beginning and in small letters."""
 
 Defaults: TypeAlias = dict[str, Any]
 """Defaults of options by parameter name; of a group, those of its commands by name."""
@@ -70,8 +76,21 @@ def _set_variables(table: Any) -> None:
             )
         if isinstance(value, dict | list):
             raise InvalidInputError(f"{name} is no single value")
+        if name.startswith("HINDSIGHT_") and name not in (known := _variables()):
+            near = get_close_matches(name, known, n=1, cutoff=0.8)
+            meant = f"; {near[0]} is" if near else "; docs/settings.md lists them"
+            raise InvalidInputError(f"{name} is no variable of hindsight-memory{meant}")
     for name, value in table.items():
         os.environ.setdefault(name, str(value))
+
+
+def _variables() -> list[str]:
+    """Return the variables of this package that are read."""
+    from hindsight_integrations.service.settings import ServiceSettings
+
+    settings = (each.name for each in fields(Settings))
+    of_service = (f"service_{each.name}" for each in fields(ServiceSettings))
+    return [f"HINDSIGHT_{name.upper()}" for name in (*PARTS, *settings, *of_service)]
 
 
 def defaults_of(group: Any, values: Mapping[str, Any]) -> Defaults:

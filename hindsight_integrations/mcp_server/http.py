@@ -80,6 +80,8 @@ class McpApp:
         if not self._serving:
             raise RuntimeError("McpApp.run() was not entered; enter it in the lifespan")
         manager = self._serving[tools, not bank]
+        noted = scope.setdefault("state", {})
+        noted["write"] = False  # unless a tool is called that writes, which `server_of` notes
         await manager.handle_request({**scope, _BANK: bank}, receive, send)
 
     def _use(self, action: Callable[[Hindsight], str]) -> str:

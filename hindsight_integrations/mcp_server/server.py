@@ -169,8 +169,11 @@ def _add_tool(
 ) -> None:
     def run(ctx: Request, **given: Any) -> str:
         asked = given.pop("bank", None)
+        noted = _noted(ctx)
+        noted["write"] = tool.effect != "read"
         try:
             bank = bank_of(ctx, asked)
+            noted["banks"] = [bank]
             return use(lambda memory: tool.answer(memory, bank, **given))
         except BankNotFoundError as error:
             if tool.effect == "read":
@@ -202,6 +205,13 @@ def _add_tool(
         meta={"hindsight-memory/texts": texts.VERSION},
         structured_output=False,  # a host could show it to the model without the fence
     )
+
+
+def _noted(ctx: Request) -> dict[str, Any]:
+    """Return the state of the request over HTTP, which a service audits; {} on stdio."""
+    http: Any = ctx.request_context.request
+    state: dict[str, Any] = {} if http is None else http.scope["state"]
+    return state
 
 
 def _parameter(name: str, field: FieldInfo) -> Parameter:

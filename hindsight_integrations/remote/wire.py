@@ -208,6 +208,7 @@ class _ForgottenContent:
     rewritten: tuple[Memory, ...]
     mental_models: tuple[str, ...]
     dry_run: bool
+    until: datetime | None
 
 
 @dataclass(frozen=True)

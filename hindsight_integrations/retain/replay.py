@@ -82,8 +82,11 @@ def _times(
 
 def _agrees(memory: Memory, turn: Turn, stamp: Stamp) -> bool:
     """Return True if a memory was retained with the same fields as the turn would be."""
-    fields = {**stamp.metadata, **turn.metadata}
-    return (memory.scope, set(memory.tags), dict(memory.metadata), memory.context) == (
+    fields = {**stamp.identifying, **turn.metadata}
+    stored = memory.metadata
+    if stamp.is_of_request:
+        stored = {name: value for name, value in stored.items() if name in fields}
+    return (memory.scope, set(memory.tags), dict(stored), memory.context) == (
         *(stamp.scope, set(stamp.tags), fields, stamp.context),
     )
 

@@ -98,7 +98,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Fields that all memories of one retain share."""
+    """Fields that all memories of one retain share.
+
+    `is_of_request` is True if the metadata tells of the request, such as when it was sent: a turn
+    that is given again with other such metadata is the same turn.
+    """
 
     context: str | None = None
     metadata: Metadata = field(default_factory=dict)
@@ -108,6 +112,12 @@ class Stamp:
     confidence: float | None = None
     expires_at: datetime | None = None
     scope: str | None = None
+    is_of_request: bool = False
+
+    @property
+    def identifying(self) -> Metadata:
+        """The metadata by which turns are told apart."""
+        return {} if self.is_of_request else self.metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,7 @@ def digest(*parts: object) -> str:
 def turn_digest(turn: Turn, stamp: Stamp) -> str:
     """Return a hash of a turn and its stamp; the time counts only if the caller gave it."""
     timestamp = turn.mentioned_at.isoformat() if turn.dated else ""
-    metadata = sorted({**stamp.metadata, **turn.metadata}.items())
+    metadata = sorted({**stamp.identifying, **turn.metadata}.items())
     return digest(
         turn.text, turn.speaker, timestamp, turn.reference, metadata, turn.context_in(stamp),
         stamp.tags,
@@ -317,7 +327,8 @@ def _mapped_message(given: Mapping[Any, Any], number: int) -> Message:
         named["speaker"] = _SPEAKERS.get(role, role) if isinstance(role, str) else role
         if name is not None and named["speaker"] == "user":
             named["speaker"] = name
-        named["text"] = "" if role in _UNSAID else message_text(named.get("text"))
+        if "text" in named or not _ENVELOPE.isdisjoint(given):  # a call of a tool has no content
+            named["text"] = "" if role in _UNSAID else message_text(named.get("text"))
     if isinstance(stamp := named.get("timestamp"), str):
         named["timestamp"] = _iso(stamp, number)
     try:

@@ -41,6 +41,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
 from hindsight_integrations.remote.wire import EXPORT, IMPORT, NOT_OFFERED, Verb, verbs
+from hindsight_integrations.retain.request import digest as fingerprint
 from hindsight_integrations.service.limits import BodyRefusedError
 from hindsight_integrations.service.security import Access
 
@@ -174,9 +175,29 @@ async def _work(
     digest = hashlib.sha256(body).digest()
     if verb.name == EXPORT:
         return digest, lambda: _exported(memory, given)
+    if operation := request.headers.get(OPERATION):
+        given = _identified(verb.name, given, fingerprint(operation, digest.hex()))
     args, kwargs = verb.read(given)
     method = _bound(memory, verb)
     return digest, lambda: verb.written(method(*args, **kwargs))
+
+
+def _identified(verb: str, given: dict[str, Any], operation: str) -> dict[str, Any]:
+    """Return the arguments of a retain with an id for each text that has none.
+
+    It is made of the operation: sent again after a restart, the text is known by it.
+    """
+
+    def identified(item: Any, index: int) -> Any:
+        item = {"content": item} if isinstance(item, str) else item
+        if not isinstance(item, dict) or item.get("document_id") is not None:
+            return item
+        return item | {"document_id": f"doc-{fingerprint(operation, index)}"}
+
+    items = given.get("items")
+    if verb == "retain_many" and isinstance(items, list):
+        return given | {"items": [identified(item, index) for index, item in enumerate(items)]}
+    return dict(identified(given, 0)) if verb == "retain" else given
 
 
 def _bound(memory: Hindsight, verb: Verb) -> Callable[..., Any]:

@@ -22,6 +22,8 @@ from pydantic import TypeAdapter
 from rapidfuzz import fuzz
 
 from hindsight_integrations.errors import (
+    BankExistsError,
+    BankNotFoundError,
     ConflictError,
     EmbedderMismatchError,
     InvalidInputError,
@@ -64,6 +66,16 @@ SCAN_PAGE = 1000
 
 
 # Preconditions
+
+
+def no_bank(bank_id: str) -> BankNotFoundError:
+    """Return the error that names a bank which does not exist."""
+    return BankNotFoundError(f"no bank {bank_id!r} exists; create it first")
+
+
+def bank_exists(bank_id: str) -> BankExistsError:
+    """Return the error that names a bank which exists already."""
+    return BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
 
 
 def check_unchanged(changes: ChangeSet, fingerprints: Mapping[str, str], version: int) -> None:
@@ -264,6 +276,12 @@ def vector_of(data: bytes) -> Vector:
     return np.frombuffer(data, dtype="<f4")
 
 
+def by_cosine(hits: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return (id, cosine) by cosine, ties by id; rounding takes some cosines out of -1 to 1."""
+    within = ((id, min(1.0, max(-1.0, cosine))) for id, cosine in hits)
+    return sorted(within, key=lambda hit: (-hit[1], hit[0]))
+
+
 def metadata_text(metadata: Metadata) -> str:
     """Return metadata as JSON. Raises `InvalidInputError` for a number that is not finite."""
     try:
@@ -356,9 +374,6 @@ def merge_faults(faults: Iterable[StoreFault]) -> list[StoreFault]:
         StoreFault(table, problem, count, repaired)
         for (table, problem, repaired), count in counts.items()
     ]
-
-
-# The filter, as a predicate: for stores without a query language, and to test the others by
 
 
 # Cursors of pages name the last item shown: `m12` is the twelfth memory stored, `e3:e-9f` the

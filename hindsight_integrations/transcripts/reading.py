@@ -333,6 +333,64 @@ FORMATS: Mapping[str, Callable[[Any, str], Read]] = {
 """Readers of the parsed content of an export, by name of the format."""
 
 
+# Conversations given as a text
+
+
+_NOT_SAID = frozenset(("system", "developer", "tool", "toolResult", "function", "action"))
+"""Roles of messages that neither the user nor the agent says."""
+
+_MARKED = re.compile(r"\s*\[role: ([^\]\n]+)\]\n(.*?)\n\[\1:end\](?=\s|\Z)\s*", re.DOTALL)
+"""A turn between lines that name its role."""
+
+
+def conversation_in(text: str, begun: datetime | None = None) -> tuple[Message, ...] | None:
+    """Return what the user and the agent say in a text that is a conversation; None for others.
+
+    It is one if all of it is a JSON list of messages, each with "role" and "content"; or such
+    messages as JSON Lines; or turns between lines "[role: user]" and "[user:end]". The content is
+    a text or blocks, of which those of text count; "timestamp" is ISO 8601.
+
+    Args:
+        text: as a client sends it.
+        begun: when the messages before the first one with a time were said, if known.
+    """
+    given = _marked(text) if text.lstrip().startswith("[role:") else _json_messages(text)
+    try:
+        if not given or any(one["role"] not in _ROLES.keys() | _NOT_SAID for one in given):
+            return None
+        said = [
+            _Said(None, one["role"], message_text(one["content"]), one.get("timestamp"))
+            for one in given
+        ]
+        return _transcript("", "", None, said, begun, "user").messages
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, InvalidInputError):
+        return None  # of another form
+
+
+def _json_messages(text: str) -> list[Any]:
+    """Return the elements of a JSON list, or the values of JSON Lines; [] of another text."""
+    if not text.lstrip().startswith(("[", "{")):
+        return []
+    try:
+        if text.lstrip()[0] == "[":
+            return list(json.loads(text))
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+    except (ValueError, RecursionError):
+        return []
+
+
+def _marked(text: str) -> list[dict[str, str]]:
+    """Return the marked turns that a text consists of; [] if it has more than these."""
+    turns, at = [], 0
+    while at < len(text):
+        found = _MARKED.match(text, at)
+        if found is None:
+            return []
+        turns.append({"role": found[1], "content": found[2]})
+        at = found.end()
+    return turns
+
+
 # Shared by the formats
 
 

@@ -215,6 +215,7 @@ MEANWHILE: dict[str, Callable[[Hindsight], object]] = {
 }
 
 
+@pytest.mark.local
 @pytest.mark.parametrize("change", MEANWHILE.values(), ids=MEANWHILE)
 @pytest.mark.parametrize("mode", ["replace", "append"])
 def test_what_others_did_to_a_stored_retain_before_it_was_struck_stands(
@@ -234,6 +235,7 @@ def test_what_others_did_to_a_stored_retain_before_it_was_struck_stands(
     assert texts(memory)[len(stored) :] == ["Boat 2 is green."]
 
 
+@pytest.mark.local
 def test_a_retain_that_changes_nothing_is_marked_too(memory: Hindsight, queue: Path) -> None:
     with DurableRetain(memory, queue) as durable:
         name = durable._queue.identity

@@ -28,7 +28,7 @@ from hindsight_integrations import (
 from hindsight_integrations.cli import app
 from hindsight_integrations.stores.base import MEMORY_ID
 from hindsight_integrations.stores.sqlite import copying
-from tests.conftest import through_service
+from tests.service.served import served
 from tests.stores.in_memory_graph import InMemoryGraph
 
 QUIET = Settings(consolidate=False)
@@ -76,6 +76,7 @@ def test_a_backup_is_one_state_while_a_writer_goes_on(
             assert first.graph_store.identity() != restored.graph_store.identity()
 
 
+@pytest.mark.local
 async def test_a_memory_in_ram_is_backed_up_too(memory: Hindsight, tmp_path: Path) -> None:
     memory.retain("b", "The kettle is red.")
     await memory.maintenance.abackup(tmp_path / "ram.backup")
@@ -169,6 +170,7 @@ def test_one_that_is_killed_leaves_the_older_file_and_no_folder(
     assert [path.name for path in new.iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.local
 def test_what_is_no_whole_backup_is_refused(memory: Hindsight, tmp_path: Path) -> None:
     memory.retain("b", "The kettle is red.")
     file, new = tmp_path / "whole.backup", tmp_path / "new"
@@ -199,6 +201,7 @@ def test_what_is_no_whole_backup_is_refused(memory: Hindsight, tmp_path: Path) -
         Hindsight.restore(file, new)
 
 
+@pytest.mark.local
 def test_where_no_backup_can_be_written_the_error_says_what_to_do(
     memory: Hindsight, tmp_path: Path
 ) -> None:
@@ -209,12 +212,13 @@ def test_where_no_backup_can_be_written_the_error_says_what_to_do(
     with pytest.raises(InvalidInputError, match="name"):
         memory.maintenance.backup("-")
     with (
-        Hindsight.in_memory(graph=InMemoryGraph(), settings=QUIET) as served,
+        Hindsight.in_memory(graph=InMemoryGraph(), settings=QUIET) as other,
         pytest.raises(InvalidInputError, match="neo4j-admin"),
     ):
-        served.maintenance.backup(tmp_path / "b.backup")
+        other.maintenance.backup(tmp_path / "b.backup")
     with (
-        through_service(memory) as remote,
+        served(memory) as url,
+        Hindsight(url) as remote,
         pytest.raises(InvalidInputError, match="hindsight-memory backup"),
     ):
         remote.maintenance.backup(tmp_path / "b.backup")

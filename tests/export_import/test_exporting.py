@@ -12,6 +12,7 @@ from hindsight_integrations import BankNotFoundError, Hindsight, InvalidInputErr
 from .banks import everything, export, import_
 
 
+@pytest.mark.local
 def test_a_file_is_compressed_by_its_name_and_read_by_its_content(
     home: Hindsight, memory: Hindsight, whole: Path, tmp_path: Path
 ) -> None:
@@ -25,6 +26,7 @@ def test_a_file_is_compressed_by_its_name_and_read_by_its_content(
     assert everything(memory, "alice") == everything(home, "alice")
 
 
+@pytest.mark.local
 def test_an_export_that_fails_leaves_the_older_file_whole(
     memory: Hindsight, tmp_path: Path
 ) -> None:

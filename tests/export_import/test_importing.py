@@ -31,6 +31,7 @@ def test_a_bank_that_exists_is_left_alone(memory: Hindsight, whole: Path) -> Non
         import_(memory, whole, "eve")
 
 
+@pytest.mark.local
 def test_an_import_that_is_interrupted_leaves_nothing(memory: Hindsight, whole: Path) -> None:
     def interrupt(done: int, total: int | None) -> None:
         if total is not None:
@@ -46,6 +47,7 @@ def test_an_import_that_is_interrupted_leaves_nothing(memory: Hindsight, whole: 
     import_(memory, whole)
 
 
+@pytest.mark.local
 def test_a_bank_made_meanwhile_is_kept_and_the_import_taken_back(
     memory: Hindsight, whole: Path
 ) -> None:

@@ -42,6 +42,7 @@ def test_a_file_merged_into_the_bank_it_came_from_changes_nothing(
     assert not import_(memory, whole, "free", merge=True).merged  # there is none of this id
 
 
+@pytest.mark.local
 def test_an_interrupted_merge_is_finished_by_the_same_call(
     memory: Hindsight, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -395,9 +395,10 @@ def test_a_filter_reaches_into_values_by_names_with_full_stops(store: HindsightS
 @pytest.fixture(scope="module")
 def crowd() -> Iterator[HindsightStore]:
     """A store of more items than recall scores at once: half about tea, a few of them rare."""
+    quick = {"extractor": lambda passage: [passage.text], "reranker": None}
     settings = Settings(consolidate=False)
     with (
-        Hindsight.in_memory(embedder=small_vectors, settings=settings) as memory,
+        Hindsight.in_memory(embedder=small_vectors, settings=settings, **quick) as memory,
         HindsightStore(memory, "crowd", path=":memory:") as store,
     ):
         store.batch(

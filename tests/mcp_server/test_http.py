@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -94,6 +96,29 @@ async def test_the_service_gives_the_token_of_a_bank_that_bank_alone(memory: Hin
         ):
             async with http(app, token=token) as web:
                 assert (await web.post(path, json=ask)).status_code == status, path
+
+
+async def test_the_audit_log_tells_of_tools_that_write_and_of_no_others(
+    memory: Hindsight, tmp_path: Path
+) -> None:
+    audited = tmp_path / "audit.jsonl"
+    app = create_app(memory, ServiceSettings(token=TOKEN, audit_log=str(audited)))
+    async with app.router.lifespan_context(app):
+        async with connected(app, "/mcp/", TOKEN) as client:
+            await client.list_tools()
+            await client.call_tool("retain", {"content": "Alice rows.", "bank": "b"})
+            assert "rows" in await text_of(client, "recall", query="What does Alice do?", bank="b")
+            await client.read_resource("memory://b/recent")
+        async with connected(app, "/mcp/alice/", TOKEN) as client:
+            assert "nothing to change" in await text_of(client, "forget", ids=["m-1"])
+        async with http(app) as web:  # refused before it is known which tool it names
+            assert (await web.post("/mcp/alice/", json={})).status_code == 401
+    entries = [json.loads(line) for line in audited.read_text(encoding="utf-8").splitlines()]
+    assert [(each["route"], each["banks"], each["who"]) for each in entries] == [
+        ("/mcp", ["b"], "service"),
+        ("/mcp", ["alice"], "service"),
+        ("/mcp", ["alice"], "none"),
+    ]
 
 
 async def test_without_the_sdk_it_is_said_what_to_install(

@@ -14,6 +14,28 @@ from hindsight_integrations.service.app import create_app
 from hindsight_integrations.service.settings import ServiceSettings
 
 
+class Present:
+    """Stands for the memory of the present test, so that one service serves one after the other."""
+
+    __class__ = Hindsight  # type: ignore[assignment]  # for those that check what they are given
+
+    def __init__(self) -> None:
+        self._memory: Hindsight | None = None
+
+    @contextmanager
+    def given(self, memory: Hindsight) -> Iterator[None]:
+        """Stand for this memory while the block runs."""
+        assert self._memory is None, "a test has one memory behind the service at a time"
+        self._memory = memory
+        try:
+            yield
+        finally:
+            self._memory = None
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._memory, name)
+
+
 @contextmanager
 def served(memory: Hindsight, **settings: object) -> Iterator[str]:
     """Serve a memory; yield the URL."""

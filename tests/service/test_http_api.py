@@ -134,15 +134,18 @@ def test_least_scores_leave_out_what_is_below_them(tagged: Ask) -> None:
     tagged("POST", "/memories/recall", {"query": "x", "min_scores": {"reranker": 1}}, 501)
 
 
+@pytest.mark.parametrize("asynchronous", [True, False])
 def test_an_operation_id_stores_once_and_is_known_after_a_restart(
-    ask: Ask, memory: Hindsight
+    ask: Ask, memory: Hindsight, asynchronous: bool
 ) -> None:
     documents = [{"content": f"Alice ran {n} miles.", "document_id": "run"} for n in range(3)]
-    body = {"items": documents, "async": True, "operation_id": "op"}
-    assert ask("POST", "/memories", body)["operation_id"] == "op"
+    documents.append({"content": "Bob rows."})
+    body = {"items": documents, "async": asynchronous, "operation_id": "op"}
+    assert ask("POST", "/memories", body)["operation_id"] == ("op" if asynchronous else None)
     changes = memory.documents.get("b", "run").updated_at
     ask("POST", "/memories", body)
     assert memory.documents.get("b", "run").updated_at == changes
+    assert memory.banks.stats("b").documents == 2
     with TestClient(application(memory)) as another:
         state = another.get(f"{B}/operations/op").json()
         assert (state["status"], state["operation_type"]) == ("completed", "retain")

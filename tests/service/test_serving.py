@@ -28,11 +28,13 @@ TOKEN = "the-token-of-the-service"
 
 
 @contextmanager
-def serving(folder: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run the command; yield its process and URL, and kill it at the end if it still runs."""
+def serving(
+    folder: Path, first: str = "", **settings: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run the command, after a statement of Python; yield its process and URL, and kill it then."""
     environment = {f"HINDSIGHT_SERVICE_{name.upper()}": value for name, value in settings.items()}
     environment["HINDSIGHT_CONSOLIDATE"] = "false"
-    command = "from hindsight_integrations.cli import main; main()"
+    command = f"{first}\nfrom hindsight_integrations.cli import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", command, "serve", "--path", str(folder), "--port", "0", "--json"],
         env=os.environ | environment,
@@ -65,6 +67,40 @@ def test_a_service_is_found_and_one_that_is_killed_loses_nothing_acknowledged(
     assert find_service(folder) is None
     with Hindsight(folder) as memory:
         assert [each.id for each in memory.memories.list("alice").items] == list(acknowledged)
+
+
+KILLED_BEFORE_ITS_ANSWER = """
+import os, signal
+from hindsight_integrations.runtime import Runtime
+Runtime.reflect_later = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_a_retain_whose_answer_was_lost_with_the_service_is_stored_once(folder: Path) -> None:
+    items = ["Alice keeps bees in Porto.", {"content": "Alice keeps bees in Porto."}, "Bob rows."]
+    body: dict[str, object] = {"bank_id": "alice", "items": items}
+
+    def retain(url: str, operation: str = "op-1", **changed: object) -> httpx.Response:
+        header = {"Idempotency-Key": operation}
+        url = f"{url}/v1/engine/retain_many"
+        return httpx.post(url, json=body | changed, headers=header, timeout=60)
+
+    with serving(folder, KILLED_BEFORE_ITS_ANSWER) as (process, url):
+        with pytest.raises(httpx.TransportError):
+            retain(url)
+        process.wait(20)
+    with serving(folder) as (_, url):
+        again = retain(url).json()
+        assert (again["stored"], len(again["skipped"])) == ([], 3)
+        assert retain(url).json() == again
+        assert retain(url, items=["Else."]).status_code == 409
+        with Hindsight(url) as memory:
+            assert {each.id for each in memory.documents.list("alice").items} == set(
+                again["document_ids"]
+            )
+            assert memory.banks.stats("alice").memories == 2
+        assert retain(url, "op-2").json()["document_ids"] != again["document_ids"]
 
 
 @pytest.mark.slow

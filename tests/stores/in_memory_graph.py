@@ -12,41 +12,17 @@ import json
 import secrets
 import threading
 import time
-from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
-from itertools import chain, permutations
-from math import fsum
-from typing import Any, TypeVar
+from itertools import chain
+from typing import TypeVar
 
-from hindsight_integrations.errors import (
-    BankExistsError,
-    BankNotFoundError,
-    ClosedError,
-    StoreError,
-)
-from hindsight_integrations.history import AuditEntry, Change
-from hindsight_integrations.models import (
-    Bank,
-    BankStats,
-    Chunk,
-    Document,
-    Entity,
-    Link,
-    LinkKind,
-    Memory,
-    MemoryType,
-    MentalModel,
-    Page,
-    Source,
-    TimeSpan,
-)
-from hindsight_integrations.nlp.bm25 import idf
-from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.stores import base, common, predicate
+from hindsight_integrations.errors import ClosedError, StoreError
+from hindsight_integrations.models import Bank, BankStats, Entity, Link, Memory, Page, Source
+from hindsight_integrations.stores import base, common
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import (
     ChangeSet,
@@ -60,6 +36,8 @@ from hindsight_integrations.stores.base import (
     VectorOperation,
 )
 from hindsight_integrations.stores.entities import EntityWriter, names_of
+from hindsight_integrations.stores.plain import PlainBank
+from hindsight_integrations.timespan import TimeSpan
 
 T = TypeVar("T")
 
@@ -68,61 +46,10 @@ T = TypeVar("T")
 
 
 @dataclass
-class BankData:
-    """A bank with all it holds; `memories` stay in storing order, as dictionaries do.
+class BankData(PlainBank):
+    """A bank with the vectors staged for it."""
 
-    The `entity_ids` of a record are those of stored entities, each once. The names and counts of
-    entities, and the id of the bank, are filled in when a value is read.
-    """
-
-    bank: StoredBank
-    last_number: int = 0
-    numbers: dict[str, int] = field(default_factory=dict)
-    memories: dict[str, MemoryRecord] = field(default_factory=dict)
-    entities: dict[str, Entity] = field(default_factory=dict)
-    edited: set[str] = field(default_factory=set)
-    documents: dict[str, Document] = field(default_factory=dict)
-    chunks: dict[str, Chunk] = field(default_factory=dict)
-    links: dict[tuple[str, LinkKind, str], Link] = field(default_factory=dict)
-    history: list[Change] = field(default_factory=list)
-    audit: list[AuditEntry] = field(default_factory=list)
-    models: dict[str, MentalModel] = field(default_factory=dict)
-    checkpoints: dict[str, int] = field(default_factory=dict)
     staged: dict[str, StagedVector] = field(default_factory=dict)
-    pending: set[str] = field(default_factory=set)
-
-    @property
-    def id(self) -> str:
-        return self.bank.bank.id
-
-    def owners(self) -> dict[str, str]:
-        """Return normalised name to the id of the entity that has it."""
-        return {norm: id for id, each in self.entities.items() for norm in names_of(each)}
-
-    def mentions(self) -> Mapping[str, list[str]]:
-        """Return entity id to the memories that mention it, in storing order."""
-        return grouped((e, id) for id, each in self.memories.items() for e in each.entity_ids)
-
-    def passing(self, filter: MemoryFilter) -> dict[str, MemoryRecord]:
-        """Return the memories that pass the filter, in storing order."""
-        return {
-            id: each
-            for id, each in self.memories.items()
-            if predicate.passes(each, filter, self.names(each))
-        }
-
-    def names(self, record: MemoryRecord) -> list[str]:
-        """Return the names of the entities that a memory mentions, aliases included."""
-        return [name for id in record.entity_ids for name in names_of(self.entities[id]).values()]
-
-    def citing(self) -> dict[str, tuple[str, ...]]:
-        """Return each memory to the conclusions that cite it, in storing order."""
-        citing: dict[str, dict[str, None]] = {id: {} for id in self.memories}
-        for id, record in self.memories.items():
-            for source in record.memory.sources:
-                if source.memory_id is not None:
-                    citing[source.memory_id][id] = None
-        return {id: tuple(conclusions) for id, conclusions in citing.items()}
 
 
 @dataclass
@@ -136,7 +63,7 @@ class State:
 
     def bank(self, bank_id: str) -> BankData:
         if bank_id not in self.banks:
-            raise BankNotFoundError(f"no bank {bank_id!r} exists; create it first")
+            raise common.no_bank(bank_id)
         return self.banks[bank_id]
 
     def draft(self, bank_id: str) -> BankData:
@@ -151,7 +78,7 @@ class State:
 
     def check_free(self, bank_id: str) -> None:
         if bank_id in self.banks:
-            raise BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
+            raise common.bank_exists(bank_id)
 
     def queue(self, key: str, operation: VectorOperation, memory_ids: Iterable[str]) -> None:
         """Queue work for the vector index, in place of older work on the same memories."""
@@ -170,125 +97,6 @@ def check_storable(value: Bank | ChangeSet) -> None:
     """Raise `InvalidInputError` for a text that no file can hold: what is stored is exported."""
     with common.storable():
         json.dumps(asdict(value), ensure_ascii=False, default=str).encode()
-
-
-def grouped(pairs: Iterable[tuple[str, T]]) -> defaultdict[str, list[T]]:
-    groups: defaultdict[str, list[T]] = defaultdict(list)
-    for key, value in pairs:
-        groups[key].append(value)
-    return groups
-
-
-# Reading by key. A reader returns the values of all keys.
-
-
-def memory_of(data: BankData, record: MemoryRecord) -> Memory:
-    names = tuple(data.entities[id].name for id in record.entity_ids)
-    return replace(record.memory, bank_id=data.id, entities=names)
-
-
-def candidate_of(data: BankData, record: MemoryRecord) -> base.Candidate:
-    memory = record.memory
-    proofs = sum(source.supports for source in memory.sources)
-    return base.Candidate(
-        *(memory.id, data.id, memory.text, memory.speaker, memory.document_id),
-        *(memory.mentioned_at, memory.occurred, max(1, proofs), record.fingerprint),
-        *(record.lexemes, record.vector, record.interaction or b""),
-        *(tuple((id, data.entities[id].name) for id in record.entity_ids), memory.type),
-        memory.kind,
-    )
-
-
-def of_memory(value: Callable[[BankData, MemoryRecord], T]) -> Callable[[BankData], dict[str, T]]:
-    """Return the reader of a kind that is computed from one memory."""
-    return lambda data: {id: value(data, record) for id, record in data.memories.items()}
-
-
-def of_group(pairs: Callable[[BankData], Iterable[tuple[str, T]]]) -> Callable[[BankData], Any]:
-    """Return the reader of a kind whose values are tuples, from pairs of key and element."""
-    return lambda data: {key: tuple(group) for key, group in grouped(pairs(data)).items()}
-
-
-def documents_of(data: BankData) -> dict[str, Document]:
-    counts = Counter(chunk.document_id for chunk in data.chunks.values())
-    return {
-        id: replace(document, bank_id=data.id, chunk_count=counts[id])
-        for id, document in sorted(data.documents.items())
-    }
-
-
-def chunks_by_position(data: BankData) -> list[tuple[str, Chunk]]:
-    chunks = sorted(data.chunks.values(), key=lambda chunk: (chunk.position, chunk.id))
-    return [(chunk.document_id, chunk) for chunk in chunks]
-
-
-def entities_of(data: BankData) -> dict[str, Entity]:
-    """Return all entities with what is counted of their mentions."""
-    mentions, found = data.mentions(), {}
-    for id, entity in sorted(data.entities.items()):
-        said = [data.memories[memory].memory.mentioned_at for memory in mentions.get(id, ())]
-        seen = {"first_seen": min(said, default=None), "last_seen": max(said, default=None)}
-        found[id] = replace(entity, bank_id=data.id, mention_count=len(said), **seen)
-    return found
-
-
-def entities_named(data: BankData) -> dict[str, Entity]:
-    entities = entities_of(data)
-    return {norm: entities[id] for norm, id in data.owners().items()}
-
-
-def cooccurrences_of(data: BankData) -> dict[str, Mapping[str, int]]:
-    found: dict[str, Counter[str]] = {id: Counter() for id in data.entities}
-    for record in data.memories.values():
-        for one, other in permutations(record.entity_ids, 2):
-            found[one][other] += 1
-    return {
-        id: dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-        for id, counts in found.items()
-    }
-
-
-_READERS: Mapping[Kind[Any], Callable[[BankData], Mapping[str, Any]]] = {
-    base.MEMORY: of_memory(memory_of),
-    base.RECORD: of_memory(lambda data, record: replace(record, memory=memory_of(data, record))),
-    base.CANDIDATE: of_memory(candidate_of),
-    base.VECTOR: of_memory(lambda _, record: record.vector),
-    base.MENTIONS: of_memory(lambda _, record: record.entity_ids),
-    base.CONCLUSIONS_CITING: BankData.citing,
-    base.DUPLICATES: of_group(
-        lambda data: (
-            (record.fingerprint, id)
-            for id, record in data.memories.items()
-            if record.memory.invalidated_at is None
-        )
-    ),
-    base.HISTORY: of_group(lambda data: ((c.memory_id, c) for c in data.history if not c.of_model)),
-    base.MODEL_HISTORY: of_group(
-        lambda data: ((c.memory_id, c) for c in data.history if c.of_model)
-    ),
-    base.DOCUMENT: documents_of,
-    base.CHUNK: lambda data: data.chunks,
-    base.DOCUMENT_CHUNKS: of_group(chunks_by_position),
-    base.ENTITY: entities_of,
-    base.ENTITY_NAMED: entities_named,
-    base.COOCCURRENCES: cooccurrences_of,
-    base.CHECKPOINT: lambda data: data.checkpoints,
-}
-
-_SCANNERS: Mapping[Kind[Any], Callable[[BankData], Iterable[Any]]] = {
-    base.MEMORY_ID: lambda data: data.memories,
-    base.DOCUMENT: lambda data: documents_of(data).values(),
-    base.CHUNK: lambda data: dict(sorted(data.chunks.items())).values(),
-    base.EDITED_NAMES: lambda data: [
-        base.EntityNames(id, data.entities[id].name, data.entities[id].aliases)
-        for id in sorted(data.edited & data.entities.keys())
-    ],
-    base.CHANGE: lambda data: sorted(data.history, key=lambda change: change.memory_id),
-    base.AUDIT: lambda data: list(data.audit),
-    base.MENTAL_MODEL: lambda data: [
-        replace(model, bank_id=data.id) for _, model in sorted(data.models.items())
-    ],
-}
 
 
 # Writing
@@ -614,17 +422,12 @@ class InMemoryGraph:
         importing: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
-        expired = (
-            None
-            if expired_by is None
-            else MemoryFilter(now=None, include_invalid=True, expired_by=expired_by)
-        )
         return [
             data.bank
             for _, data in sorted(self._now().banks.items())
             if (data.bank.importing is not None) == importing
             if data.pending or not pending_consolidation
-            if expired is None or data.passing(expired)
+            if expired_by is None or data.has_expired(expired_by)
         ]
 
     def update_bank(
@@ -662,23 +465,7 @@ class InMemoryGraph:
     def bank_stats(self, bank_id: str) -> BankStats:
         state = self._now()
         data = state.bank(bank_id)
-        memories = [record.memory for record in data.memories.values()]
-        types = Counter(memory.type for memory in memories)
-        kinds = Counter(kind for _, kind, _ in data.links)
-        said = [memory.mentioned_at for memory in memories]
-        return BankStats(
-            bank_id=bank_id,
-            memories=len(memories),
-            by_type={kind: types[kind] for kind in MemoryType},
-            invalidated=sum(memory.invalidated_at is not None for memory in memories),
-            entities=len(data.entities),
-            documents=len(data.documents),
-            chunks=len(data.chunks),
-            links={kind: kinds[kind] for kind in LinkKind},
-            pending_vectors=sum(key == data.bank.key for key, _ in state.outbox),
-            first_mentioned_at=min(said, default=None),
-            last_mentioned_at=max(said, default=None),
-        )
+        return data.stats(sum(key == data.bank.key for key, _ in state.outbox))
 
     # Writing and reading
 
@@ -688,24 +475,15 @@ class InMemoryGraph:
             return Writing(state, changes).apply()
 
     def read(self, bank_id: str, kind: Kind[T], keys: Sequence[str]) -> dict[str, T]:
-        reader = common.reader_of(_READERS, kind)
-        data = self._bank(bank_id)
-        wanted = list(common.spellings(keys) if kind == base.ENTITY_NAMED else dict.fromkeys(keys))
-        return common.in_order(wanted, reader(data))
+        return self._bank(bank_id).read(kind, keys)
 
     def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
-        return iter(common.reader_of(_SCANNERS, kind)(self._bank(bank_id)))
+        return self._bank(bank_id).scan(kind)
 
     def list_memories(
         self, bank_id: str, filter: MemoryFilter, *, limit: int, cursor: str | None = None
     ) -> Page[Memory]:
-        data, after = self._bank(bank_id), common.after_memory(cursor)
-        passing = data.passing(filter)
-        rest = [id for id in passing if data.numbers[id] > after]
-        shown = rest[: max(limit, 0)]
-        last = data.numbers[shown[-1]] if len(rest) > len(shown) > 0 else None
-        items = [memory_of(data, passing[id]) for id in shown]
-        return Page(items, len(passing), None if last is None else common.memory_cursor(last))
+        return self._bank(bank_id).list_memories(filter, limit=limit, cursor=cursor)
 
     def filter_ids(self, bank_id: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
         return self._bank(bank_id).passing(filter).keys() & set(ids)
@@ -718,20 +496,43 @@ class InMemoryGraph:
         data = self._bank(bank_id)
         return [id for id in data.memories if id in data.pending][: max(limit, 0)]
 
-    # Entities
+    # Entities and searching
 
     def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
-        data, (count, last_id) = self._bank(bank_id), common.after_entity(cursor)
-        entities = sorted(entities_of(data).values(), key=lambda each: -each.mention_count)
-        rest = [
-            each
-            for each in entities
-            if count is None or (-each.mention_count, each.id) > (-count, last_id)
-        ]
-        shown = rest[: max(limit, 0)]
-        last = shown[-1] if len(rest) > len(shown) > 0 else None
-        more = None if last is None else common.entity_cursor(last.mention_count, last.id)
-        return Page(shown, len(entities), more)
+        return self._bank(bank_id).list_entities(limit=limit, cursor=cursor)
+
+    def similar_entities(
+        self, bank_id: str, names: Sequence[str], limit: int
+    ) -> dict[str, list[Entity]]:
+        return self._bank(bank_id).similar_entities(names, limit)
+
+    def text_search(
+        self,
+        bank_id: str,
+        lexemes: Sequence[str],
+        filter: MemoryFilter,
+        limit: int,
+        stats: base.LexemeStats | None = None,
+    ) -> list[base.TextHit]:
+        return self._bank(bank_id).text_search(lexemes, filter, limit, stats)
+
+    def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> base.LexemeStats:
+        return self._bank(bank_id).lexeme_stats(lexemes)
+
+    def time_search(
+        self, bank_id: str, window: TimeSpan, filter: MemoryFilter, limit: int
+    ) -> list[base.TimeHit]:
+        return self._bank(bank_id).time_search(window, filter, limit)
+
+    def postings(
+        self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
+    ) -> list[base.Posting]:
+        return self._bank(bank_id).postings(entity_ids, per_entity, filter)
+
+    def links(
+        self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
+    ) -> list[Link]:
+        return self._bank(bank_id).links_of(memory_ids, per_memory, filter)
 
     def surroundings(
         self,
@@ -743,121 +544,13 @@ class InMemoryGraph:
         filter: MemoryFilter,
         ahead: int = 0,
     ) -> base.Surroundings:
-        entities = self.read(bank_id, base.ENTITY, entity_ids)
-        mentions = self.read(bank_id, base.MENTIONS, memory_ids)
-        mentioned = list(chain.from_iterable(mentions.values()))
-        names = {id: each.name for id, each in self.read(bank_id, base.ENTITY, mentioned).items()}
-        links = {id: self.links(bank_id, [id], per_memory, filter) for id in mentions}
-        return base.Surroundings(
-            {id: self.postings(bank_id, [id], per_entity, filter) for id in entities},
-            {id: [(other, names[other]) for other in ids] for id, ids in mentions.items()},
-            {id: found for id, found in links.items() if found},
-        )
-
-    def similar_entities(
-        self, bank_id: str, names: Sequence[str], limit: int
-    ) -> dict[str, list[Entity]]:
-        return {name: self._similar(bank_id, name, limit) for name in names}
-
-    def _similar(self, bank_id: str, name: str, limit: int) -> list[Entity]:
-        data, norm = self._bank(bank_id), entity_norm(name)
-        sharing: dict[str, list[tuple[str, str]]] = {gram: [] for gram in common.grams_of(norm)}
-        for other, id in data.owners().items():
-            for gram in sharing.keys() & set(common.grams_of(other)):
-                sharing[gram].append((id, other))
-        ids = common.most_similar(norm, common.names_sharing(norm, sharing), limit)
-        return list(common.in_order(ids, entities_of(data)).values())
-
-    # Searching
-
-    def text_search(
-        self,
-        bank_id: str,
-        lexemes: Sequence[str],
-        filter: MemoryFilter,
-        limit: int,
-        stats: base.LexemeStats | None = None,
-    ) -> list[base.TextHit]:
-        data = self._bank(bank_id)
-        stats = stats or lexeme_stats_of(data, lexemes)
-        weights = {x: idf(count, stats.documents) for x, count in stats.frequency.items()}
-        ranked = []
-        for id, record in data.passing(filter).items():
-            held = weights.keys() & set(record.lexemes)
-            if held:
-                ranked.append((-fsum(weights[x] for x in held), -data.numbers[id], id))
-        best = [id for _, _, id in sorted(ranked)[: max(limit, 0)]]
-        return [base.TextHit(id, data.memories[id].lexemes) for id in best]
-
-    def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> base.LexemeStats:
-        return lexeme_stats_of(self._bank(bank_id), lexemes)
-
-    def time_search(
-        self, bank_id: str, window: TimeSpan, filter: MemoryFilter, limit: int
-    ) -> list[base.TimeHit]:
-        middle = common.micros(window.start) + common.micros(window.end)
-        nearest = []
-        for id, record in self._bank(bank_id).passing(filter).items():
-            rows = predicate.times_in(record.memory, window)
-            if rows:
-                row = min(rows, key=lambda row: (abs(row.middle - middle), row.ordinal))
-                nearest.append((abs(row.middle - middle), id, row))
-        hits = []
-        for _, id, row in sorted(nearest)[: max(limit, 0)]:
-            start, end = common.timestamp(row.start), common.timestamp(row.end)
-            kind = base.TimeKind.OCCURRED if row.ordinal else base.TimeKind.MENTIONED
-            hits.append(base.TimeHit(id, TimeSpan(start, end, row.precision), kind))
-        return hits
-
-    def postings(
-        self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
-    ) -> list[base.Posting]:
-        data, found = self._bank(bank_id), []
-        mentions, passing = data.mentions(), data.passing(filter)
-        for id in dict.fromkeys(entity_ids):
-            mentioning = mentions.get(id, [])
-            latest = [memory for memory in reversed(mentioning) if memory in passing]
-            found += [
-                base.Posting(id, memory, len(mentioning)) for memory in latest[: max(per_entity, 0)]
-            ]
-        return found
-
-    def links(
-        self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
-    ) -> list[Link]:
-        data = self._bank(bank_id)
-        passing = data.passing(filter)
-        sides: defaultdict[str, list[tuple[float, str, LinkKind, bool, Link]]] = defaultdict(list)
-        for link in data.links.values():
-            source, target, order = link.source_id, link.target_id, -link.weight
-            if source in passing and target in passing:
-                sides[source].append((order, target, link.kind, True, link))
-                sides[target].append((order, source, link.kind, False, link))
-        found: dict[Link, None] = {}
-        for id in dict.fromkeys(memory_ids):
-            heaviest = sorted(sides.get(id, ()), key=lambda side: side[:4])[: max(per_memory, 0)]
-            found |= dict.fromkeys(link for *_, link in heaviest)
-        return list(found)
+        limits = (per_entity, per_memory, filter)
+        return self._bank(bank_id).surroundings(entity_ids, memory_ids, *limits)
 
     def neighbours(
         self, bank_id: str, ids: Sequence[str], distance: int, filter: MemoryFilter
     ) -> list[base.Neighbour]:
-        data, size = self._bank(bank_id), max(distance, 0)
-        places = sorted(
-            (record.memory.sources[0].position, data.numbers[id], id, record.memory.document_id)
-            for id, record in data.memories.items()
-            if record.memory.invalidated_at is None and record.memory.document_id is not None
-        )
-        ordered = grouped((str(document_id), id) for _, _, id, document_id in places)
-        index = {id: (group, n) for group in ordered.values() for n, id in enumerate(group)}
-        found = []
-        for id in dict.fromkeys(ids):
-            if id in index:
-                group, n = index[id]
-                before = group[max(n - size, 0) : n][::-1]
-                found += common.neighbours_around(id, before, group[n + 1 : n + 1 + size])
-        passing = data.passing(filter)
-        return [each for each in found if each.neighbour_id in passing]
+        return self._bank(bank_id).neighbours(ids, distance, filter)
 
     # The outbox, and the store itself
 
@@ -897,13 +590,6 @@ class InMemoryGraph:
     def close(self) -> None:
         with self._lock:
             self._committed = None
-
-
-def lexeme_stats_of(data: BankData, lexemes: Iterable[str]) -> base.LexemeStats:
-    memories = data.memories.values()
-    valid = [each.lexemes for each in memories if each.memory.invalidated_at is None]
-    counts = common.in_order(lexemes, common.lexeme_counts(valid))
-    return common.lexeme_statistics(len(valid), sum(map(len, valid)), lexemes, counts)
 
 
 def adopt(state: State, data: BankData, embedder: EmbedderStamp) -> None:

@@ -174,6 +174,7 @@ def test_a_store_that_does_not_answer_costs_its_deadline_once(
         assert workspace.drain()
 
 
+@pytest.mark.local
 def test_a_healthy_store_is_asked_once_in_five_seconds(memory: Hindsight, root: Path) -> None:
     asked = 0
     graph, get_bank = memory.runtime.graph, memory.runtime.graph.get_bank

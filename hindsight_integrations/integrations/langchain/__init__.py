@@ -42,9 +42,14 @@ if TYPE_CHECKING:
         retain_tool,
         workspace_tools,
     )
+    from hindsight_integrations.integrations.langchain.vector_index import (
+        GivenVectors,
+        LangChainVectors,
+    )
     from hindsight_integrations.integrations.langchain.vectorstore import HindsightVectorStore
 
 _HOME_OF = {
+    "GivenVectors": "vector_index",
     "HindsightChatMessageHistory": "legacy",
     "HindsightEmbeddings": "models",
     "HindsightMemory": "classic",
@@ -54,6 +59,7 @@ _HOME_OF = {
     "HindsightStore": "store",
     "HindsightToolkit": "tools",
     "HindsightVectorStore": "vectorstore",
+    "LangChainVectors": "vector_index",
     "ReflectionChatMessageHistory": "reflection",
     "ReflectionMiddleware": "reflection",
     "as_items": "conversions",
@@ -78,6 +84,7 @@ _INSTALLED_BY = {
 
 # Without HindsightMemory: `import *` must not need langchain-classic.
 __all__ = [
+    "GivenVectors",
     "HindsightChatMessageHistory",
     "HindsightEmbeddings",
     "HindsightMiddleware",
@@ -86,6 +93,7 @@ __all__ = [
     "HindsightStore",
     "HindsightToolkit",
     "HindsightVectorStore",
+    "LangChainVectors",
     "ReflectionChatMessageHistory",
     "ReflectionMiddleware",
     "as_items",

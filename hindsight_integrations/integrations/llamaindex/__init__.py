@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         HindsightToolSpec,
         workspace_tools,
     )
+    from hindsight_integrations.integrations.llamaindex.vector_index import LlamaIndexVectors
     from hindsight_integrations.integrations.llamaindex.vectorstore import HindsightVectorStore
 
 _HOME_OF = {
@@ -57,6 +58,7 @@ _HOME_OF = {
     "HindsightToolSpec": "tools",
     "HindsightTransform": "ingest",
     "HindsightVectorStore": "vectorstore",
+    "LlamaIndexVectors": "vector_index",
     "RecallQuery": "retriever",
     "ReflectionChatMemory": "reflection",
     "workspace_tools": "tools",
@@ -77,6 +79,7 @@ __all__ = [
     "HindsightToolSpec",
     "HindsightTransform",
     "HindsightVectorStore",
+    "LlamaIndexVectors",
     "RecallQuery",
     "ReflectionChatMemory",
     "workspace_tools",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
@@ -16,8 +17,9 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import LinkKind, Memory, MemoryType, as_datetime
 from hindsight_integrations.namespaces.selection import SelectionOptions
+from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.pipeline import retain, submission_of
-from hindsight_integrations.retain.request import Item, Submission
+from hindsight_integrations.retain.request import Item, Submission, conversation_submission
 from hindsight_integrations.service.http_api import answers, conversions, listing, requests
 from hindsight_integrations.service.http_api.filters import TagsMatch, as_time, tag_options
 from hindsight_integrations.service.http_api.routing import (
@@ -40,6 +42,7 @@ from hindsight_integrations.stores.base import (
     QueueCheckpoint,
 )
 from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.transcripts import conversation_in
 
 routes = router("Memory")
 
@@ -80,11 +83,34 @@ def _item(given: requests.RetainItem, tags: Sequence[str]) -> Item:
     )
 
 
+def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submission:
+    """Return the submission of a text; of one that is a conversation, its turns.
+
+    Clients send the whole conversation again, or its latest turns, with metadata that tells of the
+    request. The turns that are stored stay, and those that are new are added.
+    """
+    messages = conversation_in(item.content, item.timestamp)
+    if messages is None:
+        return submission_of(deps, bank_id, item)
+    given = item if item.document_id else replace(item, update_mode="append")
+    conversation = conversation_submission(
+        messages,
+        session=item.document_id,
+        stamp=given,
+        max_chars=deps.settings.max_content_chars,
+    )
+    return replace(conversation, stamp=replace(conversation.stamp, is_of_request=True))
+
+
 def _parts(submissions: Sequence[Submission], most: int) -> Iterator[list[Submission]]:
-    """Yield parts in which no two texts are of the same document, each for one transaction."""
+    """Yield parts in which no two texts are of the same document, each for one transaction.
+
+    A conversation without an id is alone in its part: it may continue a stored one.
+    """
     part: dict[str, Submission] = {}
     for submission in submissions:
-        if len(part) >= most or submission.document_id in part:
+        alone = not (submission.is_named and all(each.is_named for each in part.values()))
+        if part and (alone or len(part) >= most or submission.document_id in part):
             yield list(part.values())
             part = {}
         part[submission.document_id] = submission
@@ -102,7 +128,7 @@ def store(
     """
     runtime = memory.runtime
     validation.bank_id(bank_id)
-    submissions = [submission_of(runtime.retaining, bank_id, item) for item in items]
+    submissions = [_submission(runtime.retaining, bank_id, item) for item in items]
     bank = runtime.bank_or_new(bank_id)
     queue = f"operation:{operation_id}"
     known = runtime.graph
@@ -119,9 +145,9 @@ def store(
 def retain_memories(
     memory: MemoryOf, jobs: Jobs, bank_id: str, body: requests.Retain
 ) -> answers.Retained:
-    """Retain texts. They are stored when this answers, with `async` too."""
-    given = validation.label("operation_id", body.operation_id) if body.operation_id else None
-    operation_id = given if body.asynchronous else None
+    """Retain texts, a conversation as its turns. They are stored when this answers."""
+    given = body.operation_id
+    operation_id = validation.label("operation_id", given) if given else None
     items = [_item(each, body.document_tags or ()) for each in body.items]
     store(memory, bank_id, items, operation_id)
     done = None

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.stores.common import by_cosine
+
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
     from chromadb.api.types import Where
@@ -80,7 +82,10 @@ class BankCollection:
         )
         own = len(self._prefix)
         return [
-            _by_cosine([name[own:] for name in names], distances)
+            by_cosine(
+                (name[own:], 1.0 - distance)
+                for name, distance in zip(names, distances, strict=True)
+            )
             for names, distances in zip(found["ids"], found["distances"] or [], strict=True)
         ]
 
@@ -94,11 +99,3 @@ def keys_of(collection: Collection) -> list[str]:
     """Return the bank keys that the collection is labelled with."""
     metadata = collection.metadata or {}
     return [label.removeprefix(LABEL) for label in metadata if label.startswith(LABEL)]
-
-
-def _by_cosine(names: Sequence[str], distances: Sequence[float]) -> list[tuple[str, float]]:
-    hits = (
-        (name, min(1.0, max(-1.0, 1.0 - distance)))
-        for name, distance in zip(names, distances, strict=True)
-    )
-    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from chromadb.api import ServerAPI
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.api.models.Collection import Collection
+    from chromadb.config import Settings
     from chromadb.types import Collection as CollectionModel
 
 CHROMA_ERRORS: Mapping[str, type[StoreError]] = {
@@ -220,15 +222,10 @@ class ChromaClient:
         where = "memory" if folder is None else str(folder)
         with chroma_errors(where):
             from chromadb.api.rust import RustBindingsAPI
-            from chromadb.config import Settings, System
+            from chromadb.config import System
 
-            system = System(
-                Settings(
-                    anonymized_telemetry=False,
-                    is_persistent=folder is not None,
-                    persist_directory=str(folder or ""),
-                )
-            )
+            files = {"is_persistent": folder is not None, "persist_directory": str(folder or "")}
+            system = System(_own_settings().model_copy(update=files))
             api = system.instance(RustBindingsAPI)
             api.hnsw_cache_size = _LOADED_INDEXES
             system.start()
@@ -381,6 +378,14 @@ def _check_database(api: ServerAPI, where: str, tenant: str, database: str) -> N
         ) from error
 
 
+@cache
+def _own_settings() -> Settings:
+    """Return Chroma's settings, read once: to read them takes a third of an opening."""
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)
+
+
 def _server_url(url: str) -> str:
     """Return the URL with its port and without a final slash. Raises `InvalidInputError`."""
     parts = urlsplit(url)
@@ -394,7 +399,8 @@ def _server_url(url: str) -> str:
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or not port:
         raise InvalidInputError(
-            f"vectors={url!r} is no Chroma server; give a URL such as 'http://localhost:8000'"
+            f"vectors={url!r} is no Chroma server; give a URL such as 'http://localhost:8000', or "
+            "of a Neo4j server, as in 'neo4j://localhost:7687'"
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 
-from hindsight_integrations.errors import BankExistsError, BankNotFoundError
+from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
 from hindsight_integrations.stores.base import (
     ChangeSet,
@@ -16,7 +16,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     StoreFault,
 )
-from hindsight_integrations.stores.common import merge_faults
+from hindsight_integrations.stores.common import bank_exists, merge_faults
 from hindsight_integrations.stores.neo4j import check, vectors, writing
 from hindsight_integrations.stores.neo4j.connection import Transaction
 from hindsight_integrations.stores.neo4j.nodes import (
@@ -95,7 +95,7 @@ class Neo4jGraph(Searching):
             )
         )
         if not found:
-            raise _exists(bank.id)
+            raise bank_exists(bank.id)
         return stored_bank(found[0][0])
 
     def get_bank(self, bank_id: str) -> StoredBank | None:
@@ -141,7 +141,7 @@ class Neo4jGraph(Searching):
                 given = bank_properties(changed)
                 if changed.id != bank_id:
                     if tx.run("MATCH (b:Bank {id: $id}) RETURN b.id", id=changed.id):
-                        raise _exists(changed.id)
+                        raise bank_exists(changed.id)
                     given["importing"] = None
                 tx.run("MATCH (b:Bank {key: $bank}) SET b += $given", given=given)
             if embedder is not None:
@@ -209,10 +209,6 @@ class Neo4jGraph(Searching):
 def _stored(tx: BankTransaction) -> StoredBank:
     ((node,),) = tx.run("MATCH (b:Bank {key: $bank}) RETURN properties(b)")
     return stored_bank(node)
-
-
-def _exists(bank_id: str) -> BankExistsError:
-    return BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
 
 
 def _purge(tx: Transaction, limit: int) -> int:

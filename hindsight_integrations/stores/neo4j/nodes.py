@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
@@ -28,6 +27,7 @@ from hindsight_integrations.stores.common import (
     expiry_of,
     expiry_text,
     metadata_text,
+    no_bank,
 )
 from hindsight_integrations.stores.neo4j.connection import (
     WRITE_BATCH,
@@ -233,7 +233,7 @@ class BankReader:
                     self.note(node)
         bank = self._known.get(bank_id)
         if bank is None:
-            raise _no_bank(bank_id)
+            raise no_bank(bank_id)
 
         def execute(cypher: str, params: Mapping[str, Any]) -> list[Row]:
             given = {**params, "holder_id": bank_id, "revision": bank[3]}
@@ -265,13 +265,9 @@ def lock_bank(tx: Transaction, bank_id: str) -> BankTransaction:
         id=bank_id,
     )
     if not found:
-        raise _no_bank(bank_id)
+        raise no_bank(bank_id)
     id, key, number, revision, dimension, last = found[0]
     return BankTransaction(tx.execute, id, key, number, revision, dimension, [last, last])
-
-
-def _no_bank(bank_id: str) -> BankNotFoundError:
-    return BankNotFoundError(f"no bank {bank_id!r} exists; create it first")
 
 
 def vector_key(key: str, revision: int) -> str:

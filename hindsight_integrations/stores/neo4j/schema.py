@@ -162,7 +162,7 @@ def migrate(database: Database) -> None:
         return
     for step in chain.from_iterable(MIGRATIONS[version:]):
         if isinstance(step, str):
-            _change(database, step)
+            change(database, step)
         else:
             step(database)
     database.reads.run("CALL db.awaitIndexes($seconds)", seconds=_INDEX_SECONDS)
@@ -175,8 +175,8 @@ def identity(tx: Transaction) -> str:
     return str(name)
 
 
-def _change(database: Database, statement: str) -> None:
-    """Run a statement of a migration until it is done, by this client or another one.
+def change(database: Database, statement: str) -> None:
+    """Run a statement that changes the schema until it is done, by this client or another one.
 
     `IF NOT EXISTS` does not help against another client that creates the same at the same time.
     """

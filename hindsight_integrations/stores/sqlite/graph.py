@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 
-from hindsight_integrations.errors import BankExistsError
 from hindsight_integrations.models import Bank, BankStats, LinkKind, MemoryType
 from hindsight_integrations.stores.base import (
     ChangeSet,
@@ -16,7 +15,7 @@ from hindsight_integrations.stores.base import (
     StoredBank,
     StoreFault,
 )
-from hindsight_integrations.stores.common import micros, timestamp_or_none
+from hindsight_integrations.stores.common import bank_exists, micros, timestamp_or_none
 from hindsight_integrations.stores.sqlite import check, vectors, writing
 from hindsight_integrations.stores.sqlite.copying import Copied, Progress, copy
 from hindsight_integrations.stores.sqlite.rows import (
@@ -273,4 +272,4 @@ def _stored(tx: BankTransaction) -> StoredBank:
 def _check_free(cursor: sqlite3.Cursor | BankTransaction, bank_id: str) -> None:
     sql = "SELECT 1 FROM banks WHERE id = ? AND deleted = 0"
     if cursor.execute(sql, (bank_id,)).fetchone() is not None:
-        raise BankExistsError(f"bank {bank_id!r} exists already; open it, or choose another id")
+        raise bank_exists(bank_id)

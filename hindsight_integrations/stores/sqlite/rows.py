@@ -11,7 +11,6 @@ from functools import lru_cache
 from sys import intern
 from typing import Any, TypeAlias
 
-from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
@@ -33,6 +32,7 @@ from hindsight_integrations.stores.common import (
     metadata_text,
     micros,
     micros_or_none,
+    no_bank,
     timestamp,
     timestamp_or_none,
 )
@@ -150,7 +150,7 @@ def find_bank(cursor: sqlite3.Cursor, bank_id: str) -> BankTransaction:
         "SELECT no, id, revision, dimension FROM banks WHERE id = ? AND deleted = 0", (bank_id,)
     ).fetchone()
     if row is None:
-        raise BankNotFoundError(f"no bank {bank_id!r} exists; create it first")
+        raise no_bank(bank_id)
     return BankTransaction(cursor.connection, *row)
 
 

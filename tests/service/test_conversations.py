@@ -1,0 +1,146 @@
+"""Conversations that Hindsight's clients send as one text are retained as turns.
+
+The bodies are those that the OpenClaw plugin 0.11.0 and the hooks for Claude Code send.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from hindsight_integrations import Hindsight
+from hindsight_integrations.service.http_api import hindsight_api
+from hindsight_integrations.transcripts import conversation_in
+
+ASKED, REPLIED = "2026-02-03T09:00:00.000Z", "2026-02-03T09:01:00.000Z"
+SAID = [
+    ("user", "My sister Ada moved to Bergen in May.", ASKED),
+    ("assistant", "Bergen is rainy; take boots.", REPLIED),
+    ("user", "Her boots are red.", "2026-02-03T09:02:00.000Z"),
+    ("user", "Ada now works at the aquarium.", "2026-02-03T09:03:00.000Z"),
+]
+SESSION = "openclaw:agent:main:telegram:direct:42"
+
+
+@pytest.fixture
+def client(memory: Hindsight) -> Iterator[TestClient]:
+    app = FastAPI()
+    app.include_router(hindsight_api(memory))
+    with TestClient(app) as connected:
+        yield connected
+
+
+def blocks(said: list[tuple[str, str, str]]) -> str:
+    """Return messages with a call of a tool among them, as the plugin writes them by default."""
+    messages: list[dict[str, object]] = []
+    for role, text, time in said:
+        content: list[dict[str, object]] = [{"type": "text", "text": text}]
+        messages.append({"role": role, "content": content, "timestamp": time})
+        if role == "assistant":
+            content.append({"type": "tool_use", "name": "weather", "input": {"city": "Bergen"}})
+            result = {"type": "tool_result", "content": "rain, 4 degrees", "tool_use_id": "t1"}
+            messages.append({"role": "user", "content": [result]})
+    return json.dumps(messages, separators=(",", ":"))
+
+
+def sent(content: str, number: int, **fields: object) -> dict[str, object]:
+    """Return a request; its metadata tells of the request, and differs each time."""
+    item = {
+        "content": content,
+        "context": "This content is an AI-assistant conversation transcript from OpenClaw.",
+        "metadata": {
+            "retained_at": f"2026-02-03T09:0{number + 4}:10.000Z",
+            "message_count": str(number),
+            "turn_index": str(number),
+            "source": "openclaw",
+            "session_key": "agent:main:telegram:direct:42",
+        },
+        "document_id": SESSION,
+    }
+    return {"items": [item | fields], "async": True, "operation_id": f"operation-{number}"}
+
+
+def test_turns_are_stored_with_roles_and_times_and_none_twice(
+    memory: Hindsight, client: TestClient
+) -> None:
+    def retain(said: list[tuple[str, str, str]], number: int, mode: str | None) -> list[str]:
+        body = sent(blocks(said), number, update_mode=mode)
+        assert client.post("/v1/default/banks/b/memories", json=body).status_code == 200
+        return sorted(each.id for each in memory.memories.list("b").items)
+
+    first = retain(SAID[:2], 1, "append")
+    stored = {each.text: each for each in memory.memories.list("b").items}
+    assert [each.text for each in memory.documents.chunks("b", SESSION)] == [
+        text for _, text, _ in SAID[:2]
+    ]
+    for role, text, time in SAID[:2]:
+        assert stored[text].speaker == role
+        assert stored[text].mentioned_at == datetime.fromisoformat(time)
+    assert stored[SAID[1][1]].type == "experience"  # said by the agent
+    assert stored[SAID[0][1]].metadata["message_count"] == "1"
+    # A window with a turn that was sent, and then the whole session, as other hooks send it.
+    second = retain(SAID[1:3], 2, "append")
+    assert len(second) == 3
+    assert set(first) < set(second)
+    third = retain(SAID, 3, None)
+    assert len(third) == 4
+    assert set(second) < set(third)
+    assert retain(SAID, 4, None) == third
+    # A turn that the session no longer has goes.
+    assert len(retain(SAID[:3], 5, "replace")) == 3
+
+
+def test_a_conversation_without_an_id_goes_on(memory: Hindsight, client: TestClient) -> None:
+    for number, end in enumerate((2, 4, 3)):
+        body = sent(blocks(SAID[:end]), number, document_id=None)
+        assert client.post("/v1/default/banks/b/memories", json=body).status_code == 200
+    assert memory.banks.stats("b").documents == 1
+    assert memory.banks.stats("b").memories == 4
+
+
+MARKED = "\n\n".join(f"[role: {role}]\n{text}\n[{role}:end]" for role, text, _ in SAID)
+LINES = "\n".join(
+    json.dumps(each)
+    for each in (
+        {"role": "system", "content": "REF-ID: conversation:1", "timestamp": ASKED},
+        *({"role": role, "content": text, "timestamp": time} for role, text, time in SAID),
+        {"role": "action", "content": "Edit boots.py", "timestamp": ASKED},
+    )
+)
+
+
+@pytest.mark.parametrize("text", [blocks(SAID), MARKED, LINES, f"{LINES}\n"])
+def test_each_form_is_read(text: str) -> None:
+    messages = conversation_in(text, datetime(2026, 1, 1, tzinfo=UTC))
+    assert messages is not None
+    assert [(each.speaker, each.text) for each in messages] == [each[:2] for each in SAID]
+    times = [each.timestamp for each in messages]
+    expected = [datetime.fromisoformat(time) for _, _, time in SAID]
+    assert times == (expected if text != MARKED else [datetime(2026, 1, 1, tzinfo=UTC)] * 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "[1, 2]",
+        '["a"]',
+        "[" * 100_000,
+        '{"role": "user"}',
+        '[{"role": "engineer", "content": "She builds bridges."}]',
+        '[{"role": ["user"], "content": "x"}]',
+        '[{"role": "user", "content": 7}]',
+        '[{"role": "user", "content": "x", "timestamp": "soon"}]',
+        '[{"role": "user", "content": "x", "timestamp": 1e300}]',
+        f"{MARKED}\nand more",
+        "[role: user]\nwithout an end",
+        "[see the notes] Alice keeps bees.",
+    ],
+)  # fmt: skip
+def test_another_text_stays_one(text: str) -> None:
+    assert conversation_in(text) is None
