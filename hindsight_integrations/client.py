@@ -331,10 +331,12 @@ class Hindsight(OpenedMemory):
                 result's `failures`, and the others answer.
         """
         request = self._request(bank_id, query, options)
-        banks = [self._runtime.bank(bank) for bank in request.bank_ids]
-        parts = self._runtime.recalling
-        result = recalling.recall(parts, banks, request)
-        return with_mental_models(parts, banks, request, result)
+        parts, current = self._runtime.recalling, self._runtime.bank
+        banks = [self._runtime.remembered_bank(bank) for bank in request.bank_ids]
+        result = recalling.recall(parts, banks, request, current)
+        if request.mental_model_tokens:
+            result = with_mental_models(parts, [*map(current, request.bank_ids)], request, result)
+        return result
 
     @takes(ContextOptions)
     def context(self, bank_id: str, query: str, **options: Unpack[ContextOptions]) -> Context:

@@ -34,7 +34,7 @@ from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.dependencies import AT_ONCE, SERVED_AT_ONCE, RecallDependencies
 from hindsight_integrations.recall.fitted import fitted_for
-from hindsight_integrations.recall.rerankers import LateInteraction, as_reranker
+from hindsight_integrations.recall.rerankers import LateInteraction, reranker_given
 from hindsight_integrations.reflect.confident import only_confident
 from hindsight_integrations.reflect.consolidation import Consolidation, rounds
 from hindsight_integrations.reflect.dependencies import Consolidator, ReflectDependencies
@@ -60,7 +60,7 @@ from hindsight_integrations.stores.sqlite import SqliteGraph
 log = logging.getLogger("hindsight_integrations")
 
 BACKGROUND_SECONDS = 10.0
-"""Time that `close` waits for a background thread: one that reads a silent server ends with it."""
+"""Time that `close` waits for a background thread: one that reads a silent server ends then."""
 
 ARMS_AT_ONCE = 32
 """Threads at most that the arms of all recalls share: on servers they do little but wait."""
@@ -129,6 +129,7 @@ class Runtime:
         self.lost = False
         """True while vectors are queued that the index lacked when it was opened."""
         self._caught_up: set[str] = set()
+        self._known: dict[str, StoredBank] = {}
         """Keys of banks whose work was applied when they were first used meanwhile."""
         self._closed = False
         self.closing = threading.Event()
@@ -144,7 +145,7 @@ class Runtime:
         )  # fmt: skip
         fitted = fitted_for(encoder.embedder.id)
         self.recalling = RecallDependencies(
-            graph, index, encoder, tokenizer, self._executor, settings, _reranker(reranker),
+            graph, index, encoder, tokenizer, self._executor, settings, reranker_given(reranker),
             reranking=reranker is not None, weights=fitted.weights, calibration=fitted.calibration,
             turns=computing,
         )  # fmt: skip
@@ -220,12 +221,16 @@ class Runtime:
             BankNotFoundError: there is none of this id.
             EmbedderMismatchError: its vectors come from another embedder.
         """
-        self.check_open()
-        bank = self._own(self._existing(bank_id))
+        bank = self._own(self.stored_bank(bank_id))
         if self.behind and self.lag is None and bank.key not in self._caught_up:
             self._caught_up.add(bank.key)
             self.flush(bank.key)
+        self._known[bank_id] = bank
         return bank
+
+    def remembered_bank(self, bank_id: str) -> StoredBank:
+        """Return the bank as `bank` returned it last: others may have changed it since."""
+        return self._known.get(bank_id) or self.bank(bank_id)
 
     def _own(self, stored: StoredBank) -> StoredBank:
         bank_id = stored.bank.id
@@ -338,6 +343,7 @@ class Runtime:
             if self._applying:
                 return
             self._applying = self.behind = True
+            self._known.clear()  # a recall of such a bank first waits for its vectors
         self.in_background(self._apply_all, "hindsight-apply")
 
     def _apply_all(self) -> None:
@@ -478,7 +484,7 @@ class Runtime:
             recalling = self.recalling
             if reranker is not UNCHANGED:
                 recalling = replace(
-                    recalling, reranker=_reranker(reranker), reranking=reranker is not None
+                    recalling, reranker=reranker_given(reranker), reranking=reranker is not None
                 )
             reflecting = self.reflecting
             if llm is not UNCHANGED:
@@ -558,7 +564,7 @@ def assemble(
     model = None if llm is None else as_model(llm)
     # A part that cannot be used is refused before any store is opened.
     _extractor(extractor, model, settings, tokenizer)
-    _reranker(reranker)
+    reranker_given(reranker)
     as_guards(before_retain)
     with ExitStack() as opened:
         where, store, index = _stores(path, graph, vectors, settings, opened)
@@ -645,13 +651,6 @@ def embedder_stamp(embedder: object | None, settings: Settings) -> EmbedderStamp
     """Return the identity of an embedder, as it is given to `Hindsight`."""
     chosen = _encoder(embedder, settings).embedder
     return EmbedderStamp(chosen.id, chosen.dimension)
-
-
-def _reranker(reranker: object | None) -> Reranker | None:
-    """Return the reranker to use in place of the built-in ranking, if there is one."""
-    if reranker is None or (isinstance(reranker, str) and reranker == "local"):
-        return None
-    return as_reranker(reranker)
 
 
 def _extractor(

@@ -101,11 +101,13 @@ class Exact:
         """Nothing is held open."""
 
 
+PATIENT = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
+"""Longer than a busy machine takes to plan what it is asked for the first time."""
+
+
 def answers(graph: GraphStore | None, talk: Talk) -> dict[tuple[str, str], object]:
     """Return what is stored, and what each arm finds for each question: ids in order, and text."""
-    with Hindsight.in_memory(
-        graph=graph, vectors=Exact(), settings=Settings(consolidate=False)
-    ) as memory:
+    with Hindsight.in_memory(graph=graph, vectors=Exact(), settings=PATIENT) as memory:
         for name, messages in talk.sessions.items():
             memory.retain_messages("b", messages, session=name)
         given: dict[tuple[str, str], object] = {("", "stored"): memory.banks.stats("b")}

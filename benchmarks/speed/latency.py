@@ -34,6 +34,9 @@ MEMORIES = 1_000
 ASKED, REPEATED = 12, 4
 """Questions a latency, asked twice, of which the second time counts; and retains of each kind."""
 
+PATIENT = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
+"""Longer than a busy machine takes to plan what it is asked for the first time."""
+
 TOGETHER = 200
 """Questions asked at once by `arecall`."""
 
@@ -208,9 +211,7 @@ def main() -> int:
     with proxied(*(os.environ[name] for name in SERVERS)) as (to_graph, to_vectors):
         scheme = urlsplit(os.environ[SERVERS[0]]).scheme
         urls = (f"{scheme}://{to_graph.address}", f"http://{to_vectors.address}")
-        with Hindsight(
-            graph=urls[0], vectors=urls[1], settings=Settings(consolidate=False)
-        ) as memory:
+        with Hindsight(graph=urls[0], vectors=urls[1], settings=PATIENT) as memory:
             bank = f"latency-{secrets.token_hex(4)}"
             told = list(sessions(MEMORIES + 20 * len(MILLISECONDS) * (REPEATED + 1)))
             try:

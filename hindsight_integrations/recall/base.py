@@ -18,6 +18,7 @@ from hindsight_integrations.stores.base import (
     LexemeStats,
     MemoryFilter,
     StoredBank,
+    Surroundings,
     Vector,
     VectorIndex,
 )
@@ -93,6 +94,10 @@ class BankSearch:
         stats: term statistics of the bank, for the question's lexemes.
         admitted: returns the ids of all memories that pass the filter, being read meanwhile, or
             None if they are more than `Depth.whole`; None if they are not read.
+        near: returns the nearest memories of the index, passing or not, being read meanwhile;
+            None if they are not read yet.
+        around: returns surroundings that the entity arm will ask for, being read meanwhile; None
+            if they are not read yet.
     """
 
     graph: GraphStore
@@ -103,11 +108,16 @@ class BankSearch:
     depth: Depth
     stats: LexemeStats
     admitted: Callable[[], Sequence[str] | None] | None = None
+    near: Callable[[], list[tuple[str, float]]] | None = None
+    around: Callable[[], Surroundings] | None = None
 
     def asking(self, question: Question) -> BankSearch:
         """Return the same search for another question."""
-        stats = self.graph.lexeme_stats(self.bank_id, question.lexemes)
-        return replace(self, question=question, stats=stats)
+        stats = self.stats
+        if question.lexemes != self.question.lexemes:
+            stats = self.graph.lexeme_stats(self.bank_id, question.lexemes)
+        near = self.near if question.vector is self.question.vector else None
+        return replace(self, question=question, stats=stats, near=near)
 
     @property
     def bank_id(self) -> str:

@@ -224,8 +224,8 @@ class VersionedCache(Generic[T]):
         """Return those of the ids that exist, in the order given.
 
         Args:
-            bank: as it was read before any of the ids was found, so that memories loaded are no
-                older than its version.
+            bank: as it was read before any of the memories was, so that those loaded are no older
+                than its version.
             ids: of memories of the bank.
             load: reads those of some ids that exist; called for the ids not in the cache.
         """

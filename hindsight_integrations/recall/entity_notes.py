@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hindsight_integrations.models import Entity, Memory, MemoryType, utc_now
 from hindsight_integrations.nlp.tokens import Tokenizer
-from hindsight_integrations.recall.arms.semantic import nearest
+from hindsight_integrations.recall.arms.semantic import EXACT_LIMIT, exact, nearest
 from hindsight_integrations.recall.packing import LINE_BREAK
 from hindsight_integrations.results import EntityNote, Recalled
 from hindsight_integrations.stores.base import (
@@ -46,7 +46,7 @@ def with_observations(
     index: VectorIndex,
     banks: Sequence[StoredBank],
     entities: Sequence[Entity],
-    vector: Vector,
+    vector: Vector | None,
     filter: MemoryFilter,
 ) -> list[AskedEntity]:
     """Return the entities with the observations that mention them and pass the filter.
@@ -56,14 +56,21 @@ def with_observations(
         index: vector index of the banks.
         banks: the banks of the entities.
         entities: those that the question asks for.
-        vector: embedding of the question.
+        vector: embedding of the question; without one, observations are left out.
         filter: the filter of the recall; its types and entities are replaced.
     """
+    if vector is None:
+        return [*map(AskedEntity, entities)]
     by_id = {bank.bank.id: bank for bank in banks}
     asked = []
     for entity in entities:
         about = replace(filter, types=frozenset({MemoryType.OBSERVATION}), entity_ids=(entity.id,))
-        near = nearest(graph, index, by_id[entity.bank_id], vector, about, OBSERVED)
+        # Few as a rule: to look for them in the index would find others first.
+        few = graph.find_ids(entity.bank_id, about, EXACT_LIMIT)
+        if few is None:
+            near = nearest(graph, index, by_id[entity.bank_id], vector, about, OBSERVED)
+        else:
+            near = exact(graph, entity.bank_id, few, vector)[:OBSERVED]
         observations = graph.read(entity.bank_id, MEMORY, [memory_id for memory_id, _ in near])
         asked.append(AskedEntity(entity, tuple(observations.values())))
     return asked
@@ -74,7 +81,7 @@ def entity_notes(
     memories: Sequence[Recalled],
     max_tokens: int,
     tokenizer: Tokenizer,
-    asked: Sequence[AskedEntity] = (),
+    asked: Callable[[], Sequence[AskedEntity]] = tuple,
     scope: str | None = None,
 ) -> tuple[EntityNote, ...]:
     """Describe entities within `max_tokens`: those asked for, then the most mentioned.
@@ -84,13 +91,15 @@ def entity_notes(
         memories: the memories recalled, whose entities are described too.
         max_tokens: budget of all notes.
         tokenizer: counts their tokens.
-        asked: entities that the question asks for, with observations about them.
+        asked: returns the entities that the question asks for, with observations about them;
+            being read meanwhile.
         scope: describe them by the memories of this scope alone, without aliases.
     """
     if not max_tokens:
         return ()
     wanted: dict[tuple[str, str], AskedEntity] = {}
-    for about in [*asked, *_mentioned(graph, memories)]:
+    mentioned = list(_mentioned(graph, memories))
+    for about in [*asked(), *mentioned]:
         wanted.setdefault((about.entity.bank_id, about.entity.id), about)
     if scope is None:
         beside = _companions(graph, list(wanted))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,8 +15,6 @@ from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import Recalled
 from hindsight_integrations.stores.base import (
     CHUNK,
-    CONCLUSIONS_CITING,
-    MEMORY,
     GraphStore,
 )
 
@@ -38,6 +35,9 @@ LEFT_OUT = 20
 
 MISSES = 20
 """Memories in a row that do not fit, after which the budget counts as spent."""
+
+READ_AHEAD = 64
+"""Memories read from the graph at a time while the budget is filled."""
 
 CHARACTERS_A_TOKEN = 12
 """Characters a token above which a line need not be counted: no prose has as many on average."""
@@ -89,9 +89,9 @@ def _under_headers(lines: Iterable[tuple[str, str]]) -> str:
 
 
 def substitute_observations(
-    graph: GraphStore,
     pool: Pool,
     order: Sequence[int],
+    read: Callable[[Sequence[int]], Mapping[int, Memory]],
     count: Callable[[str], int],
     *,
     prefer: bool = False,
@@ -105,9 +105,9 @@ def substitute_observations(
     which it shows less than half stays, so that nothing is lost that the question may be about.
 
     Args:
-        graph: store to read the memories from.
         pool: the memories ranked.
         order: positions in the pool, best first.
+        read: returns the memories at positions of the pool.
         count: returns the tokens of a text.
         prefer: let observations stand for facts whatever tokens they take.
 
@@ -115,40 +115,38 @@ def substitute_observations(
         Positions in the pool, best first.
     """
     positions = {(pool.memories[p].bank_id, pool.memories[p].id): p for p in order}
-    rank = {position: index for index, position in enumerate(order)}
     standing: dict[int, int] = {}
     left_out: set[int] = set()
     best = frozenset(order[:CALLED_FOR])
-    banks: defaultdict[str, list[str]] = defaultdict(list)
-    for position in order[:HEAD]:
-        banks[pool.memories[position].bank_id].append(pool.memories[position].id)
-    for bank_id, ids in banks.items():
-        citing = graph.read(bank_id, CONCLUSIONS_CITING, ids).values()
-        ranked = {id for conclusions in citing for id in conclusions if (bank_id, id) in positions}
-        observations = graph.read(bank_id, MEMORY, sorted(ranked)).values()
-        for observation in sorted(observations, key=lambda o: rank[positions[bank_id, o.id]]):
-            place = positions[bank_id, observation.id]
-            shown = [
-                positions[bank_id, fact_id]
-                for fact_id, quote in _shown(observation)
-                if (bank_id, fact_id) in positions
-                and len(quote) >= LEAST_PART * len(pool.memories[positions[bank_id, fact_id]].text)
-            ]
-            facts = [position for position in shown if position not in standing]
-            called_for = len(best.intersection(facts)) > 1
-            ids = [pool.memories[position].id for position in facts]
-            stored = graph.read(bank_id, MEMORY, ids) if called_for else {}
-            kept = any(memory.pinned for memory in stored.values())
-            if called_for and not kept and (prefer or _saves(observation, stored, count)):
-                standing |= dict.fromkeys(facts, place)
-            elif facts and not observation.pinned:
-                left_out.add(place)
+    head = frozenset((pool.memories[p].bank_id, pool.memories[p].id) for p in order[:HEAD])
+    derived = [p for p in order if pool.memories[p].type is MemoryType.OBSERVATION]
+    # Those that may be called for, with the best, which are shown: one round trip for all.
+    observations = read([*derived, *order[:READ_AHEAD]]) if derived else {}
+    for place in (position for position in derived if position in observations):
+        observation = observations[place]
+        bank_id = pool.memories[place].bank_id
+        if head.isdisjoint((bank_id, source.memory_id) for source in observation.sources):
+            continue
+        shown = [
+            positions[bank_id, fact_id]
+            for fact_id, quote in _shown(observation)
+            if (bank_id, fact_id) in positions
+            and len(quote) >= LEAST_PART * len(pool.memories[positions[bank_id, fact_id]].text)
+        ]
+        facts = [position for position in shown if position not in standing]
+        called_for = len(best.intersection(facts)) > 1
+        stored = read(facts) if called_for else {}
+        kept = any(memory.pinned for memory in stored.values())
+        if called_for and not kept and (prefer or _saves(observation, stored, count)):
+            standing |= dict.fromkeys(facts, place)
+        elif facts and not observation.pinned:
+            left_out.add(place)
     left_out -= set(standing.values())
     placed = (standing.get(position, position) for position in order if position not in left_out)
     return list(dict.fromkeys(placed))
 
 
-def _saves(observation: Memory, facts: Mapping[str, Memory], count: Callable[[str], int]) -> bool:
+def _saves(observation: Memory, facts: Mapping[int, Memory], count: Callable[[str], int]) -> bool:
     """Return True if an observation takes fewer tokens than the facts it stands for."""
     return count(render([observation])) < count(render(facts.values()))
 

@@ -25,6 +25,7 @@ from hindsight_integrations.nlp.blas import one_core
 from hindsight_integrations.nlp.bm25 import question_terms
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
+from hindsight_integrations.recall.ahead import Ahead, is_whole, read_ahead
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
 from hindsight_integrations.recall.base import (
     DEPTHS,
@@ -35,7 +36,6 @@ from hindsight_integrations.recall.base import (
 )
 from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
 from hindsight_integrations.recall.entity_notes import (
-    AskedEntity,
     entity_notes,
     mentions_in_scope,
     with_observations,
@@ -92,14 +92,21 @@ MOST_TIMES = 16
 """Most times of a question, and most events ("before Alice moved"), that are looked up: each is a
 small recall of its own, and nobody asks for so many at once."""
 
-READ_AHEAD = 64
-"""Memories read from the graph at a time while the budget is filled."""
-
 
 def recall(
-    parts: RecallDependencies, banks: Sequence[StoredBank], request: RecallRequest
+    parts: RecallDependencies,
+    banks: Sequence[StoredBank],
+    request: RecallRequest,
+    current: Callable[[str], StoredBank] | None = None,
 ) -> RecallResult:
     """Return the memories of these banks that answer the request.
+
+    Args:
+        parts: stores, models and settings.
+        banks: the banks.
+        request: the question.
+        current: reads a bank as it is now, if `banks` are as they were read some time ago; so
+            that what else is read need not wait for it.
 
     Raises:
         EmbeddingError: the question could not be embedded, and no arm asked for does without.
@@ -107,14 +114,13 @@ def recall(
     """
     clock = Clock(limit=parts.settings.recall_timeout, turns=parts.turns)
     with clock.working(), limited(clock.left, each=parts.settings.arm_timeout):
-        return _recall(parts, banks, request, clock)
+        return _recall(parts, gather_pool(parts, banks, request, clock, current), request, clock)
 
 
 def _recall(
-    parts: RecallDependencies, banks: Sequence[StoredBank], request: RecallRequest, clock: Clock
+    parts: RecallDependencies, gathered: Gathered, request: RecallRequest, clock: Clock
 ) -> RecallResult:
-    gathered = gather_pool(parts, banks, request, clock)
-    pool, question = gathered.pool, gathered.question
+    pool, question, banks = gathered.pool, gathered.question, gathered.banks
     with clock.timing("rank"):
         ranking = _rank(parts, banks, pool, question, request, clock)
         beside_the_point = _is_beside_the_point(parts, request, ranking)
@@ -127,8 +133,9 @@ def _recall(
         least = max(request.min_score or 0.0, 0.0 if whole else LEAST_RELEVANCE)
         order = _in_order(pool, ranking, least)
         tokenizer = parts.tokenizer
+        read = partial(_memories, parts, banks, pool)
         order = packing.substitute_observations(
-            parts.graph, pool, order, tokenizer.count, prefer=request.prefer_observations
+            pool, order, read, tokenizer.count, prefer=request.prefer_observations
         )
         reader = _LazyMemoryReader(parts, banks, pool, ranking, order)
         packed = packing.pack(reader, request.max_tokens, tokenizer.count, tokenizer.truncate)
@@ -182,13 +189,11 @@ def _entity_notes(
 ) -> tuple[EntityNote, ...]:
     if not request.entity_tokens:
         return ()
-    if gathered.question.embedded:
-        vector = gathered.question.vector
-        asked = with_observations(
-            parts.graph, parts.index, banks, gathered.named, vector, request.filter
-        )
-    else:
-        asked = [AskedEntity(entity) for entity in gathered.named]
+    question, named = gathered.question, gathered.named
+    vector = question.vector if question.embedded else None
+    asked = parts.alongside(
+        lambda: with_observations(parts.graph, parts.index, banks, named, vector, request.filter)
+    )
     budget, scope = request.entity_tokens, request.filter.scope
     return entity_notes(parts.graph, memories, budget, parts.tokenizer, asked, scope)
 
@@ -201,10 +206,12 @@ class Gathered:
     """The pool to rank, and the question as it was understood in the banks.
 
     Attributes:
+        banks: as they were read before any memory was.
         named: entities that the question names or the caller asks for.
         failures: arms that failed and were left out.
     """
 
+    banks: tuple[StoredBank, ...]
     pool: Pool
     question: Question
     named: tuple[Entity, ...]
@@ -212,7 +219,11 @@ class Gathered:
 
 
 def gather_pool(
-    parts: RecallDependencies, banks: Sequence[StoredBank], request: RecallRequest, clock: Clock
+    parts: RecallDependencies,
+    banks: Sequence[StoredBank],
+    request: RecallRequest,
+    clock: Clock,
+    current: Callable[[str], StoredBank] | None = None,
 ) -> Gathered:
     """Read the question, run the arms on each bank, and join what they found into one pool."""
     with clock.timing("read"):
@@ -237,8 +248,11 @@ def gather_pool(
         if gathered and not clock.left:
             failures.append(Failure(f"bank {bank.bank.id}", clock.late()))
         else:
-            gathered.append(_gather_bank(parts, bank, request, question, times, clock))
+            wanted = _wanted_arms(request, question)
+            ahead = read_ahead(parts, bank, request, question, current, Arm.SEMANTIC in wanted)
+            gathered.append(_gather_bank(parts, ahead, request, question, times, clock))
     return Gathered(
+        banks=tuple(chain.from_iterable(bank.banks for bank in gathered)),
         pool=join([bank.pool for bank in gathered]),
         question=_together([bank.question for bank in gathered]),
         named=tuple(entity for bank in gathered for entity in bank.named),
@@ -283,47 +297,37 @@ def _asked(
 
 def _gather_bank(
     parts: RecallDependencies,
-    bank: StoredBank,
+    ahead: Ahead,
     request: RecallRequest,
     question: Question,
     times: QueryTimes,
     clock: Clock,
 ) -> Gathered:
     """Run the arms on one bank, and load the pool of what they found."""
-    # Reads that do not need each other are made at once: on servers each is a round trip.
-    counted = parts.alongside(partial(parts.graph.lexeme_stats, bank.bank.id, question.lexemes))
-    spoken = entity.query_entities(parts.graph, bank.bank.id, request.query)
-    stats = counted()
-    whole = request.arms == frozenset(Arm) and not request.arm_limits
-    depth = DEPTHS[request.budget]
-    if whole and parts.reranking and stats.documents <= depth.whole:
+    stats, depth = ahead.stats, DEPTHS[request.budget]
+    is_small = stats.documents <= depth.whole
+    if is_whole(request) and parts.reranking and is_small:
         depth = depth.tracing()
-    given = entity.entities_called(parts.graph, bank.bank.id, request.entities)
-    # A name that the bank does not know stays as it is: as an id it admits nothing.
-    ids = tuple(given[name].id if name in given else name for name in request.entities)
-    filter = replace(request.filter, entity_ids=ids)
-    search = BankSearch(parts.graph, parts.index, bank, question, filter, depth, stats)
-    failures: list[Failure] = []
-    everything = (
-        parts.alongside(partial(parts.graph.find_ids, bank.bank.id, filter, depth.whole))
-        if whole
-        else None
+    search = BankSearch(
+        *(parts.graph, parts.index, ahead.bank, question, ahead.filter, depth, stats),
+        admitted=ahead.everything if is_small else None,
+        near=ahead.near,
     )
-    if stats.documents <= depth.whole:
-        search = replace(search, admitted=everything)
-    named = list({one.id: one for one in (*spoken, *given.values())}.values())
+    failures: list[Failure] = []
+    named = list({one.id: one for one in (*ahead.spoken, *ahead.given.values())}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):
             search = search.asking(_anchored(parts, search, request, times, failures, clock))
+    if search.near is not None and Arm.ENTITY in request.arms and not search.filter.is_selective:
+        search = replace(search, around=parts.alongside(partial(entity.begin, search, named)))
     with clock.timing("arms"):
         rankings = _run_arms(parts, search, request, named, failures, clock)
     with clock.timing("pool"):
         named_ids = [entity.id for entity in named]
         rrf_k = parts.settings.rrf_k
-        pool = gather(
-            search, rankings, named_ids, rrf_k, parts.candidates, everything, pinned=request.pinned
-        )
-    return Gathered(pool, search.question, tuple(named), tuple(failures))
+        kept, whole = parts.candidates, ahead.everything
+        pool = gather(search, rankings, named_ids, rrf_k, kept, whole, pinned=request.pinned)
+    return Gathered((ahead.bank,), pool, search.question, tuple(named), tuple(failures))
 
 
 def _anchored(
@@ -578,8 +582,8 @@ class _LazyMemoryReader:
     lost: dict[str, list[str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Memory]:
-        for start in range(0, len(self.order), READ_AHEAD):
-            ahead = self.order[start : start + READ_AHEAD]
+        for start in range(0, len(self.order), packing.READ_AHEAD):
+            ahead = self.order[start : start + packing.READ_AHEAD]
             found = _memories(self.parts, self.banks, self.pool, ahead)
             for candidate in (self.pool.memories[p] for p in ahead if p not in found):
                 self.lost.setdefault(candidate.bank_id, []).append(candidate.id)

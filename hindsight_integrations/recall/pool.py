@@ -98,14 +98,16 @@ def gather(
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
-    beside = request.graph.neighbours(request.bank_id, chosen[:PLACED], max(OFFSETS))
+    beside = request.graph.neighbours(
+        request.bank_id, chosen[:PLACED], max(OFFSETS), request.filter
+    )
     everything = None if whole is None else whole()
     only_pinned = replace(request.filter, pinned=True)
     first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
     first = first or ()
     load = partial(_load, request)
     if everything is None:
-        ids = list(dict.fromkeys([*chosen, *_beside(request, chosen, beside), *first]))
+        ids = list(dict.fromkeys([*chosen, *_beside(chosen, beside), *first]))
         memories = Candidates(kept.single.read(request.bank, ids, load).values())
     else:
         ids = everything
@@ -161,13 +163,11 @@ def join(pools: Sequence[Pool]) -> Pool:
     )
 
 
-def _beside(request: BankSearch, chosen: Sequence[str], beside: Sequence[Neighbour]) -> list[str]:
-    """Return the neighbours of the best that are not chosen yet and pass the filter."""
+def _beside(chosen: Sequence[str], beside: Sequence[Neighbour]) -> list[str]:
+    """Return the neighbours of the best that are not chosen yet."""
     known, first = set(chosen), set(chosen[:SURROUNDINGS])
     joining = (n.neighbour_id for n in beside if n.memory_id in first)
-    extra = [memory_id for memory_id in dict.fromkeys(joining) if memory_id not in known]
-    allowed = request.graph.filter_ids(request.bank_id, extra, request.filter)
-    return [memory_id for memory_id in extra if memory_id in allowed]
+    return [memory_id for memory_id in dict.fromkeys(joining) if memory_id not in known]
 
 
 def _load(request: BankSearch, ids: Sequence[str]) -> dict[str, Candidate]:

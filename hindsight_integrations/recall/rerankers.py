@@ -190,3 +190,10 @@ def _from_order(metadata: Sequence[Mapping[str, object]], size: int) -> Scores:
             raise RerankError("the reranker returned a document that it was not given")
         scores[index] = float(size - rank)
     return scores
+
+
+def reranker_given(reranker: object | None) -> Reranker | None:
+    """Return the reranker to use in place of the built-in ranking, if there is one."""
+    if reranker is None or (isinstance(reranker, str) and reranker == "local"):
+        return None
+    return as_reranker(reranker)

@@ -38,6 +38,13 @@ from hindsight_integrations.stores.conditions import EVERYTHING as EVERYTHING
 from hindsight_integrations.stores.conditions import Condition as Condition
 from hindsight_integrations.stores.conditions import MemoryFilter as MemoryFilter
 from hindsight_integrations.stores.conditions import TagsMatch as TagsMatch
+from hindsight_integrations.stores.hits import LexemeStats as LexemeStats
+from hindsight_integrations.stores.hits import Neighbour as Neighbour
+from hindsight_integrations.stores.hits import Posting as Posting
+from hindsight_integrations.stores.hits import Surroundings as Surroundings
+from hindsight_integrations.stores.hits import TextHit as TextHit
+from hindsight_integrations.stores.hits import TimeHit as TimeHit
+from hindsight_integrations.stores.hits import TimeKind as TimeKind
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -274,74 +281,6 @@ class ChangeSet:
         return bool(removed or renamed or self.replaced or self.sources)
 
 
-class TimeKind(StrEnum):
-    """Origin of a time: named in the memory's text, or when the memory was said."""
-
-    OCCURRED = "occurred"
-    MENTIONED = "mentioned"
-
-
-@dataclass(frozen=True, slots=True)
-class TimeHit:
-    """A memory with the one of its times that lies nearest the middle of the window."""
-
-    memory_id: str
-    span: TimeSpan
-    kind: TimeKind
-
-
-class TextHit(NamedTuple):
-    """A memory that holds at least one of the terms searched, with all its lexemes."""
-
-    memory_id: str
-    lexemes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LexemeStats:
-    """Term statistics of a bank, for BM25.
-
-    Attributes:
-        documents: number of memories.
-        mean_length: mean number of lexemes in a memory.
-        frequency: lexeme to the number of memories that hold it.
-    """
-
-    documents: int
-    mean_length: float
-    frequency: Mapping[str, int]
-
-
-class Posting(NamedTuple):
-    """`memory_id` mentions `entity_id`, which `degree` memories of the bank mention in all."""
-
-    entity_id: str
-    memory_id: str
-    degree: int
-
-
-class Surroundings(NamedTuple):
-    """Mentions and links of some entities and memories.
-
-    Attributes:
-        postings: from the entities.
-        mentions: from the memories: memory id to the ids of the entities it mentions.
-        links: from and to the memories.
-    """
-
-    postings: list[Posting]
-    mentions: Mapping[str, tuple[str, ...]]
-    links: list[Link]
-
-
-class Neighbour(NamedTuple):
-    """A memory `offset` positions after (before, if negative) another in the same document."""
-
-    memory_id: str
-    neighbour_id: str
-    offset: int
-
-
 # The outbox: pending work of the vector index
 
 
@@ -576,12 +515,17 @@ class GraphStore(Protocol):
     # Searching
 
     def text_search(
-        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+        self,
+        bank_id: str,
+        lexemes: Sequence[str],
+        filter: MemoryFilter,
+        limit: int,
+        stats: LexemeStats | None = None,
     ) -> list[TextHit]:
         """Return at most `limit` memories that hold any of the lexemes, for the caller to score.
 
         Those with the greatest sum of inverse document frequencies, latest stored first where
-        that is equal.
+        that is equal. The frequencies are those of `stats`, read if they are not given.
         """
 
     def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:
@@ -617,17 +561,22 @@ class GraphStore(Protocol):
         per_entity: int,
         per_memory: int,
         filter: MemoryFilter,
+        ahead: int = 0,
     ) -> Surroundings:
-        """Return `postings` of the entities, and `MENTIONS` and `links` of the memories, together.
+        """Return `postings` of the entities, mentions and `links` of the memories, together.
 
-        A store behind a network reads them in one round trip.
+        Each by the id asked for. A store behind a network reads them in one round trip, and may
+        add the surroundings of up to `ahead` of the entities, and as many of the memories, that
+        they lead to: whoever asks for those next is spared a further one.
         """
 
-    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
-        """Return valid memories up to `distance` positions from each of `ids`, by first source.
+    def neighbours(
+        self, bank_id: str, ids: Sequence[str], distance: int, filter: MemoryFilter
+    ) -> list[Neighbour]:
+        """Return memories up to `distance` positions from each of `ids`, by first source.
 
         Positions count the valid memories of a document in the order of `Source.position`, then
-        of storing. In the order asked for, then by offset.
+        of storing; those that pass the filter are returned. In the order asked for, then by offset.
         """
 
     # The outbox of the vector index

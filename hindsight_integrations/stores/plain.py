@@ -183,10 +183,14 @@ class PlainBank:
     # Searching, as `GraphStore` documents it
 
     def text_search(
-        self, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+        self,
+        lexemes: Sequence[str],
+        filter: MemoryFilter,
+        limit: int,
+        stats: base.LexemeStats | None = None,
     ) -> list[base.TextHit]:
         """Return at most `limit` memories that hold any of the lexemes, rarest lexemes first."""
-        stats = self.lexeme_stats(lexemes)
+        stats = stats or self.lexeme_stats(lexemes)
         weights = {x: idf(count, stats.documents) for x, count in stats.frequency.items()}
         ranked = []
         for id, record in self.passing(filter).items():
@@ -257,15 +261,23 @@ class PlainBank:
         per_memory: int,
         filter: MemoryFilter,
     ) -> base.Surroundings:
-        """Return `postings` of the entities, and `MENTIONS` and `links_of` the memories."""
+        """Return `postings` of the entities, and mentions and `links_of` the memories."""
+        mentions = self.read(base.MENTIONS, memory_ids)
+        names = self.read(base.ENTITY, [each for ids in mentions.values() for each in ids])
+        links = {id: self.links_of([id], per_memory, filter) for id in mentions}
         return base.Surroundings(
-            self.postings(entity_ids, per_entity, filter),
-            self.read(base.MENTIONS, memory_ids),
-            self.links_of(memory_ids, per_memory, filter),
+            {
+                id: self.postings([id], per_entity, filter)
+                for id in self.read(base.ENTITY, entity_ids)
+            },
+            {id: [(each, names[each].name) for each in ids] for id, ids in mentions.items()},
+            {id: found for id, found in links.items() if found},
         )
 
-    def neighbours(self, ids: Sequence[str], distance: int) -> list[base.Neighbour]:
-        """Return valid memories up to `distance` positions from each, by first source."""
+    def neighbours(
+        self, ids: Sequence[str], distance: int, filter: MemoryFilter
+    ) -> list[base.Neighbour]:
+        """Return memories up to `distance` positions from each, by first source."""
         size = max(distance, 0)
         places = sorted(
             (record.memory.sources[0].position, self.numbers[id], id, record.memory.document_id)
@@ -280,7 +292,8 @@ class PlainBank:
                 group, n = index[id]
                 before = group[max(n - size, 0) : n][::-1]
                 found += common.neighbours_around(id, before, group[n + 1 : n + 1 + size])
-        return found
+        passing = self.passing(filter)
+        return [each for each in found if each.neighbour_id in passing]
 
 
 def _grouped(pairs: Iterable[tuple[str, T]]) -> defaultdict[str, list[T]]:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.models import Entity, Link, LinkKind, MemoryType, TimeSpan
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
 from hindsight_integrations.recall.arms import entity as names
 from hindsight_integrations.recall.base import ArmHit, BankSearch
 from hindsight_integrations.results import Window
 from hindsight_integrations.stores.base import (
-    ENTITY,
     ENTITY_NAMED,
     VECTOR,
     Kind,
@@ -124,8 +124,9 @@ def test_the_keyword_arm_orders_by_bm25() -> None:
     asked: list[int] = []
 
     def text_search(
-        bank: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+        bank: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int, stats: LexemeStats
     ) -> list[TextHit]:
+        assert stats.frequency == {"cat": 1, "dog": 4}
         asked.append(limit)
         return [
             TextHit("0", ("dog", "x")),
@@ -241,6 +242,8 @@ class People:
         self.all_links = list(links)
         self.degree = degree
         self.limits: set[tuple[str, int]] = set()
+        self.asked: list[tuple[str, ...]] = []
+        self.reads_ahead = False
 
     def postings(
         self, bank: str, ids: Sequence[str], per_entity: int, filter: MemoryFilter
@@ -253,10 +256,6 @@ class People:
             if id in names
         ]
 
-    def read(self, bank: str, kind: Kind[object], ids: Sequence[str]) -> dict[str, object]:
-        assert kind is ENTITY
-        return {id: Entity(id, bank, f"<{id}>") for id in ids}
-
     def surroundings(
         self,
         bank: str,
@@ -265,12 +264,25 @@ class People:
         per_entity: int,
         per_memory: int,
         filter: MemoryFilter,
+        ahead: int,
     ) -> Surroundings:
+        self.asked.append((*entities, *memories))
+        if self.reads_ahead and ahead:
+            entities, memories = self.of_one_more_step(entities, memories)
         return Surroundings(
-            self.postings(bank, entities, per_entity, filter) if entities else [],
-            {id: tuple(self.mentioned.get(id, "")) for id in memories},
-            self.links(bank, memories, per_memory, filter) if memories else [],
+            {id: self.postings(bank, [id], per_entity, filter) for id in entities},
+            {id: [(name, f"<{name}>") for name in self.mentioned.get(id, "")] for id in memories},
+            {id: self.links(bank, [id], per_memory, filter) for id in memories},
         )
+
+    def of_one_more_step(
+        self, entities: Sequence[str], memories: Sequence[str]
+    ) -> tuple[list[str], list[str]]:
+        found = [id for id, names in self.mentioned.items() if {*names} & {*entities}]
+        ends = [(link.source_id, link.target_id) for link in self.all_links]
+        found += [id for pair in ends if {*pair} & {*memories} for id in pair]
+        names = [name for id in memories for name in self.mentioned.get(id, "")]
+        return [*dict.fromkeys([*entities, *names])], [*dict.fromkeys([*memories, *found])]
 
     def links(
         self, bank: str, ids: Sequence[str], per_memory: int, filter: MemoryFilter
@@ -286,15 +298,20 @@ class People:
         hits: int = 60,
         nodes: int = 100,
         documents: int = 10,
+        near: list[tuple[str, float]] | None = None,
     ) -> list[ArmHit]:
+        names = [Entity(id, "bank", id) for id in named]
         search = bank_search(
             hits=hits,
             nodes=nodes,
             stats=LexemeStats(documents, 1.0, {}),
             surroundings=self.surroundings,
-            read=self.read,
         )
-        return entity.search(search, [Entity(id, "bank", id) for id in named], similar)
+        if near is not None:
+            search = replace(search, near=lambda: near)
+            begun = entity.begin(search, names)
+            search = replace(search, around=lambda: begun)
+        return entity.search(search, names, similar)
 
 
 def test_activation_flows_from_a_name_to_its_memories_and_on_to_their_names() -> None:
@@ -314,6 +331,31 @@ def test_activation_flows_from_a_name_to_its_memories_and_on_to_their_names() ->
         "path: X → a memory → <Y> → a memory",
     ]
     assert store.limits == {("entity", 40), ("memory", 4)}
+
+
+def test_what_is_read_ahead_changes_no_answer_and_spares_reads() -> None:
+    mentioned = {"a": "XY", "b": "YZ", "c": "Z", "d": "ZW", "e": "W"}
+    links = [Link(*ends, LinkKind.SEMANTIC, 0.5) for ends in ("ab", "be", "dc")]
+    similar = [ArmHit("c", 0.9, ""), ArmHit("e", 0.8, "")]
+    plain = People(mentioned, links)
+    expected = plain.found("X", similar)
+    assert len(plain.asked) == 3
+    ahead = People(mentioned, links)
+    ahead.reads_ahead = True
+    assert ahead.found("X", similar, near=[("c", 0.9), ("e", 0.8)]) == expected
+    assert [ahead.asked[0], len(ahead.asked)] == [("X", "c", "e"), 2]
+    # The index also knows one that does not pass, and of those that do it lacks one.
+    assert ahead.found("X", similar, near=[("gone", 0.95), ("c", 0.9)]) == expected
+
+
+def test_names_lead_on_where_the_index_fails() -> None:
+    def fails() -> list[tuple[str, float]]:
+        raise StoreUnavailableError("away")
+
+    store = People({"a": "XY", "b": "Y"})
+    search = bank_search(surroundings=store.surroundings)
+    found = entity.begin(replace(search, near=fails), [Entity("X", "bank", "X")])
+    assert [*found.postings] == ["X"]
 
 
 def test_four_steps_reach_two_hops_from_memory_to_memory() -> None:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 
 import pytest
 
 from hindsight_integrations.models import Memory, MemoryType, Source
 from hindsight_integrations.recall.packing import substitute_observations
-from hindsight_integrations.stores.base import CONCLUSIONS_CITING, MEMORY
 from tests.recall.building import candidate, pool_of
 
 pytestmark = pytest.mark.ranking
@@ -33,21 +31,20 @@ def preferred(
         type=MemoryType(kind),
         sources=tuple(Source(memory_id=facts[n], quote=quote) for n, quote in quotes.items()),
     )
-    asked: list[str] = []
-    values = {
-        CONCLUSIONS_CITING: lambda ids: (
-            asked.extend(ids) or {id: ("watch",) for id in ids if id in {facts[n] for n in quotes}}
-        ),
-        MEMORY: lambda ids: {
-            id: last if id == "watch" else Memory(id, "bank", FACT, mentioned_at=last.mentioned_at)
-            for id in ids
-        },
-    }
-    graph = SimpleNamespace(read=lambda bank, kind, ids: values[kind](ids))
-    pool = pool_of([candidate(id, text=FACT) for id in facts] + [candidate("watch", text="Watch")])
-    changed = substitute_observations(graph, pool, order, len, prefer=prefer)  # type: ignore[arg-type]
-    assert asked == [pool.memories[position].id for position in order[:200]]
-    return changed
+    pool = pool_of(
+        [candidate(id, text=FACT) for id in facts]
+        + [candidate("watch", text="Watch")._replace(type=MemoryType(kind))]
+    )
+
+    def read(positions: Sequence[int]) -> dict[int, Memory]:
+        own = {p: pool.memories[p].id for p in positions}
+        at = last.mentioned_at
+        return {
+            p: last if id == "watch" else Memory(id, "bank", FACT, mentioned_at=at)
+            for p, id in own.items()
+        }
+
+    return substitute_observations(pool, order, read, len, prefer=prefer)
 
 
 def test_an_observation_takes_the_place_of_the_best_fact_it_quotes() -> None:

@@ -32,7 +32,9 @@ class Conversation:
         self.hidden = {f"{n:03}" for n in hidden}
         self.looked_up: list[str] = []
 
-    def neighbours(self, bank: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
+    def neighbours(
+        self, bank: str, ids: Sequence[str], distance: int, filter: MemoryFilter
+    ) -> list[Neighbour]:
         assert distance == 2
         self.looked_up = list(ids)
         return [
@@ -40,6 +42,7 @@ class Conversation:
             for id in ids
             for offset in (-2, -1, 1, 2)
             if 0 <= int(id) + offset < len(self.ids)
+            and self.ids[int(id) + offset] not in self.hidden
         ]
 
     def filter_ids(self, bank: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:

@@ -507,9 +507,14 @@ class InMemoryGraph:
         return self._bank(bank_id).similar_entities(names, limit)
 
     def text_search(
-        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+        self,
+        bank_id: str,
+        lexemes: Sequence[str],
+        filter: MemoryFilter,
+        limit: int,
+        stats: base.LexemeStats | None = None,
     ) -> list[base.TextHit]:
-        return self._bank(bank_id).text_search(lexemes, filter, limit)
+        return self._bank(bank_id).text_search(lexemes, filter, limit, stats)
 
     def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> base.LexemeStats:
         return self._bank(bank_id).lexeme_stats(lexemes)
@@ -537,12 +542,15 @@ class InMemoryGraph:
         per_entity: int,
         per_memory: int,
         filter: MemoryFilter,
+        ahead: int = 0,
     ) -> base.Surroundings:
         limits = (per_entity, per_memory, filter)
         return self._bank(bank_id).surroundings(entity_ids, memory_ids, *limits)
 
-    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[base.Neighbour]:
-        return self._bank(bank_id).neighbours(ids, distance)
+    def neighbours(
+        self, bank_id: str, ids: Sequence[str], distance: int, filter: MemoryFilter
+    ) -> list[base.Neighbour]:
+        return self._bank(bank_id).neighbours(ids, distance, filter)
 
     # The outbox, and the store itself
 

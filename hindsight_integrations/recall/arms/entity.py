@@ -6,15 +6,20 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
+from itertools import chain
 from typing import NamedTuple
 
-from hindsight_integrations.models import Entity, LinkKind
+from hindsight_integrations.models import Entity, Link, LinkKind
 from hindsight_integrations.normalization import entity_norm, word_runs
 from hindsight_integrations.recall.base import ArmHit, BankSearch
 from hindsight_integrations.results import PathStep
-from hindsight_integrations.stores.base import ENTITY, ENTITY_NAMED, GraphStore, Surroundings
+from hindsight_integrations.stores.base import (
+    ENTITY,
+    ENTITY_NAMED,
+    GraphStore,
+    Posting,
+    Surroundings,
+)
 
 LONGEST_NAME = 5
 """Words of the longest name looked up."""
@@ -40,6 +45,10 @@ PER_MEMORY = 4
 
 HUB_SHARE = 0.15
 """Share of a bank's memories above which an entity connects nothing: it is the speaker."""
+
+AHEAD = 80
+"""Entities at most, and memories, whose surroundings are read before it is known which of them the
+next step expands: more than `BREADTH`, since the strongest are not known either."""
 
 SMALL_BANK = 40
 """Mentions up to which no entity is a hub, however small the bank."""
@@ -201,21 +210,12 @@ def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHi
         seeds[Node("memory", hit.memory_id)] = max(hit.score, 0.0) / rank
     if not seeds:
         return []
-    expand = _expansion(request, through_hubs=not similar)
-    activation = spread(seeds, expand, steps=STEPS, max_nodes=request.depth.nodes)
+    reader = _EdgeReader(request, through_hubs=not similar)
+    activation = spread(seeds, reader.edges, steps=STEPS, max_nodes=request.depth.nodes)
     reached = [node for node in activation.level if node.kind == "memory"]
     reached.sort(key=lambda node: (-activation.level[node], node.id))
     paths = {node: activation.path(node) for node in reached[: request.depth.hits]}
-    names = {entity.id: entity.name for entity in named}
-    passed = {
-        node.id
-        for path in paths.values()
-        for edge in path
-        for node in (edge.source, edge.target)
-        if node.kind == "entity"
-    }
-    entities = request.graph.read(request.bank_id, ENTITY, sorted(passed - names.keys()))
-    names |= {entity_id: entity.name for entity_id, entity in entities.items()}
+    names = reader.names | {entity.id: entity.name for entity in named}
     hits = []
     for node, path in paths.items():
         steps = _steps(path, names)
@@ -223,50 +223,89 @@ def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHi
     return hits
 
 
-def _expansion(
-    request: BankSearch, *, through_hubs: bool
-) -> Callable[[Sequence[Node]], list[Edge]]:
-    """Return the function that reads the edges leaving some nodes of the bank's graph.
+def begin(request: BankSearch, named: Sequence[Entity]) -> Surroundings:
+    """Read what most likely surrounds the seeds, before it is known which memories pass."""
+    try:
+        near = request.near() if request.near is not None else []
+    except Exception:  # noqa: BLE001 - the semantic arm reports it; the names lead on without it
+        near = []
+    ids = [memory_id for memory_id, _ in near[:SEEDS]]
+    return _surroundings(request, [entity.id for entity in named], ids)
+
+
+def _surroundings(
+    request: BankSearch, entities: Sequence[str], memories: Sequence[str]
+) -> Surroundings:
+    """Read mentions and links of nodes, and of those that they lead to if that saves a trip."""
+    return request.graph.surroundings(
+        request.bank_id, entities, memories, PER_ENTITY, PER_MEMORY, request.filter, AHEAD
+    )
+
+
+class _EdgeReader:
+    """Reads the edges that leave nodes of the bank's graph, and keeps what it read.
 
     Args:
         request: the question and the bank.
         through_hubs: hubs lead on too: there is nothing to start from but the names.
-    """
-    hub = math.inf if through_hubs else max(SMALL_BANK, HUB_SHARE * request.stats.documents)
 
-    def expand(nodes: Sequence[Node]) -> list[Edge]:
+    Attributes:
+        names: canonical names of the entities mentioned, by id.
+    """
+
+    def __init__(self, request: BankSearch, *, through_hubs: bool) -> None:
+        share = HUB_SHARE * request.stats.documents
+        self._hub = math.inf if through_hubs else max(SMALL_BANK, share)
+        self._request = request
+        self._postings: dict[str, Sequence[Posting]] = {}
+        self._mentions: dict[str, Sequence[tuple[str, str]]] = {}
+        self._links: dict[str, Sequence[Link]] = {}
+        self.names: dict[str, str] = {}
+        if request.around is not None:
+            self._keep(request.around())
+
+    def edges(self, nodes: Sequence[Node]) -> list[Edge]:
+        """Return the edges that leave these nodes."""
         memories = [node.id for node in nodes if node.kind == "memory"]
         entities = [node.id for node in nodes if node.kind == "entity"]
-        found = request.graph.surroundings(
-            request.bank_id, entities, memories, PER_ENTITY, PER_MEMORY, request.filter
+        unread = (
+            [id for id in entities if id not in self._postings],
+            [id for id in memories if id not in self._mentions],
         )
-        return [*_from_entities(found, hub), *_from_memories(found, memories)]
+        if any(unread):
+            self._keep(_surroundings(self._request, *unread))
+        return [*self._from_entities(entities), *self._from_memories(memories)]
 
-    return expand
+    def _keep(self, found: Surroundings) -> None:
+        self._postings |= found.postings
+        self._mentions |= found.mentions
+        self._links |= found.links
+        for mentioned in found.mentions.values():
+            self.names |= mentioned
 
+    def _from_entities(self, entities: Sequence[str]) -> Iterator[Edge]:
+        """Yield the edges to memories that mention the entities, those of more left out."""
+        for entity_id in entities:
+            for _, memory_id, degree in self._postings.get(entity_id, ()):
+                if degree <= self._hub:
+                    target = Node("memory", memory_id)
+                    yield Edge(Node("entity", entity_id), target, hub_damping(degree))
 
-def _from_entities(found: Surroundings, hub: float) -> Iterator[Edge]:
-    """Yield the edges from entities to memories that mention them, those of more left out."""
-    for (entity_id, degree), mentions in groupby(found.postings, key=itemgetter(0, 2)):
-        if degree <= hub:
-            source, weight = Node("entity", entity_id), hub_damping(degree)
-            for _, memory_id, _ in mentions:
-                yield Edge(source, Node("memory", memory_id), weight)
-
-
-def _from_memories(found: Surroundings, memories: Sequence[str]) -> Iterator[Edge]:
-    """Yield the edges from memories to the entities they mention, and along their links."""
-    for memory_id, mentioned in found.mentions.items():
-        source = Node("memory", memory_id)
-        yield from (Edge(source, Node("entity", entity_id), 1.0) for entity_id in mentioned)
-    wanted = set(memories)
-    for link in found.links:
-        weight = LINK_STRENGTH[link.kind] * link.weight
-        a, b = Node("memory", link.source_id), Node("memory", link.target_id)
-        if link.source_id in wanted:
-            yield Edge(a, b, weight, link.kind)
-        if link.target_id in wanted:
-            yield Edge(b, a, weight, link.kind)
+    def _from_memories(self, memories: Sequence[str]) -> Iterator[Edge]:
+        """Yield the edges to the entities that the memories mention, and along their links."""
+        for memory_id in memories:
+            source = Node("memory", memory_id)
+            for entity_id, _ in self._mentions.get(memory_id, ()):
+                yield Edge(source, Node("entity", entity_id), 1.0)
+        wanted = set(memories)
+        links = chain.from_iterable(self._links.get(memory_id, ()) for memory_id in memories)
+        for link in dict.fromkeys(links):
+            weight = LINK_STRENGTH[link.kind] * link.weight
+            a, b = Node("memory", link.source_id), Node("memory", link.target_id)
+            if link.source_id in wanted:
+                yield Edge(a, b, weight, link.kind)
+            if link.target_id in wanted:
+                yield Edge(b, a, weight, link.kind)
 
 
 def _steps(path: Sequence[Edge], names: Mapping[str, str]) -> tuple[PathStep, ...]:

@@ -26,7 +26,7 @@ def search(request: BankSearch) -> list[ArmHit]:
     if not asked:
         return []
     found = request.graph.text_search(
-        request.bank_id, asked, request.filter, request.depth.hits * CANDIDATES
+        request.bank_id, asked, request.filter, request.depth.hits * CANDIDATES, stats
     )
     if not found:
         return []

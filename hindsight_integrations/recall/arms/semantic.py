@@ -36,8 +36,14 @@ def search(request: BankSearch) -> list[ArmHit]:
             request.filter,
             request.depth.hits,
             request.admitted,
+            request.near,
         )
     ]
+
+
+def fetched(filter: MemoryFilter, limit: int) -> int:
+    """Return how many are asked of the index first for `limit` memories that pass the filter."""
+    return limit * (OVERFETCH if filter.is_selective or filter.types else 1) + 10
 
 
 def nearest(
@@ -48,16 +54,19 @@ def nearest(
     filter: MemoryFilter,
     limit: int,
     admitted: Callable[[], Sequence[str] | None] | None = None,
+    near: Callable[[], list[tuple[str, float]]] | None = None,
 ) -> list[tuple[str, float]]:
     """Return the `limit` nearest memories that pass the filter, each with its cosine.
 
-    If `admitted` returns all that pass, they are not asked for once more.
+    If `admitted` returns all that pass, they are not asked for once more; nor is the index if
+    `near` returns the first that it was asked for already, `fetched` or more.
     """
     bank_id = bank.bank.id
-    fetch = limit * (OVERFETCH if filter.is_selective or filter.types else 1) + 10
+    fetch = fetched(filter, limit)
     counted = not filter.is_selective
     while True:
-        found = index.query(bank.key, vector, fetch)
+        found = index.query(bank.key, vector, fetch) if near is None else near()
+        near = None
         passing = admitted() if admitted is not None else None
         if passing is None:
             ids = [memory_id for memory_id, _ in found]
@@ -70,14 +79,15 @@ def nearest(
         if not counted:
             few = graph.find_ids(bank_id, filter, EXACT_LIMIT)
             if few is not None:
-                return _exact(graph, bank_id, few, vector)[:limit]
+                return exact(graph, bank_id, few, vector)[:limit]
             counted = True
         fetch *= OVERFETCH
 
 
-def _exact(
+def exact(
     graph: GraphStore, bank_id: str, ids: Sequence[str], vector: Vector
 ) -> list[tuple[str, float]]:
+    """Return memories by cosine, nearest first, scored one by one."""
     vectors = graph.read(bank_id, VECTOR, ids)
     if not vectors:
         return []

@@ -43,7 +43,6 @@ from hindsight_integrations.stores.neo4j.nodes import BankTransaction, text_of, 
 from hindsight_integrations.stores.neo4j.reading import (
     ENTITY_COLUMNS,
     Reading,
-    entity_ids_of,
     entity_of,
     read_in,
 )
@@ -61,14 +60,23 @@ class Searching(Reading):
     """The methods of `GraphStore` that search; see there."""
 
     def text_search(
-        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+        self,
+        bank_id: str,
+        lexemes: Sequence[str],
+        filter: MemoryFilter,
+        limit: int,
+        stats: LexemeStats | None = None,
     ) -> list[TextHit]:
         """See `GraphStore`.
 
         The full-text index only lists which memories hold a lexeme: the scores of Lucene count
         across all banks.
         """
-        return self._read(bank_id, lambda tx: _text_search(tx, lexemes, filter, limit))
+
+        def work(tx: BankTransaction) -> list[TextHit]:
+            return _text_search(tx, stats or _lexeme_stats(tx, lexemes), filter, limit)
+
+        return self._read(bank_id, work)
 
     def lexeme_stats(self, bank_id: str, lexemes: Sequence[str]) -> LexemeStats:
         """See `GraphStore`."""
@@ -84,13 +92,15 @@ class Searching(Reading):
         self, bank_id: str, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
     ) -> list[Posting]:
         """See `GraphStore`."""
-        return self.surroundings(bank_id, entity_ids, (), per_entity, 0, filter).postings
+        found = self.surroundings(bank_id, entity_ids, (), per_entity, 0, filter)
+        return list(chain.from_iterable(found.postings.values()))
 
     def links(
         self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
     ) -> list[Link]:
         """See `GraphStore`."""
-        return self.surroundings(bank_id, (), memory_ids, 0, per_memory, filter).links
+        found = self.surroundings(bank_id, (), memory_ids, 0, per_memory, filter)
+        return list(dict.fromkeys(chain.from_iterable(found.links.values())))
 
     def surroundings(
         self,
@@ -100,36 +110,40 @@ class Searching(Reading):
         per_entity: int,
         per_memory: int,
         filter: MemoryFilter,
+        ahead: int = 0,
     ) -> Surroundings:
         """See `GraphStore`."""
 
         def work(tx: BankTransaction) -> Surroundings:
             test = condition(tx, filter)
-            postings, mentions, links = tx.collected(
-                _SURROUNDINGS.format(test=test.text),
+            postings, memories = tx.collected(
+                (_AHEAD if ahead else _SURROUNDINGS).format(test=test.text),
                 of_entities=tx.all_of(entity_ids),
                 of_memories=tx.all_of(memory_ids),
                 per_entity=max(per_entity, 0),
                 per_memory=max(per_memory, 0),
+                ahead=ahead,
                 **test.params,
             )
-            return Surroundings(
-                _postings(entity_ids, postings),
-                in_order(memory_ids, {id: entity_ids_of(rows) for id, rows in mentions}),
-                _links(memory_ids, links),
-            )
+            return _surroundings(postings, memories, entity_ids, memory_ids)
 
         return self._read(bank_id, work)
 
-    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
+    def neighbours(
+        self, bank_id: str, ids: Sequence[str], distance: int, filter: MemoryFilter
+    ) -> list[Neighbour]:
         """See `GraphStore`."""
-        rows = self._read(
-            bank_id,
-            lambda tx: tx.gather(_NEIGHBOURS, tx.all_of(ids), distance=max(distance, 0)),
-        )
-        beside = {row[0]: row for row in rows}
+
+        def work(tx: BankTransaction) -> dict[str, Row]:
+            test = condition(tx, filter)
+            query = _NEIGHBOURS.format(test=test.text)
+            rows = tx.gather(query, tx.all_of(ids), distance=max(distance, 0), **test.params)
+            return {row[0]: row for row in rows}
+
+        beside = self._read(bank_id, work)
         found = [beside[id] for id in dict.fromkeys(ids) if id in beside]
-        return list(chain.from_iterable(starmap(neighbours_around, found)))
+        around = chain.from_iterable(starmap(neighbours_around, found))
+        return [each for each in around if each.neighbour_id]
 
     def similar_entities(
         self, bank_id: str, names: Sequence[str], limit: int
@@ -193,50 +207,88 @@ class Searching(Reading):
 
 # Mentions and links
 
-_SURROUNDINGS = """
-    RETURN [
-        COLLECT {{
-            UNWIND $of_entities AS key MATCH (e:Entity {{key: key}}) CALL (e) {{
-                MATCH (m:Memory)-[x:MENTIONS]->(:Entity)
-                WHERE x.entity = e.key AND x.seq > 0 AND {test}
-                RETURN m.id AS id, x.seq AS seq
-                ORDER BY x.entity DESC, x.seq DESC LIMIT $per_entity
-            }} RETURN [e.id, id, e.mention_count, seq] }},
-        COLLECT {{
-            UNWIND $of_memories AS key MATCH (m:Memory {{key: key}})
-            RETURN [m.id, [(m)-[x:MENTIONS]->(e:Entity) | [x.ordinal, e.id, e.name]]] }},
-        COLLECT {{
-            UNWIND $of_memories AS key MATCH (m:Memory {{key: key}}) WHERE {test}
-            WITH m AS here CALL (here) {{
-                MATCH (here)-[l:LINK]-(m:Memory) WHERE {test} RETURN m.id AS other,
-                    l.kind AS kind, l.weight AS weight, startNode(l) = here AS outward
+_PARTS = """
+    COLLECT {{
+        UNWIND entities AS key MATCH (e:Entity {{key: key}})
+        RETURN [e.id, e.mention_count, COLLECT {{
+            MATCH (m:Memory)-[x:MENTIONS]->(:Entity)
+            WHERE x.entity = e.key AND x.seq > 0 AND {test} RETURN [m.id, x.seq]
+            ORDER BY x.entity DESC, x.seq DESC LIMIT $per_entity }}] }},
+    COLLECT {{
+        UNWIND memories AS key MATCH (m:Memory {{key: key}}) WITH m AS here, {test} AS passing
+        RETURN [here.id, [(here)-[x:MENTIONS]->(e:Entity) | [x.ordinal, e.id, e.name]],
+            CASE WHEN passing THEN COLLECT {{
+                MATCH (here)-[l:LINK]-(m:Memory) WHERE {test}
+                WITH m.id AS other, l.kind AS kind, l.weight AS weight,
+                    startNode(l) = here AS outward
+                RETURN [-weight, other, kind, outward]
                 ORDER BY weight DESC, other, kind, outward LIMIT $per_memory
-            }} RETURN [here.id, -weight, other, kind, outward] }}
-    ]"""
+            }} ELSE [] END] }}"""
+
+_SURROUNDINGS = f"WITH $of_entities AS entities, $of_memories AS memories RETURN [{_PARTS}]"
+
+# What the nodes lead to is listed without the filter: it may be too much, and a plan of the filter
+# in one more place takes longer than that.
+_AHEAD = f"""
+    WITH $of_entities + COLLECT {{{{
+            UNWIND $of_memories AS key MATCH (:Memory {{{{key: key}}}})-[:MENTIONS]->(e:Entity)
+            WITH DISTINCT e.key AS key WHERE NOT key IN $of_entities
+            RETURN key LIMIT $ahead }}}} AS entities,
+        COLLECT {{{{
+            UNWIND $of_memories AS key MATCH (here:Memory {{{{key: key}}}}) CALL (here) {{{{
+                MATCH (here)-[l:LINK]-(m:Memory)
+                RETURN m.key AS other ORDER BY l.weight DESC LIMIT $per_memory
+            }}}} RETURN other }}}} AS linked,
+        COLLECT {{{{
+            UNWIND $of_entities AS entity CALL (entity) {{{{
+                MATCH (m:Memory)-[x:MENTIONS]->(:Entity) WHERE x.entity = entity AND x.seq > 0
+                RETURN m.key AS other ORDER BY x.entity DESC, x.seq DESC LIMIT $per_entity
+            }}}} RETURN other }}}} AS mentioning
+    WITH entities, $of_memories + COLLECT {{{{
+            UNWIND linked + mentioning AS key WITH DISTINCT key WHERE NOT key IN $of_memories
+            RETURN key LIMIT $ahead }}}} AS memories
+    RETURN [{_PARTS}]"""
 
 
-def _postings(entity_ids: Sequence[str], rows: Iterable[Row]) -> list[Posting]:
-    """Return postings in the order of the entities, the latest stored first."""
-    found: dict[str, list[Row]] = {id: [] for id in entity_ids}
-    for row in rows:
-        if None not in row:  # deleted while the statement ran
-            found[row[0]].append(row)
-    latest = (sorted(group, key=lambda row: -row[3]) for group in found.values())
-    return [Posting(*row[:3]) for group in latest for row in group]
+def _surroundings(
+    postings: Iterable[Row],
+    memories: Iterable[Row],
+    entity_ids: Iterable[str],
+    memory_ids: Iterable[str],
+) -> Surroundings:
+    """Return what a statement collected, less what was deleted while it ran; asked ids first."""
+    of_entities = {
+        id: [
+            Posting(id, memory, degree)
+            for memory, seq in sorted(latest, key=lambda row: -(row[1] or 0))
+            if None not in (memory, seq)
+        ]
+        for id, degree, latest in postings
+        if None not in (id, degree)
+    }
+    mentions: dict[str, list[tuple[str, str]]] = {}
+    links: dict[str, list[Link]] = {}
+    for id, mentioned, linked in memories:
+        if id is None:
+            continue
+        named = sorted(row for row in mentioned if None not in row[:2])
+        mentions[id] = [(entity, name or entity) for _, entity, name in named]
+        if linked:
+            links[id] = _links(id, linked)
+    return Surroundings(
+        in_order(dict.fromkeys([*entity_ids, *of_entities]), of_entities),
+        in_order(dict.fromkeys([*memory_ids, *mentions]), mentions),
+        in_order(dict.fromkeys([*memory_ids, *links]), links),
+    )
 
 
-def _links(memory_ids: Sequence[str], rows: Iterable[Row]) -> list[Link]:
-    """Return links in the order of the memories, the heaviest first, each once."""
-    sides: dict[str, list[Row]] = {id: [] for id in memory_ids}
-    for id, *side in rows:
-        if None not in side:
-            sides[id].append(tuple(side))
-    found: dict[Link, None] = {}
-    for id, heaviest in sides.items():
-        for weight, other, kind, outward in sorted(heaviest):
-            source, target = (id, other) if outward else (other, id)
-            found[Link(source, target, LinkKind(kind), -weight)] = None
-    return list(found)
+def _links(id: str, rows: Iterable[Row]) -> list[Link]:
+    """Return the links of a memory, the heaviest first."""
+    found: list[Link] = []
+    for weight, other, kind, outward in sorted(tuple(row) for row in rows if None not in row):
+        source, target = (id, other) if outward else (other, id)
+        found.append(Link(source, target, LinkKind(kind), -weight))
+    return found
 
 
 # Lexemes
@@ -261,9 +313,8 @@ def _lexeme_stats(tx: BankTransaction, lexemes: Sequence[str]) -> LexemeStats:
 
 
 def _text_search(
-    tx: BankTransaction, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+    tx: BankTransaction, stats: LexemeStats, filter: MemoryFilter, limit: int
 ) -> list[TextHit]:
-    stats = _lexeme_stats(tx, lexemes)
     rarest = sorted(stats.frequency, key=lambda lexeme: (stats.frequency[lexeme], lexeme))
     if not rarest or limit <= 0:
         return []
@@ -370,16 +421,20 @@ def _nearest(rows: Iterable[Row], limit: int) -> list[TimeHit]:
 
 
 def _side(comparison: str, order: str) -> str:
-    """Return a list of the ids of the valid memories on one side of `here`, nearest first."""
+    """Return a list of the ids of the valid memories on one side of `here`, nearest first.
+
+    In place of the id of one that does not pass the filter is an empty text.
+    """
     return (
-        "COLLECT { MATCH (m:Memory) WHERE m.bank = $bank AND m.document_id = here.document_id "
-        f"AND m.place {comparison} here.place AND m.invalidated_at IS NULL RETURN m.id "
-        f"ORDER BY m.bank {order}, m.document_id {order}, m.place {order} LIMIT $distance }}"
+        "COLLECT {{ MATCH (m:Memory) WHERE m.bank = $bank AND m.document_id = here.document_id "
+        f"AND m.place {comparison} here.place AND m.invalidated_at IS NULL "
+        "RETURN CASE WHEN {test} THEN m.id ELSE '' END "
+        f"ORDER BY m.bank {order}, m.document_id {order}, m.place {order} LIMIT $distance }}}}"
     )
 
 
 _NEIGHBOURS = (
-    "UNWIND $rows AS key MATCH (here:Memory {key: key}) "
+    "UNWIND $rows AS key MATCH (here:Memory {{key: key}}) "
     "WHERE here.document_id IS NOT NULL AND here.invalidated_at IS NULL "
     f"RETURN collect([here.id, {_side('<', 'DESC')}, {_side('>', 'ASC')}])"
 )

@@ -195,7 +195,7 @@ def _read_records(tx: BankTransaction, ids: Sequence[str]) -> dict[str, MemoryRe
     keys = tx.memory_keys(ids)
     rows = _rows(tx, keys.values())
     found = _memories(tx, rows)
-    mentioned = _mentioned(tx, keys.values())
+    mentioned = mentions_of(tx, keys.values())
     chosen = (key_list(keys.values()),)
     terms = dict(tx.execute(f"SELECT unit, terms FROM lexemes WHERE unit {IN_KEYS}", chosen))
     vectors = {
@@ -237,7 +237,7 @@ _CANDIDATES = (
 
 def _read_candidates(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Candidate]:
     keys = tx.memory_keys(ids).values()
-    mentioned = _mentioned(tx, keys)
+    mentioned = mentions_of(tx, keys)
     found: dict[str, Candidate] = {}
     for key, id, text, speaker, document_id, said, occurred, proofs, *indexed in tx.execute(
         _CANDIDATES, (key_list(keys),)
@@ -276,7 +276,7 @@ def _read_vectors(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Vector]:
 
 def _read_mentions(tx: BankTransaction, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     keys = tx.memory_keys(ids)
-    mentioned = _mentioned(tx, keys.values())
+    mentioned = mentions_of(tx, keys.values())
     return {id: tuple(entity for entity, _ in mentioned[key]) for id, key in keys.items()}
 
 
@@ -309,7 +309,7 @@ def _memories(tx: BankTransaction, rows: dict[int, Row]) -> dict[int, Memory]:
             (key_list(rows),),
         )
     )
-    mentioned = _mentioned(tx, rows)
+    mentioned = mentions_of(tx, rows)
     found: dict[int, Memory] = {}
     for key, row in rows.items():
         try:
@@ -324,7 +324,9 @@ def _memories(tx: BankTransaction, rows: dict[int, Row]) -> dict[int, Memory]:
     return found
 
 
-def _mentioned(tx: BankTransaction, keys: Iterable[int]) -> defaultdict[int, list[tuple[str, str]]]:
+def mentions_of(
+    tx: BankTransaction, keys: Iterable[int]
+) -> defaultdict[int, list[tuple[str, str]]]:
     """Return memory key to (id, canonical name) of each entity, in the order of the text."""
     # In order as they are read; to sort them here is cheaper than to have SQLite promise it.
     stated = sorted(

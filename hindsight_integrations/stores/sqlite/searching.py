@@ -6,14 +6,13 @@ import heapq
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from hindsight_integrations.models import Entity, Link, LinkKind, Page, Precision, TimeSpan
 from hindsight_integrations.nlp.bm25 import idf
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.stores.base import (
-    MENTIONS,
     LexemeStats,
     MemoryFilter,
     Neighbour,
@@ -41,6 +40,7 @@ from hindsight_integrations.stores.sqlite.reading import (
     Reading,
     entities_of,
     matching_keys,
+    mentions_of,
     passing_ids,
 )
 from hindsight_integrations.stores.sqlite.rows import (
@@ -66,7 +66,12 @@ class Searching(Reading):
     """The methods of `GraphStore` that search; see there."""
 
     def text_search(
-        self, bank_id: str, lexemes: Sequence[str], filter: MemoryFilter, limit: int
+        self,
+        bank_id: str,
+        lexemes: Sequence[str],
+        filter: MemoryFilter,
+        limit: int,
+        stats: LexemeStats | None = None,
     ) -> list[TextHit]:
         """See `GraphStore`.
 
@@ -74,7 +79,7 @@ class Searching(Reading):
         across all banks, and reads every match.
         """
         with self._reading(bank_id) as tx:
-            stats = _lexeme_stats(tx, list(dict.fromkeys(lexemes)))
+            stats = stats or _lexeme_stats(tx, lexemes)
             weights = {
                 lexeme: idf(stats.frequency[lexeme], stats.documents) for lexeme in stats.frequency
             }
@@ -129,50 +134,19 @@ class Searching(Reading):
     ) -> list[Posting]:
         """See `GraphStore`."""
         with self._reading(bank_id) as tx:
-            test = condition(tx, filter)
-            sql = (
-                "SELECT e.id, m.id, e.mention_count FROM entities e "
-                "CROSS JOIN mentions x ON x.entity = e.key CROSS JOIN memories m ON m.key = x.unit "
-                f"WHERE e.key = ? AND {test.text} ORDER BY x.unit DESC LIMIT ?"
-            )
-            return [
-                Posting(*row)
-                for key in tx.entity_keys(entity_ids).values()
-                for row in tx.execute(sql, (key, *test.params, max(per_entity, 0)))
-            ]
+            return list(chain.from_iterable(_postings(tx, entity_ids, per_entity, filter).values()))
 
     def links(
         self, bank_id: str, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
     ) -> list[Link]:
         """See `GraphStore`."""
         with self._reading(bank_id) as tx:
-            test = condition(tx, filter)
-            # One statement for all memories: hundreds are asked for at once, and each trip into
-            # SQLite costs more than the look-up itself.
-            sql = (
-                "SELECT asked.value, (SELECT json_group_array(json_array(id, kind, weight, "
-                "outward)) FROM ("
-                "SELECT m.id AS id, l.kind AS kind, l.weight AS weight, l.outward AS outward "
-                "FROM (SELECT target AS other, kind, weight, TRUE AS outward FROM links "
-                "WHERE source = asked.value "
-                "UNION ALL SELECT source, kind, weight, FALSE FROM links "
-                "WHERE target = asked.value) l "
-                f"CROSS JOIN memories m ON m.key = l.other WHERE {test.text} "
-                "ORDER BY l.weight DESC, m.id, l.kind, l.outward LIMIT ?)) FROM json_each(?) asked"
-            )
-            passing = passing_ids(tx, memory_ids, filter)
-            index = {id: n for n, id in enumerate(memory_ids)}
-            ids = dict(sorted(passing.items(), key=lambda pair: index[pair[1]]))
-            found: dict[Link, None] = {}
-            params = (*test.params, max(per_memory, 0), key_list(ids))
-            rows = tx.execute(sql, params).fetchall()
-            for (key, _), linked in zip(rows, _parsed(text for _, text in rows), strict=True):
-                for other, kind, weight, outward in linked:
-                    source, target = (ids[key], other) if outward else (other, ids[key])
-                    found[Link(source, target, LinkKind(kind), weight)] = None
-            return list(found)
+            found = _links(tx, memory_ids, per_memory, filter)
+            return list(dict.fromkeys(chain.from_iterable(found.values())))
 
-    def neighbours(self, bank_id: str, ids: Sequence[str], distance: int) -> list[Neighbour]:
+    def neighbours(
+        self, bank_id: str, ids: Sequence[str], distance: int, filter: MemoryFilter
+    ) -> list[Neighbour]:
         """See `GraphStore`."""
         with self._reading(bank_id) as tx:
             keys = tx.memory_keys(ids)
@@ -181,12 +155,14 @@ class Searching(Reading):
             befores = _parsed(before for _, before, _ in rows)
             afters = _parsed(after for *_, after in rows)
             sides = {key: both for (key, *_), *both in zip(rows, befores, afters, strict=True)}
-            return [
+            found = [
                 neighbour
                 for id, key in keys.items()
                 if key in sides
                 for neighbour in neighbours_around(id, *sides[key])
             ]
+            passing = {*passing_ids(tx, {each.neighbour_id for each in found}, filter).values()}
+            return [each for each in found if each.neighbour_id in passing]
 
     def surroundings(
         self,
@@ -196,13 +172,17 @@ class Searching(Reading):
         per_entity: int,
         per_memory: int,
         filter: MemoryFilter,
+        ahead: int = 0,
     ) -> Surroundings:
         """See `GraphStore`."""
-        return Surroundings(
-            self.postings(bank_id, entity_ids, per_entity, filter),
-            self.read(bank_id, MENTIONS, memory_ids),
-            self.links(bank_id, memory_ids, per_memory, filter),
-        )
+        with self._reading(bank_id) as tx:
+            keys = tx.memory_keys(memory_ids)
+            mentioned = mentions_of(tx, keys.values())
+            return Surroundings(
+                _postings(tx, entity_ids, per_entity, filter),
+                {id: mentioned[key] for id, key in keys.items()},
+                _links(tx, memory_ids, per_memory, filter),
+            )
 
     def similar_entities(
         self, bank_id: str, names: Sequence[str], limit: int
@@ -248,6 +228,56 @@ class Searching(Reading):
 def _parsed(texts: Iterable[str]) -> list[Any]:
     """Parse many short JSON texts at once: each call costs more than its text."""
     return list(json.loads(f"[{','.join(texts)}]"))
+
+
+# Mentions and links
+
+
+def _postings(
+    tx: BankTransaction, entity_ids: Sequence[str], per_entity: int, filter: MemoryFilter
+) -> dict[str, list[Posting]]:
+    """Return the postings of each entity that exists."""
+    test = condition(tx, filter)
+    sql = (
+        "SELECT e.id, m.id, e.mention_count FROM entities e "
+        "CROSS JOIN mentions x ON x.entity = e.key CROSS JOIN memories m ON m.key = x.unit "
+        f"WHERE e.key = ? AND {test.text} ORDER BY x.unit DESC LIMIT ?"
+    )
+    return {
+        id: [Posting(*row) for row in tx.execute(sql, (key, *test.params, max(per_entity, 0)))]
+        for id, key in tx.entity_keys(entity_ids).items()
+    }
+
+
+def _links(
+    tx: BankTransaction, memory_ids: Sequence[str], per_memory: int, filter: MemoryFilter
+) -> dict[str, list[Link]]:
+    """Return the links of each memory that passes the filter."""
+    test = condition(tx, filter)
+    # One statement for all memories: hundreds are asked for at once, and each trip into
+    # SQLite costs more than the look-up itself.
+    sql = (
+        "SELECT asked.value, (SELECT json_group_array(json_array(id, kind, weight, "
+        "outward)) FROM ("
+        "SELECT m.id AS id, l.kind AS kind, l.weight AS weight, l.outward AS outward "
+        "FROM (SELECT target AS other, kind, weight, TRUE AS outward FROM links "
+        "WHERE source = asked.value "
+        "UNION ALL SELECT source, kind, weight, FALSE FROM links "
+        "WHERE target = asked.value) l "
+        f"CROSS JOIN memories m ON m.key = l.other WHERE {test.text} "
+        "ORDER BY l.weight DESC, m.id, l.kind, l.outward LIMIT ?)) FROM json_each(?) asked"
+    )
+    passing = passing_ids(tx, memory_ids, filter)
+    index = {id: n for n, id in enumerate(memory_ids)}
+    ids = dict(sorted(passing.items(), key=lambda pair: index[pair[1]]))
+    rows = tx.execute(sql, (*test.params, max(per_memory, 0), key_list(ids))).fetchall()
+    found: dict[str, list[Link]] = {}
+    for (key, _), linked in zip(rows, _parsed(text for _, text in rows), strict=True):
+        for other, kind, weight, outward in linked:
+            source, target = (ids[key], other) if outward else (other, ids[key])
+            link = Link(source, target, LinkKind(kind), weight)
+            found.setdefault(ids[key], []).append(link)
+    return found
 
 
 # Lexemes

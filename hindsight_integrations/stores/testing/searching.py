@@ -64,6 +64,19 @@ class SearchContract:
         (hit,) = graph.text_search("b", ["car", "red", "absent", "car"], VALID, 5)
         assert (hit.memory_id, hit.lexemes) == ("m", ("the", "red", "the", "car"))
 
+    def test_lexemes_are_weighed_by_the_statistics_given(self, graph: GraphStore) -> None:
+        keep(graph, record("a", "red"), record("b", "blue"), record("c", "blue"))
+        asked = ["red", "blue"]
+        own = graph.lexeme_stats("b", asked)
+        assert graph.text_search("b", asked, VALID, 3, own) == graph.text_search(
+            "b", asked, VALID, 3
+        )
+        (hit,) = graph.text_search("b", asked, VALID, 1, own)
+        assert hit.memory_id == "a"
+        other = replace(own, frequency={"red": 3, "blue": 1})
+        (hit,) = graph.text_search("b", asked, VALID, 1, other)
+        assert hit.memory_id == "c"
+
     def test_rarer_lexemes_and_more_of_them_come_first(self, graph: GraphStore) -> None:
         keep(
             graph,
@@ -237,12 +250,40 @@ class SearchContract:
         graph.apply(ChangeSet("b", links=(link("a", "c", 0.5), link("b1", "a", 0.7))))
         entities, memories = ["e:ann", "absent", "e:bob"], ["c", "a", "absent"]
         found = graph.surroundings("b", entities, memories, 2, 1, VALID)
-        assert found.postings == graph.postings("b", entities, 2, VALID)
-        assert found.mentions == graph.read("b", MENTIONS, memories)
-        assert list(found.mentions) == ["c", "a"]
-        assert found.links == graph.links("b", memories, 1, VALID)
-        assert [len(part) for part in found] == [4, 2, 2]
-        assert [len(part) for part in graph.surroundings("b", [], [], 9, 9, VALID)] == [0, 0, 0]
+        assert found.postings == {
+            id: graph.postings("b", [id], 2, VALID) for id in ("e:ann", "e:bob")
+        }
+        assert [*found.postings] == ["e:ann", "e:bob"]
+        mentioned = graph.read("b", MENTIONS, memories)
+        assert {id: tuple(e for e, _ in both) for id, both in found.mentions.items()} == mentioned
+        assert {name for both in found.mentions.values() for _, name in both} == {"Ann", "Bob"}
+        assert [*found.mentions] == ["c", "a"]
+        assert found.links == {"c": [link("a", "c", 0.5)], "a": [link("b1", "a", 0.7)]}
+        assert graph.surroundings("b", [], [], 9, 9, VALID) == ({}, {}, {})
+
+    def test_what_is_read_ahead_is_what_would_be_read_next(self, graph: GraphStore) -> None:
+        people = ("Ann", "Bob", "Cleo", "Dan")
+        for n in range(12):
+            keep(graph, record(f"m{n:02}", entities=(people[n % 4], people[n * n % 3])))
+        keep(graph, record("gone", invalidated_at=ago(1), entities=("Ann",)), record("alone"))
+        graph.apply(
+            ChangeSet(
+                "b",
+                links=(
+                    link("gone", "m01", 1.0),
+                    *(link(f"m{n:02}", f"m{n * 5 % 12:02}", n / 20) for n in (1, 2, 3, 7)),
+                ),
+            )
+        )
+        given = (2, 1, VALID)
+        for entities, memories in ((["e:ann"], ["m01", "m03"]), ([], ["gone", "alone"]), ([], [])):
+            plain = graph.surroundings("b", entities, memories, *given)
+            ahead = graph.surroundings("b", entities, memories, *given, 5)
+            assert [*ahead.mentions][: len(plain.mentions)] == [*plain.mentions]
+            again = graph.surroundings("b", [*ahead.postings], [*ahead.mentions], *given)
+            assert ahead == again
+            assert len(ahead.postings) <= len(plain.postings) + 5
+            assert len(ahead.mentions) <= len(plain.mentions) + 5
 
     def test_postings_are_the_latest_of_each_entity_with_its_degree(
         self, graph: GraphStore

@@ -374,17 +374,28 @@ class WritingContract:
             record("e", sources=(source("e", 0),)),
             record("none"),
         )
-        assert graph.neighbours("b", ["b", "none", "absent"], 2) == [
+        assert graph.neighbours("b", ["b", "none", "absent"], 2, VALID) == [
             Neighbour("b", "a", -1),
             Neighbour("b", "c", 1),
         ]
-        assert graph.neighbours("b", ["a"], 1) == [Neighbour("a", "b", 1)]
-        assert graph.neighbours("b", ["a"], 2) == [
+        assert graph.neighbours("b", ["a"], 1, VALID) == [Neighbour("a", "b", 1)]
+        assert graph.neighbours("b", ["a"], 2, VALID) == [
             Neighbour("a", "b", 1),
             Neighbour("a", "c", 2),
         ]
-        assert graph.neighbours("b", ["a", "e"], 0) == []
-        assert graph.neighbours("b", ["e"], 3) == []
+        assert graph.neighbours("b", ["a", "e"], 0, VALID) == []
+        assert graph.neighbours("b", ["e"], 3, VALID) == []
+
+    def test_neighbours_that_do_not_pass_are_counted_and_left_out(self, graph: GraphStore) -> None:
+        scopes = zip("abcd", ("x", "y", "x", "x"), strict=True)
+        keep(graph, *(record(id, scope=scope, sources=(source("d", 0),)) for id, scope in scopes))
+        scoped = replace(VALID, scope="x")
+        assert graph.neighbours("b", ["a", "b"], 2, scoped) == [
+            Neighbour("a", "c", 2),
+            Neighbour("b", "a", -1),
+            Neighbour("b", "c", 1),
+            Neighbour("b", "d", 2),
+        ]
 
     def test_fingerprints_find_valid_memories_only(self, graph: GraphStore) -> None:
         same = [replace(record(id), fingerprint="f") for id in ("a", "b")]

@@ -1,0 +1,84 @@
+"""The reads that a recall begins with, in one bank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from hindsight_integrations.models import Arm, Entity
+from hindsight_integrations.recall.arms import entity, semantic
+from hindsight_integrations.recall.base import DEPTHS, Question
+from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.request import RecallRequest
+from hindsight_integrations.stores.base import LexemeStats, MemoryFilter, StoredBank
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Reads of one bank that need not wait for each other: on servers each is a round trip.
+
+    Attributes:
+        bank: as it is now.
+        spoken: the entities that the question names.
+        given: those that the request asks for, by what it calls them.
+        filter: the filter of the request, with the ids of those.
+        stats: term statistics for the question.
+        everything: returns all memories that pass, or None if they are many; None if not read.
+        near: what the index is asked for the semantic arm; None if it does not run.
+    """
+
+    bank: StoredBank
+    spoken: list[Entity]
+    given: Mapping[str, Entity]
+    filter: MemoryFilter
+    stats: LexemeStats
+    everything: Callable[[], list[str] | None] | None
+    near: Callable[[], list[tuple[str, float]]] | None
+
+
+def read_ahead(
+    parts: RecallDependencies,
+    bank: StoredBank,
+    request: RecallRequest,
+    question: Question,
+    current: Callable[[str], StoredBank] | None,
+    by_meaning: bool,
+) -> Ahead:
+    """Make the first reads of a bank, all at once.
+
+    Args:
+        parts: stores, models and settings.
+        bank: the bank.
+        request: the question.
+        question: the question as it was read.
+        current: reads the bank as it is now, if `bank` is as it was read some time ago.
+        by_meaning: ask the vector index too.
+    """
+    graph, id = parts.graph, bank.bank.id
+    given: Mapping[str, Entity] = {}
+    if request.entities:  # every other read needs their ids
+        bank, current = bank if current is None else current(id), None
+        given = entity.entities_called(graph, id, request.entities)
+    confirmed = None if current is None else parts.alongside(partial(current, id))
+    # A name that the bank does not know stays as it is: as an id it admits nothing.
+    ids = tuple(given[name].id if name in given else name for name in request.entities)
+    filter = replace(request.filter, entity_ids=ids)
+    counted = parts.alongside(partial(graph.lexeme_stats, id, question.lexemes))
+    everything = near = None
+    depth = DEPTHS[request.budget]
+    if is_whole(request):
+        everything = parts.alongside(partial(graph.find_ids, id, filter, depth.whole))
+    if by_meaning:
+        most = semantic.fetched(filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits))
+        near = parts.alongside(partial(parts.index.query, bank.key, question.vector, most))
+    spoken = parts.alongside(partial(entity.query_entities, graph, id, request.query))
+    now = bank if confirmed is None else confirmed()
+    if now.key != bank.key:  # deleted and made again, or with another embedder
+        return read_ahead(parts, now, request, question, None, by_meaning)
+    return Ahead(now, spoken(), given, filter, counted(), everything, near)
+
+
+def is_whole(request: RecallRequest) -> bool:
+    """Return True if all memories of a small bank are to be ranked."""
+    return request.arms == frozenset(Arm) and not request.arm_limits
