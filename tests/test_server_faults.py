@@ -195,15 +195,19 @@ def test_several_that_open_a_new_database_at_once_set_it_up_once(empty_neo4j: Ad
         graph.close()
         return name
 
+    def clear() -> None:
+        for (name,) in empty_neo4j.run("SHOW CONSTRAINTS YIELD name RETURN name"):
+            empty_neo4j.run(f"DROP CONSTRAINT {name}")
+        for (name,) in empty_neo4j.run(
+            "SHOW INDEXES YIELD name WHERE name STARTS WITH 'hindsight' RETURN name"
+        ):
+            empty_neo4j.run(f"DROP INDEX {name}")
+        empty_neo4j.run("MATCH (s:HindsightStore) DELETE s")
+
+    clear()  # of what other tests set up there besides
     open_and_close(0)
     whole = schema()
-    for (name,) in empty_neo4j.run("SHOW CONSTRAINTS YIELD name RETURN name"):
-        empty_neo4j.run(f"DROP CONSTRAINT {name}")
-    for (name,) in empty_neo4j.run(
-        "SHOW INDEXES YIELD name WHERE name STARTS WITH 'hindsight' RETURN name"
-    ):
-        empty_neo4j.run(f"DROP INDEX {name}")
-    empty_neo4j.run("MATCH (s:HindsightStore) DELETE s")
+    clear()
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(open_and_close, range(4)))) == 1
     assert schema() == whole

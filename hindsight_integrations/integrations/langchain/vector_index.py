@@ -26,6 +26,16 @@ class GivenVectors(Embeddings):
 
     Args:
         dimension: of the vectors; 384 for the bundled embedder.
+
+    ```python
+    from hindsight_integrations.langchain import GivenVectors
+
+    print(GivenVectors(dimension=2).embed_query("How many dimensions?"))
+    ```
+
+    ```text
+    [1.0, 0.0]
+    ```
     """
 
     def __init__(self, dimension: int = 384) -> None:
@@ -63,14 +73,26 @@ class LangChainVectors(FrameworkVectors):
         EmbedderMismatchError: it holds vectors of another dimension.
         StoreError: it cannot be written, or does not filter by metadata.
 
-    Example:
-        >>> from langchain_core.vectorstores import InMemoryVectorStore
-        >>> from hindsight_integrations import Hindsight
-        >>> from hindsight_integrations.langchain import GivenVectors, LangChainVectors
-        >>> def where(field, value):
-        ...     return {"filter": lambda document: document.metadata[field] == value}
-        >>> vectors = LangChainVectors(InMemoryVectorStore(GivenVectors()), where)
-        >>> memory = Hindsight.in_memory(vectors=vectors)
+    ```python
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    from hindsight_integrations import Hindsight
+    from hindsight_integrations.langchain import GivenVectors, LangChainVectors
+
+
+    def where(field, value):
+        return {"filter": lambda document: document.metadata[field] == value}
+
+
+    vectors = LangChainVectors(InMemoryVectorStore(GivenVectors()), where)
+    with Hindsight.in_memory(vectors=vectors) as memory:
+        memory.retain("alice", "Alice keeps bees in Porto.")
+        print(memory.recall("alice", "Who has an apiary?")[0].text)
+    ```
+
+    ```text
+    Alice keeps bees in Porto.
+    ```
     """
 
     _overwrites = True
