@@ -1,4 +1,4 @@
-"""What operators see of requests: a log of JSON lines, an audit log of writes, and metrics.
+"""Records of requests for operators: a log of JSON lines, an audit log of writes, and metrics.
 
 None of them holds a token, a body or a query. Requests are told apart by their routes, not by their
 paths, so that the number of series does not grow with that of banks.

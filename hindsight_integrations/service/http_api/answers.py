@@ -657,7 +657,7 @@ class Alive(BaseModel):
 
 
 class Features(BaseModel):
-    """What this server has of Hindsight's."""
+    """Features of Hindsight that this server has."""
 
     observations: bool
     mcp: bool

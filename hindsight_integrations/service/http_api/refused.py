@@ -1,4 +1,4 @@
-"""What Hindsight has and this engine does not: each answers 501 and says why."""
+"""Routes of Hindsight that this engine does not have: each answers 501 and says why."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ MaxTokens = Annotated[int, Field(ge=1, le=10_000_000)]
 
 
 class Search(BaseModel):
-    """What a recall and a reflection have in common."""
+    """Fields that a recall and a reflection share."""
 
     query: str
     budget: Budget | None = None
@@ -206,7 +206,7 @@ class ConfigGiven(BaseModel):
 
 
 class Consolidate(BaseModel):
-    """What to consolidate: all, unless scopes are named."""
+    """Scopes to consolidate; all, unless some are named."""
 
     observation_scopes: list[Texts] | None = None
 
@@ -283,7 +283,7 @@ class ModelChanges(BaseModel):
 
 
 class Refresh(BaseModel):
-    """How to write a mental model again: as a whole."""
+    """Mode of refreshing a mental model: the whole text is written again."""
 
     mode: Literal["full"] | None = None
 
@@ -319,7 +319,7 @@ class Template(BaseModel):
 
 
 class FileMetadata(BaseModel):
-    """What to retain with a file."""
+    """Fields retained with a file."""
 
     document_id: str | None = None
     context: str | None = None
@@ -331,7 +331,7 @@ class FileMetadata(BaseModel):
 
 
 class FilesGiven(BaseModel):
-    """What to retain with each of the files, in their order."""
+    """Fields retained with each of the files, in their order."""
 
     parser: str | Texts | None = None
     files_metadata: list[FileMetadata] | None = None

@@ -1,4 +1,4 @@
-"""What every router shares: the memory behind it, typed errors as statuses, and refusals."""
+"""Parts that all routers share: the memory behind them, errors as statuses, and refusals."""
 
 from __future__ import annotations
 
