@@ -123,19 +123,28 @@ class Clock:
         return self.left / 2
 
     def within(self, work: Callable[[], T]) -> T:
-        """Return the result of foreign work, such as an embedder's.
+        """Return the result of work that may take long.
 
         Raises:
             StoreUnavailableError: it took longer than `share`.
         """
         if self.limit == math.inf:
             return work()
-        paused = self.in_turn
-        self._end_turn()
         try:
             return within(self.share, work)
         except TimeoutError as error:
             raise self.late() from error
+
+    def outside(self, work: Callable[[], T]) -> T:
+        """Do as `within` for foreign work, such as an embedder's; another recall has the turn then.
+
+        Raises:
+            StoreUnavailableError: it took longer than `share`.
+        """
+        paused = self.in_turn
+        self._end_turn()
+        try:
+            return self.within(work)
         finally:
             if paused:
                 self._take_turn()
@@ -144,7 +153,7 @@ class Clock:
     def working(self) -> Iterator[None]:
         """Run the block when it is this recall's turn, or at once if that takes half its time.
 
-        While foreign work runs in `within`, another recall has the turn.
+        While foreign work runs in `outside`, another recall has the turn.
         """
         self._take_turn()
         try:

@@ -23,6 +23,7 @@ from hindsight_integrations.explain import deciding
 from hindsight_integrations.models import Arm, Entity, Memory
 from hindsight_integrations.nlp.blas import one_core
 from hindsight_integrations.nlp.bm25 import question_terms
+from hindsight_integrations.nlp.late_interaction import TokenMatrix
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
 from hindsight_integrations.recall.ahead import Ahead, is_whole, read_ahead
@@ -285,7 +286,7 @@ def _asked(
     tokens = None
     if text:
         try:
-            vector, tokens = clock.within(lambda: parts.encoder.question(text))
+            vector, tokens = _encoded(parts, text, clock)
         except StoreUnavailableError as error:
             failures.append(Failure("embedder", error))
         except EmbeddingError as error:
@@ -330,6 +331,14 @@ def _gather_bank(
     return Gathered((ahead.bank,), pool, search.question, tuple(named), tuple(failures))
 
 
+def _encoded(
+    parts: RecallDependencies, text: str, clock: Clock
+) -> tuple[Vector, TokenMatrix | None]:
+    """Return a question's vectors. Models of this process compute: they do so in their turn."""
+    bounded = clock.within if parts.encoder.in_one_pass else clock.outside
+    return bounded(lambda: parts.encoder.question(text))
+
+
 def _anchored(
     parts: RecallDependencies,
     search: BankSearch,
@@ -344,7 +353,7 @@ def _anchored(
     """
 
     def read(text: str) -> Question:
-        vector, tokens = clock.within(lambda: parts.encoder.question(text))
+        vector, tokens = _encoded(parts, text, clock)
         return Question(text, request.asked_at, vector, tokens, tuple(question_terms(text)))
 
     anchors = list(dict.fromkeys(times.anchors))
@@ -529,7 +538,7 @@ class _TimedReranker:
         return self.reranker.id
 
     def score(self, query: str, memories: Sequence[Memory]) -> Scores:
-        return self.clock.within(lambda: self.reranker.score(query, memories))
+        return self.clock.outside(lambda: self.reranker.score(query, memories))
 
 
 def _is_beside_the_point(

@@ -21,7 +21,8 @@ from hindsight_integrations import (
     StoreUnavailableError,
     runtime,
 )
-from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.nlp.embeddings import Encoded
+from hindsight_integrations.nlp.minilm import MiniLM, bundled
 from hindsight_integrations.recall.dependencies import AT_ONCE, Clock
 from hindsight_integrations.recall.pipeline import MOST_TIMES
 
@@ -186,22 +187,26 @@ def test_recalls_that_wait_for_a_model_let_others_compute() -> None:
             assert "Bruno" in result.text
 
 
-def test_of_many_recalls_two_compute_at_once() -> None:
-    turns, computing, most = threading.Semaphore(AT_ONCE), [0], [0]
+def test_of_many_recalls_two_compute_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Encoding questions by the bundled model is computing, too."""
     guard, both = threading.Lock(), threading.Barrier(AT_ONCE)
+    encode, computing, most = MiniLM.encode_query, [0], [0]
 
-    def recall() -> None:
-        with Clock(limit=60, turns=turns).working():
-            with guard:
-                computing[0] += 1
-                most[0] = max(most[0], computing[0])
-            both.wait(timeout=30)
-            with guard:
-                computing[0] -= 1
+    def counted(model: MiniLM, text: str) -> Encoded:
+        with guard:
+            computing[0] += 1
+            most[0] = max(most[0], computing[0])
+        both.wait(timeout=30)
+        time.sleep(0.05)  # time for another to join them
+        with guard:
+            computing[0] -= 1
+        return encode(model, text)
 
-    with ThreadPoolExecutor(4 * AT_ONCE) as threads:
-        for each in [threads.submit(recall) for _ in range(4 * AT_ONCE)]:
-            each.result(timeout=60)
+    many = 4 * AT_ONCE
+    with remembering() as memory, ThreadPoolExecutor(many) as threads:
+        monkeypatch.setattr(MiniLM, "encode_query", counted)
+        asked = [threads.submit(memory.recall, "b", "Who sails?") for _ in range(many)]
+        assert all("Bruno" in each.result(timeout=60).text for each in asked)
     assert most == [AT_ONCE]
 
 
