@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hindsight_integrations.models import Entity, Memory, MemoryType, utc_now
-from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.nlp.tokens import Tokenizer, line_cost
 from hindsight_integrations.recall.arms.semantic import EXACT_LIMIT, exact, nearest
-from hindsight_integrations.recall.packing import LINE_BREAK
 from hindsight_integrations.results import EntityNote, Recalled
 from hindsight_integrations.stores.base import (
     COMPANIONS,
@@ -109,12 +108,12 @@ def entity_notes(
     notes: list[EntityNote] = []
     left = max_tokens
     for n, (key, (entity, observations)) in enumerate(wanted.items()):
-        if tokenizer.count(describe(entity, ())) + LINE_BREAK > left:
+        if line_cost(describe(entity, ()), tokenizer.count) > left:
             continue  # its companions would only add to it
         if key not in beside:
             beside |= _companions(graph, list(wanted)[n : n + _READ_TOGETHER])
         text = describe(entity, beside.get(key, ()))
-        cost = tokenizer.count(text) + LINE_BREAK
+        cost = line_cost(text, tokenizer.count)
         if cost > left:
             continue
         left -= cost
@@ -198,7 +197,7 @@ def _fitting(
     spent = 0
     for observation in observations:
         line = f"- {observation.text}"
-        cost = count(line) + LINE_BREAK
+        cost = line_cost(line, count)
         if spent + cost <= left:
             spent += cost
             shown.append(observation)
