@@ -139,15 +139,15 @@ class Runtime:
         """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
         self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
         """Health checks of other parts, by name: each returns (healthy, description)."""
-        self.retaining = RetainDependencies(
-            graph, index, encoder, _extractor(extractor, model, settings, tokenizer), tokenizer,
-            settings, self.lock, self.flush, as_guards(before_retain),
-        )  # fmt: skip
         fitted = fitted_for(encoder.embedder.id)
         self.recalling = RecallDependencies(
             graph, index, encoder, tokenizer, self._executor, settings, reranker_given(reranker),
             reranking=reranker is not None, weights=fitted.weights, calibration=fitted.calibration,
             turns=computing,
+        )  # fmt: skip
+        self.retaining = RetainDependencies(
+            graph, index, encoder, _extractor(extractor, model, settings, tokenizer), tokenizer,
+            settings, self.lock, self.flush, self.recalling.alongside, as_guards(before_retain),
         )  # fmt: skip
         rules, opinion_rules = RuleConsolidator(), OpinionRules()
         consolidator, opinions = self._consolidators(model) or (rules, opinion_rules)

@@ -1,9 +1,9 @@
 """Plans and times of the queries of a big bank in Neo4j: `python -m benchmarks.speed.plans URL`.
 
 Fills a bank of 100,000 synthetic memories, of which four in ten mention one entity, asks the store
-what recall, reading and counting ask it, and prints of each how long it took, how many records the
-server touched, and the ways in which its plans enter the graph. The database has to be a spare one:
-the bank is deleted at the end.
+what recall, reading and counting ask it, changes it, and prints of each how long it took, how many
+records the server touched, and the ways in which its plans enter the graph. The database has to be
+a spare one: the bank is deleted at the end.
 """
 
 from __future__ import annotations
@@ -20,10 +20,25 @@ import numpy as np
 
 from hindsight_integrations.models import Bank, MemoryType, TimeSpan
 from hindsight_integrations.stores import base
-from hindsight_integrations.stores.base import EmbedderStamp, MemoryFilter
+from hindsight_integrations.stores.base import (
+    ChangeSet,
+    EmbedderStamp,
+    EntityMerge,
+    EntityNames,
+    MemoryFilter,
+)
 from hindsight_integrations.stores.neo4j import Neo4jGraph
-from hindsight_integrations.stores.neo4j.connection import Database, Row
+from hindsight_integrations.stores.neo4j.connection import Database, Row, _Attempt
 from hindsight_integrations.stores.neo4j.filters import indexed
+from hindsight_integrations.stores.testing.samples import (
+    changed,
+    chunk,
+    document,
+    entity,
+    link,
+    record,
+    source,
+)
 
 BANK = "plans"
 DIMENSION = 8
@@ -56,7 +71,9 @@ _FILL = """
 _NAME = """
     MATCH (b:Bank {key: $bank}) UNWIND range(0, $entities) AS n
     CREATE (e:Entity {key: $prefix + 'e' + toString(n), id: 'e' + toString(n), bank: $bank,
-        name: 'Name ' + n, kind: 'person', aliases: [], edited: false, mention_count: $degree})
+        name: 'Name ' + n, kind: 'person', aliases: [], edited: false, mention_count: $degree,
+        first_seen: '2020-01-01T00:01:00.000000+00:00',
+        last_seen: '2030-01-01T00:00:00.000000+00:00'})
         -[:IN]->(b)
     CREATE (:Name {key: $prefix + 'name ' + toString(n), bank: $bank, norm: 'name ' + toString(n),
         grams: $grams, seq: n})-[:NAMES]->(e)"""
@@ -73,10 +90,10 @@ _BESIDE = """
 
 @dataclass
 class Asked:
-    """A question to the store.
+    """A question to the store, or a change.
 
     Attributes:
-        milliseconds: the quickest of three times.
+        milliseconds: the quickest of three times; of a change, the only one, planning included.
         touched: records that the server touched ("db hits").
         entered: operators by which its plans enter the graph.
     """
@@ -150,6 +167,16 @@ def questions(graph: Neo4jGraph, memories: int) -> Mapping[str, Callable[[], obj
         "who is beside a hub": lambda: graph.read(BANK, base.COOCCURRENCES, ["e0"]),
         "candidates": lambda: graph.read(BANK, base.CANDIDATE, some),
         "memories": lambda: graph.read(BANK, base.MEMORY, some),
+        "companions of a hub": lambda: graph.read(BANK, base.COMPANIONS, ["e0"]),
+        "similar_entities": lambda: graph.similar_entities(BANK, ["name 7"], 20),
+        "list_memories": lambda: graph.list_memories(BANK, valid, limit=20),
+        "list_entities": lambda: graph.list_entities(BANK, limit=20),
+        "find_ids of observations on a name": lambda: graph.find_ids(
+            BANK, replace(about, entity_ids=("e7",)), 2000
+        ),
+        "documents": lambda: graph.read(BANK, base.DOCUMENT, ["d7"]),
+        "chunks of documents": lambda: graph.read(BANK, base.DOCUMENT_CHUNKS, ["d7"]),
+        "history": lambda: graph.read(BANK, base.HISTORY, some),
         "conclusions citing": lambda: graph.read(BANK, base.CONCLUSIONS_CITING, some),
         "duplicates": lambda: graph.read(BANK, base.DUPLICATES, ["7", "8"]),
         "pending_consolidation": lambda: graph.pending_consolidation(BANK, 100),
@@ -157,8 +184,66 @@ def questions(graph: Neo4jGraph, memories: int) -> Mapping[str, Callable[[], obj
     }
 
 
+def changes() -> Mapping[str, ChangeSet]:
+    """Return changes to the bank, by name; each is applied once, in this order."""
+    said = [
+        record(f"new {n}", bank_id=BANK, entities=("Ann", f"Name {n}"), speaker="Ann",
+               sources=(source("new", n, f"new/{n}"),))
+        for n in range(5)
+    ]  # fmt: skip
+    named = [*(entity(f"Name {n}", bank=BANK) for n in range(5)), entity("Ann", bank=BANK)]
+    corrected = [changed(each, text=f"Corrected {n}") for n, each in enumerate(said)]
+    return {
+        "apply: a conversation": ChangeSet(
+            BANK,
+            expected=(("new", None),),
+            documents=(document("new", bank=BANK),),
+            chunks=tuple(chunk(f"new/{n}", "new", n) for n in range(5)),
+            entities=tuple(named),
+            memories=tuple(said),
+            links=tuple(link(f"new {n}", f"m{n + 1}") for n in range(5)),
+        ),
+        "apply: repetitions, names": ChangeSet(
+            BANK,
+            names=(EntityNames("e7", "Name 7", ("Seventh",)),),
+            sources=(("m7", source("new", 9)),),
+            version=0,
+        ),
+        "apply: corrections": ChangeSet(BANK, entities=tuple(named), replaced=tuple(corrected)),
+        "apply: a merge": ChangeSet(BANK, entity_edits=(EntityMerge("e9", "e8"),)),
+        "apply: a document forgotten": ChangeSet(BANK, remove_documents=("new",)),
+        "apply: memories forgotten": ChangeSet(BANK, remove_memories=("m11", "m12")),
+    }
+
+
 def measured(graph: Neo4jGraph, memories: int) -> Iterator[Asked]:
-    """Yield what each question took."""
+    """Yield what each question took, then what each change did."""
+    yield from _asked(graph, memories)
+    for name, change in changes().items():
+        yield _changed(graph, name, change)
+
+
+def _changed(graph: Neo4jGraph, name: str, change: ChangeSet) -> Asked:
+    asked = Asked(name)
+    plain = _Attempt.run
+
+    def profiled(_: _Attempt, driver: Any, cypher: str, params: Mapping[str, Any]) -> list[Row]:
+        result = driver.run(f"PROFILE {cypher}", {**params})
+        rows = [tuple(row) for row in result.values()]
+        _note(asked, result.consume().profile)
+        return rows
+
+    started = time.perf_counter()
+    _Attempt.run = profiled  # type: ignore[method-assign, assignment]
+    try:
+        graph.apply(change)
+    finally:
+        _Attempt.run = plain  # type: ignore[method-assign]
+    asked.milliseconds = 1000 * (time.perf_counter() - started)
+    return asked
+
+
+def _asked(graph: Neo4jGraph, memories: int) -> Iterator[Asked]:
     database = graph._database
     plain = Database.query
     for name, ask in questions(graph, memories).items():
@@ -186,11 +271,15 @@ def measured(graph: Neo4jGraph, memories: int) -> Iterator[Asked]:
         for cypher, params in sent:
             with database._session("READ") as session:
                 profile = session.run(f"PROFILE {cypher}", {**params}).consume().profile
-            for step in _steps(profile):
-                asked.touched += step.get("dbHits", 0)
-                if "children" not in step or not step["children"]:
-                    asked.entered.add(step["operatorType"].partition("@")[0])
+            _note(asked, profile)
         yield asked
+
+
+def _note(asked: Asked, profile: Any) -> None:
+    for step in _steps(profile):
+        asked.touched += step.get("dbHits", 0)
+        if not step.get("children"):
+            asked.entered.add(step["operatorType"].partition("@")[0])
 
 
 def _steps(profile: Any) -> Iterator[Any]:

@@ -12,10 +12,11 @@ from hindsight_integrations.nlp.tokens import Tokenizer, line_cost
 from hindsight_integrations.recall.arms.semantic import EXACT_LIMIT, exact, nearest
 from hindsight_integrations.results import EntityNote, Recalled
 from hindsight_integrations.stores.base import (
-    COOCCURRENCES,
+    COMPANIONS,
     ENTITY,
     MEMORY,
     MENTIONS,
+    MOST_COMPANIONS,
     GraphStore,
     MemoryFilter,
     StoredBank,
@@ -23,8 +24,9 @@ from hindsight_integrations.stores.base import (
     VectorIndex,
 )
 
-COMPANIONS = 3
-"""Entities named beside an entity in its note."""
+_READ_TOGETHER = 24
+"""Entities whose companions are read at once: about as many as 500 tokens describe. The memories
+of a recall name hundreds, the first of them those that the bank names most."""
 
 SCOPED = 200
 """Memories of a scope, the latest, that tell of an entity in it."""
@@ -100,14 +102,17 @@ def entity_notes(
     mentioned = list(_mentioned(graph, memories))
     for about in [*asked(), *mentioned]:
         wanted.setdefault((about.entity.bank_id, about.entity.id), about)
-    if scope is None:
-        beside = _companions(graph, list(wanted))
-    else:
+    beside: dict[tuple[str, str], Sequence[str]] = {}
+    if scope is not None:
         wanted, beside = _in_scope(graph, wanted, scope)
     notes: list[EntityNote] = []
     left = max_tokens
-    for key, (entity, observations) in wanted.items():
-        text = describe(entity, beside.get(key, []))
+    for n, (key, (entity, observations)) in enumerate(wanted.items()):
+        if line_cost(describe(entity, ()), tokenizer.count) > left:
+            continue  # its companions would only add to it
+        if key not in beside:
+            beside |= _companions(graph, list(wanted)[n : n + _READ_TOGETHER])
+        text = describe(entity, beside.get(key, ()))
         cost = line_cost(text, tokenizer.count)
         if cost > left:
             continue
@@ -130,19 +135,13 @@ def _mentioned(graph: GraphStore, memories: Sequence[Recalled]) -> Iterator[Aske
 
 def _companions(
     graph: GraphStore, keys: Sequence[tuple[str, str]]
-) -> dict[tuple[str, str], list[str]]:
+) -> dict[tuple[str, str], Sequence[str]]:
     """Return the names most often mentioned beside each entity, given by bank and id."""
-    named: dict[tuple[str, str], list[str]] = {}
+    named: dict[tuple[str, str], Sequence[str]] = dict.fromkeys(keys, ())
     for bank_id in dict.fromkeys(bank for bank, _ in keys):
         own = [entity_id for bank, entity_id in keys if bank == bank_id]
-        closest = {
-            entity_id: sorted(near, key=lambda other: (-near[other], other))[:COMPANIONS]
-            for entity_id, near in graph.read(bank_id, COOCCURRENCES, own).items()
-        }
-        others = sorted({other for near in closest.values() for other in near})
-        known = graph.read(bank_id, ENTITY, others)
-        for entity_id, near in closest.items():
-            named[bank_id, entity_id] = [known[other].name for other in near if other in known]
+        for entity_id, names in graph.read(bank_id, COMPANIONS, own).items():
+            named[bank_id, entity_id] = names
     return named
 
 
@@ -163,10 +162,10 @@ def mentions_in_scope(
 
 def _in_scope(
     graph: GraphStore, wanted: Mapping[tuple[str, str], AskedEntity], scope: str
-) -> tuple[dict[tuple[str, str], AskedEntity], dict[tuple[str, str], list[str]]]:
+) -> tuple[dict[tuple[str, str], AskedEntity], dict[tuple[str, str], Sequence[str]]]:
     """Return the entities as the memories of a scope tell of them, and their companions there."""
     told: dict[tuple[str, str], AskedEntity] = {}
-    beside: dict[tuple[str, str], list[str]] = {}
+    beside: dict[tuple[str, str], Sequence[str]] = {}
     for bank_id in dict.fromkeys(bank for bank, _ in wanted):
         own = [entity_id for bank, entity_id in wanted if bank == bank_id]
         for entity_id, ids in mentions_in_scope(graph, bank_id, own, scope).items():
@@ -182,7 +181,7 @@ def _in_scope(
             told[bank_id, entity_id] = AskedEntity(known, observations)
             mentioned = graph.read(bank_id, MENTIONS, ids).values()
             counts = Counter(id for group in mentioned for id in group if id != entity_id)
-            closest = sorted(counts, key=lambda other: (-counts[other], other))[:COMPANIONS]
+            closest = sorted(counts, key=lambda other: (-counts[other], other))[:MOST_COMPANIONS]
             names = graph.read(bank_id, ENTITY, closest)
             beside[bank_id, entity_id] = [names[other].name for other in closest]
     order = [key for key in wanted if key in told]

@@ -96,6 +96,7 @@ def place(
     records: Sequence[MemoryRecord],
     given: Sequence[bool],
     nearest: Sequence[Sequence[tuple[str, float]]],
+    prints: Mapping[str, Sequence[str]],
     graph: GraphStore,
     bank_id: str,
     leaving: set[str],
@@ -108,6 +109,7 @@ def place(
         records: the new statements.
         given: True for each whose id is the caller's.
         nearest: for each, the most similar stored memories with their cosine.
+        prints: ids of the stored memories of each of their fingerprints (`DUPLICATES`).
         graph: store of the memories.
         bank_id: their bank.
         leaving: ids of memories that the same change removes.
@@ -116,8 +118,8 @@ def place(
     """
     rows = [row for row, own in enumerate(given) if not own]
     folded = deduplication.fold(
-        [records[row] for row in rows], [nearest[row] for row in rows], graph, bank_id, leaving,
-        threshold,
+        [records[row] for row in rows], [nearest[row] for row in rows], prints, graph, bank_id,
+        leaving, threshold,
     )  # fmt: skip
     kept = tuple(
         replace(record, memory=expiry.applied_to(record.memory)) for record in folded.records

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from hindsight_integrations.models import Memory, Source
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.normalization import entity_norm, text_fingerprint
-from hindsight_integrations.stores.base import DUPLICATES, MEMORY, GraphStore, MemoryRecord
+from hindsight_integrations.stores.base import MEMORY, GraphStore, MemoryRecord
 from hindsight_integrations.stores.common import is_conclusion
 
 _FILLERS = word_sets("text")["fillers"]
@@ -108,6 +108,7 @@ class Folded:
 def fold(
     records: Sequence[MemoryRecord],
     nearest: Sequence[Sequence[tuple[str, float]]],
+    prints: Mapping[str, Sequence[str]],
     graph: GraphStore,
     bank_id: str,
     leaving: set[str],
@@ -118,12 +119,12 @@ def fold(
     Args:
         records: the new statements.
         nearest: for each, the most similar stored memories with their cosine.
+        prints: ids of the stored memories of each of their fingerprints (`DUPLICATES`).
         graph: store of the memories.
         bank_id: their bank.
         leaving: ids of memories that the same change removes.
         threshold: cosine from which two statements may be the same.
     """
-    prints = graph.read(bank_id, DUPLICATES, list({r.fingerprint for r in records}))
     alike = [
         {memory_id: cosine for memory_id, cosine in near if cosine >= threshold}
         | dict.fromkeys(prints.get(record.fingerprint, ()), 1.0)

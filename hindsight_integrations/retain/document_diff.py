@@ -10,8 +10,9 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -37,6 +38,8 @@ from hindsight_integrations.stores.base import (
     VectorIndex,
 )
 from hindsight_integrations.stores.common import check_records, read_one
+
+T = TypeVar("T")
 
 STEP = 1 << 20
 """Distance between the positions of two chunks: leaves room for later insertions."""
@@ -121,12 +124,21 @@ def _kept(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> dict[int, Chu
     return kept
 
 
+class Alongside(Protocol):
+    """Starts work beside other work; see `RecallDependencies.alongside`."""
+
+    def __call__(self, work: Callable[[], T], /) -> Callable[[], T]:
+        """Start the work; return a function that returns its result."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RetainDependencies:
     """Stores, models and settings that a retain works with.
 
     `lock` gives the writer's lock of a bank, and how often it was taken before; `flush` brings the
-    vector index up to date with the graph; the functions `before_retain` see each text first.
+    vector index up to date with the graph; `alongside` makes reads at once, each of which is a
+    round trip on a server; the functions `before_retain` see each text first.
     """
 
     graph: GraphStore
@@ -137,6 +149,7 @@ class RetainDependencies:
     settings: Settings
     lock: Callable[[str], AbstractContextManager[int]]
     flush: Callable[[str | None], None]
+    alongside: Alongside
     before_retain: tuple[BeforeRetain, ...] = ()
 
     def extract(
@@ -305,12 +318,12 @@ def _compare(
     deps: RetainDependencies, bank_id: str, submission: Submission, chunks: tuple[NewChunk, ...]
 ) -> DocumentDiff:
     """Plan the changes that turn the stored document into the given chunks."""
-    stored = read_one(deps.graph, bank_id, DOCUMENT, submission.document_id, None)
+    id = submission.document_id
+    reading = deps.alongside(partial(read_one, deps.graph, bank_id, DOCUMENT_CHUNKS, id, ()))
+    stored = read_one(deps.graph, bank_id, DOCUMENT, id, None)
     if stored is not None:
         check_records(bank_id, {stored.id: False}, {stored.id: stored.is_record})
-    old = (
-        read_one(deps.graph, bank_id, DOCUMENT_CHUNKS, submission.document_id, ()) if stored else []
-    )
+    old = reading()
     plan = plan_replacement if submission.mode == "replace" else plan_addition
     changes = plan(old, [chunk.fingerprint for chunk in chunks])
     return DocumentDiff(submission, stored, old[-1] if old else None, chunks, changes)
@@ -392,8 +405,9 @@ def _extract(
     if not chunks:
         return []
     names = set().union(*(candidate_names(chunk.text) for _, chunk in chunks))
+    reading = deps.alongside(partial(deps.graph.get_bank, bank_id))
     known = deps.graph.read(bank_id, ENTITY_NAMED, sorted(names))
-    stored = deps.graph.get_bank(bank_id)
+    stored = reading()
     bank = stored.bank if stored else None
     return deps.extract([_passage(diff, chunk, bank) for diff, chunk in chunks], known)
 

@@ -392,6 +392,7 @@ class Resolver:
         mentions_by_fact: Sequence[Sequence[Mention]],
         times: Sequence[datetime],
         texts: Sequence[str] = (),
+        known: Candidates | None = None,
     ) -> Resolution:
         """Return the entities of successive facts; earlier facts are context for later ones.
 
@@ -399,8 +400,11 @@ class Resolver:
             mentions_by_fact: mentions of each fact.
             times: when each was said.
             texts: the facts, so that names they say to be the same thing's are joined.
+            known: what is stored of the mentions, read already.
         """
-        batch = _Batch(self._lookup, self._bank_id, self._threshold, self._apart, mentions_by_fact)
+        if known is None:
+            known = Candidates(self._lookup, self._bank_id, chain.from_iterable(mentions_by_fact))
+        batch = _Batch(known, self._bank_id, self._threshold, self._apart)
         for index, (mentions, said_at) in enumerate(zip(mentions_by_fact, times, strict=True)):
             batch.add(mentions, said_at, texts[index] if texts else "")
         return batch.resolution()
@@ -411,13 +415,12 @@ class _Batch:
 
     def __init__(
         self,
-        lookup: EntityLookup,
+        known: Candidates,
         bank_id: str,
         threshold: float,
         apart: frozenset[str],
-        mentions_by_fact: Sequence[Sequence[Mention]],
     ) -> None:
-        self._known = Candidates(lookup, bank_id, chain.from_iterable(mentions_by_fact))
+        self._known = known
         self._bank_id = bank_id
         self._threshold = threshold
         self._apart = apart

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from hindsight_integrations.models import (
     utc_now,
 )
 from hindsight_integrations.nlp.embeddings import checked
-from hindsight_integrations.normalization import new_id
+from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.results import Failed, RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain import caller_ids, deduplication
 from hindsight_integrations.retain import links as linking
@@ -51,7 +52,7 @@ from hindsight_integrations.retain.document_diff import (
     refresh,
 )
 from hindsight_integrations.retain.enrichment import indexed_of, record_of
-from hindsight_integrations.retain.entity_resolution import Resolver
+from hindsight_integrations.retain.entity_resolution import Candidates, Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
 from hindsight_integrations.retain.guard import guarded_submissions
@@ -59,6 +60,7 @@ from hindsight_integrations.retain.replay import as_continuation
 from hindsight_integrations.retain.request import Item, Submission, digest, text_submission
 from hindsight_integrations.retain.speakers import is_agent
 from hindsight_integrations.stores.base import (
+    DUPLICATES,
     ChangeSet,
     EntityNames,
     GraphStore,
@@ -153,16 +155,18 @@ def _planned(
     """Resolve entities, fold repetitions and link, as the bank is now; write nothing."""
     bank_id = bank.bank.id
     now = utc_now()
-    current = deps.graph.get_bank(bank_id)
-    profile = (current or bank).bank
-    agent = profile.name
     statements = [new_statements(n, diff, facts) for n, diff in enumerate(diffs)]
     flat = [statement for group in statements for statement in group]
+    reads = _begun(deps, bank, flat)
+    current = reads.bank()
+    profile = (current or bank).bank
+    agent = profile.name
     match = deps.settings.entity_match
     resolution = Resolver(deps.graph, bank_id, match, profile.kept_apart).resolve(
-        [[*map(Mention, s.stamp.entities), *s.fact.mentions] for s in flat],
+        [_mentions(statement) for statement in flat],
         [s.source.mentioned_at for s in flat],
         [s.fact.text for s in flat],
+        reads.entities(),
     )
     records = [
         _record(bank_id, statement, ids, [resolution.names[e] for e in ids], agent, now)
@@ -170,14 +174,14 @@ def _planned(
     ]
     removed = [c.id for diff in diffs for c in diff.plan.removed]
     leaving = _leaving(deps.graph, bank_id, diffs, set(removed))
-    nearest = _nearest(deps, bank, records)
+    nearest = reads.nearest()
     given = [statement.fact.id is not None for statement in flat]
     placed = caller_ids.place(
-        records, given, nearest, deps.graph, bank_id, leaving, deps.settings.duplicate_similarity,
-        profile.expiry,
+        records, given, nearest, reads.prints(), deps.graph, bank_id, leaving,
+        deps.settings.duplicate_similarity, profile.expiry,
     )  # fmt: skip
     folded = placed.folded
-    links = _links(deps, bank_id, flat, folded, nearest)
+    links = _links(deps, bank_id, flat, folded, nearest, reads.around)
     links += _causal_links(diffs, statements, folded)
     written = (*folded.records, *placed.replaced)
     mentioned = {entity_id for record in written for entity_id in record.entity_ids}
@@ -267,13 +271,53 @@ def _leaving(
     return leaving
 
 
+class _Reads(NamedTuple):
+    """Functions that return what was read of a bank, all of it at once.
+
+    Attributes:
+        bank: as it is now; read before the contents of any memory are.
+        entities: those that the statements may mention.
+        nearest: for each statement, the memories nearest to it, with their cosine.
+        prints: ids of the memories of each fingerprint of the statements.
+        around: earlier memories said near the times of the statements.
+    """
+
+    bank: Callable[[], StoredBank | None]
+    entities: Callable[[], Candidates]
+    nearest: Callable[[], list[list[tuple[str, float]]]]
+    prints: Callable[[], dict[str, tuple[str, ...]]]
+    around: Callable[[], list[tuple[str, datetime]]]
+
+
+def _begun(deps: RetainDependencies, bank: StoredBank, flat: Sequence[Statement]) -> _Reads:
+    """Begin all reads that need only the statements."""
+    graph, bank_id = deps.graph, bank.bank.id
+    prints = {text_fingerprint(s.fact.text, s.chunk.turn.speaker) for s in flat}
+    mentions = [mention for statement in flat for mention in _mentions(statement)]
+    return _Reads(
+        deps.alongside(partial(graph.get_bank, bank_id)),
+        deps.alongside(partial(Candidates, graph, bank_id, mentions)),
+        deps.alongside(partial(_nearest, deps, bank, [s.encoded.vector for s in flat])),
+        deps.alongside(partial(graph.read, bank_id, DUPLICATES, list(prints))),
+        deps.alongside(partial(_around, deps, bank_id, _dated(flat))),
+    )
+
+
+def _mentions(statement: Statement) -> list[Mention]:
+    return [*map(Mention, statement.stamp.entities), *statement.fact.mentions]
+
+
+def _dated(statements: Iterable[Statement]) -> list[datetime]:
+    return [s.source.mentioned_at for s in statements if s.chunk.turn.dated]
+
+
 def _nearest(
-    deps: RetainDependencies, bank: StoredBank, records: Sequence[MemoryRecord]
+    deps: RetainDependencies, bank: StoredBank, given_vectors: Sequence[Vector]
 ) -> list[list[tuple[str, float]]]:
     """Return for each record the stored memories nearest to it, with their cosine."""
-    if not records:
+    if not given_vectors:
         return []
-    vectors = np.stack([record.vector for record in records])
+    vectors = np.stack(given_vectors)
     with limited(each=deps.settings.arm_timeout):
         hits = deps.index.query_many(bank.key, vectors, max(1, deps.settings.semantic_links))
     # With conclusions among them, links would depend on when the background worker ran.
@@ -288,8 +332,9 @@ def _links(
     statements: Sequence[Statement],
     folded: deduplication.Folded,
     nearest: Sequence[Sequence[tuple[str, float]]],
+    around: Callable[[], list[tuple[str, datetime]]],
 ) -> list[Link]:
-    """Return the links of the new memories."""
+    """Return the links of the new memories; `around` returns those near all of the statements."""
     settings = deps.settings
     fresh = {record.memory.id for record in folded.records}
     rows = [i for i, memory_id in enumerate(folded.ids) if memory_id in fresh]
@@ -309,9 +354,11 @@ def _links(
             for i in rows
             if statements[i].chunk.turn.dated
         ]
+        times = [timestamp for _, timestamp in dated]
+        whole = times == _dated(statements)  # else repetitions have fallen out
         links += linking.temporal_links(
             dated,
-            _around(deps, bank_id, [timestamp for _, timestamp in dated]),
+            around() if whole else _around(deps, bank_id, times),
             limit=settings.temporal_links,
             window=settings.temporal_link_hours,
         )

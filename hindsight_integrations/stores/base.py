@@ -354,6 +354,10 @@ ENTITY_NAMED: Kind[Entity] = Kind("entity of a name")
 COOCCURRENCES: Kind[Mapping[str, int]] = Kind("cooccurrences")
 """Read by entity id: id of each entity mentioned beside it to the number of memories, most often
 first, ties by id."""
+COMPANIONS: Kind[tuple[str, ...]] = Kind("companions")
+"""Read by entity id: names of the `MOST_COMPANIONS` entities most often mentioned beside it, most
+often first, ties by id."""
+MOST_COMPANIONS = 3
 CHECKPOINT: Kind[int] = Kind("checkpoint")
 """Read by queue: the number of its last operation that was applied; see `QueueCheckpoint`."""
 

@@ -103,7 +103,7 @@ class EntityWriter(ABC, Generic[K]):
             EntityNotFoundError: it uses an entity that is neither its own nor the bank's.
         """
         ids = list(dict.fromkeys(entity.id for entity in changes.entities))
-        known = self.find([*ids, *sorted(_used(changes))])
+        known = self.find(used_ids(changes))
         names = spellings(n for each in changes.entities for n in (each.name, *each.aliases))
         new_keys = self.new_keys([id for id in ids if id not in known])
         plan = _plan(changes, known, self.owners(names), new_keys)
@@ -111,19 +111,24 @@ class EntityWriter(ABC, Generic[K]):
         self.add_names(plan.names)
         return plan.keys
 
-    def set_names(self, entity: K, names: Mapping[str, str]) -> None:
-        """Give an entity these names and no others.
+    def set_names(self, names: Mapping[K, Mapping[str, str]]) -> None:
+        """Give entities these names and no others.
 
         Raises:
             ConflictError: one of them is another entity's.
         """
-        self.remove_names([entity])
-        for norm in self.owners(names):
-            raise ConflictError(
-                f"the name {names[norm]!r} is another entity's; choose another, or merge the two"
-            )
-        if names:
-            self.add_names({entity: names})
+        if not names:
+            return
+        self.remove_names(names)
+        given = [(norm, name) for group in names.values() for norm, name in group.items()]
+        owned = set(self.owners(dict(given)))
+        for norm, name in given:
+            if norm in owned:
+                raise ConflictError(
+                    f"the name {name!r} is another entity's; choose another, or merge the two"
+                )
+            owned.add(norm)
+        self.add_names({entity: group for entity, group in names.items() if group})
 
     def edit(self, change: EntityEdit) -> None:
         """Merge, split, rename or remove; an entity that gets aliases by it is kept from then on.
@@ -140,7 +145,7 @@ class EntityWriter(ABC, Generic[K]):
                 edited, affected = self._split(change)
             case EntityNames(entity_id):
                 key = self._key(entity_id)
-                self.set_names(key, names_of(change))
+                self.set_names({key: names_of(change)})
                 edited, affected = {key}, set()
             case EntityRemoval(entity_id):
                 edited = affected = self._remove(self._key(entity_id))
@@ -153,8 +158,7 @@ class EntityWriter(ABC, Generic[K]):
             raise InvalidInputError(f"entity {change.source_id!r} cannot be merged with itself")
         names = self.names(target) | self.names(source)
         self._move_mentions(self.mentions_beside(source), source, target)
-        self.set_names(source, {})
-        self.set_names(target, names)
+        self.set_names({source: {}, target: names})
         return {source, target}
 
     def _remove(self, entity: K) -> set[K]:
@@ -163,7 +167,7 @@ class EntityWriter(ABC, Generic[K]):
         self.add_mentions(
             {memory: [key for key in group if key != entity] for memory, group in beside.items()}
         )
-        self.set_names(entity, {})
+        self.set_names({entity: {}})
         return affected | {entity}
 
     def _split(self, change: EntitySplit) -> tuple[set[K], set[K]]:
@@ -178,8 +182,7 @@ class EntityWriter(ABC, Generic[K]):
             )
         new = self.new_keys([id])[id]
         self.insert({new: change.entity})
-        self.set_names(old, left)
-        self.set_names(new, taken)
+        self.set_names({old: left, new: taken})
         chosen = self.memories(change.memory_ids)
         beside = {m: group for m, group in self.mentions_beside(old).items() if m in chosen}
         return {old, new}, self._move_mentions(beside, old, new)
@@ -222,6 +225,18 @@ class _Plan(Generic[K]):
     keys: dict[str, K]
     new: dict[K, Entity]
     names: dict[K, dict[str, str]]
+
+
+def used_ids(changes: ChangeSet) -> list[str]:
+    """Return the ids of the entities that a change set stores, mentions or renames, each once."""
+    ids = [entity.id for entity in changes.entities]
+    return list(dict.fromkeys([*ids, *sorted(_used(changes))]))
+
+
+def given_names(changes: ChangeSet) -> list[str]:
+    """Return the normalised names that a change set gives to entities, each once."""
+    given = [*map(names_of, changes.entities), *map(names_of, changes.names)]
+    return list(dict.fromkeys(norm for names in given for norm in names))
 
 
 def _used(changes: ChangeSet) -> set[str]:

@@ -379,6 +379,13 @@ def _cooccurrences_of(data: PlainBank) -> dict[str, Mapping[str, int]]:
     }
 
 
+def _companions_of(data: PlainBank) -> dict[str, tuple[str, ...]]:
+    return {
+        id: tuple(data.entities[other].name for other in list(counts)[: base.MOST_COMPANIONS])
+        for id, counts in _cooccurrences_of(data).items()
+    }
+
+
 _READERS: Mapping[Kind[Any], Callable[[PlainBank], Mapping[str, Any]]] = {
     base.MEMORY: _of_memory(_memory_of),
     base.RECORD: _of_memory(lambda data, record: replace(record, memory=_memory_of(data, record))),
@@ -405,6 +412,7 @@ _READERS: Mapping[Kind[Any], Callable[[PlainBank], Mapping[str, Any]]] = {
     base.ENTITY: _entities_of,
     base.ENTITY_NAMED: _entities_named,
     base.COOCCURRENCES: _cooccurrences_of,
+    base.COMPANIONS: _companions_of,
     base.CHECKPOINT: lambda data: data.checkpoints,
 }
 

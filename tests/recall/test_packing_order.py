@@ -17,7 +17,7 @@ from hindsight_integrations.recall.packing import (
     source_chunks,
 )
 from hindsight_integrations.results import Recalled
-from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY, MENTIONS
+from hindsight_integrations.stores.base import COMPANIONS, ENTITY, MENTIONS
 
 pytestmark = pytest.mark.ranking
 
@@ -143,12 +143,15 @@ def test_the_first_source_of_each_memory_gives_its_chunk() -> None:
 
 
 def noted(
-    mentioned: Mapping[str, str], beside: Mapping[str, Mapping[str, int]], max_tokens: int
+    mentioned: Mapping[str, str], beside: Mapping[str, tuple[str, ...]], max_tokens: int
 ) -> list[str]:
+    def companions(bank: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return {id: beside[id] for id in ids if id in beside}
+
     values = {
         MENTIONS: lambda bank, ids: {id: tuple(mentioned[id]) for id in ids},
         ENTITY: lambda bank, ids: {id: Entity(id, bank, id, "person") for id in ids},
-        COOCCURRENCES: lambda bank, ids: beside,
+        COMPANIONS: companions,
     }
     graph = SimpleNamespace(read=lambda bank, kind, ids: values[kind](bank, ids))
     notes = entity_notes(graph, [recalled(id) for id in mentioned], max_tokens, TOKENIZER)  # type: ignore[arg-type]
@@ -156,8 +159,7 @@ def noted(
 
 
 def test_the_most_mentioned_are_noted_first_with_their_three_closest() -> None:
-    beside = {"B": {"V": 1, "W": 5, "X": 2, "Y": 5, "Z": 9}}
-    notes = noted({"0": "AB", "1": "B", "2": "C"}, beside, 99)
+    notes = noted({"0": "AB", "1": "B", "2": "C"}, {"B": ("Z", "W", "Y")}, 99)
     assert notes == [
         "B (person): mentioned 0 times; often with Z, W, Y",
         "A (person): mentioned 0 times",
@@ -172,7 +174,7 @@ def test_notes_fill_their_own_budget() -> None:
     assert len(noted(mentioned, {}, 17)) == 2
     assert noted(mentioned, {}, 0) == []
     # A long one is passed over for a shorter one after it.
-    notes = noted({"0": "AB"}, {"A": {"B": 1}}, 6)
+    notes = noted({"0": "AB"}, {"A": ("B",)}, 6)
     assert [note[0] for note in notes] == ["B"]
 
 

@@ -69,12 +69,14 @@ def test_others_write_the_bank_while_names_are_resolved(monkeypatch: pytest.Monk
     resolve = Resolver.resolve
     planned: list[str] = []
 
-    def slow(self: Resolver, mentions: object, times: object, texts: list[str]) -> object:
+    def slow(
+        self: Resolver, mentions: object, times: object, texts: list[str], known: object
+    ) -> object:
         planned.append(texts[0])
         if "Slow" in texts[0] and not resolving.is_set():
             resolving.set()
             may_go_on.wait(60)
-        return resolve(self, mentions, times, texts)  # type: ignore[arg-type]
+        return resolve(self, mentions, times, texts, known)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Resolver, "resolve", slow)
     with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:

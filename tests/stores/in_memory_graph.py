@@ -128,8 +128,7 @@ class Writing:
         data.chunks |= {chunk.id: chunk for chunk in changes.chunks}
         entities = InMemoryEntities(data)
         entity_ids = entities.resolve(changes)
-        for named in changes.names:
-            entities.set_names(entity_ids[named.entity_id], names_of(named))
+        entities.set_names({entity_ids[each.entity_id]: names_of(each) for each in changes.names})
         for edit in changes.entity_edits:
             entities.edit(edit)
         self._add(entity_ids)

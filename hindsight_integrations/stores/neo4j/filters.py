@@ -39,6 +39,19 @@ _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 # The time of mention (ordinal 0) counts only where the text names no time.
 _IN_WINDOW = "w.since < $closes AND w.until > $opens AND (w.ordinal > 0 OR m.occurred = [])"
 
+_FEW_MENTIONS = 1_000
+"""Mentions of an entity up to which all are looked at for observations among them."""
+
+_OBSERVED = """
+    UNWIND $entities AS entity MATCH (e:Entity {key: entity})
+    CALL (e) {
+        MATCH (e)<-[:MENTIONS]-(m:Observation) WHERE e.mention_count <= $few RETURN m
+        UNION ALL
+        MATCH (m:Observation) WHERE e.mention_count > $few AND m.bank = $bank AND m.seq > 0
+            AND EXISTS { (m)-[:MENTIONS]->(e) } RETURN m
+    }
+    WITH DISTINCT m"""
+
 _MOST_TERMS = 500
 """Terms that one clause of a full-text query may hold; Lucene refuses more than 1,024."""
 
@@ -88,6 +101,10 @@ def start(tx: BankTransaction, filter: MemoryFilter) -> Cypher:
     if clauses := facet_clauses(filter):
         params["listed"] = " ".join([index_query(tx), *clauses])
         text = f"CALL db.index.fulltext.queryNodes('{MEMORY_TEXTS}', $listed) YIELD node AS m"
+    elif filter.types == frozenset({MemoryType.OBSERVATION}) and filter.entity_ids:
+        params |= {"entities": tx.all_of(filter.entity_ids), "few": _FEW_MENTIONS}
+        test = condition(tx, replace(filter, entity_ids=()))
+        text = _OBSERVED
     elif filter.types == frozenset({MemoryType.OBSERVATION}):
         text = "MATCH (m:Observation) WHERE m.bank = $bank AND m.seq > 0"
     elif filter.entity_ids:

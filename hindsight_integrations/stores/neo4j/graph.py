@@ -43,21 +43,21 @@ _CREATE = """
 
 _OF_TYPE = "MATCH (m:Memory) WHERE m.bank = $bank AND m.type = type AND m.mentioned_at IS NOT NULL"
 _STATS = f"""
-    UNWIND $types AS type RETURN collect([type, COUNT {{ {_OF_TYPE} }},
-        COLLECT {{ {_OF_TYPE} RETURN m.mentioned_at
-            ORDER BY m.bank, m.type, m.mentioned_at LIMIT 1 }},
-        COLLECT {{ {_OF_TYPE} RETURN m.mentioned_at
-            ORDER BY m.bank DESC, m.type DESC, m.mentioned_at DESC LIMIT 1 }}])"""
-"""Read from an index alone, as is what follows."""
-
-_COUNTS = """
-    MATCH (b:Bank {key: $bank})
+    MATCH (b:Bank {{key: $bank}})
     RETURN collect([properties(b),
-        COUNT { MATCH (m:Memory) WHERE m.bank = $bank AND m.invalidated_at IS NOT NULL },
-        COUNT { MATCH (e:Entity) WHERE e.key STARTS WITH $prefix },
-        COUNT { MATCH (d:Document) WHERE d.key STARTS WITH $prefix },
-        COUNT { MATCH (c:Chunk) WHERE c.key STARTS WITH $prefix },
-        COUNT { MATCH (p:PendingVector) WHERE p.key STARTS WITH $pending }])"""
+        COUNT {{ MATCH (m:Memory) WHERE m.bank = $bank AND m.invalidated_at IS NOT NULL }},
+        COUNT {{ MATCH (e:Entity) WHERE e.key STARTS WITH $prefix }},
+        COUNT {{ MATCH (d:Document) WHERE d.key STARTS WITH $prefix }},
+        COUNT {{ MATCH (c:Chunk) WHERE c.key STARTS WITH $prefix }},
+        COUNT {{ MATCH (p:PendingVector) WHERE p.key STARTS WITH $pending }},
+        COLLECT {{ UNWIND $types AS type RETURN [
+            CASE type WHEN $most THEN 0 ELSE COUNT {{ {_OF_TYPE} }} END,
+            COLLECT {{ {_OF_TYPE} RETURN m.mentioned_at
+                ORDER BY m.bank, m.type, m.mentioned_at LIMIT 1 }},
+            COLLECT {{ {_OF_TYPE} RETURN m.mentioned_at
+                ORDER BY m.bank DESC, m.type DESC, m.mentioned_at DESC LIMIT 1 }}] }}])"""
+"""Read from indexes alone. The memories of the type that most are of are not counted: a bank keeps
+the number of its valid ones, and few are invalidated."""
 
 
 class Neo4jGraph(Searching):
@@ -171,7 +171,7 @@ class Neo4jGraph(Searching):
 
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
         """See `GraphStore`."""
-        return self._write(changes.bank_id, lambda tx: writing.apply(tx, changes))
+        return self._database.write(lambda tx: writing.apply(tx, changes))
 
     def pending_vectors(self, limit: int, bank_key: str | None = None) -> list[PendingVector]:
         """See `GraphStore`."""
@@ -230,14 +230,20 @@ def _purge(tx: Transaction, limit: int) -> int:
 
 
 def _stats(tx: BankTransaction) -> BankStats:
-    rows = tx.collected(_STATS, types=[kind.value for kind in MemoryType])
-    by_type = {kind: count for kind, count, *_ in rows}
-    counted = tx.collected(_COUNTS, pending=f"{tx.vector_key}|")
-    ((bank, invalidated, entities, documents, chunks, pending),) = counted
+    counted = tx.collected(
+        _STATS,
+        types=[kind.value for kind in MemoryType],
+        most=MemoryType.WORLD.value,
+        pending=f"{tx.vector_key}|",
+    )
+    ((bank, invalidated, entities, documents, chunks, pending, rows),) = counted
+    by_type = {kind: row[0] for kind, row in zip(MemoryType, rows, strict=True)}
+    memories = bank["valid_memories"] + invalidated
+    by_type[MemoryType.WORLD] = memories - sum(by_type.values())
     return BankStats(
         bank_id=tx.id,
-        memories=sum(by_type.values()),
-        by_type={kind: by_type[kind.value] for kind in MemoryType},
+        memories=memories,
+        by_type=by_type,
         invalidated=invalidated,
         entities=entities,
         documents=documents,
@@ -245,9 +251,9 @@ def _stats(tx: BankTransaction) -> BankStats:
         links={kind: bank.get(f"{kind.value}_links", 0) for kind in LinkKind},
         pending_vectors=pending,
         first_mentioned_at=time_or_none(
-            min((first for row in rows for first in row[2]), default=None)
+            min((first for row in rows for first in row[1]), default=None)
         ),
         last_mentioned_at=time_or_none(
-            max((last for row in rows for last in row[3]), default=None)
+            max((last for row in rows for last in row[2]), default=None)
         ),
     )

@@ -49,9 +49,9 @@ Properties: TypeAlias = dict[str, Any]
 _TICKET_BITS = 40
 _SEQUENCE_BITS = 32
 
-_SENT_TOGETHER = 24
-"""Statements that are sent as one: more than a retain has. Each change set of another shape is
-planned once by the server."""
+_SENT_TOGETHER = 40
+"""Statements that are sent as one: more than a retain has. Each other list of them is planned once
+by the server, for as long as it takes to run it a hundred times; see `run_each`."""
 
 _SOURCE_FIELDS = (
     *("document_id", "chunk_id", "position", "mentioned_at"),
@@ -124,17 +124,27 @@ class BankTransaction(Transaction):
         if len(self.unsent) == _SENT_TOGETHER:
             self.send()
 
-    def run_each(self, cypher: str, rows: Sequence[object], **params: Any) -> None:
-        """Run a statement that unwinds `$rows` and returns nothing; see `write`."""
-        for start in range(0, len(rows), WRITE_BATCH):
+    def run_each(
+        self, cypher: str, rows: Sequence[object], *, even_none: bool = False, **params: Any
+    ) -> None:
+        """Run a statement that unwinds `$rows` and returns nothing; see `write`.
+
+        Args:
+            cypher: the statement.
+            rows: what it unwinds.
+            even_none: send it without rows too. So what is sent together does not depend on what
+                there is to write, and the server has planned it before.
+            params: further parameters.
+        """
+        for start in range(0, len(rows) or even_none, WRITE_BATCH):
             self.write(cypher, rows=rows[start : start + WRITE_BATCH], **params)
 
     def send(self) -> None:
-        """Run the statements that are not sent yet, in their order."""
-        if self.unsent:
+        """Run the statements that are not sent yet, in their order, unless none has any rows."""
+        if any(params.get("rows", True) for _, params in self.unsent):
             cypher, params = _together(self.unsent)
-            self.unsent.clear()
             Transaction.run(self, cypher, bank=self.key, prefix=self.prefix, **params)
+        self.unsent.clear()
 
     def finish(self) -> None:
         """Send all that is left; nothing may follow but the end of the transaction."""
@@ -259,15 +269,24 @@ def lock_bank(tx: Transaction, bank_id: str) -> BankTransaction:
     Reads after this see all that earlier transactions committed, so counts and sequences derived
     from them are right, and the writers of a bank never deadlock.
     """
+    return lock_and_read(tx, bank_id, "[]")[0]
+
+
+def lock_and_read(
+    tx: Transaction, bank_id: str, column: str, **params: Any
+) -> tuple[BankTransaction, Any]:
+    """Return what `lock_bank` does, and a column read of the locked bank `b` in the same trip."""
     found = tx.run(
         "MATCH (b:Bank {id: $id}) SET b.locked = true REMOVE b.locked "
-        f"WITH b WHERE b:Bank AND b.id = $id RETURN {_BANK}",
+        f"WITH b WHERE b:Bank AND b.id = $id RETURN {_BANK}, {column}",
         id=bank_id,
+        **params,
     )
     if not found:
         raise no_bank(bank_id)
-    id, key, number, revision, dimension, last = found[0]
-    return BankTransaction(tx.execute, id, key, number, revision, dimension, [last, last])
+    id, key, number, revision, dimension, last, read = found[0]
+    bank = BankTransaction(tx.execute, id, key, number, revision, dimension, [last, last])
+    return bank, read
 
 
 def vector_key(key: str, revision: int) -> str:

@@ -428,6 +428,14 @@ _READERS: Mapping[Kind[Any], _Reader] = {
         "RETURN collect([e.id, [(e)-[r:BESIDE]-(other:Entity) | [other.id, r.memories]]])",
         _cooccurrences,
     ),
+    base.COMPANIONS: _Reader(
+        "MATCH (e:Entity {key: key}) RETURN collect([e.id, COLLECT { "
+        "MATCH (e)-[r:BESIDE]-(other) WITH other, r.memories AS memories "
+        "ORDER BY memories DESC, other.id LIMIT $most "
+        "RETURN [other.id, coalesce(other.name, other.id)] }])",
+        lambda _, beside: tuple(name for id, name in beside if id is not None),
+        params={"most": base.MOST_COMPANIONS},
+    ),
     base.CHECKPOINT: _Reader(
         "MATCH (n:Mark {key: key}) RETURN collect([n.queue, n.number])", lambda _, number: number
     ),

@@ -132,7 +132,8 @@ def join(tx: BankTransaction, label: str, keys: Sequence[str]) -> None:
 
 def relate(tx: BankTransaction, memories: Mapping[str, Memory]) -> None:
     """Relate stored memories, by key, to their speakers and in the order of their documents."""
-    tx.run_each(_SAY, _said(tx, ((key, memory.speaker) for key, memory in memories.items())))
+    said = _said(tx, ((key, memory.speaker) for key, memory in memories.items()))
+    tx.run_each(_SAY, said, even_none=True)
     chain(tx, [key for key, memory in memories.items() if memory.document_id is not None])
 
 
@@ -144,7 +145,7 @@ def unrelate(tx: BankTransaction, keys: Sequence[str]) -> None:
 
 def chain(tx: BankTransaction, keys: Sequence[str]) -> None:
     """Put memories into the order of their documents."""
-    tx.run_each(_CHAIN, keys)
+    tx.run_each(_CHAIN, keys, even_none=True)
 
 
 def unchain(tx: BankTransaction, keys: Sequence[str]) -> None:
@@ -156,7 +157,8 @@ def count_beside(tx: BankTransaction, mentioned: Iterable[Sequence[str]]) -> Non
     """Count the pairs of entities, by key, that new mentions of memories name together."""
     pairs = Counter(pair for group in mentioned for pair in combinations(sorted(group), 2))
     # Sorted: transactions that lock nodes in one order cannot deadlock.
-    tx.run_each(_BESIDE, [(*pair, count) for pair, count in sorted(pairs.items())])
+    rows = [(*pair, count) for pair, count in sorted(pairs.items())]
+    tx.run_each(_BESIDE, rows, even_none=True)
 
 
 def uncount_beside(tx: BankTransaction, memories: Sequence[str]) -> None:

@@ -155,19 +155,15 @@ class Searching(Reading):
             grams = {norm: grams_of(norm) for norm in norms.values()}
             sharing: dict[str, list[str]] = {gram: [] for each in grams.values() for gram in each}
             searches = [{"gram": gram, "listed": index_query(tx, grams=[gram])} for gram in sharing]
-            for gram, other in tx.gather(_SHARING, searches, most=COMMON_NAMES):
-                sharing[gram].append(other)
+            owners: dict[str, str] = {}
+            for other, shared, owner in tx.gather(_SHARING, searches, most=COMMON_NAMES):
+                owners[other] = owner
+                for gram in shared:
+                    sharing[gram].append(other)
             near = {
                 norm: names_sharing(norm, {gram: sharing[gram] for gram in each})
                 for norm, each in grams.items()
             }
-            owners: dict[str, str] = dict(
-                tx.gather(
-                    "UNWIND $rows AS key MATCH (n:Name {key: key})-[:NAMES]->(e:Entity) "
-                    "RETURN collect([n.norm, e.id])",
-                    tx.all_of(chain.from_iterable(near.values())),
-                )
-            )
             best = {
                 norm: most_similar(norm, ((owners[n], n) for n in each if n in owners), limit)
                 for norm, each in near.items()
@@ -448,4 +444,5 @@ _SHARING = f"""
         CALL db.index.fulltext.queryNodes('{NAME_TEXTS}', row.listed) YIELD node AS n
         RETURN n ORDER BY n.seq LIMIT $most
     }}
-    RETURN collect([row.gram, n.norm])"""
+    WITH n, collect(row.gram) AS grams MATCH (n)-[:NAMES]->(e:Entity)
+    RETURN collect([n.norm, grams, e.id])"""

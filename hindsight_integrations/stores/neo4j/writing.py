@@ -28,9 +28,9 @@ from hindsight_integrations.stores.common import (
     timestamp,
     unsupported,
 )
-from hindsight_integrations.stores.entities import names_of
+from hindsight_integrations.stores.entities import given_names, names_of, used_ids
 from hindsight_integrations.stores.neo4j import relating, vectors
-from hindsight_integrations.stores.neo4j.connection import Row
+from hindsight_integrations.stores.neo4j.connection import Row, Transaction
 from hindsight_integrations.stores.neo4j.entities import Neo4jEntities
 from hindsight_integrations.stores.neo4j.filters import (
     facet,
@@ -43,6 +43,7 @@ from hindsight_integrations.stores.neo4j.filters import (
 from hindsight_integrations.stores.neo4j.nodes import (
     BankTransaction,
     Properties,
+    lock_and_read,
     memory_properties,
     properties,
     source_properties,
@@ -52,22 +53,65 @@ from hindsight_integrations.stores.neo4j.nodes import (
 from hindsight_integrations.stores.neo4j.reading import mental_models, read_in
 from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS
 
+_STORED_IDS = """[coalesce(b.edition, 0),
+    COLLECT { UNWIND $asked.documents AS id MATCH (d:Document {key: b.key + '|' + id})
+        RETURN [d.id, d.fingerprint, d.is_record] },
+    COLLECT { UNWIND $asked.memories AS id MATCH (m:Memory {key: b.key + '|' + id})
+        RETURN m.id },
+    COLLECT { UNWIND $asked.entities AS id MATCH (e:Entity {key: b.key + '|' + id})
+        RETURN e.id },
+    COLLECT { UNWIND $asked.names AS norm
+        MATCH (:Name {key: b.key + '|' + norm})-[:NAMES]->(e:Entity) RETURN [norm, e.key] }]"""
 
-def apply(tx: BankTransaction, changes: ChangeSet) -> tuple[str, ...]:
+
+def apply(given: Transaction, changes: ChangeSet) -> tuple[str, ...]:
     """Apply a change set; return the ids of the memories removed. See `GraphStore.apply`."""
     # Reads come first as far as they can: what is written between two of them is a round trip.
-    _check_unchanged(tx, changes)
-    gone, affected = _remove_named(tx, changes)
-    ids = [record.memory.id for record in changes.memories]
-    check_new(tx.id, ids, tx.existing("Memory", ids))
-    entities = Neo4jEntities(tx)
+    new = [record.memory.id for record in changes.memories]
+    expected = [id for id, _ in changes.expected]
+    asked = {
+        "documents": list(dict.fromkeys([*expected, *(each.id for each in changes.documents)])),
+        "memories": list(dict.fromkeys([*changes.remove_memories, *new])),
+        "entities": used_ids(changes),
+        "names": given_names(changes),
+    }
+    tx, stored = lock_and_read(given, changes.bank_id, _STORED_IDS, asked=asked)
+    version, documents, memories, entities, owners = stored
+    _check_unchanged(changes, documents, version)
+    gone, affected = _remove_named(
+        tx, changes, [id for id in dict.fromkeys(changes.remove_memories) if id in {*memories}]
+    )
+    check_new(tx.id, new, {*memories}.intersection(new).difference(gone))
+    _write(tx, changes, gone, affected, {id: tx.of(id) for id in entities}, dict(owners))
+    tx.finish()
+    return gone
+
+
+def _write(
+    tx: BankTransaction,
+    changes: ChangeSet,
+    gone: Sequence[str],
+    affected: set[str],
+    found: Mapping[str, str],
+    owners: Mapping[str, str],
+) -> None:
+    """Write what a change set holds besides removals.
+
+    Args:
+        tx: the transaction.
+        changes: the change set.
+        gone: ids of the memories that were removed.
+        affected: entities to recount.
+        found: id to key of those of its entities that are stored.
+        owners: normalised name to the key of the entity that has it.
+    """
+    entities = Neo4jEntities(tx, found, owners)
     entity_keys = entities.resolve(changes)
     _store_documents(tx, changes.documents)
     _store_chunks(tx, changes.chunks)
-    for named in changes.names:
-        entities.set_names(entity_keys[named.entity_id], names_of(named))
+    entities.set_names({entity_keys[each.entity_id]: names_of(each) for each in changes.names})
     for edit in changes.entity_edits:
-        entities.edit(edit)
+        Neo4jEntities(tx).edit(edit)
     _add(tx, changes.memories, entity_keys)
     affected |= _replace(tx, changes.replaced, entity_keys)
     _append_sources(tx, changes.sources)
@@ -82,7 +126,6 @@ def apply(tx: BankTransaction, changes: ChangeSet) -> tuple[str, ...]:
     entities.recount(affected)
     if changes.raises_version:
         raise_version(tx)
-    return gone
 
 
 def raise_version(tx: BankTransaction) -> None:
@@ -90,17 +133,12 @@ def raise_version(tx: BankTransaction) -> None:
     tx.write("MATCH (b:Bank {key: $bank}) SET b.edition = coalesce(b.edition, 0) + 1")
 
 
-def _check_unchanged(tx: BankTransaction, changes: ChangeSet) -> None:
+def _check_unchanged(changes: ChangeSet, stored: Sequence[Row], version: int) -> None:
     """Check that the change set fits what is stored; see `check_unchanged`, `check_records`."""
     given = {document.id: document.is_record for document in changes.documents}
-    ((version, stored),) = tx.run(
-        "MATCH (b:Bank {key: $bank}) RETURN coalesce(b.edition, 0), COLLECT { UNWIND $keys AS key "
-        "MATCH (d:Document {key: key}) RETURN [d.id, d.fingerprint, d.is_record] }",
-        keys=tx.all_of([*(id for id, _ in changes.expected), *given]),
-    )
     check_unchanged(changes, {id: fingerprint for id, fingerprint, _ in stored}, version)
     kept = (row for row in stored if row[0] not in changes.remove_documents)
-    check_records(tx.id, given, {id: is_record for id, _, is_record in kept})
+    check_records(changes.bank_id, given, {id: is_record for id, _, is_record in kept})
 
 
 # Memories
@@ -117,6 +155,8 @@ _OVERWRITE = """
 def _add(
     tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, str]
 ) -> None:
+    if not records:
+        return
     live = _with_live_sources(tx, records, [record.memory.id for record in records])
     numbered = zip(tx.reserve(len(live)), live, strict=True)
     rows = [_memory_row(tx, seq, record) for seq, record in numbered]
@@ -130,6 +170,8 @@ def _replace(
     tx: BankTransaction, records: Sequence[MemoryRecord], entity_keys: Mapping[str, str]
 ) -> set[str]:
     """Replace memories, and mark them and the conclusions on them; return affected entities."""
+    if not records:
+        return set()
     ids = [record.memory.id for record in records]
     numbers: dict[str, int] = dict(
         tx.gather(
@@ -211,6 +253,7 @@ def add_times(tx: BankTransaction, memories: Iterable[Memory]) -> None:
         "CREATE (m)-[:AT]->(t:Time) "
         "SET t = row[1], t.starts = datetime(row[1].since), t.ends = datetime(row[1].until)",
         rows,
+        even_none=True,
     )
 
 
@@ -246,10 +289,11 @@ _STATED = f"""
     WITH DISTINCT m RETURN collect([m.key, m.seq, m.sources, m.facets])"""
 
 
-def _remove_named(tx: BankTransaction, changes: ChangeSet) -> tuple[tuple[str, ...], set[str]]:
-    """Remove what a change set names; return what `remove` does."""
+def _remove_named(
+    tx: BankTransaction, changes: ChangeSet, named: Sequence[str]
+) -> tuple[tuple[str, ...], set[str]]:
+    """Remove what a change set names, of memories those `named` here; return what `remove` does."""
     documents, chunks = changes.remove_documents, changes.remove_chunks
-    named = tx.existing("Memory", changes.remove_memories)
     # Read before anything is deleted: from then on Neo4j's full-text index misses some nodes.
     facets = [facet("document", id) for id in documents] + [facet("chunk", id) for id in chunks]
     stated = tx.gather(_STATED, [index_query(tx, facets=[facet]) for facet in facets])
@@ -394,6 +438,8 @@ _EVIDENCE = """
 
 
 def _append_sources(tx: BankTransaction, given: Sequence[tuple[str, Source]]) -> None:
+    if not given:
+        return
     lost = _lost(tx, (source for _, source in given))
     added: dict[str, list[Source]] = {tx.of(id): [] for id, _ in given}
     for id, source in given:
@@ -445,7 +491,7 @@ def relate_sources(tx: BankTransaction, stated: Mapping[str, Sequence[Source]]) 
             for key, id, source in ids
             if id is not None
         ]
-        tx.run_each(_FROM.format(label=label), named)
+        tx.run_each(_FROM.format(label=label), named, even_none=True)
     evidence = [
         (key, tx.of(source.memory_id), source.quote, source.supports)
         for key, source in pairs
@@ -472,6 +518,8 @@ def _write_sources(
 ) -> None:
     """Give memories, by key, these sources and no others."""
     rows = list(rows)
+    if not rows:
+        return
     moved = [row[0] for row in rows if sources_of(row[2])[:1] != tuple(stated[row[0]][:1])]
     relating.unchain(tx, moved)
     changed = [
@@ -520,6 +568,10 @@ def count_lexemes(tx: BankTransaction, memories: Sequence[Sequence[str]], sign: 
 
 # Documents, links, history, audit, mental models, checkpoints
 
+_STORE_DOCUMENTS = """
+    MATCH (b:Bank {key: $bank}) UNWIND $rows AS row
+    MERGE (d:Document {key: row.key}) SET d += row MERGE (d)-[:IN]->(b)"""
+
 _STORE_CHUNKS = """
     UNWIND $rows AS row MERGE (c:Chunk {key: row[0].key}) SET c += row[0]
     WITH row, c
@@ -536,18 +588,17 @@ _LINK = """
 def _store_audit(tx: BankTransaction, entries: Sequence[AuditEntry]) -> None:
     numbered = zip(tx.reserve(len(entries)), entries, strict=True)
     rows = [_owned(tx, str(seq), properties(entry) | {"seq": seq}) for seq, entry in numbered]
-    tx.run_each("UNWIND $rows AS row CREATE (a:AuditEntry) SET a = row", rows)
+    tx.run_each("UNWIND $rows AS row CREATE (a:AuditEntry) SET a = row", rows, even_none=True)
 
 
 def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None:
     rows = [_owned(tx, d.id, properties(d, "bank_id", "chunk_count")) for d in documents]
-    tx.run_each("UNWIND $rows AS row MERGE (d:Document {key: row.key}) SET d += row", rows)
-    relating.join(tx, "Document", [row["key"] for row in rows])
+    tx.run_each(_STORE_DOCUMENTS, rows, even_none=True)
 
 
 def _store_chunks(tx: BankTransaction, chunks: Sequence[Chunk]) -> None:
     rows = [(_owned(tx, c.id, properties(c)), tx.of(c.document_id)) for c in chunks]
-    tx.run_each(_STORE_CHUNKS, rows)
+    tx.run_each(_STORE_CHUNKS, rows, even_none=True)
 
 
 def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
@@ -555,7 +606,7 @@ def _store_links(tx: BankTransaction, links: Sequence[Link]) -> None:
         (tx.of(link.source_id), tx.of(link.target_id), link.kind.value, link.weight)
         for link in links
     ]
-    tx.run_each(_LINK, rows)
+    tx.run_each(_LINK, rows, even_none=True)
 
 
 def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:

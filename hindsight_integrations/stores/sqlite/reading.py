@@ -497,6 +497,22 @@ def _read_cooccurrences(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Ma
     }
 
 
+def _read_companions(tx: BankTransaction, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    return {
+        id: tuple(
+            name
+            for (name,) in tx.execute(
+                "SELECT coalesce(n.name, e.id) FROM cooccurrence c "
+                "JOIN entities e ON e.key = c.other "
+                "LEFT JOIN names n ON n.entity = e.key AND n.ordinal = 0 "
+                "WHERE c.entity = ? ORDER BY c.count DESC, e.id LIMIT ?",
+                (key, base.MOST_COMPANIONS),
+            )
+        )
+        for id, key in tx.entity_keys(ids).items()
+    }
+
+
 _READERS: Mapping[Kind[Any], _Reader] = {
     base.MEMORY: _read_memories,
     base.RECORD: _read_records,
@@ -513,6 +529,7 @@ _READERS: Mapping[Kind[Any], _Reader] = {
     base.ENTITY: _read_entities,
     base.ENTITY_NAMED: _read_named,
     base.COOCCURRENCES: _read_cooccurrences,
+    base.COMPANIONS: _read_companions,
     base.CHECKPOINT: _read_checkpoints,
 }
 

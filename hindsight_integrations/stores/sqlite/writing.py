@@ -68,8 +68,7 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     _store_chunks(tx, changes.chunks)
     entities = SqliteEntities(tx)
     entity_keys = entities.resolve(changes)
-    for named in changes.names:
-        entities.set_names(entity_keys[named.entity_id], names_of(named))
+    entities.set_names({entity_keys[each.entity_id]: names_of(each) for each in changes.names})
     for edit in changes.entity_edits:
         entities.edit(edit)
     _add(tx, changes.memories, entity_keys)

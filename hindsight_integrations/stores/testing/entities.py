@@ -9,6 +9,7 @@ import pytest
 from hindsight_integrations.errors import ConflictError, EntityNotFoundError, InvalidInputError
 from hindsight_integrations.models import Entity
 from hindsight_integrations.stores.base import (
+    COMPANIONS,
     COOCCURRENCES,
     ENTITY,
     ENTITY_NAMED,
@@ -120,8 +121,15 @@ class EntityContract:
             "e:cid": {"e:alice": 1, "e:bob": 1},
         }
         assert list(graph.read("b", COOCCURRENCES, ["e:cid"])["e:cid"]) == ["e:alice", "e:bob"]
-        keep(graph, remove_memories=("1",))
+        keep(graph, record("4", entities=("Alice", "Dan", "Eve")))
+        assert graph.read("b", COMPANIONS, ["e:alice", "absent", "e:cid", "e:eve"]) == {
+            "e:alice": ("Bob", "Cid", "Dan"),
+            "e:cid": ("Alice", "Bob"),
+            "e:eve": ("Alice", "Dan"),
+        }
+        keep(graph, remove_memories=("1", "4"))
         assert graph.read("b", COOCCURRENCES, ["e:alice"]) == {"e:alice": {"e:bob": 1}}
+        assert graph.read("b", COMPANIONS, ["e:alice"]) == {"e:alice": ("Bob",)}
 
     def test_entities_are_listed_most_mentioned_first(self, graph: GraphStore) -> None:
         wanted = [f"P{n:02}" for n in range(12)]

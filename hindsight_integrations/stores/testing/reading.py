@@ -48,6 +48,7 @@ READ: dict[Kind[Any], str] = {
     base.ENTITY: "e:ann",
     base.ENTITY_NAMED: "ann",
     base.COOCCURRENCES: "e:ann",
+    base.COMPANIONS: "e:ann",
     base.CHECKPOINT: "q",
 }
 """Every kind that is read, with a key that has a value in the bank of `fill`."""
