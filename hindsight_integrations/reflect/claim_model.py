@@ -11,6 +11,7 @@ from hindsight_integrations.nlp.data import table, word_sets
 
 _TABLE = table("changes")
 _TIME_WORDS = word_sets("changes")["time_words"]
+_NUMBERS = word_sets("changes")["numbers"]
 _ATTITUDES = frozenset(_TABLE["attitudes"]["verbs"].split())
 _CHOOSING = frozenset(_TABLE["attitudes"]["choosing"].split())
 _WHOLES = frozenset(_TABLE["people"]["groups"].split())
@@ -61,6 +62,9 @@ class Value:
         here, there = groups_of(self.text), groups_of(other.text)
         if here or there:
             return bool(here & there)
+        units = {v.text.casefold().split()[-1] for v in (self, other)} - _NUMBERS
+        if self.kind == "number" and len(units) > 1 and all(map(str.isalpha, units)):
+            return False  # "20 euros", "25 pieces"
         return self.kind == other.kind != "thing"
 
 
@@ -176,6 +180,52 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainState:
+    """What a plain clause in the present tense gives its subject, in the order of its words.
+
+    Attributes:
+        subject: its words in lower case, without an article.
+        speaker: who says it.
+        verb: family of the verb.
+        values: each with the preposition before it, or "obj".
+        terms: lexemes of the clause.
+    """
+
+    subject: tuple[str, ...]
+    speaker: str | None
+    verb: str
+    values: tuple[tuple[str, Value], ...]
+    terms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainStep:
+    """What a plain clause says has changed, in the order of its words.
+
+    Attributes:
+        cue: how it says so.
+        speaker: who says it.
+        opening: the words before the cue in lower case, each with its tag.
+        verb: family of the verb.
+        before: the value that ends, if it is named.
+        after: the value that begins, if it is named.
+        theme: lexemes of what is moved.
+        slot: preposition before the value.
+        limits: lexemes that limit the value; an earlier statement must have them too.
+    """
+
+    cue: Literal["move", "leave", "end", "now"]
+    speaker: str | None
+    opening: tuple[tuple[str, str], ...]
+    verb: str
+    before: Value | None = None
+    after: Value | None = None
+    theme: frozenset[str] = frozenset()
+    slot: str = ""
+    limits: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Claims:
     """Everything that a sentence claims.
 
@@ -189,6 +239,8 @@ class Claims:
         endings: what its cues say has ended or been replaced.
         sequels: what it says is so beside that; the subject is "" for one named before.
         current: of these, what it says is so since something changed.
+        states: what its clauses give their subjects, if it is plain and sure.
+        steps: what its clauses say has changed, if it is plain and sure.
     """
 
     holdings: tuple[Holding, ...] = ()
@@ -199,11 +251,13 @@ class Claims:
     endings: tuple[Ending, ...] = ()
     sequels: tuple[Holding, ...] = ()
     current: tuple[Holding, ...] = ()
+    states: tuple[PlainState, ...] = ()
+    steps: tuple[PlainStep, ...] = ()
 
     @property
     def may_change(self) -> bool:
         """True if it may change what was said before."""
-        return bool(self.turns or self.endings or self.current)
+        return bool(self.turns or self.endings or self.current or self.steps)
 
 
 def joined(claims: Sequence[Claims]) -> Claims:
@@ -222,6 +276,8 @@ def joined(claims: Sequence[Claims]) -> Claims:
         tuple(ending for one in claims for ending in one.endings),
         tuple(holding for one in claims for holding in one.sequels),
         tuple(holding for one in claims for holding in one.current),
+        tuple(state for one in claims for state in one.states),
+        tuple(step for one in claims for step in one.steps),
     )
 
 

@@ -37,6 +37,7 @@ from hindsight_integrations.reflect.phrases import (
     plain_value,
     state_of,
 )
+from hindsight_integrations.reflect.plain_changes import frames
 
 _TABLE = table("changes")
 
@@ -47,9 +48,11 @@ _POSTS = frozenset(lexemes(_TABLE["posts"]))
 
 _LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
 """Mark of a list or key of a ticket before a sentence."""
+_WORD = re.compile(r"(?:[^\W\d_]|['’-])*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
 _IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
+_HEARSAY = re.compile(_TABLE["chat"]["hearsay"])
 _NOT_PLAIN = (
     _WORDS["moving"]
     | _WORDS["grading"]
@@ -94,9 +97,13 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
         return form_claims(*line)
     parts = _PARTS.split(_CHAT.sub("", line[1] if line else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
-    sure = not _IRONIC.match(bare) and all(reader.is_sure for reader in read)
+    sure = not (_IRONIC.match(bare) or _HEARSAY.search(bare)) and all(
+        reader.is_sure for reader in read
+    )
     claims = [one for reader in read for one in _by_clause(reader, sure=sure)]
-    return claims[0] if len(claims) == 1 else joined(claims)
+    clauses = [(reader.sentence, reader.is_passing) for reader in read] if sure else []
+    states, steps = frames(clauses, names, speaker)
+    return replace(joined(claims), states=states, steps=steps)
 
 
 def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
@@ -228,7 +235,7 @@ class _Reader(Phrases):
     def _asserts(self, word: Word) -> bool:
         """Return True for a finite verb of the main clause, or one joined to it."""
         clausal = word.dep in _CLAUSES or self._is_juxtaposed(word)
-        if not word.tag.startswith("VB") or not clausal or not _is_word(word.text):
+        if not word.tag.startswith("VB") or not clausal or not _WORD.fullmatch(word.text):
             return False
         at = word
         while at.dep == "conj":
@@ -309,7 +316,9 @@ class _Reader(Phrases):
         if used and did is not None and not self.sentence.children(verb, "neg"):
             key = self.subject_key(self._subject_word(verb))
             values = self._values(did)
-            slot = next((s for s in sorted(values, key=_obj_first) if not is_time(values[s])), None)
+            slot = next(
+                (s for s in sorted(values, key="obj".__ne__) if not is_time(values[s])), None
+            )
             if key is None or slot is None:
                 return None
             before = values[slot]
@@ -375,7 +384,7 @@ class _Reader(Phrases):
         holding = Holding(key, family(verb.lemma, self._verb(verb)), self._values(verb))
         beside = {"since", "because", *self.detached(verb)}
         values = {s: v for s, v in holding.values.items() if s not in beside}
-        named = [s for s in sorted(values, key=_obj_first) if not is_time(values[s])]
+        named = [s for s in sorted(values, key="obj".__ne__) if not is_time(values[s])]
         if (values and not named) or self.is_limited(verb):
             return  # "no longer runs in the morning" may run at another time
         if "obj" in named and len(named) > 1:
@@ -388,7 +397,8 @@ class _Reader(Phrases):
         before = values[named[0]] if named else None
         terms = frozenset[str]().union(*(value.terms for value in values.values()))
         after = self._opposed(verb) if before is not None else None
-        self.turns.append(Turn(key, holding.verb, before, after, terms=_or_verb(terms, verb)))
+        terms = terms or frozenset(lexemes(verb.text))
+        self.turns.append(Turn(key, holding.verb, before, after, terms=terms))
 
     def _add_opposed(self, verb: Word, holding: Holding, slots: Sequence[str]) -> bool:
         """Add the turn of "no longer buys bread from X but from Y"; return False if it is none."""
@@ -489,9 +499,9 @@ class _Reader(Phrases):
         elif not holding.values:  # "quit swimming at X": a model hangs X on the first verb
             at = {s: v for s, v in values.items() if s != "obj" and v.kind == "name"}
             holding = replace(holding, values=at)
-        named = (holding.values[s] for s in sorted(holding.values, key=_obj_first))
+        named = (holding.values[s] for s in sorted(holding.values, key="obj".__ne__))
         before = next((value for value in named if not is_time(value)), None)
-        terms = _or_verb(holding.terms, stopped)
+        terms = holding.terms or frozenset(lexemes(stopped.text))
         self.turns.append(Turn(key, holding.verb, before or self._value(stopped), terms=terms))
 
     def _activity(self, verb: Word, name: str) -> Word | None:
@@ -684,16 +694,3 @@ class _Reader(Phrases):
 def _is_wed(verb: Word, helpers: Sequence[Word]) -> bool:
     """Return True for a state that one gets into: "got married", "got divorced"."""
     return bool(groups_of(verb.lower)) and any(word.lemma == "get" for word in helpers)
-
-
-def _obj_first(slot: str) -> bool:
-    return slot != "obj"
-
-
-def _or_verb(terms: frozenset[str], verb: Word) -> frozenset[str]:
-    """Return the lexemes of an activity, or of its verb if it has no complement."""
-    return terms or frozenset(lexemes(verb.text))
-
-
-def _is_word(text: str) -> bool:
-    return all(character.isalpha() or character in "'’-" for character in text)

@@ -279,13 +279,11 @@ def _sharing(
 
 def _ambiguous(graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord]) -> Iterator[str]:
     """Yield the first names of those who changed something that several people have."""
-    named = {
-        turn.subject.removeprefix("@")
-        for record in records
-        for statement in dated_statements(record.memory)
-        for turn in statement.statement.claims.turns
-        if turn.subject.startswith("@") and " " not in turn.subject
-    }
+    claims = [one.statement.claims for r in records for one in dated_statements(r.memory)]
+    turned = {turn.subject for one in claims for turn in one.turns}
+    named = {key[1:] for key in turned if key.startswith("@") and " " not in key}
+    last = [step.opening[-1] for one in claims for step in one.steps if step.opening]
+    named |= {entity_norm(word) for word, tag in last if tag == "NNP"}
     for first in sorted(named):
         similar = graph.similar_entities(bank_id, [first], 12)[first]
         norms = (entity_norm(e.name).split() for e in similar)

@@ -6,6 +6,7 @@ later one says itself that something ended or was replaced (`claims`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,16 +15,19 @@ from typing import NamedTuple
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.claim_model import (
     Holding,
+    PlainState,
     Turn,
     Value,
     groups_of,
     is_attitude,
     members,
 )
-from hindsight_integrations.reflect.ended_values import HABITS, ended_value, sequel
+from hindsight_integrations.reflect.ended_values import HABITS, ended_value, one_thing, sequel
 from hindsight_integrations.reflect.foreign_changes import foreign_change, tells_ending
+from hindsight_integrations.reflect.plain_changes import kinds, plain_step
 from hindsight_integrations.reflect.topics import Statement, statements
 
 _WORDS = word_sets("changes")
@@ -49,6 +53,15 @@ _PLACES = ("of", "at", "for", "with", "on", "in", "to", "from", "by")
 _AT = ("at", "with", "on")
 _MANY = frozenset({"use"})
 _SINGLE = frozenset(table("changes")["single"]["verbs"].split())
+_EXCEPT = re.compile(r"\b(?:only|except|apart from|unless|at least)\b", re.IGNORECASE)
+_RECURRING = re.compile(
+    r"\b(?:(?:every|each|in the|at) )?((?:mon|tues|wednes|thurs|fri|satur|sun|week)day|weekend"
+    r"|morning|afternoon|evening|night)s\b"
+    r"|\b(?:every|each|in the|in|at) (summer|winter|morning|afternoon|evening|night|weekend"
+    r"|\w+day)\b",
+    re.IGNORECASE,
+)
+"""Days and parts of the day that come again: "on Mondays", "in the evening"."""
 _DAY_SLOTS = ("on", "at", "by", "for", "to", "obj")
 
 
@@ -99,6 +112,27 @@ def change(
     """
     if older.at >= newer.at or older.memory.scope != newer.memory.scope:
         return None
+    told = _told(older, newer, ambiguous)
+    return told if told is not None and not _is_limited(older.text, newer.text, told) else None
+
+
+def _is_limited(older: str, newer: str, told: Shift) -> bool:
+    """Return True if a change is of some days or hours, of which the earlier statement is not.
+
+    "No longer eats meat on Mondays" says nothing of other days, nor "tea in the evening" of the
+    coffee in the morning.
+    """
+    if told.after is None and _EXCEPT.search(newer):
+        return True
+    if _RECURRING.search(told.before):
+        return False
+    here, there = (
+        {(m[1] or m[2]).casefold() for m in _RECURRING.finditer(text)} for text in (older, newer)
+    )
+    return not there <= here if told.after is None else bool(here and there and not here & there)
+
+
+def _told(older: DatedStatement, newer: DatedStatement, ambiguous: Set[str]) -> Shift | None:
     same_speaker = older.memory.speaker == newer.memory.speaker
     told = _told_by_grammar(older, newer, ambiguous)
     if told is None and tells_ending(newer.text):
@@ -106,10 +140,35 @@ def change(
         return Shift(*foreign) if foreign else None
     if told is not None and told.after is not None:
         return told
+    plain = _plainly_told(older, newer, same_speaker=same_speaker)
+    if plain is not None and entity_norm(plain.subject) in ambiguous:
+        return told
+    if plain is not None and (told is None or plain.after is not None):
+        return plain
     ended = ended_value(older.statement.claims, newer.statement.claims, same_speaker=same_speaker)
     if ended is None or ended.subject.removeprefix("@") in ambiguous:
         return told
     return told if told is not None and ended.after is None else Shift(*ended)
+
+
+def _plainly_told(
+    older: DatedStatement, newer: DatedStatement, *, same_speaker: bool
+) -> Shift | None:
+    """Return the change that the words of two plain clauses tell."""
+    for step in newer.statement.claims.steps:
+        for state in older.statement.claims.states:
+            told = plain_step(step, state, same_speaker=same_speaker)
+            if told is not None:
+                return Shift(_key(state), *told)
+    return None
+
+
+def _key(state: PlainState) -> str:
+    """Return the key of a subject in its words: of "I" that of the speaker."""
+    first, *rest = state.subject
+    if first in ("i", "we"):
+        return f"{first}|{state.speaker or ''}"
+    return " ".join(rest) if first in ("my", "our") else f"@{' '.join(state.subject)}"
 
 
 def may_change(statement: DatedStatement) -> bool:
@@ -130,12 +189,43 @@ def _told_by_grammar(
                 continue
             same_speaker = older.memory.speaker == newer.memory.speaker
             before = _before(turn, holding, same_speaker=same_speaker)
+            if before is not None and not _is_certain(older, newer, turn, holding):
+                continue
             if before is not None and not (turn.after and before.terms == turn.after.terms):
                 claims = newer.statement.claims
                 after = turn.after or sequel(before, holding, claims, frozenset({turn.subject}))
                 name = after.text if after else None
                 return Shift(_subject(turn, holding), before.text, name)
     return None
+
+
+def _is_certain(older: DatedStatement, newer: DatedStatement, turn: Turn, holding: Holding) -> bool:
+    """Return True unless a turn is of another thing, or it is unclear which value it ends.
+
+    The rent for the garage is not that for the studio; who "uses Slack and Zoom" has two.
+    """
+    thing = holding.values.get("obj")
+    if holding.verb in ("have", "own") and thing and thing.text.split()[-1] in _PEOPLE:
+        return thing in (turn.before, turn.after)  # "has a son at X"
+    if turn.before is not None or turn.after is None:
+        return True
+    after = turn.after
+    called = [
+        one.called
+        for one in newer.statement.claims.holdings
+        if one.subject == turn.subject and one.called and after in one.values.values()
+    ]
+    if (
+        turn.about is None
+        and holding.called
+        and called
+        and not one_thing(holding.called[0], called[0][0])
+    ):
+        return False
+    return all(
+        sum(bool(kinds(value) & kinds(after)) for _, value in state.values) < 2
+        for state in older.statement.claims.states
+    )
 
 
 def states(
@@ -214,9 +304,19 @@ def _of_thing(turn: Turn, holding: Holding, thing: str, *, same_speaker: bool) -
     if turn.before is not None:
         return _equal(turn.before, values.values())
     alike = [
-        value for value in values.values() if turn.after is not None and value.same_kind(turn.after)
+        value
+        for value in values.values()
+        if turn.after is not None
+        and value.same_kind(turn.after)
+        and _may_replace(value, turn.after)
     ]
     return alike[0] if len(alike) == 1 and turn.terms <= holding.terms else None
+
+
+def _may_replace(value: Value, after: Value) -> bool:
+    """Return True for two values of one kind, or of kinds that are not known."""
+    known = kinds(value) | kinds(after)
+    return not known or bool(kinds(value) & kinds(after))
 
 
 def _is_done_to(thing: str, holding: Holding) -> bool:
@@ -259,7 +359,7 @@ def _elsewhere(turn: Turn, holding: Holding, after: Value) -> Value | None:
         return None
     slots = ("at", "for", "with", "on", "in") if _is_person(turn.subject) else (turn.slot,)
     found = (places[slot] for slot in slots if slot in places)
-    return next((value for value in found if value.same_kind(after)), None)
+    return next((value for value in found if value.kind == after.kind == "name"), None)
 
 
 def _is_at(turn: Turn, holding: Holding) -> bool:
@@ -371,7 +471,8 @@ def _left(turn: Turn, holding: Holding) -> Value | None:
     groups, values = groups_of(after.text), holding.values.values()
     alike = next((v for v in values if groups_of(v.text.split()[-1]) & groups), None)
     alike = next((v for v in values if groups_of(v.text) & groups), alike)
-    places = (v for s, v in holding.values.items() if s != "obj" or holding.verb == "use")
+    beside = ("obj", "to", "near", "by") if holding.verb != "use" else ()
+    places = (v for s, v in holding.values.items() if s not in beside)
     siblings = (v for v in places if v.is_sibling(after) and not is_attitude(holding.verb))
     return alike or next(siblings, None)
 
@@ -407,7 +508,7 @@ def probes(statement: DatedStatement) -> Iterator[frozenset[str]]:
     """Yield sets of lexemes; a statement that shares a topic or a change with this one has one."""
     yield from (topic.terms for topic in statement.statement.topics.values())
     claims = statement.statement.claims
-    if claims.endings or claims.current or tells_ending(statement.text):
+    if claims.endings or claims.current or claims.steps or tells_ending(statement.text):
         yield from (frozenset({term}) for term in statement.statement.terms)
     for turn in claims.turns:
         yield from _probes_of(turn.about or turn.subject, turn.verb, (turn.before, turn.after))

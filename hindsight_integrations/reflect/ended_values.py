@@ -350,7 +350,7 @@ def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
     """Return the value that "now" takes the place of: of one attribute, and of one kind."""
     if not current.subject or _bare(holding.subject) != _bare(current.subject):
         return None
-    if holding.called and current.called and not _one_thing(holding.called[0], current.called[0]):
+    if holding.called and current.called and not one_thing(holding.called[0], current.called[0]):
         return None
     for slot, after in current.values.items():
         if slot in ("from", "since", "of", "until") and is_time(after):
@@ -378,7 +378,7 @@ def _counterpart(holding: Holding, current: Holding, slot: str, after: Value) ->
     return next((value for value in found if single and value.same_kind(after)), None)
 
 
-def _one_thing(one: frozenset[str], other: frozenset[str]) -> bool:
+def one_thing(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return True unless two phrases tell things of a kind apart: the grant's and the visa's."""
     return one - _GENERAL <= other or other - _GENERAL - frozenset(("new",)) <= one
 

@@ -39,6 +39,9 @@ def plain_value(text: str) -> Value:
 
 def is_alike(before: Value | None, after: Value) -> bool:
     """Return True if a thing may take the place of another: their phrases have one length."""
+    known = before is not None and groups_of(before.text)
+    if before is not None and known and after.kind == "thing" and not before.same_kind(after):
+        return False  # "from the train to the platform"
     return before is not None and (
         len(before.text.split()) == len(after.text.split()) or before.same_kind(after)
     )
@@ -198,6 +201,9 @@ class Phrases:
         kind = _kind(text, parts[-1].lemma)
         end = self.sentence.words[parts[-1].index + 1 : parts[-1].index + 2]
         owner = bool(end) and end[0].tag == "POS" and word.dep != "poss"  # "buys it from Kern's"
+        if kind == "role" and of:
+            last = self.sentence.subtree(of[0])[-1]  # "head of sales"
+            text = self.sentence.text[parts[0].start : last.start + len(last.text)]
         return Value(text + end[0].text if owner else text, terms, kind)
 
     def _values(self, verb: Word) -> dict[str, Value]:

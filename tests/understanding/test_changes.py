@@ -57,6 +57,26 @@ def _told(*said: str) -> list[str]:
             "Lumen Dental is no longer on Premium, they went down to Basic in April.",
             "on lumen dental, first premium, then basic: ",
         ),
+        (
+            "Our bank is Halifax.",
+            "We moved to Starling in May.",
+            "on the bank, first halifax, then starling: ",
+        ),
+        (
+            "Kestrel runs its CI on Jenkins.",
+            "Kestrel moved to CircleCI after the server died again.",
+            "on kestrel, first jenkins, then circleci: ",
+        ),
+        (
+            "Customer chat at Lumora goes through Zendesk.",
+            "In May Lumora switched to Intercom for customer chat.",
+            "on customer chat at lumora, first zendesk, then intercom: ",
+        ),
+        (
+            "Paloma is with the design group.",
+            "Paloma has left the design group for the research group.",
+            "on paloma, first design group, then research group: ",
+        ),
     ],
 )
 def test_a_plain_change_is_told_whatever_stands_around_it(first: str, then: str, told: str) -> None:
@@ -73,6 +93,11 @@ def test_a_plain_change_is_told_whatever_stands_around_it(first: str, then: str,
         ("Lars uses Slack.", "Lars now uses Todoist."),
         ("Harriet owns the blue boat.", "Harriet moved to the red boat, the view was better."),
         ("Marta lives in Graz.", "In spring a friend of Marta moved from Graz to Linz."),
+        ("Our old bank is Halifax.", "We moved to Starling in May."),
+        ("Ana works at Tesla.", "Ana has switched to a BMW."),
+        ("Ana has a son at Elm School.", "Ana moved to Oak School."),
+        ("Ana uses Slack and Discord.", "Ana has switched to Teams."),
+        ("Ana eats meat.", "Ana no longer eats meat on Mondays."),
     ],
 )
 def test_what_looks_like_a_plain_change_is_not_told(first: str, then: str) -> None:
