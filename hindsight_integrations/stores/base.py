@@ -185,10 +185,17 @@ class QueueCheckpoint:
 
     Stored together with the changes of that operation, so that a sender who saw no answer can tell
     whether it was applied.
+
+    Attributes:
+        digest: hash of the operation, so that another one under the same name is noticed.
+        expires_at: after then it is removed with the next checkpoint that has such a time; None for
+            that of a queue, which is kept.
     """
 
     queue: str
     number: int
+    digest: str | None = None
+    expires_at: datetime | None = None
 
 
 CITED = "conclusion"
@@ -354,8 +361,8 @@ ENTITY_NAMED: Kind[Entity] = Kind("entity of a name")
 COOCCURRENCES: Kind[Mapping[str, int]] = Kind("cooccurrences")
 """Read by entity id: id of each entity mentioned beside it to the number of memories, most often
 first, ties by id."""
-CHECKPOINT: Kind[int] = Kind("checkpoint")
-"""Read by queue: the number of its last operation that was applied; see `QueueCheckpoint`."""
+CHECKPOINT: Kind[QueueCheckpoint] = Kind("checkpoint")
+"""Read by queue: the checkpoint stored last, expired or not."""
 
 MEMORY_ID: Kind[str] = Kind("memory id")
 """Scanned in storing order: ids of the memories that have a vector."""

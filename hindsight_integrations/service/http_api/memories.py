@@ -19,7 +19,12 @@ from hindsight_integrations.models import LinkKind, Memory, MemoryType, as_datet
 from hindsight_integrations.namespaces.selection import SelectionOptions
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.pipeline import retain, submission_of
-from hindsight_integrations.retain.request import Item, Submission, conversation_submission
+from hindsight_integrations.retain.request import (
+    Item,
+    Submission,
+    conversation_submission,
+    digest,
+)
 from hindsight_integrations.service.http_api import answers, conversions, listing, requests
 from hindsight_integrations.service.http_api.filters import TagsMatch, as_time, tag_options
 from hindsight_integrations.service.http_api.routing import (
@@ -35,19 +40,12 @@ from hindsight_integrations.service.http_api.routing import (
 from hindsight_integrations.service.http_api.routing import (
     Memory as MemoryOf,
 )
-from hindsight_integrations.stores.base import (
-    CHECKPOINT,
-    CONCLUSIONS_CITING,
-    EVERYTHING,
-    QueueCheckpoint,
-)
+from hindsight_integrations.service.idempotency import DONE, last_part, mark_of
+from hindsight_integrations.stores.base import CONCLUSIONS_CITING, EVERYTHING
 from hindsight_integrations.stores.common import read_one
 from hindsight_integrations.transcripts import conversation_in
 
 routes = router("Memory")
-
-DONE = 2**31 - 1
-"""Checkpoint of a retain with an operation id whose last part is stored."""
 
 MAX_LINKS = 20
 """Most links of a memory in a graph."""
@@ -124,20 +122,23 @@ def store(
     """Retain items in order, once for each operation id.
 
     All are checked before the first is stored, and a part is stored whole or not at all. What an
-    earlier call of the same operation id stored is not stored again.
+    earlier call of the same operation id stored is not stored again; its metadata may differ,
+    since clients tell there of the request.
+
+    Raises:
+        ConflictError: the operation id is that of a call with other texts.
     """
     runtime = memory.runtime
     validation.bank_id(bank_id)
     submissions = [_submission(runtime.retaining, bank_id, item) for item in items]
     bank = runtime.bank_or_new(bank_id)
-    queue = f"operation:{operation_id}"
-    known = runtime.graph
-    stored = read_one(known, bank_id, CHECKPOINT, queue, 0) if operation_id else 0
+    said = digest(*((each.content, each.document_id, each.update_mode) for each in items))
+    stored = last_part(runtime.graph, bank_id, operation_id, said) if operation_id else 0
     parts = list(_parts(submissions, runtime.settings.batch_size))
-    for number, part in enumerate(parts, start=1):
-        mark = QueueCheckpoint(queue, DONE if number == len(parts) else number)
-        if mark.number > stored:
-            retain(runtime.retaining, bank, part, mark if operation_id else None)
+    for part, number in zip(parts, (*range(1, len(parts)), DONE), strict=True):
+        if number > stored:
+            mark = mark_of(operation_id, said, number) if operation_id else None
+            retain(runtime.retaining, bank, part, mark)
     runtime.reflect_later(bank_id)
 
 
