@@ -115,7 +115,7 @@ def retain(
     """
     bank_id, mark = bank.bank.id, mark or _mark.get()
     admitted, refused = guarded_submissions(deps.before_retain, bank_id, submissions)
-    given = [as_continuation(deps.graph, bank_id, submission) for submission in admitted]
+    given = [as_continuation(deps, bank_id, submission) for submission in admitted]
     diffs = [diff_document(deps, bank_id, submission) for submission in given]
     facts: FactsByChunk = {}
     conflict: HindsightError | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -47,6 +48,9 @@ from hindsight_integrations.transcripts import conversation_in
 
 routes = router("Memory")
 
+_MILLISECONDS = re.compile(r"\d{13}")
+"""Time since 1970, from 2001 to 2286."""
+
 MAX_LINKS = 20
 """Most links of a memory in a graph."""
 
@@ -85,19 +89,29 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
     """Return the submission of a text; of one that is a conversation, its turns.
 
     Clients send the whole conversation again, or its latest turns, with metadata that tells of the
-    request. The turns that are stored stay, and those that are new are added.
+    request. The turns that are stored stay, and those that are new are added. Some give each
+    request a document of its own, named by session and time: the session is the document then.
     """
     messages = conversation_in(item.content, item.timestamp)
     if messages is None:
         return submission_of(deps, bank_id, item)
-    given = item if item.document_id else replace(item, update_mode="append")
+    session = _session_of_window(item)
+    given = item if item.document_id and not session else replace(item, update_mode="append")
     conversation = conversation_submission(
         messages,
-        session=item.document_id,
+        session=session or item.document_id,
         stamp=given,
         max_chars=deps.settings.max_content_chars,
     )
-    return replace(conversation, stamp=replace(conversation.stamp, is_of_request=True))
+    stamp = replace(conversation.stamp, is_of_request=True)
+    return replace(conversation, stamp=stamp, is_window=session is not None)
+
+
+def _session_of_window(item: Item) -> str | None:
+    """Return the session that a document's id names before the time in milliseconds, if it does."""
+    session = (item.metadata or {}).get("session_id")
+    named, _, time = (item.document_id or "").rpartition("-")
+    return named if named and named == session and _MILLISECONDS.fullmatch(time) else None
 
 
 def _parts(submissions: Sequence[Submission], most: int) -> Iterator[list[Submission]]:
