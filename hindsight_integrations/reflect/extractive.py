@@ -15,6 +15,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import parse
 from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
+from hindsight_integrations.recall.arms.temporal import in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.context import set_out, when
@@ -57,7 +58,7 @@ def reflect(parts: RecallDependencies, bank: StoredBank, request: RecallRequest)
         return _of_other_language(bank, request, context, wanted)
     if query is None:
         return _overview(parts, bank, request, results, context)
-    windows = [window.span for window in times]
+    windows = list(in_bank(parts.graph, bank.bank.id, times, request.filter).values())
     if windows and query.light in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
     found = _current(_answers(context, query, windows), query)
