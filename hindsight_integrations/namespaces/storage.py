@@ -184,7 +184,8 @@ class Storage:
         runtime = self._runtime
         numbers, submissions = _operations(operations)
         bank = runtime.bank_or_new(validation.bank_id(bank_id))
-        applied = read_one(runtime.graph, bank_id, CHECKPOINT, validation.label("queue", queue), 0)
+        start = QueueCheckpoint(validation.label("queue", queue), 0)
+        applied = read_one(runtime.graph, bank_id, CHECKPOINT, queue, start).number
         due = [
             submission
             for number, submission in zip(numbers, submissions, strict=True)

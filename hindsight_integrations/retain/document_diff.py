@@ -44,6 +44,10 @@ T = TypeVar("T")
 STEP = 1 << 20
 """Distance between the positions of two chunks: leaves room for later insertions."""
 
+LEAST_REPEATED = 3
+"""Chunks that a window must repeat, unless it goes on behind all that is stored: a question may get
+the same answer twice in a row."""
+
 _LONGEST = 10_000
 """Memories of a conversation up to which its speakers are looked up."""
 _LATEST = 20
@@ -107,6 +111,25 @@ def plan_addition(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> Plan:
     return Plan(added, len(fingerprints) - len(new), ())
 
 
+def plan_window(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> Plan:
+    """Add what follows those chunks that a window of the conversation repeats at its beginning.
+
+    It repeats the last stored ones, and enough of them: all others are new, also those that say
+    what was said before.
+    """
+    known, given = [chunk.fingerprint for chunk in stored], list(fingerprints)
+    overlap = 0
+    for start in range(len(known)):
+        same = len(known) - start
+        is_whole = start == 0 and 1 < same < len(given)
+        if (is_whole or same >= LEAST_REPEATED) and known[start:] == given[:same]:
+            overlap = same
+            break
+    last = stored[-1].position if stored else 0
+    added = tuple((n, last + (n - overlap + 1) * STEP) for n in range(overlap, len(given)))
+    return Plan(added, overlap, ())
+
+
 def _kept(stored: Sequence[Chunk], fingerprints: Sequence[str]) -> dict[int, Chunk]:
     """Return the stored chunk that each given one equals, by index, in increasing position."""
     waiting: defaultdict[str, deque[Chunk]] = defaultdict(deque)
@@ -151,6 +174,10 @@ class RetainDependencies:
     flush: Callable[[str | None], None]
     alongside: Alongside
     before_retain: tuple[BeforeRetain, ...] = ()
+
+    def pieces(self, text: str) -> list[str]:
+        """Return a text cut into the texts of its chunks."""
+        return list(chunking.split(text, self.settings.chunk_tokens, self.tokenizer.count))
 
     def extract(
         self, passages: Sequence[Passage], known: Mapping[str, Entity]
@@ -325,6 +352,8 @@ def _compare(
         check_records(bank_id, {stored.id: False}, {stored.id: stored.is_record})
     old = reading()
     plan = plan_replacement if submission.mode == "replace" else plan_addition
+    if submission.is_window:
+        plan = plan_window
     changes = plan(old, [chunk.fingerprint for chunk in chunks])
     return DocumentDiff(submission, stored, old[-1] if old else None, chunks, changes)
 
@@ -334,7 +363,7 @@ def _chunks(deps: RetainDependencies, submission: Submission) -> Iterator[NewChu
     preceding: PrecedingTurn | None = None
     for turn in submission.turns:
         fields = turn_digest(replace(turn, text=""), submission.stamp)
-        for text in chunking.split(turn.text, deps.settings.chunk_tokens, deps.tokenizer.count):
+        for text in deps.pieces(turn.text):
             yield NewChunk(text, turn, digest(deps.extractor.id, fields, text), preceding)
         preceding = PrecedingTurn(turn.text, turn.speaker) if submission.is_conversation else None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -84,6 +85,19 @@ Progress = Callable[[int, int | None], None]
 _ITEM_FIELDS = frozenset(field.name for field in fields(Item))
 
 
+_mark: ContextVar[QueueCheckpoint | None] = ContextVar("hindsight_retain_mark", default=None)
+
+
+@contextmanager
+def marked(mark: QueueCheckpoint) -> Iterator[None]:
+    """Note the mark with each retain of this thread in a `with` block that has none of its own."""
+    token = _mark.set(mark)
+    try:
+        yield
+    finally:
+        _mark.reset(token)
+
+
 def retain(
     deps: RetainDependencies,
     bank: StoredBank,
@@ -92,7 +106,8 @@ def retain(
 ) -> RetainResult:
     """Store the submissions, each of another document, in one transaction.
 
-    With a `mark` the transaction records that this was done, even if it changes nothing else.
+    With a `mark`, or within `marked`, the transaction records that this was done, even if it
+    changes nothing else.
 
     Raises:
         ExtractionError: the extractor failed; nothing was stored.
@@ -100,9 +115,9 @@ def retain(
         GuardError: a function that sees texts first failed; nothing was stored.
         StoreError: the graph could not be written; nothing was stored.
     """
-    bank_id = bank.bank.id
+    bank_id, mark = bank.bank.id, mark or _mark.get()
     admitted, refused = guarded_submissions(deps.before_retain, bank_id, submissions)
-    given = [as_continuation(deps.graph, bank_id, submission) for submission in admitted]
+    given = [as_continuation(deps, bank_id, submission) for submission in admitted]
     diffs = [diff_document(deps, bank_id, submission) for submission in given]
     facts: FactsByChunk = {}
     conflict: HindsightError | None = None

@@ -13,29 +13,40 @@ from datetime import datetime
 
 from hindsight_integrations.models import Chunk, Memory
 from hindsight_integrations.normalization import text_fingerprint
+from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.request import Stamp, Submission, Turn
-from hindsight_integrations.stores.base import DOCUMENT_CHUNKS, DUPLICATES, MEMORY, GraphStore
+from hindsight_integrations.stores.base import DOCUMENT_CHUNKS, DUPLICATES, MEMORY
 
 LEAST_OVERLAP = 2
-"""Turns that must agree, unless the stored conversation has fewer: "Hi" begins many."""
+"""Pieces that must agree, unless the stored conversation has fewer: "Hi" begins many."""
 
 MOST_DOCUMENTS = 8
 """Stored conversations compared, those with the most turns in common."""
 
 
 @dataclass(frozen=True, slots=True)
-class _StoredTurn:
-    """A stored turn; `said_at` is None where no memory tells the time."""
+class _Piece:
+    """A part of a turn, as chunks are cut; `number` is that of the turn."""
+
+    text: str
+    turn: Turn
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredPiece:
+    """A stored chunk; `said_at` is None where no memory tells the time."""
 
     text: str
     said_at: datetime | None
 
-    def repeats(self, turn: Turn) -> bool:
+    def repeats(self, piece: _Piece) -> bool:
+        turn = piece.turn
         same_time = not turn.dated or self.said_at is None or self.said_at == turn.mentioned_at
-        return same_time and self.text.strip() == turn.text.strip()
+        return same_time and self.text.strip() == piece.text.strip()
 
 
-def as_continuation(graph: GraphStore, bank_id: str, submission: Submission) -> Submission:
+def as_continuation(deps: RetainDependencies, bank_id: str, submission: Submission) -> Submission:
     """Return what a conversation without an id adds to the stored one that it repeats.
 
     It repeats one that it contains from its beginning or from a later turn on, or that contains
@@ -43,14 +54,19 @@ def as_continuation(graph: GraphStore, bank_id: str, submission: Submission) -> 
     """
     if submission.is_named or submission.mode != "append" or not submission.turns:
         return submission
-    turns = submission.turns
-    times = _times(graph, bank_id, submission)
+    turns, graph = submission.turns, deps.graph
+    pieces = [
+        _Piece(text, turn, number)
+        for number, turn in enumerate(turns)
+        for text in deps.pieces(turn.text)
+    ]
+    times = _times(deps, bank_id, pieces, submission.stamp)
     shared = Counter({document_id: len(of_document) for document_id, of_document in times.items()})
     nearest = [document_id for document_id, _ in shared.most_common(MOST_DOCUMENTS)]
     chunks = graph.read(bank_id, DOCUMENT_CHUNKS, nearest)
     for document_id in nearest:
-        stored = _stored_turns(chunks.get(document_id, ()), times[document_id])
-        repeated = _repeated(stored, turns)
+        stored = _stored_pieces(chunks.get(document_id, ()), times[document_id])
+        repeated = _repeated(stored, pieces)
         if repeated:
             return replace(
                 submission,
@@ -63,15 +79,15 @@ def as_continuation(graph: GraphStore, bank_id: str, submission: Submission) -> 
 
 
 def _times(
-    graph: GraphStore, bank_id: str, submission: Submission
+    deps: RetainDependencies, bank_id: str, pieces: Sequence[_Piece], stamp: Stamp
 ) -> dict[str, dict[str, datetime]]:
-    """Return by document when its chunks were said that state what one of the turns states."""
-    prints = {text_fingerprint(turn.text, turn.speaker): turn for turn in submission.turns}
-    same = graph.read(bank_id, DUPLICATES, list(prints))
+    """Return by document when its chunks were said that state what one of the pieces states."""
+    prints = {text_fingerprint(each.text, each.turn.speaker): each.turn for each in pieces}
+    same = deps.graph.read(bank_id, DUPLICATES, list(prints))
     by_id = {memory_id: prints[key] for key, ids in same.items() for memory_id in ids}
     times: dict[str, dict[str, datetime]] = {}
-    for memory in graph.read(bank_id, MEMORY, list(by_id)).values():
-        if not _agrees(memory, by_id[memory.id], submission.stamp):
+    for memory in deps.graph.read(bank_id, MEMORY, list(by_id)).values():
+        if not _agrees(memory, by_id[memory.id], stamp):
             continue
         for source in memory.sources:
             if source.document_id and source.chunk_id:
@@ -91,18 +107,18 @@ def _agrees(memory: Memory, turn: Turn, stamp: Stamp) -> bool:
     )
 
 
-def _stored_turns(chunks: Sequence[Chunk], times: Mapping[str, datetime]) -> list[_StoredTurn]:
-    return [_StoredTurn(chunk.text, times.get(chunk.id)) for chunk in chunks]
+def _stored_pieces(chunks: Sequence[Chunk], times: Mapping[str, datetime]) -> list[_StoredPiece]:
+    return [_StoredPiece(chunk.text, times.get(chunk.id)) for chunk in chunks]
 
 
-def _repeated(stored: Sequence[_StoredTurn], turns: Sequence[Turn]) -> int:
-    """Return how many of the first turns are stored; 0 if it may be chance."""
+def _repeated(stored: Sequence[_StoredPiece], pieces: Sequence[_Piece]) -> int:
+    """Return how many of the first turns are stored whole; 0 if it may be chance."""
     least = min(LEAST_OVERLAP, len(stored))
     for start in range(len(stored)):
-        overlap = min(len(stored) - start, len(turns))
-        ends = start + overlap == len(stored) or overlap == len(turns)
-        if overlap < least or not ends:
+        overlap = min(len(stored) - start, len(pieces))
+        if overlap < least:
             continue
-        if all(one.repeats(turn) for one, turn in zip(stored[start:], turns, strict=False)):
-            return overlap
+        if all(one.repeats(piece) for one, piece in zip(stored[start:], pieces, strict=False)):
+            left = pieces[overlap:]
+            return left[0].number if left else pieces[-1].number + 1
     return 0

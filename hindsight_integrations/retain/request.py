@@ -148,6 +148,8 @@ class Submission:
     Attributes:
         is_named: False for a conversation to which the caller gave no id.
         replayed: turns that were given before `turns`, and are stored already.
+        is_window: True if `turns` are the latest of the conversation, of which the first may be
+            stored already, and the others are new also if they say the same as a stored one.
     """
 
     document_id: str
@@ -157,6 +159,7 @@ class Submission:
     is_conversation: bool
     is_named: bool = True
     replayed: tuple[Turn, ...] = ()
+    is_window: bool = False
 
     @property
     def fingerprint(self) -> str:

@@ -23,10 +23,12 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
+from hindsight_integrations import validation
 from hindsight_integrations.acting import acting_as
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import (
     AccessDeniedError,
+    BankNotFoundError,
     ClosedError,
     ConflictError,
     HindsightError,
@@ -41,7 +43,9 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.remote.connection import ACTOR, OPERATION, REASON
 from hindsight_integrations.remote.wire import EXPORT, IMPORT, NOT_OFFERED, Verb, verbs
+from hindsight_integrations.retain.pipeline import marked
 from hindsight_integrations.retain.request import digest as fingerprint
+from hindsight_integrations.service.idempotency import another_call, last_part, mark_of
 from hindsight_integrations.service.limits import BodyRefusedError
 from hindsight_integrations.service.security import Access
 
@@ -68,6 +72,9 @@ STATUS: Mapping[type[Exception], int] = {
 
 BAD_FILE = (SchemaVersionError, StoreCorruptError)
 """Errors of an import that tell of the file it was sent."""
+
+MARKED = frozenset({"retain", "retain_many", "retain_messages"})
+"""Verbs whose ids of operations a bank notes, so that they are known after a restart."""
 
 FOR_ALL = frozenset({"storage.opened", "storage.check", "storage.embed", "wait_idle"})
 """Verbs that concern no bank, and tell nothing of what is remembered."""
@@ -175,11 +182,23 @@ async def _work(
     digest = hashlib.sha256(body).digest()
     if verb.name == EXPORT:
         return digest, lambda: _exported(memory, given)
-    if operation := request.headers.get(OPERATION):
+    operation = request.headers.get(OPERATION) if verb.name in MARKED else None
+    if operation:
         given = _identified(verb.name, given, fingerprint(operation, digest.hex()))
     args, kwargs = verb.read(given)
     method = _bound(memory, verb)
-    return digest, lambda: verb.written(method(*args, **kwargs))
+    if not operation:
+        return digest, lambda: verb.written(method(*args, **kwargs))
+
+    def once() -> bytes:
+        named = f"{verb.name} {operation}"
+        with suppress(BankNotFoundError):  # the first of a new bank
+            bank_id = validation.bank_id(given["bank_id"])
+            last_part(memory.graph_store, bank_id, named, digest.hex())
+        with marked(mark_of(named, digest.hex())):
+            return verb.written(method(*args, **kwargs))
+
+    return digest, once
 
 
 def _identified(verb: str, given: dict[str, Any], operation: str) -> dict[str, Any]:
@@ -299,7 +318,7 @@ class Operations:
             self._known[id] = known
             known.result.add_done_callback(lambda done: self._ended(id, done))
         elif known.digest != digest:
-            raise ConflictError(f"the operation {id!r} was another call; give each its own id")
+            raise another_call(id)
         return await asyncio.shield(known.result)
 
     def _ended(self, id: str, result: asyncio.Future[bytes]) -> None:

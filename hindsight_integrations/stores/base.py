@@ -185,10 +185,17 @@ class QueueCheckpoint:
 
     Stored together with the changes of that operation, so that a sender who saw no answer can tell
     whether it was applied.
+
+    Attributes:
+        digest: hash of the operation, so that another one under the same name is noticed.
+        expires_at: after then it is removed with the next checkpoint that has such a time; None for
+            that of a queue, which is kept.
     """
 
     queue: str
     number: int
+    digest: str | None = None
+    expires_at: datetime | None = None
 
 
 CITED = "conclusion"
@@ -358,8 +365,8 @@ COMPANIONS: Kind[tuple[str, ...]] = Kind("companions")
 """Read by entity id: names of the `MOST_COMPANIONS` entities most often mentioned beside it, most
 often first, ties by id."""
 MOST_COMPANIONS = 3
-CHECKPOINT: Kind[int] = Kind("checkpoint")
-"""Read by queue: the number of its last operation that was applied; see `QueueCheckpoint`."""
+CHECKPOINT: Kind[QueueCheckpoint] = Kind("checkpoint")
+"""Read by queue: the checkpoint stored last, expired or not."""
 
 MEMORY_ID: Kind[str] = Kind("memory id")
 """Scanned in storing order: ids of the memories that have a vector."""

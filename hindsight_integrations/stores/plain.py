@@ -53,7 +53,7 @@ class PlainBank:
         links: by source, kind and target.
         history: changes of memories and mental models, oldest first.
         audit: oldest first.
-        checkpoints: queue to the number of its last operation.
+        checkpoints: by queue.
         pending: ids of the memories pending consolidation.
     """
 
@@ -69,7 +69,7 @@ class PlainBank:
     history: list[Change] = field(default_factory=list)
     audit: list[AuditEntry] = field(default_factory=list)
     models: dict[str, MentalModel] = field(default_factory=dict)
-    checkpoints: dict[str, int] = field(default_factory=dict)
+    checkpoints: dict[str, base.QueueCheckpoint] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
 
     @property

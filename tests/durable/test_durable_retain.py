@@ -24,7 +24,6 @@ from hindsight_integrations.results import SkipReason
 from hindsight_integrations.retain.pipeline import retain
 from hindsight_integrations.retain.request import UpdateMode
 from hindsight_integrations.stores.base import CHECKPOINT, QueueCheckpoint
-from hindsight_integrations.stores.common import read_one
 
 from .memories import everything, submission, texts
 
@@ -242,7 +241,7 @@ def test_a_retain_that_changes_nothing_is_marked_too(memory: Hindsight, queue: P
         marks = []
         for _ in range(2):
             durable.retain("b", "Boat 0 is red.", document_id="d")
-            marks.append(read_one(memory.runtime.graph, "b", CHECKPOINT, name, 0))
+            marks.append(memory.runtime.graph.read("b", CHECKPOINT, [name])[name].number)
         assert 0 < marks[0] < marks[1]
         assert len(texts(memory)) == 1
 

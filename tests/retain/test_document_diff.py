@@ -2,11 +2,18 @@ from __future__ import annotations
 
 import uuid
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.models import Chunk
-from hindsight_integrations.retain.document_diff import STEP, Plan, plan_addition, plan_replacement
+from hindsight_integrations.retain.document_diff import (
+    STEP,
+    Plan,
+    plan_addition,
+    plan_replacement,
+    plan_window,
+)
 
 
 def stored(fingerprints: str) -> list[Chunk]:
@@ -38,6 +45,30 @@ def test_an_insertion_moves_nothing() -> None:
 def test_addition_takes_only_what_is_not_there() -> None:
     plan = plan_addition(stored("ab"), list("bcd"))
     assert plan == Plan(((1, 3 * STEP), (2, 4 * STEP)), 1, ())
+
+
+@pytest.mark.parametrize(
+    ("before", "window", "repeated"),
+    [
+        ("", "ab", 0),
+        ("abcde", "cdefg", 3),
+        ("abcde", "defg", 0),  # two may be said twice in a row
+        ("ab", "abc", 2),  # all of it, and more
+        ("ab", "ab", 0),
+        ("a", "ab", 0),
+        ("abc", "abc", 3),
+        ("abcd", "abc", 0),  # said once more: it repeats what is not the last
+        ("ababab", "ababab", 6),  # the longest
+        ("abcabc", "abcd", 3),
+    ],
+)
+def test_a_window_repeats_the_last_that_is_stored(before: str, window: str, repeated: int) -> None:
+    plan = plan_window(stored(before), list(window))
+    assert (plan.kept, plan.removed) == (repeated, ())
+    assert [index for index, _ in plan.added] == list(range(repeated, len(window)))
+    last = stored(before)[-1].position if before else 0
+    assert all(position > last for _, position in plan.added)
+    assert len({position for _, position in plan.added}) == len(plan.added)
 
 
 @given(st.lists(st.text("abcde", max_size=8), min_size=1, max_size=25))

@@ -43,7 +43,8 @@ DIFFERS = {
     "reflect": "without a language model quotations with citations, and `response_schema` refused;"
     " with tags in the modes that let untagged memories pass, or tag groups, no mental models",
     "retain_memories": "texts only; no strategies, scopes or `unset` times; the work is done"
-    " when the call returns, with `async` too, once for each `operation_id`",
+    " when the call returns, with `async` too, once for each `operation_id` (refused with other"
+    " texts)",
     "trigger_consolidation": "all that is pending; no scopes",
     "update_bank": "as `create_or_update_bank`",
     "update_bank_config": "as `create_or_update_bank`",

@@ -6,7 +6,7 @@ The bodies are those that the OpenClaw plugin 0.11.0 and the hooks for Claude Co
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -95,6 +95,16 @@ def test_turns_are_stored_with_roles_and_times_and_none_twice(
     assert len(retain(SAID[:3], 5, "replace")) == 3
 
 
+def test_long_turns_of_a_conversation_without_an_id_are_recognised(memory: Hindsight) -> None:
+    said = [LONG.replace("island", place) for place in ("bay", "town", "isle", "cape")]
+    turns = [{"role": "user", "content": text} for text in said]
+    for part in (turns[:3], turns[1:]):
+        memory.retain_messages("b", part)
+    (document,) = memory.documents.list("b").items
+    stored = " ".join(each.text for each in memory.documents.chunks("b", document.id))
+    assert stored.split() == " ".join(said).split()
+
+
 def test_a_conversation_without_an_id_goes_on(memory: Hindsight, client: TestClient) -> None:
     for number, end in enumerate((2, 4, 3)):
         body = sent(blocks(SAID[:end]), number, document_id=None)
@@ -103,7 +113,69 @@ def test_a_conversation_without_an_id_goes_on(memory: Hindsight, client: TestCli
     assert memory.banks.stats("b").memories == 4
 
 
-MARKED = "\n\n".join(f"[role: {role}]\n{text}\n[{role}:end]" for role, text, _ in SAID)
+def marked(said: Iterable[tuple[str, str]]) -> str:
+    """Return turns between marks, as the hooks for Cursor write them: without times."""
+    return "\n\n".join(f"[role: {role}]\n{text}\n[{role}:end]" for role, text in said)
+
+
+NAMES = "Ada Bo Cleo Dan Eve Finn Gwen Hugo Ida Jon Kim Leo Mia Noa Ola".split()
+TOLD = [f"{name} keeps {number} boats in Bergen." for number, name in enumerate(NAMES, 2)]
+LONG = " ".join(f"{name} sails to the island of {other}." for name in NAMES for other in NAMES[:2])
+"""A turn of several chunks."""
+AGREED = ["Shall I book Porto?", "Yes.", "And a cabin?", "Yes.", "With a balcony?", "Yes."]
+AGAIN = ["Please go on with the next of the tests.", "Done."]
+
+
+@pytest.mark.parametrize(
+    ("windows", "stored"),
+    [
+        pytest.param([TOLD[:10], TOLD[5:]], TOLD, id="overlapping"),
+        pytest.param([TOLD[:2], TOLD[:4], TOLD[:4], TOLD], TOLD, id="all from the beginning"),
+        pytest.param([TOLD[:6], TOLD[3:6], TOLD[2:8]], TOLD[:8], id="nothing new in one"),
+        pytest.param([[LONG, *TOLD[:2]], [LONG, *TOLD[:4]]], [LONG, *TOLD[:4]], id="a long turn"),
+        # Traps: said again, and no repetition of what is stored.
+        pytest.param([AGREED[:4], AGREED[1:]], AGREED, id="the same answer to other questions"),
+        pytest.param([AGAIN, AGAIN, AGAIN], AGAIN * 3, id="the same answer to the same question"),
+        pytest.param([TOLD[:4], TOLD[1:3]], TOLD[:4] + TOLD[1:3], id="said once more"),
+        pytest.param([TOLD[:4], TOLD[3:6]], TOLD[:4] + TOLD[3:6], id="one turn may be chance"),
+        pytest.param([TOLD[:3], TOLD[6:9]], TOLD[:3] + TOLD[6:9], id="a gap between them"),
+    ],
+)
+def test_windows_of_a_session_that_overlap_store_no_turn_twice(
+    memory: Hindsight, client: TestClient, windows: list[list[str]], stored: list[str]
+) -> None:
+    """Hooks name each window by session and time (Cursor, and others in chunks)."""
+    at_first = 1_770_109_200_000
+    for session in ("s-1", "s-2"):  # that another session says the same changes nothing
+        for number, window in enumerate(windows):
+            asked = ("?", "tests.")
+            said = [("user" if each.endswith(asked) else "assistant", each) for each in window]
+            item = {
+                "content": marked(said),
+                "document_id": f"{session}-{at_first + number}",
+                "context": "cursor",
+                "metadata": {"session_id": session, "retained_at": str(number)},
+            }
+            answer = client.post("/v1/default/banks/b/memories", json={"items": [item]})
+            assert answer.status_code == 200
+    assert sorted(each.id for each in memory.documents.list("b").items) == ["s-1", "s-2"]
+    for session in ("s-1", "s-2"):
+        chunks = [each.text for each in memory.documents.chunks("b", session)]
+        assert " ".join(chunks).split() == " ".join(stored).split()
+
+
+@pytest.mark.parametrize("document", ["s-1", "s-12", "s-1770109200000x", "t-1770109200000"])
+def test_a_document_with_another_name_is_no_window(
+    memory: Hindsight, client: TestClient, document: str
+) -> None:
+    for said in (TOLD[:4], TOLD[2:6]):
+        content = marked(("user", text) for text in said)
+        item = {"content": content, "document_id": document, "metadata": {"session_id": "s"}}
+        client.post("/v1/default/banks/b/memories", json={"items": [item]})
+    assert [each.text for each in memory.documents.chunks("b", document)] == TOLD[2:6]
+
+
+MARKED = marked((role, text) for role, text, _ in SAID)
 LINES = "\n".join(
     json.dumps(each)
     for each in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from fastapi.testclient import TestClient
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.service.http_api import hindsight_api
+from hindsight_integrations.stores.base import CHECKPOINT
 
 B = "/v1/default/banks/b"
 Ask = Callable[..., dict[str, Any]]
@@ -150,6 +152,25 @@ def test_an_operation_id_stores_once_and_is_known_after_a_restart(
         state = another.get(f"{B}/operations/op").json()
         assert (state["status"], state["operation_type"]) == ("completed", "retain")
         assert another.get(f"{B}/operations/other").status_code == 404
+        # What clients tell of the request may differ; another text is another call.
+        documents[0]["metadata"] = {"sent": "again"}
+        assert another.post(f"{B}/memories", json=body).status_code == 200
+        documents[-1] = {"content": "Bob sails."}
+        refused = another.post(f"{B}/memories", json=body)
+        assert refused.status_code == 409
+        assert "'op' was another call" in refused.json()["detail"]
+    assert memory.banks.stats("b").documents == 2
+
+
+def test_ids_of_calls_are_known_for_a_time_and_do_not_pile_up(
+    ask: Ask, memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hindsight_integrations.service.idempotency.KNOWN_FOR", timedelta(0))
+    for number in range(5):
+        item = {"content": f"Alice ran {number} miles."}
+        ask("POST", "/memories", {"items": [item], "operation_id": f"op-{number}"})
+    names = [f"operation:op-{number}" for number in range(5)]
+    assert list(memory.graph_store.read("b", CHECKPOINT, names)) == names[-1:]
 
 
 def test_nothing_is_stored_of_a_request_with_a_fault(ask: Ask) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,9 +13,11 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
+from hindsight_integrations import Hindsight
 from tests.llamaindex.upstream import WARNINGS
 
 from .conftest import Service
+from .served import served
 
 pytestmark = [pytest.mark.slow, WARNINGS]
 
@@ -49,6 +52,58 @@ def test_the_javascript_client(service: Service, packages: Path, name: str) -> N
         cwd=packages, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert session.returncode == 0, session.stderr
+
+
+TOKEN = "the-token-of-the-service"
+
+STAND_IN = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$CALLS"
+if [ "$1 $2" = "sandbox get" ]; then printf 'Sandbox:\\n  Id: 1\\n\\nPolicy:\\n  version: 1\\n'; fi
+if [ "$1 $2" = "policy set" ]; then cp "$5" "$CALLS.yaml"; fi
+"""
+"""An `openshell` or `openclaw` that notes how it is called, and the policy it is given."""
+
+
+def test_the_setup_of_hindsight_nemoclaw(packages: Path, tmp_path: Path) -> None:
+    """OpenClaw is configured for the service; its address, token and bank then serve a client."""
+    calls, settings = tmp_path / "calls", tmp_path / ".openclaw" / "openclaw.json"
+    settings.parent.mkdir()
+    settings.write_text('{"gateway": {"port": 18789}}', encoding="utf-8")
+    for name in ("openshell", "openclaw"):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(STAND_IN, encoding="utf-8")
+        program.chmod(0o755)
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    given = os.environ | {"HOME": str(tmp_path), "PATH": path, "CALLS": str(calls)}
+
+    def node(*command: str) -> str:
+        ran = subprocess.run(
+            ["node", *command], cwd=packages, env=given, capture_output=True, text=True,
+            timeout=60, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    program = "node_modules/@vectorize-io/hindsight-nemoclaw/dist/cli.js"
+    with Hindsight.in_memory() as memory, served(memory, token=TOKEN) as url:
+        shown = node(
+            *(program, "setup", "--sandbox", "desk", "--api-url", url),
+            *("--api-token", TOKEN, "--bank-prefix", "ana"),
+        )
+        assert "Setup complete" in shown
+        node("configured.mjs", str(settings))
+        assert memory.banks.stats("ana-openclaw").memories == 1
+    written = json.loads(settings.read_text(encoding="utf-8"))
+    assert written["gateway"] == {"port": 18789}  # what was there stays
+    first, second, third, last = calls.read_text(encoding="utf-8").splitlines()
+    assert first == "openclaw plugins install @vectorize-io/hindsight-openclaw"
+    assert second == "openshell sandbox get desk"
+    assert third.startswith("openshell policy set desk --policy ")
+    assert last == "openclaw gateway restart"
+    # It opens the sandbox for its vendor's address, whatever URL it is given.
+    policy = calls.with_suffix(".yaml").read_text(encoding="utf-8")
+    assert "host: api.hindsight.vectorize.io" in policy
 
 
 async def test_hindsight_langgraph(service: Service) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import pickle
 import subprocess
 import sys
@@ -184,6 +185,32 @@ def test_a_call_that_writes_is_done_once_however_often_it_is_sent(
             headers={OPERATION: "op-1"},
         )
         assert (other.status_code, other.json()["error"]["type"]) == (409, "ConflictError")
+
+
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("retain", {"content": "Bruno keeps bees."}),
+        ("retain_many", {"items": ["Bruno keeps bees."]}),
+        ("retain_messages", {"messages": [{"role": "user", "content": "Bruno keeps bees."}]}),
+    ],
+)
+def test_the_id_of_a_call_is_of_no_other_one_after_a_restart(
+    local: Hindsight, verb: str, given: dict[str, object]
+) -> None:
+    def sent(text: str) -> httpx.Response:
+        body = json.dumps(given | {"bank_id": verb}).replace("Bruno keeps bees.", text)
+        headers = {OPERATION: "op-1"}
+        return httpx.post(f"{address}/v1/engine/{verb}", content=body, headers=headers)
+
+    for _ in range(2):  # the second service knows nothing of the first
+        with served(local) as address:
+            assert sent("Bruno keeps bees.").status_code == 200
+            refused = sent("Bruno keeps cats.")
+            assert (refused.status_code, refused.json()["error"]["type"]) == (409, "ConflictError")
+    with served(local) as address:
+        assert sent("Bruno keeps cats.").status_code == 409
+    assert [each.text for each in local.memories.list(verb).items] == ["Bruno keeps bees."]
 
 
 def test_an_answer_that_is_lost_is_asked_for_again(

@@ -95,6 +95,8 @@ def test_a_retain_whose_answer_was_lost_with_the_service_is_stored_once(folder: 
         assert (again["stored"], len(again["skipped"])) == ([], 3)
         assert retain(url).json() == again
         assert retain(url, items=["Else."]).status_code == 409
+    with serving(folder) as (_, url):
+        assert retain(url, items=["Else."]).status_code == 409
         with Hindsight(url) as memory:
             assert {each.id for each in memory.documents.list("alice").items} == set(
                 again["document_ids"]

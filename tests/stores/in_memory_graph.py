@@ -21,7 +21,16 @@ from itertools import chain
 from typing import TypeVar
 
 from hindsight_integrations.errors import ClosedError, StoreError
-from hindsight_integrations.models import Bank, BankStats, Entity, Link, Memory, Page, Source
+from hindsight_integrations.models import (
+    Bank,
+    BankStats,
+    Entity,
+    Link,
+    Memory,
+    Page,
+    Source,
+    utc_now,
+)
 from hindsight_integrations.stores import base, common
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import (
@@ -142,8 +151,15 @@ class Writing:
         data.history += changes.history
         data.audit += audit_of(changes, gone)
         data.models |= {model.id: model for model in changes.mental_models}
-        if changes.checkpoint is not None:
-            data.checkpoints[changes.checkpoint.queue] = changes.checkpoint.number
+        if (checkpoint := changes.checkpoint) is not None:
+            if checkpoint.expires_at is not None:
+                kept = {
+                    queue: each
+                    for queue, each in data.checkpoints.items()
+                    if each.expires_at is None or each.expires_at >= utc_now()
+                }
+                data.checkpoints = kept
+            data.checkpoints[checkpoint.queue] = checkpoint
         data.pending -= set(changes.mark_consolidated)
         self._mark(changes.mark_pending)
         for staged in changes.staged:

@@ -19,9 +19,18 @@ from hindsight_integrations.errors import (
     SchemaVersionError,
     StoreUnavailableError,
 )
-from hindsight_integrations.models import Bank, LinkKind, MemoryType, MentalModel, Source, TimeSpan
+from hindsight_integrations.models import (
+    Bank,
+    LinkKind,
+    MemoryType,
+    MentalModel,
+    Source,
+    TimeSpan,
+    utc_now,
+)
 from hindsight_integrations.stores.base import (
     CANDIDATE,
+    CHECKPOINT,
     CONCLUSIONS_CITING,
     COOCCURRENCES,
     ENTITY_NAMED,
@@ -157,11 +166,18 @@ def test_a_database_from_before_conclusions_is_upgraded_and_all_valid_memories_w
         "MATCH (m:Memory {id: 'a'}) SET m.sources = "
         '[\'["d", null, 3, "2024-05-01T00:00:00.000000+00:00", null]\', m.sources[1]]'
     )
+    keep(graph, checkpoint=QueueCheckpoint("queue", 7))
+    keep(graph, checkpoint=QueueCheckpoint("operation:op", 4))
     empty_neo4j.run("MATCH (s:HindsightStore) SET s.version = 1")
     newer = empty_neo4j.graph()
     assert newer.pending_consolidation("b", 9) == ["a", "b"]
     assert newer.read("b", MEMORY, ["a"])["a"].sources[0].position == 3
     assert [each.proof_count for each in newer.read("b", CANDIDATE, ["a", "b"]).values()] == [2, 1]
+    marks = newer.read("b", CHECKPOINT, ["operation:op", "queue"])
+    assert marks["queue"] == QueueCheckpoint("queue", 7)
+    assert marks["operation:op"].expires_at is not None
+    left = marks["operation:op"].expires_at - utc_now()
+    assert timedelta(days=29) < left <= timedelta(days=30)
     newer.close()
 
 

@@ -6,7 +6,8 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from hindsight_integrations.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from hindsight_integrations.models import Bank, MentalModel, Source
+from hindsight_integrations.models import Bank, MentalModel, Source, utc_now
 from hindsight_integrations.stores.base import (
+    CHECKPOINT,
     CONCLUSIONS_CITING,
     COOCCURRENCES,
     ENTITY,
@@ -102,6 +104,34 @@ def test_a_file_of_a_newer_release_is_refused_and_left_alone(path: Path) -> None
     SqliteGraph(path).close()
 
 
+_OLD_BANK = (
+    "INSERT INTO banks (no, id, last_sequence, valid_memories, valid_lexemes, embedder, "
+    "dimension, name, mission, background, skepticism, literalism, empathy, directives, "
+    "created_at, updated_at) "
+    "VALUES (1, 'b', 2, 1, 1, 'toy', 8, '', '', '', 3, 3, 3, '[]', 0, 0)"
+)
+
+
+def test_marks_of_calls_from_before_they_expired_do_so_in_a_month(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as raw:
+        for statement in (
+            *chain.from_iterable(MIGRATIONS[:10]),
+            _OLD_BANK,
+            "INSERT INTO marks VALUES (1, 'operation:op', 4), (1, 'queue', 7)",
+            "PRAGMA user_version = 10",
+        ):
+            raw.execute(statement)
+        raw.commit()
+    with closing(SqliteGraph(path)) as graph:
+        marks = graph.read("b", CHECKPOINT, ["operation:op", "queue"])
+    assert marks["queue"] == QueueCheckpoint("queue", 7)
+    assert (marks["operation:op"].number, marks["operation:op"].digest) == (4, None)
+    assert marks["operation:op"].expires_at is not None
+    left = marks["operation:op"].expires_at - utc_now()
+    assert timedelta(days=29) < left <= timedelta(days=30)
+
+
 def test_a_file_from_before_conclusions_is_upgraded_and_all_valid_memories_wait(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,10 +139,7 @@ def test_a_file_from_before_conclusions_is_upgraded_and_all_valid_memories_wait(
     with closing(sqlite3.connect(path)) as raw:
         for statement in (
             *(statement for version in MIGRATIONS[:2] for statement in version),
-            "INSERT INTO banks (no, id, last_sequence, valid_memories, valid_lexemes, embedder, "
-            "dimension, name, mission, background, skepticism, literalism, empathy, directives, "
-            "created_at, updated_at) "
-            "VALUES (1, 'b', 2, 1, 1, 'toy', 8, '', '', '', 3, 3, 3, '[]', 0, 0)",
+            _OLD_BANK,
             *(
                 statement
                 for key, id, since in (((1 << 40) + 1, "x", "NULL"), ((1 << 40) + 2, "y", "5"))

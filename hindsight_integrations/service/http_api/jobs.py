@@ -6,7 +6,6 @@ from typing import Any
 
 from hindsight_integrations.errors import NotFoundError
 from hindsight_integrations.service.http_api import operation_answers as answers
-from hindsight_integrations.service.http_api.memories import DONE
 from hindsight_integrations.service.http_api.operations import Operation
 from hindsight_integrations.service.http_api.routing import (
     BANK,
@@ -17,8 +16,7 @@ from hindsight_integrations.service.http_api.routing import (
     part_of,
     router,
 )
-from hindsight_integrations.stores.base import CHECKPOINT
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.service.idempotency import DONE, last_part
 
 routes = router("Operations")
 
@@ -77,8 +75,7 @@ def get_operation_status(
         known = jobs.get(bank_id, operation_id)
     except NotFoundError:
         memory.banks.get(bank_id)
-        queue = f"operation:{operation_id}"
-        if read_one(memory.graph_store, bank_id, CHECKPOINT, queue, 0) != DONE:
+        if last_part(memory.graph_store, bank_id, operation_id) != DONE:
             raise
         return _status(Operation(operation_id, bank_id, "retain", "completed"), times=False)
     return _status(known)

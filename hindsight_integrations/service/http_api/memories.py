@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +20,12 @@ from hindsight_integrations.models import LinkKind, Memory, MemoryType, as_datet
 from hindsight_integrations.namespaces.selection import SelectionOptions
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.pipeline import retain, submission_of
-from hindsight_integrations.retain.request import Item, Submission, conversation_submission
+from hindsight_integrations.retain.request import (
+    Item,
+    Submission,
+    conversation_submission,
+    digest,
+)
 from hindsight_integrations.service.http_api import answers, conversions, listing, requests
 from hindsight_integrations.service.http_api.filters import TagsMatch, as_time, tag_options
 from hindsight_integrations.service.http_api.routing import (
@@ -35,19 +41,15 @@ from hindsight_integrations.service.http_api.routing import (
 from hindsight_integrations.service.http_api.routing import (
     Memory as MemoryOf,
 )
-from hindsight_integrations.stores.base import (
-    CHECKPOINT,
-    CONCLUSIONS_CITING,
-    EVERYTHING,
-    QueueCheckpoint,
-)
+from hindsight_integrations.service.idempotency import DONE, last_part, mark_of
+from hindsight_integrations.stores.base import CONCLUSIONS_CITING, EVERYTHING
 from hindsight_integrations.stores.common import read_one
 from hindsight_integrations.transcripts import conversation_in
 
 routes = router("Memory")
 
-DONE = 2**31 - 1
-"""Checkpoint of a retain with an operation id whose last part is stored."""
+_MILLISECONDS = re.compile(r"\d{13}")
+"""Time since 1970, from 2001 to 2286."""
 
 MAX_LINKS = 20
 """Most links of a memory in a graph."""
@@ -87,19 +89,29 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
     """Return the submission of a text; of one that is a conversation, its turns.
 
     Clients send the whole conversation again, or its latest turns, with metadata that tells of the
-    request. The turns that are stored stay, and those that are new are added.
+    request. The turns that are stored stay, and those that are new are added. Some give each
+    request a document of its own, named by session and time: the session is the document then.
     """
     messages = conversation_in(item.content, item.timestamp)
     if messages is None:
         return submission_of(deps, bank_id, item)
-    given = item if item.document_id else replace(item, update_mode="append")
+    session = _session_of_window(item)
+    given = item if item.document_id and not session else replace(item, update_mode="append")
     conversation = conversation_submission(
         messages,
-        session=item.document_id,
+        session=session or item.document_id,
         stamp=given,
         max_chars=deps.settings.max_content_chars,
     )
-    return replace(conversation, stamp=replace(conversation.stamp, is_of_request=True))
+    stamp = replace(conversation.stamp, is_of_request=True)
+    return replace(conversation, stamp=stamp, is_window=session is not None)
+
+
+def _session_of_window(item: Item) -> str | None:
+    """Return the session that a document's id names before the time in milliseconds, if it does."""
+    session = (item.metadata or {}).get("session_id")
+    named, _, time = (item.document_id or "").rpartition("-")
+    return named if named and named == session and _MILLISECONDS.fullmatch(time) else None
 
 
 def _parts(submissions: Sequence[Submission], most: int) -> Iterator[list[Submission]]:
@@ -124,20 +136,23 @@ def store(
     """Retain items in order, once for each operation id.
 
     All are checked before the first is stored, and a part is stored whole or not at all. What an
-    earlier call of the same operation id stored is not stored again.
+    earlier call of the same operation id stored is not stored again; its metadata may differ,
+    since clients tell there of the request.
+
+    Raises:
+        ConflictError: the operation id is that of a call with other texts.
     """
     runtime = memory.runtime
     validation.bank_id(bank_id)
     submissions = [_submission(runtime.retaining, bank_id, item) for item in items]
     bank = runtime.bank_or_new(bank_id)
-    queue = f"operation:{operation_id}"
-    known = runtime.graph
-    stored = read_one(known, bank_id, CHECKPOINT, queue, 0) if operation_id else 0
+    said = digest(*((each.content, each.document_id, each.update_mode) for each in items))
+    stored = last_part(runtime.graph, bank_id, operation_id, said) if operation_id else 0
     parts = list(_parts(submissions, runtime.settings.batch_size))
-    for number, part in enumerate(parts, start=1):
-        mark = QueueCheckpoint(queue, DONE if number == len(parts) else number)
-        if mark.number > stored:
-            retain(runtime.retaining, bank, part, mark if operation_id else None)
+    for part, number in zip(parts, (*range(1, len(parts)), DONE), strict=True):
+        if number > stored:
+            mark = mark_of(operation_id, said, number) if operation_id else None
+            retain(runtime.retaining, bank, part, mark)
     runtime.reflect_later(bank_id)
 
 

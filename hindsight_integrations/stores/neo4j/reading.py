@@ -26,6 +26,7 @@ from hindsight_integrations.stores.base import (
     Kind,
     MemoryFilter,
     MemoryRecord,
+    QueueCheckpoint,
 )
 from hindsight_integrations.stores.common import (
     SCAN_PAGE,
@@ -41,6 +42,7 @@ from hindsight_integrations.stores.neo4j.nodes import (
     BankReader,
     BankTransaction,
     MovedError,
+    attributes,
     audit_of_node,
     change_of,
     lock_bank,
@@ -437,7 +439,8 @@ _READERS: Mapping[Kind[Any], _Reader] = {
         params={"most": base.MOST_COMPANIONS},
     ),
     base.CHECKPOINT: _Reader(
-        "MATCH (n:Mark {key: key}) RETURN collect([n.queue, n.number])", lambda _, number: number
+        "MATCH (n:Mark {key: key}) RETURN collect([n.queue, n])",
+        lambda _, node: QueueCheckpoint(**attributes(node, QueueCheckpoint)),
     ),
 }
 

@@ -128,6 +128,14 @@ _VERSION_6: _Steps = (
     upgrade,
 )
 
+_VERSION_7 = (
+    # Of calls that a client named: 30 days from now, as the other timestamps are written.
+    "MATCH (n:Mark) WHERE n.queue STARTS WITH 'operation:' AND n.expires_at IS NULL "
+    "WITH n LIMIT 10000 SET n.expires_at = "
+    "toString(datetime.truncate('second', datetime() + duration('P30D'))) RETURN count(n)",
+    "CREATE INDEX hindsight_mark_expiry IF NOT EXISTS FOR (n:Mark) ON (n.bank, n.expires_at)",
+)
+
 MIGRATIONS: tuple[_Steps, ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -135,6 +143,7 @@ MIGRATIONS: tuple[_Steps, ...] = (
     _VERSION_4,
     _VERSION_5,
     _VERSION_6,
+    _VERSION_7,
 )
 """Steps that lead from version n (its index) to n + 1. Only ever appended to, and each may be
 run again: Neo4j commits changes of the schema one by one. A statement that returns the number of

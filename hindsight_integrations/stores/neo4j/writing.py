@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from hindsight_integrations.history import AuditEntry
-from hindsight_integrations.models import Chunk, Document, Link, Memory, MemoryType, Source
+from hindsight_integrations.models import Chunk, Document, Link, Memory, MemoryType, Source, utc_now
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING, ChangeSet, MemoryRecord
 from hindsight_integrations.stores.common import (
@@ -617,10 +617,9 @@ def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
     models = [_owned(tx, each.id, properties(each, "bank_id")) for each in changes.mental_models]
     tx.run_each("UNWIND $rows AS row MERGE (n:MentalModel {key: row.key}) SET n = row", models)
     relating.join(tx, "MentalModel", [row["key"] for row in models])
-    if changes.checkpoint is not None:
-        tx.write(
-            "MERGE (n:Mark {key: $key}) SET n.bank = $bank, n.queue = $queue, n.number = $number",
-            key=tx.of(changes.checkpoint.queue),
-            queue=changes.checkpoint.queue,
-            number=changes.checkpoint.number,
-        )
+    if (checkpoint := changes.checkpoint) is not None:
+        if checkpoint.expires_at is not None:
+            expired = "MATCH (n:Mark {bank: $bank}) WHERE n.expires_at < $now DELETE n"
+            tx.write(expired, now=text_of(utc_now()))
+        mark = _owned(tx, checkpoint.queue, properties(checkpoint))
+        tx.run_each("UNWIND $rows AS row MERGE (n:Mark {key: row.key}) SET n = row", [mark])

@@ -26,6 +26,7 @@ from hindsight_integrations.stores.base import (
     Kind,
     MemoryFilter,
     MemoryRecord,
+    QueueCheckpoint,
     Vector,
 )
 from hindsight_integrations.stores.common import (
@@ -402,9 +403,13 @@ def _history_reader(of_model: bool) -> _Reader:
     return read
 
 
-def _read_checkpoints(tx: BankTransaction, queues: Sequence[str]) -> dict[str, int]:
-    sql = "SELECT queue, number FROM marks WHERE bank = ? AND queue IN (*)"
-    return in_order(queues, dict(tx.select_in(sql, queues)))
+def _read_checkpoints(tx: BankTransaction, queues: Sequence[str]) -> dict[str, QueueCheckpoint]:
+    sql = "SELECT queue, number, digest, expires_at FROM marks WHERE bank = ? AND queue IN (*)"
+    found = {
+        queue: QueueCheckpoint(queue, number, digest, timestamp_or_none(expires_at))
+        for queue, number, digest, expires_at in tx.select_in(sql, queues)
+    }
+    return in_order(queues, found)
 
 
 # Documents

@@ -201,6 +201,15 @@ _VERSION_10 = (
     "ALTER TABLE store ADD COLUMN applied_until REAL",
 )
 
+_VERSION_11 = (
+    "ALTER TABLE marks ADD COLUMN digest TEXT",
+    "ALTER TABLE marks ADD COLUMN expires_at INTEGER",
+    # Of calls that a client named; microseconds since 1970, 30 days from now.
+    "UPDATE marks SET expires_at = (CAST(strftime('%s') AS INTEGER) + 2592000) * 1000000 "
+    "WHERE queue GLOB 'operation:*'",
+    "CREATE INDEX marks_by_expiry ON marks (bank, expires_at) WHERE expires_at IS NOT NULL",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -212,6 +221,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_8,
     _VERSION_9,
     _VERSION_10,
+    _VERSION_11,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from hindsight_integrations.history import AuditEntry
-from hindsight_integrations.models import Chunk, Document, Link, Source
+from hindsight_integrations.models import Chunk, Document, Link, Source, utc_now
 from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
 from hindsight_integrations.stores.base import ChangeSet, MemoryRecord
 from hindsight_integrations.stores.common import (
@@ -19,6 +19,7 @@ from hindsight_integrations.stores.common import (
     lexeme_counts,
     mentioned_keys,
     micros,
+    micros_or_none,
     text_left,
     unsupported,
 )
@@ -514,7 +515,11 @@ def _store_notes(tx: BankTransaction, changes: ChangeSet) -> None:
         ],
     )
     if checkpoint is not None:
+        if checkpoint.expires_at is not None:
+            expired = "DELETE FROM marks WHERE bank = ? AND expires_at < ?"
+            tx.execute(expired, (tx.no, micros(utc_now())))
         tx.execute(
-            upsert_sql("marks", "bank, queue, number", "bank, queue"),
-            (tx.no, checkpoint.queue, checkpoint.number),
-        )
+            upsert_sql("marks", "bank, queue, number, digest, expires_at", "bank, queue"),
+            (tx.no, checkpoint.queue, checkpoint.number, checkpoint.digest,
+             micros_or_none(checkpoint.expires_at)),
+        )  # fmt: skip

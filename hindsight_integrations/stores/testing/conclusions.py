@@ -19,6 +19,7 @@ from hindsight_integrations.models import (
     Source,
     TimeSpan,
     TurnKind,
+    utc_now,
 )
 from hindsight_integrations.stores import base
 from hindsight_integrations.stores.base import (
@@ -381,14 +382,31 @@ class ConclusionContract:
     # Marks
 
     def test_a_mark_is_kept_for_each_queue(self, graph: GraphStore) -> None:
-        assert graph.read("b", base.CHECKPOINT, ["q"]).get("q", 0) == 0
-        keep(graph, checkpoint=QueueCheckpoint("q", 7))
+        assert graph.read("b", base.CHECKPOINT, ["q"]) == {}
+        keep(graph, checkpoint=QueueCheckpoint("q", 7, "digest", NOW))
         keep(graph, record("a"), checkpoint=QueueCheckpoint("other", 3))
         keep(graph, checkpoint=QueueCheckpoint("q", 8))
-        assert (
-            graph.read("b", base.CHECKPOINT, ["q"]).get("q", 0),
-            graph.read("b", base.CHECKPOINT, ["other"]).get("other", 0),
-        ) == (8, 3)
+        stored = graph.read("b", base.CHECKPOINT, ["q", "other"])
+        assert stored == {"q": QueueCheckpoint("q", 8), "other": QueueCheckpoint("other", 3)}
+
+    def test_marks_that_expired_go_with_the_next_that_will(self, graph: GraphStore) -> None:
+        day = timedelta(days=1)
+        graph.create_bank(Bank("other"), STAMP)
+        for bank_id in ("b", "other"):
+            graph.apply(ChangeSet(bank_id, checkpoint=QueueCheckpoint("old", 1, "a", ago(1))))
+        past, lasting = QueueCheckpoint("past", 2, "b", NOW), QueueCheckpoint("queue", 3)
+        later = QueueCheckpoint("later", 4, None, utc_now() + day)
+        last = replace(later, queue="last")
+        names = [each.queue for each in (past, lasting, later, last)]
+        for each in (lasting, later, past):
+            keep(graph, checkpoint=each)
+        stored = graph.read("b", base.CHECKPOINT, ["old", *names])
+        assert stored == {each.queue: each for each in (past, lasting, later)}
+        keep(graph, checkpoint=replace(lasting, number=5))  # a queue's own removes none
+        assert "past" in graph.read("b", base.CHECKPOINT, names)
+        keep(graph, checkpoint=last)
+        assert list(graph.read("b", base.CHECKPOINT, names)) == ["queue", "later", "last"]
+        assert list(graph.read("other", base.CHECKPOINT, ["old"])) == ["old"]
 
     def test_a_mark_is_stored_with_what_was_applied_or_not_at_all(self, graph: GraphStore) -> None:
         keep(graph, record("a"))
@@ -396,7 +414,7 @@ class ConclusionContract:
             keep(
                 graph, record("a"), checkpoint=QueueCheckpoint("q", 1), mental_models=(model("z"),)
             )
-        assert graph.read("b", base.CHECKPOINT, ["q"]).get("q", 0) == 0
+        assert graph.read("b", base.CHECKPOINT, ["q"]) == {}
         assert list(graph.scan("b", base.MENTAL_MODEL)) == []
 
     # The bank around them
@@ -422,12 +440,12 @@ class ConclusionContract:
         assert graph.read("other", base.CONCLUSIONS_CITING, ["a", "o"]) == {"a": ()}
         assert graph.pending_consolidation("other", 9) == ["a"]
         assert list(graph.scan("other", base.MENTAL_MODEL)) == []
-        assert graph.read("other", base.CHECKPOINT, ["q"]).get("q", 0) == 0
+        assert graph.read("other", base.CHECKPOINT, ["q"]) == {}
         for call in (
             lambda: graph.pending_consolidation("x", 1),
             lambda: graph.read("x", base.CONCLUSIONS_CITING, []),
             lambda: graph.scan("x", base.MENTAL_MODEL),
-            lambda: graph.read("x", base.CHECKPOINT, ["q"]).get("q", 0),
+            lambda: graph.read("x", base.CHECKPOINT, ["q"]),
         ):
             with pytest.raises(BankNotFoundError):
                 call()
@@ -439,7 +457,7 @@ class ConclusionContract:
         graph.create_bank(Bank("b"), STAMP)
         assert graph.pending_consolidation("b", 9) == []
         assert list(graph.scan("b", base.MENTAL_MODEL)) == []
-        assert graph.read("b", base.CHECKPOINT, ["q"]).get("q", 0) == 0
+        assert graph.read("b", base.CHECKPOINT, ["q"]) == {}
         while graph.purge_deleted(2):
             assert graph.check(repair=False) == []
 
@@ -453,4 +471,4 @@ class ConclusionContract:
         assert graph.read("new", base.CONCLUSIONS_CITING, ["a"]) == {"a": ("o",)}
         assert graph.pending_consolidation("new", 9) == ["a"]
         assert list(graph.scan("new", base.MENTAL_MODEL)) == [model("z", bank_id="new")]
-        assert graph.read("new", base.CHECKPOINT, ["q"]) == {"q": 5}
+        assert graph.read("new", base.CHECKPOINT, ["q"]) == {"q": QueueCheckpoint("q", 5)}

@@ -1,0 +1,49 @@
+"""Calls that a client names by an id: each is done once, and another call is not taken for it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hindsight_integrations.errors import ConflictError
+from hindsight_integrations.models import utc_now
+from hindsight_integrations.stores.base import CHECKPOINT, GraphStore, QueueCheckpoint
+from hindsight_integrations.stores.common import read_one
+
+DONE = 2**31 - 1
+"""Number of the last part of a call."""
+
+KNOWN_FOR = timedelta(days=30)
+"""How long the id of a call is known in its bank, after its last part was stored."""
+
+
+def mark_of(operation_id: str, digest: str, number: int = DONE) -> QueueCheckpoint:
+    """Return what a bank notes of a call together with its part of that number."""
+    return QueueCheckpoint(_queue(operation_id), number, digest, utc_now() + KNOWN_FOR)
+
+
+def last_part(graph: GraphStore, bank_id: str, operation_id: str, digest: str | None = None) -> int:
+    """Return the number of the last part of a call that is stored, 0 if none is.
+
+    Args:
+        graph: the graph store.
+        bank_id: a bank that exists.
+        operation_id: id of the call.
+        digest: hash of what the call says; None to take any.
+
+    Raises:
+        ConflictError: the id is that of another call.
+    """
+    queue = _queue(operation_id)
+    found = read_one(graph, bank_id, CHECKPOINT, queue, QueueCheckpoint(queue, 0))
+    if None not in (digest, found.digest) and found.digest != digest:
+        raise another_call(operation_id)
+    return found.number
+
+
+def another_call(operation_id: str) -> ConflictError:
+    """Return the error that refuses a call whose id is that of another one."""
+    return ConflictError(f"the operation {operation_id!r} was another call; give each its own id")
+
+
+def _queue(operation_id: str) -> str:
+    return f"operation:{operation_id}"
