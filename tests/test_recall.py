@@ -98,6 +98,35 @@ def test_temporal_finds_the_window_of_the_question(bank: Hindsight) -> None:
     assert "The booking site was slow for an hour." not in found
 
 
+@pytest.mark.parametrize(
+    ("query", "asked", "days"),
+    [
+        ("What was said in March?", 2026, "1 Mar 2025 to 31 Mar 2025"),
+        ("What was said on 10 January?", 2031, "10 Jan 2025"),
+        ("What was said in November?", 2026, "1 Nov 2024 to 30 Nov 2024"),
+        # Time goes on after the month, or nothing is known of any: it is the latest.
+        ("What was said in February?", 2025, "1 Feb 2025 to 28 Feb 2025"),
+        ("What was said in December?", 2025, "1 Dec 2024 to 31 Dec 2024"),
+        ("What was said in July?", 2026, "1 Jul 2026 to 31 Jul 2026"),
+        # The year is named, or follows from the words.
+        ("What was said in March 2026?", 2026, "1 Mar 2026 to 31 Mar 2026"),
+        ("What was said last March?", 2027, "1 Mar 2027 to 31 Mar 2027"),
+    ],
+)
+def test_a_month_without_its_year_is_that_of_the_latest_memories(
+    bank: Hindsight, query: str, asked: int, days: str
+) -> None:
+    result = bank.recall("b", query, query_time=datetime(asked, 8, 20, tzinfo=UTC))
+    assert [str(window.span) for window in result.windows] == [days]
+
+
+def test_a_window_given_leaves_the_month_of_the_question_as_it_is(bank: Hindsight) -> None:
+    given = (datetime(2026, 1, 1, tzinfo=UTC), None)
+    asked = datetime(2026, 8, 20, tzinfo=UTC)
+    result = bank.recall("b", "What was said in March?", query_time=asked, window=given)
+    assert [str(window.span) for window in result.windows] == ["1 Mar 2026 to 31 Mar 2026"]
+
+
 def test_an_event_in_the_bank_anchors_the_window(bank: Hindsight) -> None:
     query = "Which room was the review in before Alice joined Quillhaven?"
     result = bank.recall("b", query, query_time=NOW)

@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,14 @@ def told() -> Iterator[Hindsight]:
     with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
         memory.retain("b", "Ana sails on the Baltic in summer.", tags=["sea"])
         memory.retain("b", "Ana keeps her boat in Kiel.")
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def diary() -> Iterator[Hindsight]:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        for day, text in DIARY.items():
+            memory.retain("b", text, timestamp=datetime.fromisoformat(day))
         yield memory
 
 
@@ -99,6 +108,42 @@ def test_everyday_statements_answer(said: str, question: str) -> None:
     with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
         memory.retain_messages("b", [{"role": "user", "content": said}])
         assert said in memory.reflect("b", question).text
+
+
+DIARY = {
+    "2024-09-07": "I repaired the fence with Omar.",
+    "2024-09-12": "We launched the Larkspur beta. Alice likes green tea.",
+    "2024-09-14": "Maybe Carla broke the build. If it breaks, Bruno fixed it last time.",
+    "2024-09-16": "Bruno did not come to the meeting. We should move it to ten.",
+    "2024-09-18": "In October Alice will open an office in Lyon. The weather was awful.",
+    "2024-09-20": "The Larkspur team hired Dana as a designer. She starts in October.",
+    "2024-09-25": "Alice has presented the plan to the board.",
+    "2024-10-02": "On 3 September the database went down.",
+    "2024-11-20": "The printer on the third floor was replaced.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("What happened in September 2024?", [3, 7, 12, 20, 25]),
+        ("What happened on 3 September 2024?", [3]),
+        ("What did Alice do in September 2024?", [25]),
+        ("What did we do in September 2024?", [7, 12]),
+        ("What happened to the printer in November 2024?", [20]),
+        ("What happened to the printer in September 2024?", []),
+        ("What did Bruno do in September 2024?", []),
+        ("What did Carla do in September 2024?", []),
+        ("What happened in October 2024?", []),
+    ],
+)
+def test_what_happened_in_a_time_is_answered_with_the_events_of_it(
+    diary: Hindsight, question: str, days: list[int]
+) -> None:
+    found = diary.reflect("b", question, query_time=datetime(2024, 12, 1, tzinfo=UTC))
+    assert [int(day) for day in re.findall(r"^- (\d+) \w{3} 2024: ", found.text, re.M)] == days
+    assert len(found.sources) == len(days)
+    assert found.text.startswith("- ") == bool(days)
 
 
 def test_the_engines_own_language_model_is_asked_unless_another_is_given() -> None:

@@ -26,7 +26,6 @@ from hindsight_integrations.nlp import tokens
 from hindsight_integrations.nlp.embeddings import Embedder, Vectors, as_embedder, query_vector
 from hindsight_integrations.nlp.minilm import bundled
 from hindsight_integrations.nlp.model_files import named_encoder
-from hindsight_integrations.recall.packing import LINE_BREAK
 from hindsight_integrations.results import Recalled, RecallResult
 from hindsight_integrations.retain.request import Item
 
@@ -296,7 +295,7 @@ class Baseline:
         self._search = self._build(lines)
         seconds = time.perf_counter() - started
         self._hits = [
-            Hit((item.id,), line, tokens.count(line) + LINE_BREAK)
+            Hit((item.id,), line, tokens.line_cost(line))
             for item, line in zip(bank.items, lines, strict=True)
         ]
         return Remembered(len(lines), seconds)

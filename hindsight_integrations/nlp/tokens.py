@@ -86,6 +86,15 @@ def _cached_count(text: str) -> int:
     return len(_cl100k().encode_ordinary(text))
 
 
+def line_cost(line: str, count: Callable[[str], int] = count) -> int:
+    """Return the tokens that a line adds to a text, its line break included.
+
+    Encodings part a text after line breaks, and have one token for a full stop with the break after
+    it: counted apart, the break would cost every line a token too many.
+    """
+    return count(f"{line}\n")
+
+
 def truncate(text: str, max_tokens: int) -> str:
     """Return the beginning of the text with at most `max_tokens` in cl100k_base."""
     return CountingTokenizer(count).truncate(text, max_tokens)

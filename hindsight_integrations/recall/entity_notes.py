@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hindsight_integrations.models import Entity, Memory, MemoryType, utc_now
-from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.nlp.tokens import Tokenizer, line_cost
 from hindsight_integrations.recall.arms.semantic import EXACT_LIMIT, exact, nearest
-from hindsight_integrations.recall.packing import LINE_BREAK
 from hindsight_integrations.results import EntityNote, Recalled
 from hindsight_integrations.stores.base import (
     COOCCURRENCES,
@@ -109,7 +108,7 @@ def entity_notes(
     left = max_tokens
     for key, (entity, observations) in wanted.items():
         text = describe(entity, beside.get(key, []))
-        cost = tokenizer.count(text) + LINE_BREAK
+        cost = line_cost(text, tokenizer.count)
         if cost > left:
             continue
         left -= cost
@@ -199,7 +198,7 @@ def _fitting(
     spent = 0
     for observation in observations:
         line = f"- {observation.text}"
-        cost = count(line) + LINE_BREAK
+        cost = line_cost(line, count)
         if spent + cost <= left:
             spent += cost
             shown.append(observation)

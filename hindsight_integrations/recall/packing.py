@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from hindsight_integrations.models import Chunk, Memory, MemoryType
-from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.nlp.tokens import Tokenizer, line_cost
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import Recalled
@@ -26,9 +26,6 @@ HEAD = 200
 
 CALLED_FOR = 20
 """Best memories of which an observation must quote two: for one fact it says too much."""
-
-LINE_BREAK = 1
-"""Tokens that joining two lines may add."""
 
 LEFT_OUT = 20
 """Most memories reported of those that the budget left out."""
@@ -241,8 +238,8 @@ def _cost(head: str, line: str, left: int, headers: set[str], count: Callable[[s
     """Return the tokens of a line and of the header it opens; or a number beyond `left`."""
     if len(line) > left * CHARACTERS_A_TOKEN:
         return left + 1
-    cost = count(line) + LINE_BREAK
-    return cost if head in headers else cost + count(head) + LINE_BREAK
+    cost = line_cost(line, count)
+    return cost if head in headers else cost + line_cost(head, count)
 
 
 # Source chunks
@@ -269,7 +266,7 @@ def fill(
     taken: dict[str, Chunk] = {}
     spent = 0
     for chunk in chunks:
-        cost = count(chunk.text) + LINE_BREAK
+        cost = line_cost(chunk.text, count)
         if chunk.id not in taken and spent + cost <= max_tokens:
             taken[chunk.id] = chunk
             spent += cost

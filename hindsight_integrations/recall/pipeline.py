@@ -306,6 +306,7 @@ def _gather_bank(
 ) -> Gathered:
     """Run the arms on one bank, and load the pool of what they found."""
     stats, depth = ahead.stats, DEPTHS[request.budget]
+    question = _dated(parts, ahead, request, question, times)
     is_small = stats.documents <= depth.whole
     if is_whole(request) and parts.reranking and is_small:
         depth = depth.tracing()
@@ -329,6 +330,19 @@ def _gather_bank(
         kept, whole = parts.candidates, ahead.everything
         pool = gather(search, rankings, named_ids, rrf_k, kept, whole, pinned=request.pinned)
     return Gathered((ahead.bank,), pool, search.question, tuple(named), tuple(failures))
+
+
+def _dated(
+    parts: RecallDependencies,
+    ahead: Ahead,
+    request: RecallRequest,
+    question: Question,
+    times: QueryTimes,
+) -> Question:
+    """Return the question with its windows as this bank means them; see `temporal.in_bank`."""
+    spans = temporal.in_bank(parts.graph, ahead.bank.bank.id, times.windows, ahead.filter)
+    windows = (replace(each, span=spans.get(each.span, each.span)) for each in question.windows)
+    return replace(question, windows=tuple(dict.fromkeys(windows)))
 
 
 def _encoded(

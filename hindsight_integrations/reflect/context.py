@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from hindsight_integrations.conclusions import Trend, evidence_times, quotations
 from hindsight_integrations.models import Bank, Disposition, Memory, MemoryType, MentalModel
-from hindsight_integrations.nlp.tokens import Tokenizer
+from hindsight_integrations.nlp.tokens import Tokenizer, line_cost
 from hindsight_integrations.normalization import ID_DIGITS
 from hindsight_integrations.prompts import TRAITS
 from hindsight_integrations.recall.dependencies import RecallDependencies
@@ -195,8 +195,8 @@ def _doubts(memory: Memory, disposition: Disposition) -> Iterable[str]:
         yield "said once"
 
 
-LINE_BREAK = 1
-"""Tokens that joining two lines may add."""
+BLANK_LINE = 1
+"""Tokens that the line between two sections may add."""
 
 MODEL_SHARE = 0.5
 """Share of the budget for all mental models together; the first may take all of it."""
@@ -290,7 +290,7 @@ def compose(
     """
     items = _items(bank, results)
     count = tokenizer.count
-    opening = preface if preface and count(preface) + LINE_BREAK <= max_tokens else ""
+    opening = preface if preface and line_cost(preface, count) <= max_tokens else ""
     taken = _taken(items, max_tokens, count, opening)
     text = _text(taken, opening)
     while taken and count(text) > max_tokens:  # joined lines can be more tokens than their sum
@@ -328,11 +328,11 @@ def _taken(
 ) -> list[ContextItem]:
     taken: list[ContextItem] = []
     opened: set[Section] = set()
-    spent = count(opening) + LINE_BREAK if opening else 0
+    spent = line_cost(opening, count) if opening else 0
     for item in items:
-        cost = count(item.text) + LINE_BREAK
+        cost = line_cost(item.text, count)
         if item.section not in opened:
-            cost += count(_heading(item.section)) + 2 * LINE_BREAK
+            cost += line_cost(_heading(item.section), count) + BLANK_LINE
         is_further_model = item.section is Section.MENTAL_MODELS and taken
         if spent + cost <= max_tokens * (MODEL_SHARE if is_further_model else 1):
             spent += cost

@@ -15,12 +15,13 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import parse
 from hindsight_integrations.nlp.time import TimeSpan, parse_query
 from hindsight_integrations.normalization import text_fingerprint
+from hindsight_integrations.recall.arms.temporal import in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.context import set_out, when
 from hindsight_integrations.reflect.matching import Match
 from hindsight_integrations.reflect.other_languages import content_of, stating
-from hindsight_integrations.reflect.questions import Asked, Query, read_question
+from hindsight_integrations.reflect.questions import WORDS, Asked, Query, read_question
 from hindsight_integrations.reflect.reasons import reasons
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
 from hindsight_integrations.reflect.stated import Statement, statements
@@ -57,7 +58,9 @@ def reflect(parts: RecallDependencies, bank: StoredBank, request: RecallRequest)
         return _of_other_language(bank, request, context, wanted)
     if query is None:
         return _overview(parts, bank, request, results, context)
-    windows = [window.span for window in times]
+    windows = list(in_bank(parts.graph, bank.bank.id, times, request.filter).values())
+    if windows and query.light in WORDS["happening"]:
+        query = replace(query, asked=Asked.EVENTS)
     found = _current(_answers(context, query, windows), query)
     if query.asked is Asked.WHY:
         text, sources = _with_causes(parts, bank, request, context, query, found)
@@ -150,10 +153,13 @@ def _answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> lis
         memory = item.source
         if isinstance(memory, MentalModel):
             memory = _as_memory(memory)
-        if windows and not any(_lies_in(memory, window) for window in windows):
+        events = query.asked is Asked.EVENTS
+        if windows and not events and not any(_lies_in(memory, window) for window in windows):
             continue
         for statement in statements(memory):
             match = Match(statement, query)
+            if events and not match.lies_in(windows):
+                continue
             if match.fits() and match.answers():
                 found.setdefault(text_fingerprint(statement.text), _Found(statement, match, item))
     return list(found.values())
@@ -199,6 +205,9 @@ def _after_last_move(found: Sequence[_Found]) -> list[_Found]:
 
 def _text(query: Query, found: Sequence[_Found]) -> str:
     """Return the answer: one quotation, or a list of them; dated if it was asked when."""
+    if query.asked is Asked.EVENTS:
+        told = sorted((one.match.event_time(), _quoted(one)) for one in found)
+        return "\n".join(f"- {when(span)}: {quoted}" for span, quoted in told)
     if query.asked is Asked.WHEN:
         dated = sorted((span, _quoted(one)) for one in found if (span := one.match.time()))
         undated = (f"- {_quoted(one)}" for one in found if not one.match.time())

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.time import TimeSpan, find_times
+from hindsight_integrations.nlp.time import Precision, TimeSpan, calendar, find_times
 from hindsight_integrations.reflect.questions import (
     CATEGORIES,
     SELF,
@@ -151,6 +151,38 @@ class Match(RoleMatch):
     def _times(self) -> tuple[TimeSpan, ...]:
         found = find_times(self._sentence.text, self._statement.memory.mentioned_at)
         return tuple(time.span for time in found)
+
+    def lies_in(self, windows: Sequence[TimeSpan]) -> bool:
+        """Return True if the times of the sentence, or else that of its saying, lie in a window."""
+        memory = self._statement.memory
+        spans = self._times()
+        if not spans:
+            return any(w.start <= memory.mentioned_at < w.end for w in windows)
+        return any(t.start < w.end and w.start < t.end for t in spans for w in windows)
+
+    def event_time(self) -> TimeSpan:
+        """Return the time of the sentence, or else the day on which it was said."""
+        said = self._statement.memory.mentioned_at
+        return self.time() or calendar.period(Precision.DAY, said)
+
+    def has_event(self) -> bool:
+        """Return True if its main verb tells what happened, or what the subject asked of did."""
+        subject = self._query.subject
+        own = None if subject is None else self._at[subject.text]
+        return any(
+            self._is_past(root) and (own is None or self.agents(root) & own)
+            for root in self._sentence.roots()
+        )
+
+    def _is_past(self, verb: int) -> bool:
+        """Return True for what was done ("launched", "was replaced", "has hired"); no state."""
+        word = self._words[verb]
+        helpers = [self._words[i] for i in self._sentence.children(verb, "aux", "auxpass")]
+        if self._sentence.children(verb, "neg") or word.lemma in WORDS["states"]:
+            return False
+        if word.tag == "VBD":
+            return not helpers
+        return word.tag == "VBN" and any(h.tag == "VBD" or h.lemma == "have" for h in helpers)
 
     def has_number(self) -> bool:
         """Return True if the noun that is counted has an exact number of its own."""
@@ -356,5 +388,6 @@ _HAS: Mapping[Asked, Callable[[Match], bool]] = {
     Asked.NAME: Match.has_name,
     Asked.JOB: Match.has_job,
     Asked.WHAT: Match.has_thing,
+    Asked.EVENTS: Match.has_event,
     Asked.WHETHER: lambda match: True,
 }

@@ -46,6 +46,8 @@ class Asked(StrEnum):
     EXTENT = "how long"
     NAME = "name"
     JOB = "job"
+    EVENTS = "events"
+    """Whatever happened, or somebody did, in a time that is named."""
     WHAT = "what"
     WHETHER = "whether"
     OTHER = "other"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hindsight_integrations.models import MentalModel
+from hindsight_integrations.nlp.tokens import line_cost
 from hindsight_integrations.recall.dependencies import RecallDependencies
-from hindsight_integrations.recall.packing import LINE_BREAK
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.search import SearchResult, find_models, with_news
 from hindsight_integrations.results import RecalledModel, RecallResult
@@ -31,7 +31,7 @@ def with_mental_models(
         for found in with_news([*find_models(parts, bank, request), *own]):
             if not isinstance(found.source, MentalModel):
                 continue
-            tokens = parts.tokenizer.count(found.source.text) + LINE_BREAK
+            tokens = line_cost(found.source.text, parts.tokenizer.count)
             if tokens <= left:
                 left -= tokens
                 models.append(RecalledModel(found.source, found.stale, tokens))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer, count, truncate
+from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer, count, line_cost, truncate
 
 RANKS = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
 
@@ -140,3 +140,19 @@ def test_what_cannot_count_is_refused(wrong: object) -> None:
 def test_a_function_that_returns_no_count_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="returned NoneType"):
         as_tokenizer(lambda text: None).count("text")
+
+
+def test_lines_cost_what_they_add_to_the_text() -> None:
+    lines = [
+        "[07 May 2025]",
+        "Ana sails.",
+        "Who sings?",
+        "Bo, 42",
+        "“So it is”",
+        "héé ☕",
+        "a  b  ",
+        "...",
+    ]
+    alone = sum(map(line_cost, lines))
+    assert alone == count("\n".join([*lines, ""]))
+    assert alone < sum(map(count, lines)) + len(lines)

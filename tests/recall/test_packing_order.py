@@ -1,4 +1,4 @@
-"""Packing and notes, in tokens that one can count: a word is one."""
+"""Packing and notes, in tokens that one can count: a word is one, and so is a line break."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DAY = timedelta(days=1)
 
 
 def count(text: str) -> int:
-    return len(text.split())
+    return len(text.split()) + text.count("\n")
 
 
 def memory(words: int, *, day: int = 0) -> Memory:
@@ -41,8 +41,8 @@ def test_a_memory_costs_its_line_and_its_header_with_a_break_each() -> None:
     # "[01 Jan 2025, 09:00]" is four words: 5 + 1 and 4 + 1; then 2 + 1 under the same header.
     result = packed([memory(5), memory(2), memory(3, day=1)], 100)
     assert result.taken == ((0, 11), (1, 3), (2, 9))
-    # Breaks are not counted as words of the text.
-    assert result.tokens == 4 + 5 + 2 + 4 + 3
+    # The text ends without a break.
+    assert result.tokens == 11 + 3 + 9 - 1
 
 
 def test_what_does_not_fit_is_skipped_for_what_does() -> None:
@@ -67,13 +67,13 @@ def test_a_line_of_more_than_twelve_characters_a_token_is_not_counted() -> None:
         return Memory("m", "bank", "x" * length, mentioned_at=START)
 
     result = pack([line(120)], 10, counting, lambda text, most: text)
-    assert result.taken == ((0, 4),)
+    assert result.taken == ((0, 2),)
     assert not result.truncated
-    assert counted[0] == "x" * 120
+    assert counted[0] == "x" * 120 + "\n"
     counted.clear()
     result = pack([line(121), line(1)], 10, counting, lambda text, most: text)
-    assert result.taken == ((1, 4),)
-    assert counted[0] == "x"
+    assert result.taken == ((1, 2),)
+    assert counted[0] == "x\n"
 
 
 def test_twenty_misses_in_a_row_end_the_reading() -> None:
@@ -96,16 +96,15 @@ def test_twenty_left_out_are_reported() -> None:
 
 
 def test_the_text_itself_must_fit() -> None:
-    # A counter of bytes, to which a break is one: joined lines cost less than they were taken for,
-    # or, if it counts a whole text double, more: then the last goes first.
+    # Joined lines can cost more than they were taken for: then the last goes first.
     def doubling(text: str) -> int:
-        return count(text) * (2 if "\n" in text else 1)
+        return count(text) * (2 if text.count("\n") > 1 else 1)
 
     memories = [memory(3), memory(1), memory(4)]
-    result = pack(memories, 16, doubling, lambda text, most: text)
+    result = pack(memories, 20, doubling, lambda text, most: text)
     assert [place for place, _ in result.taken] == [0, 1]
     assert result.left_out == (2,)
-    assert result.tokens == 16
+    assert result.tokens == 2 * (5 + 4 + 2 - 1)
 
 
 def chunk(id: str, words: int) -> Chunk:

@@ -47,12 +47,17 @@ _HABIT_REACH = 60
 
 @dataclass(frozen=True, slots=True)
 class TimeExpression:
-    """A time that a text names: its words, their offsets, and the span they mean."""
+    """A time that a text names: its words, their offsets, and the span they mean.
+
+    Attributes:
+        yearly: True if the words name no year: the span is that of one of them.
+    """
 
     text: str
     start_char: int
     end_char: int
     span: TimeSpan
+    yearly: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,13 @@ class TimeWindow:
     Attributes:
         asked: False if it stands in a statement beside a question: "We fly to Rome next week. What
             should we see?" names a time and asks for none.
+        yearly: True if the words name no year ("in March"): the span is that of the latest one.
     """
 
     span: TimeSpan
     text: str
     asked: bool = True
+    yearly: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +137,7 @@ def parse_query(
         in_event[start : start + len(anchor.text)] = b"\x01" * len(anchor.text)
     incidental = _statements_beside_a_question(question)
     windows = [
-        TimeWindow(time.span, time.text, asked=not incidental[time.start_char])
+        TimeWindow(time.span, time.text, not incidental[time.start_char], time.yearly)
         for time in _expressions(parsed)
         if not in_event[time.start_char]
     ]
@@ -219,7 +226,9 @@ def _times(parsed: ParsedText) -> Iterator[TimeExpression]:
             span = _in_zone(context.resolve(token.when, token.start, token.end), context)
         except (ValueError, OverflowError):
             continue  # it falls outside the calendar
-        yield TimeExpression(context.text[token.start : token.end], token.start, token.end, span)
+        text = context.text[token.start : token.end]
+        yearly = isinstance(token.when, Recurring) and token.when.cycle is Precision.YEAR
+        yield TimeExpression(text, token.start, token.end, span, yearly)
 
 
 def _habit(token: Token, context: Context) -> bool:

@@ -9,12 +9,20 @@ from datetime import datetime, timedelta
 from hindsight_integrations.models import Precision, TimeSpan
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.late_interaction import held_tokens, maxsim, token_shares
-from hindsight_integrations.nlp.time import EventAnchor, anchor_window
+from hindsight_integrations.nlp.time import EventAnchor, TimeWindow, anchor_window
+from hindsight_integrations.nlp.time.calendar import LATEST, shift
 from hindsight_integrations.recall.arms import keyword, semantic
 from hindsight_integrations.recall.base import ArmHit, BankSearch, Question
 from hindsight_integrations.recall.scaling import reciprocal_rank_fusion
 from hindsight_integrations.results import Window
-from hindsight_integrations.stores.base import CANDIDATE, VECTOR, Candidate, TimeKind
+from hindsight_integrations.stores.base import (
+    CANDIDATE,
+    VECTOR,
+    Candidate,
+    GraphStore,
+    MemoryFilter,
+    TimeKind,
+)
 
 AFTERMATH = 0.5
 """Share of a window's length after its end in which people still speak of it."""
@@ -28,6 +36,9 @@ CANDIDATES = 15
 
 LEAST_COVERAGE = 0.6
 """Share of the event's words, 0 to 1, that its memory must hold: a guess is worse than none."""
+
+YEARS_BACK = 10
+"""Years in which the month, day or season of a question is looked for."""
 
 _EARLIER = frozenset({"before", "until"})
 
@@ -55,6 +66,35 @@ def date_match(
             reach = min(longest, max(shortest, window.duration * AFTERMATH)).total_seconds()
             best = max(best, 0.5 * max(0.0, 1.0 - late / reach))
     return best
+
+
+def in_bank(
+    graph: GraphStore, bank_id: str, windows: Iterable[TimeWindow], filter: MemoryFilter
+) -> dict[TimeSpan, TimeSpan]:
+    """Return the spans of the windows as this bank means them, by what they are today.
+
+    "In May", asked of notes of which none is as late as this year's May, is the latest May that
+    they know of; unless the filter names a time itself.
+    """
+    open_to_years = filter.window is None
+
+    def known(start: datetime, end: datetime) -> bool:
+        window = TimeSpan(start, end)
+        return graph.find_ids(bank_id, replace(filter, window=window), 1) != []
+
+    def meant(span: TimeSpan) -> TimeSpan:
+        if known(span.start, LATEST):
+            return span
+        for years in range(1, YEARS_BACK + 1):
+            start, end = (shift(time, Precision.YEAR, -years) for time in (span.start, span.end))
+            if known(start, end):
+                return TimeSpan(start, end, span.precision)
+        return span
+
+    return {
+        each.span: meant(each.span) if each.yearly and open_to_years else each.span
+        for each in windows
+    }
 
 
 def search(request: BankSearch) -> list[ArmHit]:
