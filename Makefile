@@ -31,8 +31,9 @@ demo: $(READY) ## retain eight months of conversation and compare recall with ve
 test: $(READY) ## lint, types and every test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/pytest -n auto --dist loadgroup
+	@$(BIN)/mypy & types=$$!; \
+	$(BIN)/pytest -n auto --dist loadgroup; \
+	tests=$$?; wait $$types && exit $$tests
 
 check: $(READY) ## lint, format, types and the core's fast tests, in under a minute
 	@$(BIN)/ruff check .

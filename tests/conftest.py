@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
-# Each worker of a parallel run has a core to itself: numpy's threads would only wait for one
-# another there. numpy reads this when it is loaded.
+# The workers of a parallel run keep all cores busy: numpy's threads would only wait for one another
+# there. numpy reads this when it is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import settings
 
 from hindsight_integrations import Hindsight, Settings
+from hindsight_integrations.nlp.onnx_encoder import cores
 
 Reached = Callable[[Hindsight], AbstractContextManager[Hindsight]]
 
@@ -25,6 +27,34 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+# The modules of tests stay until the end: looking through them for garbage, again and again, took
+# a fifth of the time to load them.
+FREQUENT = gc.get_threshold()
+gc.set_threshold(50_000, 20, 100)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Return two workers more than cores for slow tests, which wait for servers and disks."""
+    if config.getoption("markexpr") or "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # as many as xdist makes
+    return cores() + 2
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Raise `UsageError` if xdist would spread the tests of a group over its workers.
+
+    It writes the group into a field of the test that pytest has no more from 9.2 on.
+    """
+    if config.getoption("dist", "no") == "loadgroup" and not hasattr(pytest.Item, "_nodeid"):
+        raise pytest.UsageError("pytest-xdist does not group tests here; install 'pytest<9.2'")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(*FREQUENT)
 
 
 @pytest.hookimpl(tryfirst=True)
