@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
+from threading import Event
+from typing import TypeVar
 
 import pytest
 
@@ -16,7 +18,14 @@ from hindsight_integrations.errors import StoreError
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.retain.extraction import Fact, Passage
 from hindsight_integrations.stores import common
-from hindsight_integrations.stores.base import RECORD, ChangeSet, GraphStore
+from hindsight_integrations.stores.base import (
+    DOCUMENT,
+    DOCUMENT_CHUNKS,
+    RECORD,
+    ChangeSet,
+    GraphStore,
+    Kind,
+)
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.sqlite import SqliteGraph
 
@@ -25,6 +34,8 @@ from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 __all__ = ["empty_neo4j", "neo4j_address"]
 
 MESSAGES = 10
+
+Row = TypeVar("Row")
 
 
 def everything(memory: Hindsight) -> list[Memory]:
@@ -167,6 +178,44 @@ def overtaken(path: Path, others: Iterable[Callable[[], object]]) -> Hindsight:
     graph = Overtaken(path / "g", iter(others))
     settings = Settings(consolidate=False)
     return Hindsight(graph=graph, vectors=ChromaVectors.in_memory(), settings=settings)
+
+
+class Between(SqliteGraph):
+    """A store that another process appends to once the chunks of the document, if asked for, are read."""
+
+    def __init__(self, path: Path, then: Callable[[], object]) -> None:
+        super().__init__(path)
+        self._then: Callable[[], object] | None = then
+        self._read = Event()
+
+    def read(self, bank_id: str, kind: Kind[Row], keys: Sequence[str]) -> dict[str, Row]:
+        if kind is DOCUMENT and self._then is not None:
+            self._read.wait(0.5)
+            then, self._then = self._then, None
+            then()
+        rows = super().read(bank_id, kind, keys)
+        if kind is DOCUMENT_CHUNKS:
+            self._read.set()
+        return rows
+
+
+def test_what_is_appended_between_the_reads_of_a_document_keeps_its_place(
+    other: Hindsight, tmp_path: Path
+) -> None:
+    other.retain("b", "It begins.", document_id="d")
+    graph = Between(
+        tmp_path / "g",
+        partial(other.retain, "b", "This is theirs.", document_id="d", update_mode="append"),
+    )
+    settings = Settings(consolidate=False)
+    with Hindsight(graph=graph, vectors=ChromaVectors.in_memory(), settings=settings) as memory:
+        memory.retain("b", "This is mine.", document_id="d", update_mode="append")
+        assert [m.text for m in everything(memory)] == [
+            "It begins.",
+            "This is theirs.",
+            "This is mine.",
+        ]
+        assert len({m.sources[0].position for m in everything(memory)}) == 3
 
 
 def test_a_memory_that_is_forgotten_while_it_is_repeated_is_stored_again(

@@ -345,12 +345,14 @@ def _compare(
     deps: RetainDependencies, bank_id: str, submission: Submission, chunks: tuple[NewChunk, ...]
 ) -> DocumentDiff:
     """Plan the changes that turn the stored document into the given chunks."""
-    id = submission.document_id
-    reading = deps.alongside(partial(read_one, deps.graph, bank_id, DOCUMENT_CHUNKS, id, ()))
-    stored = read_one(deps.graph, bank_id, DOCUMENT, id, None)
+    # The document first, not at once: what another adds between the two reads is then found when
+    # its fingerprint is compared in the transaction.
+    stored = read_one(deps.graph, bank_id, DOCUMENT, submission.document_id, None)
     if stored is not None:
         check_records(bank_id, {stored.id: False}, {stored.id: stored.is_record})
-    old = reading()
+    old = (
+        read_one(deps.graph, bank_id, DOCUMENT_CHUNKS, submission.document_id, ()) if stored else []
+    )
     plan = plan_replacement if submission.mode == "replace" else plan_addition
     if submission.is_window:
         plan = plan_window

@@ -149,7 +149,8 @@ def store(
     said = digest(*((each.content, each.document_id, each.update_mode) for each in items))
     stored = last_part(runtime.graph, bank_id, operation_id, said) if operation_id else 0
     parts = list(_parts(submissions, runtime.settings.batch_size))
-    for part, number in zip(parts, (*range(1, len(parts)), DONE), strict=True):
+    for place, part in enumerate(parts, start=1):
+        number = DONE if place == len(parts) else place
         if number > stored:
             mark = mark_of(operation_id, said, number) if operation_id else None
             retain(runtime.retaining, bank, part, mark)
