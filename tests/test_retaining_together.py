@@ -181,7 +181,7 @@ def overtaken(path: Path, others: Iterable[Callable[[], object]]) -> Hindsight:
 
 
 class Between(SqliteGraph):
-    """A store that another process appends to once the chunks of the document, if asked for, are read."""
+    """A store that another process appends to when a document is read, its chunks maybe before."""
 
     def __init__(self, path: Path, then: Callable[[], object]) -> None:
         super().__init__(path)

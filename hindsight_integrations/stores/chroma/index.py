@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from hashlib import blake2b
 from itertools import count as count_from
 from pathlib import Path
@@ -31,6 +31,7 @@ from hindsight_integrations.stores.chroma.bank_collection import (
     is_shared,
     keys_of,
 )
+from hindsight_integrations.stores.chroma.blank_memory import blank_memory
 from hindsight_integrations.stores.chroma.client import ChromaClient, chroma_errors
 from hindsight_integrations.stores.chroma.files import (
     holds_index,
@@ -218,7 +219,7 @@ class ChromaVectors:
             if self._closed:
                 return
             self._closed = True
-            with chroma_errors(self._client.where):
+            with chroma_errors(self._client.where), self._blank():
                 self._client.close()
                 if self._folder and self._intact and holds_index(self._folder):
                     remove_leftovers(self._folder)
@@ -262,6 +263,7 @@ class ChromaVectors:
         """
         from chromadb.errors import InternalError, NotFoundError
 
+        self._client.prepare_index()
         tries = SEARCH_TRIES
         while space := self._find(key):
             try:
@@ -309,6 +311,7 @@ class ChromaVectors:
             self._move(space, self._allocate(space.key, held, dimension))
 
     def _move(self, space: BankCollection, target: BankCollection) -> None:
+        self._client.prepare_index()
         names, vectors = space.rows()
         target.upsert(names, vectors)
         self._spaces[space.key] = target
@@ -332,12 +335,15 @@ class ChromaVectors:
     def _space(self, key: str, collection: Collection) -> BankCollection:
         return BankCollection(key, collection, self._client.batch_size)
 
+    def _blank(self) -> AbstractContextManager[None]:
+        return blank_memory() if self._folder else nullcontext()
+
     @contextmanager
     def _errors(self) -> Iterator[None]:
         if self._closed:
             raise ClosedError(f"the vector index at {self._client.where} was used after close()")
         try:
-            with chroma_errors(self._client.where):
+            with chroma_errors(self._client.where), self._blank():
                 yield
         except StoreCorruptError:
             self._intact = False
