@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from hindsight_integrations.errors import ConflictError
@@ -14,6 +17,28 @@ DONE = 2**31 - 1
 
 KNOWN_FOR = timedelta(days=30)
 """How long the id of a call is known in its bank, after its last part was stored."""
+
+
+_lock = threading.Lock()
+_turns: dict[tuple[str, str], list[threading.Lock]] = {}
+"""The lock of each call that is done now, as often as requests do it or wait."""
+
+
+@contextmanager
+def in_turn(bank_id: str, operation_id: str) -> Iterator[None]:
+    """Let no other request of this process do the same call meanwhile."""
+    call = bank_id, operation_id
+    with _lock:
+        waiting = _turns.setdefault(call, [])
+        waiting.append(waiting[0] if waiting else threading.Lock())
+    try:
+        with waiting[0]:
+            yield
+    finally:
+        with _lock:
+            waiting.pop()
+            if not waiting:
+                del _turns[call]
 
 
 def mark_of(operation_id: str, digest: str, number: int = DONE) -> QueueCheckpoint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -160,6 +161,18 @@ def test_an_operation_id_stores_once_and_is_known_after_a_restart(
         assert refused.status_code == 409
         assert "'op' was another call" in refused.json()["detail"]
     assert memory.banks.stats("b").documents == 2
+
+
+def test_requests_of_one_operation_that_come_at_once_store_it_once(
+    ask: Ask, memory: Hindsight
+) -> None:
+    ask("PUT", "", {})
+    items = [{"content": f"Alice ran {n} miles on day {n}."} for n in range(8)]
+    body = {"items": items, "operation_id": "op"}
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: ask("POST", "/memories", body), range(4)))
+    assert memory.banks.stats("b").documents == len(items)
+    assert {each.proof_count for each in memory.memories.list("b", limit=500).items} == {1}
 
 
 def test_ids_of_calls_are_known_for_a_time_and_do_not_pile_up(

@@ -41,7 +41,7 @@ from hindsight_integrations.service.http_api.routing import (
 from hindsight_integrations.service.http_api.routing import (
     Memory as MemoryOf,
 )
-from hindsight_integrations.service.idempotency import DONE, last_part, mark_of
+from hindsight_integrations.service.idempotency import DONE, in_turn, last_part, mark_of
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING, EVERYTHING
 from hindsight_integrations.stores.common import read_one
 from hindsight_integrations.transcripts import conversation_in
@@ -146,14 +146,18 @@ def store(
     validation.bank_id(bank_id)
     submissions = [_submission(runtime.retaining, bank_id, item) for item in items]
     bank = runtime.bank_or_new(bank_id)
-    said = digest(*((each.content, each.document_id, each.update_mode) for each in items))
-    stored = last_part(runtime.graph, bank_id, operation_id, said) if operation_id else 0
     parts = list(_parts(submissions, runtime.settings.batch_size))
-    for place, part in enumerate(parts, start=1):
-        number = DONE if place == len(parts) else place
-        if number > stored:
-            mark = mark_of(operation_id, said, number) if operation_id else None
-            retain(runtime.retaining, bank, part, mark)
+    if operation_id is None:
+        for part in parts:
+            retain(runtime.retaining, bank, part)
+    else:
+        said = digest(*((each.content, each.document_id, each.update_mode) for each in items))
+        with in_turn(bank_id, operation_id):
+            stored = last_part(runtime.graph, bank_id, operation_id, said)
+            for place, part in enumerate(parts, start=1):
+                number = DONE if place == len(parts) else place
+                if number > stored:
+                    retain(runtime.retaining, bank, part, mark_of(operation_id, said, number))
     runtime.reflect_later(bank_id)
 
 
