@@ -129,8 +129,9 @@ class Runtime:
         self.lost = False
         """True while vectors are queued that the index lacked when it was opened."""
         self._caught_up: set[str] = set()
-        self._known: dict[str, StoredBank] = {}
         """Keys of banks whose work was applied when they were first used meanwhile."""
+        self._known: dict[str, StoredBank] = {}
+        """Banks as they were when they were last read; see `remembered_bank`."""
         self._closed = False
         self.closing = threading.Event()
         """Set once `close` was called: background work ends."""

@@ -213,7 +213,7 @@ def main() -> int:
         urls = (f"{scheme}://{to_graph.address}", f"http://{to_vectors.address}")
         with Hindsight(graph=urls[0], vectors=urls[1], settings=PATIENT) as memory:
             bank = f"latency-{secrets.token_hex(4)}"
-            told = list(sessions(MEMORIES + 20 * len(MILLISECONDS) * (REPEATED + 1)))
+            told = list(sessions(2 * MEMORIES + 20 * len(MILLISECONDS) * (REPEATED + 1)))
             try:
                 _measure_each(memory, bank, told, to_graph, to_vectors)
             finally:
