@@ -236,8 +236,12 @@ def test_a_coding_agent_asks_a_new_bank_and_stores_its_session(ask: Ask, memory:
 
 
 def test_a_bank_that_cannot_be_as_asked_is_not_made(ask: Ask) -> None:
-    ask("PUT", "", {"retain_mission": "Only bees."}, 501)
-    ask("GET", "/profile", None, 404)
+    for method, path, body in (
+        ("PUT", "", {"retain_mission": "Only bees."}),
+        ("POST", "/import", {"version": "1", "bank": {"retain_mission": "Only bees."}}),
+    ):
+        ask(method, path, body, 501)
+        ask("GET", "/profile", None, 404)
     ask("PUT", "", {"enable_reranking": True, "disposition_empathy": 5})
     assert ask("GET", "/config")["overrides"] == {"disposition_empathy": 5}
     detail = ask("PATCH", "/config", {"updates": {"enable_reranking": False}}, 501)["detail"]
