@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -10,11 +11,21 @@ from hindsight_integrations.models import Memory, MentalModel
 from hindsight_integrations.nlp.sentences import sentences
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.contradictions import change, dated_statements
+from hindsight_integrations.reflect.questions import SELF
+
+_WORD = re.compile(r"\w+")
 
 
 def contradicts(newer: Memory, older: Memory) -> bool:
     """Return True if a statement of the newer memory changes one of the older."""
     return _may_contradict(newer, older, _subjects(newer), _subjects(older))
+
+
+def overtaking(older: Memory, memories: Iterable[Memory]) -> list[Memory]:
+    """Return those of the memories that contradict an older one, and that none of them does."""
+    newer = [memory for memory in memories if contradicts(memory, older)]
+    outdated = contradicted(newer)
+    return [memory for memory in newer if memory.id not in outdated]
 
 
 def contradicted(memories: Sequence[Memory]) -> set[str]:
@@ -41,9 +52,11 @@ def _may_contradict(
 
 
 def _subjects(memory: Memory) -> frozenset[str]:
-    """Return the names in a memory, and its speaker's."""
-    names = [*memory.entities, *([memory.speaker] if memory.speaker else [])]
-    return frozenset(map(entity_norm, names))
+    """Return the names in a memory and its speaker's, or "" for a writer who is not named."""
+    names = frozenset(map(entity_norm, memory.entities))
+    if memory.speaker:
+        return names | {entity_norm(memory.speaker)}
+    return names | {""} if not SELF.isdisjoint(_WORD.findall(memory.text.casefold())) else names
 
 
 def contradicting(model: MentalModel, memories: Iterable[Memory]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from hindsight_integrations.recall.arms.temporal import in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.context import set_out, when
+from hindsight_integrations.reflect.currency import contradicts, overtaking
 from hindsight_integrations.reflect.matching import Match
 from hindsight_integrations.reflect.other_languages import content_of, stating
 from hindsight_integrations.reflect.questions import WORDS, Asked, Query, read_question
@@ -37,11 +38,15 @@ _FACTS = frozenset({MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION}
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A statement that answers, with the item of the context it is cited by."""
+    """A statement that answers, with the item of the context it is cited by.
+
+    With `instead` it says what became of a statement that answered, and is no longer so.
+    """
 
     statement: Statement
     match: Match
     item: ContextItem
+    instead: bool = False
 
 
 def reflect(parts: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Reflection:
@@ -61,7 +66,7 @@ def reflect(parts: RecallDependencies, bank: StoredBank, request: RecallRequest)
     windows = list(in_bank(parts.graph, bank.bank.id, times, request.filter).values())
     if windows and query.light in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
-    found = _current(_answers(context, query, windows), query)
+    found = _current(_answers(context, query, windows), query, context)
     if query.asked is Asked.WHY:
         text, sources = _with_causes(parts, bank, request, context, query, found)
     else:
@@ -180,17 +185,33 @@ def _lies_in(memory: Memory, window: TimeSpan) -> bool:
     return window.start <= memory.mentioned_at < window.end
 
 
-def _current(found: Sequence[_Found], query: Query) -> list[_Found]:
-    """Return the statements without those that newer memories contradict.
+def _current(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
+    """Return the statements without those that newer memories contradict, or these if all are.
 
     A question about the past is answered with what was; so is one to which nothing newer answers.
     """
     if not query.past:
-        found = [one for one in found if not one.item.stale] or found
+        current = [one for one in found if not one.item.stale]
+        found = current or _instead(found, query, context) or found
         if query.asked is Asked.WHERE and len(found) > 1:
             found = _after_last_move(found)
     newest_first = sorted(found, key=lambda one: one.statement.memory.mentioned_at, reverse=True)
     return newest_first[:LONGEST_LIST]
+
+
+def _instead(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
+    """Return the statements of newer memories that contradict those found."""
+    facts = {item.id: item for item in context.items if isinstance(item.source, Memory)}
+    memories = [item.source for item in facts.values() if isinstance(item.source, Memory)]
+    told: dict[str, _Found] = {}
+    for one in found:
+        older = one.statement.memory
+        for newer in overtaking(older, memories):
+            for statement in statements(newer):
+                if contradicts(replace(newer, text=statement.text), older):
+                    match = Match(statement, query)
+                    told[statement.text] = _Found(statement, match, facts[newer.id], instead=True)
+    return list(told.values())
 
 
 def _after_last_move(found: Sequence[_Found]) -> list[_Found]:
@@ -231,6 +252,8 @@ def _quoted(one: _Found) -> str:
 def _lead(query: Query, found: Sequence[_Found]) -> str:
     """Return the value itself, a number, yes or no, where all statements give the same."""
     values: set[str | None] = set()
+    if any(one.instead for one in found):
+        return ""
     for one in found:
         if query.asked is Asked.WHETHER:
             values.add({True: "Yes", False: "No", None: None}[one.match.verdict()])
