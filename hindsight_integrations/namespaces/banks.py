@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
-from hindsight_integrations.errors import BankNotFoundError, InvalidInputError
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.export_import import (
     ExportResult,
     ImportResult,
@@ -71,11 +71,7 @@ class Banks:
 
     def get(self, bank_id: str) -> Bank:
         """Return the bank. Raises `BankNotFoundError`."""
-        self._runtime.check_open()
-        stored = self._runtime.graph.get_bank(validation.bank_id(bank_id))
-        if stored is None:
-            raise BankNotFoundError(f"there is no bank {bank_id!r}; {self._existing()}")
-        return stored.bank
+        return self._runtime.stored_bank(validation.bank_id(bank_id)).bank
 
     def list(self) -> list[Bank]:
         """Return all banks, by id."""
@@ -204,13 +200,6 @@ class Banks:
             merge=validation.flag("merge", merge),
             progress=validation.progress(progress),
         )
-
-    def _existing(self) -> str:
-        ids = [bank.id for bank in self.list()]
-        if not ids:
-            return "there are none yet; retain something, or create one"
-        more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
-        return "there are " + ", ".join(map(repr, ids[:5])) + more
 
     acreate = async_variant(create)
     aget = async_variant(get)

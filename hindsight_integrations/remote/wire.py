@@ -280,8 +280,17 @@ def plain(value: object, what: str) -> Any:
 
 
 def _fitting(adapter: TypeAdapter[Any], value: Any) -> Any:
-    """Return a value of JSON as the type hint has it, or as it is if it does not fit."""
+    """Return a value of JSON as the type hint has it, or as it is if it does not fit.
+
+    Nor does an object with fields that the dataclass lacks, which pydantic would leave out, or a
+    text for several values, which it would take apart: the memory refuses or reads these itself.
+    """
     try:
-        return adapter.validate_json(json.dumps(value), strict=True)
+        fitted = adapter.validate_json(json.dumps(value), strict=True)
     except (ValidationError, ValueError):
         return value
+    if isinstance(value, str) and isinstance(fitted, Iterator):
+        return value
+    if isinstance(value, dict) and is_dataclass(fitted):
+        return fitted if value.keys() <= {each.name for each in fields(fitted)} else value
+    return fitted

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -102,7 +103,15 @@ def engine_api(memory: Hindsight) -> APIRouter:
             response_class=Response,
             openapi_extra={"requestBody": _body_of(verb)},
         )
+    router.add_api_route("/{verb}", _unknown, methods=["POST"], include_in_schema=False)
     return router
+
+
+async def _unknown(verb: str) -> Response:
+    near = get_close_matches(verb, verbs(Hindsight).keys() - NOT_OFFERED, n=1)
+    hint = f", did you mean {near[0]!r}" if near else ""
+    error = InvalidInputError(f"there is no verb {verb[:80]!r} here{hint}; /docs lists them all")
+    return failure(error, 404)
 
 
 def _body_of(verb: Verb) -> dict[str, Any]:

@@ -40,11 +40,13 @@ DIFFERS = {
     "list_entities": "no tags",
     "recall_memories": "no `min_scores.reranker`; `final` is the calibrated relevance; types"
     " include opinions unless named",
-    "reflect": "without a language model quotations with citations, and `response_schema` refused;"
+    "reflect": "without a language model quotations with citations, `context` is not read, and"
+    " `response_schema` refused;"
     " with tags in the modes that let untagged memories pass, or tag groups, no mental models",
-    "retain_memories": "texts only; no strategies, scopes or `unset` times; the work is done"
-    " when the call returns, with `async` too, once for each `operation_id` (refused with other"
-    " texts)",
+    "retain_memories": "texts only, no `unset` times; a `strategy` is passed over, as one that the"
+    " bank's configuration lacks; of `observation_scopes` only `shared`, and an observation keeps"
+    " the tags that all of its memories have; the work is done when the call returns, with `async`"
+    " too, once for each `operation_id` (refused with other texts)",
     "trigger_consolidation": "all that is pending; no scopes",
     "update_bank": "as `create_or_update_bank`",
     "update_bank_config": "as `create_or_update_bank`",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from fastapi.testclient import TestClient
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import StoreUnavailableError
+from hindsight_integrations.results import NOTHING_KNOWN
 from hindsight_integrations.service.http_api import hindsight_api
 from hindsight_integrations.stores.base import CHECKPOINT
 
@@ -192,7 +194,7 @@ def test_nothing_is_stored_of_a_request_with_a_fault(ask: Ask) -> None:
         ({"content": " "}, 400),
         ({"content": "x", "timestamp": "soon"}, 400),
         ({"content": [{"type": "image"}]}, 501),
-        ({"content": "x", "strategy": "fast"}, 501),
+        ({"content": "x", "observation_scopes": "per_tag"}, 501),
         ({"content": "x" * 2_000_001}, 413),
         ({"text": "x"}, 422),
     ):
@@ -201,9 +203,45 @@ def test_nothing_is_stored_of_a_request_with_a_fault(ask: Ask) -> None:
     ask("GET", "/profile", None, 404)
 
 
+def test_a_coding_agent_asks_a_new_bank_and_stores_its_session(ask: Ask, memory: Hindsight) -> None:
+    """The bodies are those of the hooks in the package `hindsight-coding-agents` 0.4.1."""
+    question = {"query": "Who is our carrier?", "context": "A new session.", "budget": "high"}
+    nothing = ask("POST", "/reflect", {**question, "include": {"facts": {}, "tool_calls": {}}})
+    assert (nothing["text"], nothing["based_on"]["memories"]) == (NOTHING_KNOWN, [])
+    assert (nothing["trace"]["tool_calls"], nothing["usage"]["total_tokens"]) == ([], 0)
+    assert ask("GET", "/mental-models")["items"] == []
+    ask("GET", "/profile", None, 404)  # a question makes no bank
+
+    for day, told, scopes in (
+        ("20", "Our carrier is Vodafone.", "shared"),
+        ("21", "We switched to Telekom.", [[]]),
+    ):
+        said = [("system", f"REF-ID: {day}"), ("user", told), ("assistant", "Noted.")]
+        turns = [
+            {"role": role, "content": text, "timestamp": f"2026-11-{day}T10:00:00Z"}
+            for role, text in said
+        ]
+        item = {
+            "content": "\n".join(map(json.dumps, turns)),
+            "document_id": f"conversation:{day}",
+            "tags": ["source:chat", f"session:{day}"],
+            "strategy": "conversation",
+            "observation_scopes": scopes,
+        }
+        ask("POST", "/memories", {"items": [item], "async": True})
+    assert "Vodafone" in ask("POST", "/reflect", question)["text"]
+    memory.consolidate("b")
+    drawn = memory.memories.list("b", types=["observation"]).items
+    assert [each.tags for each in drawn] == [("source:chat",)]
+
+
 def test_a_bank_that_cannot_be_as_asked_is_not_made(ask: Ask) -> None:
-    ask("PUT", "", {"retain_mission": "Only bees."}, 501)
-    ask("GET", "/profile", None, 404)
+    for method, path, body in (
+        ("PUT", "", {"retain_mission": "Only bees."}),
+        ("POST", "/import", {"version": "1", "bank": {"retain_mission": "Only bees."}}),
+    ):
+        ask(method, path, body, 501)
+        ask("GET", "/profile", None, 404)
     ask("PUT", "", {"enable_reranking": True, "disposition_empathy": 5})
     assert ask("GET", "/config")["overrides"] == {"disposition_empathy": 5}
     detail = ask("PATCH", "/config", {"updates": {"enable_reranking": False}}, 501)["detail"]

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -132,6 +133,26 @@ def test_errors_are_those_of_the_memory_itself(url: str) -> None:
         memory.banks.list()
     with pytest.raises(InvalidInputError, match="embedder= was given"):
         Hindsight(url, embedder="e5-small-v2")
+
+
+def test_json_is_refused_or_read_as_the_memory_itself_does(url: str) -> None:
+    def post(verb: str, status: int, **given: object) -> dict[str, Any]:
+        answer = httpx.post(f"{url}/v1/engine/{verb}", json={"bank_id": "json", **given})
+        assert answer.status_code == status, answer.text
+        return dict(answer.json())
+
+    items = [{"content": SAID}, {"content": "x", "timestmap": "2024-05-07T13:56:00Z"}]
+    retained = post("retain_many", 200, items=items)
+    assert len(retained["stored"]) == 1
+    (failed,) = retained["failed"]
+    assert "items[1] has the unknown fields ['timestmap']" in failed["error"]["message"]
+    assert len(post("recall", 200, query=ASKED, types="world")["memories"]) == 1
+    wrong = post("recall", 400, query=ASKED, types="facts")
+    assert "type is 'facts'; choose from world" in wrong["error"]["message"]
+    disposition = {"skepticism": 1, "literalism": 1, "empathy": 1, "humour": 5}
+    assert "disposition" in str(post("banks.update", 400, disposition=disposition)["error"])
+    unknown = post("recal", 404, query=ASKED)
+    assert "there is no verb 'recal' here, did you mean 'recall'" in unknown["error"]["message"]
 
 
 def test_a_long_list_is_sent_in_batches_that_report(url: str) -> None:

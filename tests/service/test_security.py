@@ -135,6 +135,24 @@ async def test_a_banks_token_gives_access_to_this_bank_alone(connect: Connect) -
         assert [await status(client, path, None) for path in paths] == [401, 401, 200, 401, 401]
 
 
+async def test_a_missing_bank_tells_a_banks_token_of_no_other(
+    memory: Hindsight, connect: Connect
+) -> None:
+    memory.banks.create("the secret of bob")
+    settings = ServiceSettings(token=TOKEN, bank_tokens={"alice": ALICES})
+    async with connect(create_app(memory, settings)) as client:
+        for answer in (
+            await client.get(f"{BANKS}/alice/stats", headers=bearer(ALICES)),
+            await client.post(
+                "/v1/engine/banks.get", json={"bank_id": "alice"}, headers=bearer(ALICES)
+            ),
+            await client.get(f"{BANKS}/carol/stats"),
+        ):
+            assert answer.status_code == 404
+            assert "there is no bank" in answer.text
+            assert "secret" not in answer.text
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

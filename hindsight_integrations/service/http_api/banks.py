@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -131,14 +132,22 @@ def create_or_update_bank(
     memory: MemoryOf, bank_id: str, body: requests.BankGiven
 ) -> answers.Profile:
     """Create a bank, or change the given fields of one that is there."""
+    with made(memory, bank_id):
+        return _write(memory, bank_id, body)
+
+
+@contextmanager
+def made(memory: Hindsight, bank_id: str) -> Iterator[None]:
+    """Make the bank if it is not there; one that cannot be made as asked is not made."""
     try:
         memory.banks.create(bank_id)
     except BankExistsError:
-        return _write(memory, bank_id, body)
+        yield
+        return
     try:
-        return _write(memory, bank_id, body)
+        yield
     except Exception:
-        memory.banks.delete(bank_id)  # one that cannot be made as asked is not made
+        memory.banks.delete(bank_id)
         raise
 
 

@@ -71,8 +71,11 @@ def _text(content: str | list[requests.TextBlock | requests.OtherBlock]) -> str:
 def _item(given: requests.RetainItem, tags: Sequence[str]) -> Item:
     if given.timestamp == "unset":
         raise refuse("every memory has the time it was said here; give it, or leave it out for now")
-    if given.strategy is not None or given.observation_scopes is not None:
-        raise refuse("there are no strategies or observation scopes here; leave them out")
+    if given.observation_scopes not in (None, "shared", [[]]):
+        raise refuse(
+            "an observation rests on memories of any tags here, and has the tags that all of them "
+            "have; leave observation_scopes out, or give 'shared'"
+        )
     return Item(
         _text(given.content),
         timestamp=as_time("timestamp", given.timestamp),
@@ -202,8 +205,8 @@ def file_retain(
         raise InvalidInputError(
             f"there are {len(files)} files and metadata for {len(described)}; give one for each"
         )
-    if given.parser or any(each.parser or each.strategy for each in described):
-        raise refuse("this engine reads text files itself; leave out parser and strategy")
+    if given.parser or any(each.parser for each in described):
+        raise refuse("this engine reads text files itself; leave out parser")
     items = [_file_item(file, each) for file, each in zip(files, described, strict=True)]
     store(memory, bank_id, items)
     done = [

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.models import MentalModel
 from hindsight_integrations.service.http_api import answers, requests
+from hindsight_integrations.service.http_api.memories import has_bank
 from hindsight_integrations.service.http_api.routing import (
     BANK,
     Jobs,
@@ -81,8 +82,8 @@ def list_mental_models(
     offset: Offset = 0,
     exclude_knowledge_pages: bool = False,
 ) -> answers.ModelList:
-    """List mental models by name; no knowledge page is among them, as there are none."""
-    known = memory.mental_models.list(bank_id)
+    """List mental models by name, none of a bank that is not there; none is a knowledge page."""
+    known = memory.mental_models.list(bank_id) if has_bank(memory, bank_id) else []
     if tags:
         known = [model for model in known if _has_tags(model, set(tags), tags_match)]
     return answers.ModelList(

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.models import Arm, Memory, MemoryType, MentalModel
 from hindsight_integrations.recall.request import RecallOptions, SearchOptions
-from hindsight_integrations.results import Recalled, RecallResult, Reflection
+from hindsight_integrations.results import NOTHING_KNOWN, Recalled, RecallResult, Reflection
 from hindsight_integrations.service.http_api import answers, conversions, listing, requests
 from hindsight_integrations.service.http_api.filters import as_time, tag_options
 from hindsight_integrations.service.http_api.memories import has_bank
@@ -169,15 +169,21 @@ def _trace(found: RecallResult) -> dict[str, JsonValue]:
 
 @routes.post(f"{BANK}/reflect", operation_id="reflect")
 def reflect(memory: MemoryOf, bank_id: str, body: requests.Reflect) -> answers.Reflected:
-    """Answer from memory; without a language model by quotations with citations."""
+    """Answer from memory; without a language model by quotations with citations.
+
+    Nothing is known in a bank that is not there: an agent asks before it retains.
+    """
     _check_offered(memory, body)
-    memory.banks.get(bank_id)
-    query = f"{body.query}\n\n{body.context}" if body.context else body.query
+    include = body.include or requests.ReflectInclude()
+    if not has_bank(memory, bank_id):
+        return _nothing_known(include)
+    query = body.query
+    if body.context and memory.runtime.model is not None:  # quotations answer the question alone
+        query = f"{query}\n\n{body.context}"
     options = _search_options(memory, bank_id, body)
     if body.fact_types or body.exclude_mental_models:
         options["types"] = body.fact_types or listing.ALL_TYPES
     done = memory.reflect(bank_id, query, response_schema=body.response_schema, **options)
-    include = body.include or requests.ReflectInclude()
     structured = done.structured
     return answers.Reflected(
         text=done.text,
@@ -189,6 +195,18 @@ def reflect(memory: MemoryOf, bank_id: str, body: requests.Reflect) -> answers.R
             total_tokens=done.usage.tokens,
         ),
         trace=_lookups(done, include.tool_calls) if include.tool_calls is not None else None,
+    )
+
+
+def _nothing_known(include: requests.ReflectInclude) -> answers.Reflected:
+    nothing = answers.BasedOn(memories=[], mental_models=[], directives=[])
+    return answers.Reflected(
+        text=NOTHING_KNOWN,
+        based_on=nothing if include.facts is not None else None,
+        usage=answers.Usage(),
+        trace=answers.Trace(tool_calls=[], llm_calls=[])
+        if include.tool_calls is not None
+        else None,
     )
 
 

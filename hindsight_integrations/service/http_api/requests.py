@@ -32,7 +32,11 @@ class EntityGiven(BaseModel):
 
 
 class RetainItem(BaseModel):
-    """A text to retain."""
+    """A text to retain.
+
+    The strategy is not used: it names settings in the bank's configuration, where none can be
+    set here, and Hindsight passes over a name that the configuration lacks.
+    """
 
     content: str | list[TextBlock | OtherBlock]
     timestamp: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.service.http_api import answers, requests
-from hindsight_integrations.service.http_api.banks import change_config, own_config
+from hindsight_integrations.service.http_api.banks import change_config, made, own_config
 from hindsight_integrations.service.http_api.directives import check_tags
 from hindsight_integrations.service.http_api.mental_models import auto_refresh
 from hindsight_integrations.service.http_api.routing import BANK, Memory, router
@@ -52,7 +52,8 @@ def import_bank_template(
 ) -> answers.TemplateApplied:
     """Apply a template: settings, mental models by id and directives by name.
 
-    A bank that is not there is created. Mental models are written at once.
+    A bank that is not there is created, unless something of the template is refused. Mental
+    models are written at once.
     """
     models, directives = body.mental_models or [], body.directives or []
     for directive in directives:
@@ -74,20 +75,20 @@ def import_bank_template(
     )
     if dry_run:
         return applied
-    bank = memory.banks.get(bank_id) if exists else memory.banks.create(bank_id)
-    change_config(memory, bank, body.bank or {})
-    for model in models:
-        _apply_model(memory, bank_id, model, known)
-    for each in directives:
-        if each.name in named:
-            memory.directives.update(
-                bank_id, named[each.name].id, text=each.content, priority=each.priority,
-                active=each.is_active,
-            )  # fmt: skip
-        else:
-            memory.directives.create(
-                bank_id, each.name, each.content, priority=each.priority, active=each.is_active
-            )
+    with made(memory, bank_id):
+        change_config(memory, memory.banks.get(bank_id), body.bank or {})
+        for model in models:
+            _apply_model(memory, bank_id, model, known)
+        for each in directives:
+            if each.name in named:
+                memory.directives.update(
+                    bank_id, named[each.name].id, text=each.content, priority=each.priority,
+                    active=each.is_active,
+                )  # fmt: skip
+            else:
+                memory.directives.create(
+                    bank_id, each.name, each.content, priority=each.priority, active=each.is_active
+                )
     return applied
 
 
