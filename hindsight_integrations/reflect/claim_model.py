@@ -189,6 +189,9 @@ class PlainState:
         verb: family of the verb.
         values: each with the preposition before it, or "obj".
         terms: lexemes of the clause.
+        called: the subject as written.
+        passive: the subject undergoes it.
+        is_thing: the subject is neither a person nor a group of people.
     """
 
     subject: tuple[str, ...]
@@ -196,6 +199,9 @@ class PlainState:
     verb: str
     values: tuple[tuple[str, Value], ...]
     terms: frozenset[str]
+    called: Value
+    passive: bool
+    is_thing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +218,11 @@ class PlainStep:
         theme: lexemes of what is moved.
         slot: preposition before the value.
         limits: lexemes that limit the value; an earlier statement must have them too.
+        place: a model labels the value that begins as a place's name.
+        firm: a model labels it as an organisation's.
+        bare: the values have no article or possessive.
+        inner: the last name beside the value that ends: "standups over Slack".
+        heir: who does instead what the subject no longer does: "Bob does".
     """
 
     cue: Literal["move", "leave", "end", "now"]
@@ -223,6 +234,11 @@ class PlainStep:
     theme: frozenset[str] = frozenset()
     slot: str = ""
     limits: frozenset[str] = frozenset()
+    place: bool = False
+    firm: bool = False
+    bare: bool = False
+    inner: tuple[str, Value] | None = None
+    heir: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from hindsight_integrations.reflect.phrases import (
     plain_value,
     state_of,
 )
-from hindsight_integrations.reflect.plain_changes import frames
+from hindsight_integrations.reflect.plain_frames import frames
 
 _TABLE = table("changes")
 
@@ -267,13 +267,13 @@ class _Reader(Phrases):
     @property
     def is_passing(self) -> bool:
         """True for what holds for a while only."""
+        if self.comes_back:
+            return True
         for word in self.sentence.words:
             if word.lower in _WORDS["temporary"]:
                 return True
-            if word.lower == "these" and self.sentence.head(word).lower == "days":
-                continue  # nowadays
-            if word.index and self.sentence.words[word.index - 1].lower in ("of", "from", "since"):
-                continue  # "as of this week"
+            if self.is_no_span(word):
+                continue
             if word.lower in ("this", "these", "tonight", "tomorrow", "next") and (
                 (word.lower[0] == "t" and word.lower[1:] in ("onight", "omorrow"))
                 or self.sentence.head(word).lemma in _WORDS["time_words"]
@@ -397,6 +397,8 @@ class _Reader(Phrases):
         before = values[named[0]] if named else None
         terms = frozenset[str]().union(*(value.terms for value in values.values()))
         after = self._opposed(verb) if before is not None else None
+        if after is not None and is_time(after):  # "on Thursdays but on Sundays"
+            before = next((value for value in values.values() if is_time(value)), before)
         terms = terms or frozenset(lexemes(verb.text))
         self.turns.append(Turn(key, holding.verb, before, after, terms=terms))
 

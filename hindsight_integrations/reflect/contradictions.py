@@ -27,8 +27,9 @@ from hindsight_integrations.reflect.claim_model import (
 )
 from hindsight_integrations.reflect.ended_values import HABITS, ended_value, one_thing, sequel
 from hindsight_integrations.reflect.foreign_changes import foreign_change, tells_ending
-from hindsight_integrations.reflect.plain_changes import kinds, plain_step
+from hindsight_integrations.reflect.plain_changes import plain_step
 from hindsight_integrations.reflect.topics import Statement, statements
+from hindsight_integrations.reflect.value_kinds import kinds
 
 _WORDS = word_sets("changes")
 _ABOUT_ANY = "*"
@@ -168,7 +169,10 @@ def _key(state: PlainState) -> str:
     first, *rest = state.subject
     if first in ("i", "we"):
         return f"{first}|{state.speaker or ''}"
-    return " ".join(rest) if first in ("my", "our") else f"@{' '.join(state.subject)}"
+    if first in ("my", "our"):
+        return " ".join(rest)
+    subject = " ".join(state.subject)
+    return f"@{subject}" if state.called.kind == "name" else subject
 
 
 def may_change(statement: DatedStatement) -> bool:

@@ -26,6 +26,7 @@ _HOLIDAY = re.compile(r"\b(?:New Year|Christmas|Easter|Thanksgiving|Halloween)\b
 _ATTRIBUTES = frozenset(table("endings")["attributes"]["be"].split())
 _COMPARED = re.compile(r"\b(?:any ?more|(?:no|any) longer) than\b")
 """No end, but a comparison: "does not eat bread any more than Ann does"."""
+_BACK = re.compile(table("changes")["chat"]["back"])
 _NO_PART = frozenset({"relcl", "advcl", "acl", "appos", "cc", "conj", "punct", "prep"})
 _NO_VALUE = _NO_PART | {"neg", "advmod", "nsubj"}
 _BARE = frozenset({"DT", "PRP$", "POS"})
@@ -194,6 +195,9 @@ class Phrases:
         rest = self.sentence.words[parts[-1].index + 1 :] if parts[-1].tag == "CD" else ()
         parts += takewhile(lambda each: each.tag == "CD", rest)  # "0151 2204"
         parts += self.sentence.words[parts[-1].index + 1 : self.end_of_word(parts[-1].index) + 1]
+        rest = self.sentence.words[parts[-1].index + 1 : parts[-1].index + 3]
+        if rest and rest[0].text == "&" and parts[-1].text[:1].isupper():
+            parts += rest  # "Reed & Moss"
         text = self.sentence.text[parts[0].start : parts[-1].start + len(parts[-1].text)]
         of = [c for c in self.sentence.children(word, "prep") if c.lower == "of"]
         below = " ".join(w.text for child in of for w in self.sentence.subtree(child))
@@ -390,6 +394,22 @@ class Phrases:
         """Return True if a model labels the last word of a value as an organisation's."""
         last = value.text.split()[-1]
         return any(word.text == last and word.label == "ORG" for word in self.sentence.words)
+
+    @property
+    def comes_back(self) -> bool:
+        """True for "left for Rome and is back on Sunday"."""
+        return bool(_BACK.search(self.sentence.text))
+
+    def is_no_span(self, word: Word) -> bool:
+        """Return True for "these days", "as of this week", and "moved this spring"."""
+        span = self.sentence.head(word)
+        if word.lower == "these" and span.lower == "days":
+            return True
+        if word.index and self.sentence.words[word.index - 1].lower in ("of", "from", "since"):
+            return True
+        verb = self.sentence.head(span)
+        past = word.lower == "this" and verb.tag in ("VBD", "VBN")
+        return past and (span.lemma not in _WORDS["brief"] or verb.lemma in _WORDS["reporting"])
 
     def _for_whom(self, verb: Word) -> Value | None:
         """Return the Y of "left X for Y to lead a group", which a model reads as a clause of Y."""

@@ -77,6 +77,41 @@ def _told(*said: str) -> list[str]:
             "Paloma has left the design group for the research group.",
             "on paloma, first design group, then research group: ",
         ),
+        (
+            "Ottmar plays for Riverdale.",
+            "Ottmar, who hates long drives, left Riverdale for Kestrel Park.",
+            "on ottmar, first riverdale, then kestrel park: ",
+        ),
+        (
+            "Rosa works the early shift.",
+            "Rosa switched from early to late in March.",
+            "on rosa, first early, then late: ",
+        ),
+        (
+            "Mona works in audit.",
+            "Mona left audit for tax.",
+            "on mona, first audit, then tax: ",
+        ),
+        (
+            "The keys are kept in the office.",
+            "The keys are now kept in the workshop.",
+            "on the keys, first office, then workshop: ",
+        ),
+        (
+            "The quiz team meets at the Red Lion.",
+            "The quiz team has moved to the Black Swan.",
+            "on the quiz team, first red lion, then black swan: ",
+        ),
+        (
+            "The wiki runs on Foswiki.",
+            "The wiki no longer runs on Foswiki; it uses Outline.",
+            "on the wiki, first foswiki, then outline: ",
+        ),
+        (
+            "The audit deadline is owned by Marta.",
+            "Marta no longer owns the audit deadline, Otto does.",
+            "on the audit deadline, first marta, then otto: ",
+        ),
     ],
 )
 def test_a_plain_change_is_told_whatever_stands_around_it(first: str, then: str, told: str) -> None:
@@ -98,6 +133,11 @@ def test_a_plain_change_is_told_whatever_stands_around_it(first: str, then: str,
         ("Ana has a son at Elm School.", "Ana moved to Oak School."),
         ("Ana uses Slack and Discord.", "Ana has switched to Teams."),
         ("Ana eats meat.", "Ana no longer eats meat on Mondays."),
+        ("Ana works at Siemens.", "Ana left Siemens for good."),
+        ("Ana works at the library.", "Ana left the library for the station."),
+        ("Ana lives in Ghent.", "Ana left Ghent for Paris on Monday and is back on Friday."),
+        ("Ana studies biology.", "Ana switched from biology to the next exercise."),
+        ("The report is in the shared drive.", "The report is now in review."),
     ],
 )
 def test_what_looks_like_a_plain_change_is_not_told(first: str, then: str) -> None:

@@ -1,0 +1,94 @@
+"""Subjects of plain clauses, and in which way two of them are one, read from their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.reflect.claim_model import PlainState, PlainStep
+
+_CHANGES = word_sets("changes")
+_WORDS = word_sets("frames")
+_CALLED = frozenset(table("kinds")["called"]["roles"].split())
+_ATTRIBUTES = frozenset(table("endings")["attributes"]["be"].split())
+_MINE = {"my": "i", "our": "we"}
+_FIRST = frozenset({"i", "we"})
+_FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
+_OPENS = frozenset({"IN", "TO", "RB", "RBR", "VBG", "VBN", "UH"})
+_ENDS_OPENING = frozenset({"NN", "NNS", "NNP", "NNPS", "CD", "RB", "RP"})
+_BESIDE_NAME = frozenset("WP WDT PRP$ DT NN NNS NNP JJ IN VBN VBG CD RB".split())
+DETERMINERS = frozenset({"the", "a", "an"})
+STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
+
+
+def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | None:
+    """Return how the subjects of two clauses are one: "same", "own" (thing) or "attribute"."""
+    ours = state.subject[0] == "our" and state.called.kind == "name"
+    own = any(word in _FIRST or word in _MINE for word in state.subject)
+    if not same_speaker and own and not ours:
+        return None
+    if not step.opening:
+        return "same" if step.speaker and state.subject in (("i",), ("we",)) else None
+    called = list(subjects(step.opening))
+    named = same_speaker and state.subject[0] in _MINE and state.called.kind == "name"
+    if state.subject in called or (named and state.subject[-1:] in called):
+        return "same"
+    owner = _owner(state.subject)
+    if owner:
+        return "own" if any(each in called for each in owner) else None
+    read = (_attribute(each, step, state) for each in called if "'s" not in each)
+    return next(filter(None, read), None)
+
+
+def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return how the owner of "our bank", "Grace's bank" is called; () for other subjects."""
+    if "'s" in subject:
+        at = subject.index("'s")
+        own = subject[:at]
+        return (own,) if "'s" not in subject[at + 1 :] and not _MINE.keys() & {*own} else ()
+    was = _WORDS["former"] & {*subject}
+    return (("i",), ("we",)) if subject[0] in _MINE and not was else ()
+
+
+def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> str | None:
+    """Return "same" for the words of one subject, "attribute" for "the fee at S" and "S"."""
+    own, others = {*called} - _WORDS["small"], {*state.subject} - _WORDS["small"]
+    if own == others:
+        return "same"
+    more = own ^ others
+    if not own or not others or not (own < others or others < own):
+        return None
+    further = frozenset(lexemes(" ".join(more)))
+    if more <= _CALLED or (further and further <= step.theme):
+        return "same"
+    does = lexemes(state.verb)
+    attribute = _ATTRIBUTES | {w for w in more if does and w.startswith(does[0])}
+    return "attribute" if more & attribute else None
+
+
+def subjects(opening: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+    """Yield how the subject of a cue may be called: its words, with an opening at most before."""
+    if opening and opening[-1][0] == ",":
+        for at, (word, _) in enumerate(opening[:-1]):
+            if word == "," and opening[at + 1][1] in _BESIDE_NAME:
+                yield from subjects(opening[:at])
+    for start in range(len(opening)):
+        words = tuple(word for word, _ in opening[start:])
+        is_phrase = not any(w in STOPS or tag in _FINITE for w, tag in opening[start:])
+        is_phrase = is_phrase and opening[start][1] not in ("IN", "TO", "CC", "POS", ",")
+        if is_phrase and words[0] not in DETERMINERS and _opens(opening[:start]):
+            yield words
+
+
+def _opens(before: Sequence[tuple[str, str]]) -> bool:
+    """Return True for words before a subject that are no part of it: "in May the"."""
+    rest = list(before)
+    while rest and rest[-1][0] in DETERMINERS:
+        rest.pop()
+    if not rest or rest[-1][0] in STOPS:
+        return True
+    held = any(tag in _FINITE for _, tag in rest)
+    timed = rest[-1][0] in _CHANGES["time_words"]
+    opens = rest[0][1] in _OPENS or (timed and rest[0][1] in ("JJ", "DT", "NN"))
+    return not held and opens and rest[-1][1] in _ENDS_OPENING

@@ -1,0 +1,79 @@
+"""Kinds of values: what may take the place of what, by word tables and by the words shared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.reflect.claim_model import Value, groups_of, is_time
+
+_CHANGES = word_sets("changes")
+_KINDS = table("kinds")
+_ORDINAL = re.compile(r"first|second|third|[a-z]+th|\d+(?:st|nd|rd|th)", re.IGNORECASE)
+_CODE = re.compile(r"[A-Z]?\d+[A-Z]?")
+"""Number of a seat, room or line: "14B"."""
+
+
+def kinds(value: Value) -> frozenset[str]:
+    """Return the kinds that a value is of: by its name, its last word, and the nouns in it."""
+    words = value.text.casefold().replace("’", "'").split()
+    found = {f"name {kind}" for kind, names in _names() if _is_any(words, names)}
+    found |= groups_of(value.text)
+    found |= {
+        kind
+        for kind, nouns in _nouns()
+        if words[-1] in nouns or words[-1].removesuffix("s") in nouns
+    }
+    if value.kind == "name":
+        found |= {kind for kind, nouns in _nouns() if nouns.intersection(words)}
+    if value.kind == "role":
+        found.add("role")
+    return frozenset(found)
+
+
+def _is_any(words: Sequence[str], names: frozenset[str]) -> bool:
+    text = " ".join(words)
+    return text in names or words[-1] in names or words[0] in names
+
+
+def _names() -> tuple[tuple[str, frozenset[str]], ...]:
+    return tuple(
+        (kind, frozenset(name.replace("_", " ") for name in names.split()))
+        for kind, names in _KINDS["names"].items()
+    )
+
+
+def _nouns() -> tuple[tuple[str, frozenset[str]], ...]:
+    return tuple((kind, frozenset(names.split())) for kind, names in _KINDS["nouns"].items())
+
+
+def are_alike(value: Value, after: Value) -> bool:
+    """Return True for two things that share their last word, first name, or kind of number."""
+    codes = [bool(_CODE.fullmatch(one.text.split()[-1])) for one in (value, after)]
+    coded = all(codes) and " " not in after.text
+    numbered = value.text.split()[1:] == after.text.split()[1:] != [] and all(
+        _ORDINAL.fullmatch(one.text.split()[0]) for one in (value, after)
+    )  # "third floor", "fifth floor"
+    return (
+        coded
+        or numbered
+        or (not is_time(value) and (value.is_sibling(after) or shares_name(value, after)))
+    )
+
+
+def shares_name(value: Value, after: Value) -> bool:
+    """Return True for names with one first word: "Calle Mayor" and "Calle Luna"."""
+    here, there = value.text.split(), after.text.split()
+    if min(len(here), len(there)) < 2 or here[0] != there[0]:
+        return False
+    return here[0][:1].isupper() or {here[-1], there[-1]} <= _CHANGES["numbers"]
+
+
+def same_verb(one: str, other: str) -> bool:
+    """Return True for one verb, or two that say the same."""
+    return one == other or any({one, other} <= verbs for verbs in _verbs())
+
+
+def _verbs() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(verbs.split()) for verbs in _KINDS["verbs"].values())
