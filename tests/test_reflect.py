@@ -50,6 +50,26 @@ def test_without_a_language_model_the_answer_is_quoted_from_what_states_it(
     assert reflection.structured is None
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "questions"),
+    [
+        ("Our carrier is Vodafone.", "We switched to Telekom.", ("Which carrier do we use?",)),
+        ("I live in Porto.", "I moved to Lisbon.", ("Where do I live?", "Do I live in Porto?")),
+        ("Bob works at Acme.", "Bob left Acme for Globex.", ("Does Bob work at Acme?",)),
+        ("We use Postgres.", "We no longer use Postgres.", ("Do we use Postgres?",)),
+    ],
+)
+def test_what_was_overtaken_is_no_answer_and_what_became_of_it_is_quoted(
+    memory: Hindsight, before: str, now: str, questions: tuple[str, ...]
+) -> None:
+    memory.retain("b", before, timestamp=datetime(2025, 1, 6, tzinfo=UTC))
+    memory.retain("b", now, timestamp=datetime(2025, 3, 9, tzinfo=UTC))
+    for question in questions:
+        reflection = memory.reflect("b", question)
+        assert reflection.text.startswith(f"“{now}” ["), question
+        assert before not in reflection.text
+
+
 def test_what_no_memory_states_is_not_known(told: Hindsight) -> None:
     for question in ("What is the capital of Peru?", "What is Ana's dog called?", "Who is Bo?"):
         reflection = told.reflect("b", question)

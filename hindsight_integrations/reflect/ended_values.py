@@ -322,6 +322,8 @@ def sequel(
             if restated and _is_restated(one, holding, subjects):
                 return after
             continue
+        if not one.subject and _is_of_another(one, holding):
+            continue
         if _same_bond(one.verb, holding.verb) and fresh:
             return fresh.get(old) or next(iter(fresh.values()))
         is_so = one.verb == "be" and old in fresh and fresh[old].kind == before.kind
@@ -332,6 +334,13 @@ def sequel(
         if len(fresh) == 1 and alike and (since or before.same_kind(alike[0])):
             return alike[0]
     return None
+
+
+def _is_of_another(one: Holding, holding: Holding) -> bool:
+    """Return True for "his boss uses Y": a thing that the earlier statement does not speak of."""
+    noun = one.called[0] if one.called else frozenset[str]()
+    spoken_of = holding.terms.union(*holding.called)
+    return bool(noun) and noun.isdisjoint(spoken_of)
 
 
 def _is_restated(one: Holding, holding: Holding, subjects: Set[str]) -> bool:

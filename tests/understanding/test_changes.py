@@ -38,6 +38,16 @@ def _told(*said: str) -> list[str]:
             "on emeka, first brighton rovers, then hove athletic: ",
         ),
         (
+            "Tom uses Vim.",
+            "Tom no longer uses Vim; his boss uses Emacs.",
+            "on tom and vim, then no longer: ",
+        ),
+        (
+            "Mara drinks coffee.",
+            "Mara no longer drinks coffee, her doctor is strict.",
+            "on mara and coffee, then no longer: ",
+        ),
+        (
             "Ingrid works in the Oslo office.",
             "Ingrid has moved to the Bergen office for family reasons.",
             "on ingrid, first oslo office, then bergen office: ",
