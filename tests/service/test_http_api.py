@@ -229,7 +229,7 @@ def test_a_coding_agent_asks_a_new_bank_and_stores_its_session(ask: Ask, memory:
             "observation_scopes": scopes,
         }
         ask("POST", "/memories", {"items": [item], "async": True})
-    assert "Vodafone" in ask("POST", "/reflect", question)["text"]
+    assert "Telekom" in ask("POST", "/reflect", question)["text"]
     memory.consolidate("b")
     drawn = memory.memories.list("b", types=["observation"]).items
     assert [each.tags for each in drawn] == [("source:chat",)]
