@@ -259,18 +259,11 @@ def neo4j_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]
         )
         yield given
         return
-    if not _started:
-        server = Server(tmp_path_factory.mktemp("neo4j"))
-        with or_skip():
-            server.start()
-        _started.append(server)
-    yield _started[0].address
-    for server in _started:  # a session's fixtures end together
-        server.kill()
-
-
-_started: list[Server] = []
-"""The server of this worker: each module that imports the fixture has one of its own."""
+    server = Server(tmp_path_factory.mktemp("neo4j"))
+    with or_skip():
+        server.start()
+    yield server.address
+    server.kill()
 
 
 @pytest.fixture
