@@ -12,7 +12,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -72,13 +71,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("local") and item.config.getoption("--remote"):
             item.add_marker(pytest.mark.skip(reason="looks at the memory's own process"))
-        named = item.get_closest_marker("xdist_group")
-        group = named.args[0] if named else _group(item)
-        if group == "neo4j" and "NEO4J_URI" not in os.environ:
-            # In one worker they went on for minutes after all others: two have a server each.
-            group = f"neo4j {crc32(item.nodeid.partition('[')[0].encode()) % 2}"
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group), append=False)
+        group = _group(item)
+        if group is not None and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(group))
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 

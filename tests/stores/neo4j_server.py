@@ -1,4 +1,4 @@
-"""A real Neo4j for tests: its jars from Maven, a server for each worker that needs one.
+"""A real Neo4j for tests: its jars from Maven, one server for all workers of a test run.
 
 Set `NEO4J_URI` (with `NEO4J_USERNAME`, `NEO4J_PASSWORD`, `NEO4J_DATABASE`) to use a server that
 runs already; its database has to be empty, and is emptied after each test. Without Java, Maven or
@@ -7,6 +7,7 @@ a network the tests are skipped, unless `HINDSIGHT_REQUIRE_NEO4J=1` makes that a
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -251,7 +252,7 @@ def or_skip() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def neo4j_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
-    """A server of this worker, with those of its tests that need one."""
+    """The server that all workers of this run share."""
     if uri := os.environ.get("NEO4J_URI"):
         env = os.environ.get
         given = Address(
@@ -259,11 +260,13 @@ def neo4j_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]
         )
         yield given
         return
-    server = Server(tmp_path_factory.mktemp("neo4j"))
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
     with or_skip():
-        server.start()
-    yield server.address
-    server.kill()
+        address = _join(folder)
+    yield address
+    _leave(folder)
 
 
 @pytest.fixture
@@ -282,8 +285,47 @@ def empty_neo4j(
         neo4j_address.run(f"{_ALL} DETACH DELETE n")
 
 
+_started: list[Server] = []
+"""By this worker, for all: kept so that it is not taken for forgotten."""
+
 _ALL = "MATCH (n) WHERE NOT n:HindsightStore"
 
 
 def hash_of(uri: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in uri)
+
+
+def _join(folder: Path) -> Address:
+    """Count this worker in; the first one starts the server."""
+    state = folder / "neo4j.json"
+    with FileLock(folder / "neo4j.lock"):
+        if state.exists():
+            found = json.loads(state.read_text())
+        else:
+            server = Server(Path(tempfile.mkdtemp(prefix="neo4j-")))
+            server.start()
+            _started.append(server)
+            found = {
+                "uri": server.address.uri,
+                "home": str(server.home),
+                "pid": server.pid,
+                "workers": 0,
+            }
+        found["workers"] += 1
+        state.write_text(json.dumps(found))
+    return Address(found["uri"])
+
+
+def _leave(folder: Path) -> None:
+    """Count this worker out; the last one stops the server."""
+    state = folder / "neo4j.json"
+    with FileLock(folder / "neo4j.lock"):
+        found = json.loads(state.read_text())
+        found["workers"] -= 1
+        state.write_text(json.dumps(found))
+        if not found["workers"]:
+            state.unlink()
+            os.kill(found["pid"], signal.SIGKILL)
+            for server in _started:
+                server.kill()
+            shutil.rmtree(found["home"], ignore_errors=True)
