@@ -1,4 +1,4 @@
-"""Who acts on a memory, and why: noted in the audit with each change that a block of code makes."""
+"""Actor and reason of changes: noted in the audit with each change that a block of code makes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENGINE = "hindsight"
 
 
 class Acting(NamedTuple):
-    """Who acts, and why; None for what nobody named."""
+    """Actor and reason; None where nobody named them."""
 
     actor: str | None = None
     reason: str | None = None

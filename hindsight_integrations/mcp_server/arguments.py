@@ -40,7 +40,7 @@ class Reflect(arguments.ReflectArguments):
 
 
 class Filters(BaseModel):
-    """Which memories: those that meet all that is given."""
+    """Filter of memories: those that meet all that is given."""
 
     text: str | None = Field(None, description="Only those whose text holds this.")
     speaker: str | None = Field(None, description="Only those that this person said.")

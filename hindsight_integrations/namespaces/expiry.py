@@ -1,4 +1,4 @@
-"""When memories expire, by the rules of their bank."""
+"""Expiry times of memories, by the rules of their bank."""
 
 from __future__ import annotations
 

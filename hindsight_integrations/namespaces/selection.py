@@ -1,4 +1,4 @@
-"""Which memories of a bank to list or to forget: the filters of recall, and the memories' state."""
+"""Selection of memories to list or to forget: the filters of recall, and the memories' state."""
 
 from __future__ import annotations
 

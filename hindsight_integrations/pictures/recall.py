@@ -153,7 +153,7 @@ class RecallPlot(Picture):
 
 @dataclass(frozen=True, repr=False)
 class MemoryPlot(Picture):
-    """Why one memory was recalled: the arms that found it, the path through the graph, signals.
+    """Draw why a memory was recalled: the arms that found it, the path through the graph, signals.
 
     Attributes:
         item: the memory in its result.

@@ -1,1 +1,1 @@
-"""From a question to the memories that answer it: four arms, fusion, reranking, packing."""
+"""Recall the memories that answer a question: four arms, fusion, reranking, packing."""

@@ -25,7 +25,7 @@ class Fitted:
 
 
 FITTED: Mapping[str, Fitted] = MappingProxyType({MINILM.id: Fitted(calibration=BUNDLED)})
-"""By the embedder's id."""
+"""Fitted weights by the embedder's id."""
 
 
 def fitted_for(embedder_id: str) -> Fitted:

@@ -181,7 +181,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class PlainState:
-    """What a plain clause in the present tense gives its subject, in the order of its words.
+    """Values that a plain clause in the present tense gives its subject, in the order of its words.
 
     Attributes:
         subject: its words in lower case, without an article.
@@ -206,7 +206,7 @@ class PlainState:
 
 @dataclass(frozen=True, slots=True)
 class PlainStep:
-    """What a plain clause says has changed, in the order of its words.
+    """Change that a plain clause tells, in the order of its words.
 
     Attributes:
         cue: how it says so.

@@ -16,7 +16,7 @@ from hindsight_integrations.reflect.claim_model import (
     is_time,
 )
 from hindsight_integrations.reflect.ended_values import HABITS
-from hindsight_integrations.reflect.plain_subjects import role_of
+from hindsight_integrations.reflect.plain_subjects import ACTING, role_of
 from hindsight_integrations.reflect.value_kinds import are_alike, kinds, same_verb, shares_name
 
 _WORDS = word_sets("frames")
@@ -24,7 +24,6 @@ _KINDS = table("kinds")
 _USES = frozenset(_KINDS["bonds"]["uses"].split())
 _EVENTS = frozenset(_KINDS["events"]["once"].split())
 _MEETING = frozenset(_KINDS["called"]["meeting"].split())
-_ACTING = frozenset(table("changes")["people"]["groups"].split()) | _WORDS["shares"]
 _RELOCATING = word_sets("changes")["relocating"]
 _OF_THINGS = {"be": ("obj",), "come": ("from",), "run": ("on",), "go": ("through",)}
 """Slots of what a thing of ours is or rests on, by verb: "our CI runs on Jenkins"."""
@@ -221,7 +220,7 @@ def _may_follow(before: Value, step: PlainStep) -> bool:
 def _held(state: PlainState) -> list[Value]:
     """Return the values, less where or with whom something else is: "has a son at Elm School"."""
     things = [v.text.casefold().split()[-1] for slot, v in state.values if slot == "obj"]
-    bound = state.verb not in ("have", "own") or not things or things[0] not in _ACTING
+    bound = state.verb not in ("have", "own") or not things or things[0] not in ACTING
     return [v for slot, v in state.values if (bound or slot == "obj") and slot in _WORDS["slots"]]
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise, takewhile, zip_longest
 from typing import Literal
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.reflect.claim_model import (
     PlainState,
@@ -23,19 +23,23 @@ from hindsight_integrations.reflect.claim_model import (
 )
 from hindsight_integrations.reflect.endings import EndingReader
 from hindsight_integrations.reflect.phrases import plain_value
-from hindsight_integrations.reflect.plain_subjects import DETERMINERS, STOPS, subjects
+from hindsight_integrations.reflect.plain_subjects import (
+    ACTING,
+    CALLED,
+    DETERMINERS,
+    STOPS,
+    subjects,
+)
 from hindsight_integrations.reflect.value_kinds import kinds, same_verb
 
 _CHANGES = word_sets("changes")
 _WORDS = word_sets("frames")
-_CALLED = frozenset(table("kinds")["called"]["roles"].split())
-_ACTING = frozenset(table("changes")["people"]["groups"].split()) | _WORDS["shares"]
 _SHIFTS = _CHANGES["moving"] | _WORDS["shifts"]
 _FOR = frozenset({"for", "with"})
 _TO = frozenset({"to", "into", "onto"})
 _PRESENT = frozenset({"VBZ", "VBP"})
 _AS_PRESENT = _PRESENT | {"NNS", "VB"}
-"""With tags that small models give them: "the build no longer uses", "I no longer use"."""
+"""Tags that small models give the present tense: "the build no longer uses", "I no longer use"."""
 _FINITE = _PRESENT | {"VBD", "MD"}
 _COMPLEMENT = frozenset({"IN", "DT", "PRP$", "NN", "NNS", "NNP", "RB", "JJ"})
 _DOUBTS = (_CHANGES["stories"] - {"play"}) | _CHANGES["hedges"] | _CHANGES["doubts"]
@@ -94,8 +98,8 @@ class PlainReader(EndingReader):
         first, last = opening[-len(subject)], opening[-1]
         called = plain_value(self.sentence.text[first.start : last.start + len(last.text)])
         passive = words[verb].tag == "VBN" and words[at].lemma == "be"
-        common = last.tag in ("NN", "NNS") and last.lemma not in _ACTING
-        is_thing = (common and plain_value(last.text).kind != "role") or not _CALLED.isdisjoint(
+        common = last.tag in ("NN", "NNS") and last.lemma not in ACTING
+        is_thing = (common and plain_value(last.text).kind != "role") or not CALLED.isdisjoint(
             subject
         )
         return PlainState(subject, self.speaker, does, values, terms, called, passive, is_thing)
@@ -159,7 +163,7 @@ class PlainReader(EndingReader):
                 return
             found[slot], at = named
         purpose = self._phrase(at + 1) if self._word(at) == "for" else None
-        whom = purpose is not None and purpose.value.text.split()[-1] in _ACTING
+        whom = purpose is not None and purpose.value.text.split()[-1] in ACTING
         if purpose is not None and not whom and not is_time(purpose.value):
             theme |= purpose.value.terms
         if "to" in found and self._ends(at):
@@ -473,7 +477,7 @@ def _is_agent(state: PlainState) -> bool:
         state.subject[0] in _WORDS["owning"]
         and state.verb == "be"
         and noun.endswith(("er", "or"))
-        and noun not in _ACTING
+        and noun not in ACTING
     )
 
 

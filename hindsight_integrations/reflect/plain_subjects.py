@@ -10,7 +10,6 @@ from hindsight_integrations.reflect.claim_model import PlainState, PlainStep
 
 _CHANGES = word_sets("changes")
 _WORDS = word_sets("frames")
-_CALLED = frozenset(table("kinds")["called"]["roles"].split())
 _ATTRIBUTES = frozenset(table("endings")["attributes"]["be"].split())
 _MINE = {"my": "i", "our": "we"}
 _FIRST = frozenset({"i", "we"})
@@ -18,6 +17,10 @@ _FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 _OPENS = frozenset({"IN", "TO", "RB", "RBR", "VBG", "VBN", "UH"})
 _ENDS_OPENING = frozenset({"NN", "NNS", "NNP", "NNPS", "CD", "RB", "RP"})
 _BESIDE_NAME = frozenset("WP WDT PRP$ DT NN NNS NNP JJ IN VBN VBG CD RB".split())
+ACTING = frozenset(table("changes")["people"]["groups"].split()) | _WORDS["shares"]
+"""Nouns for those who act or are acted for: "team", and "stake", which they hold."""
+CALLED = frozenset(table("kinds")["called"]["roles"].split())
+"""Nouns for a role, by which a thing or person is called."""
 DETERMINERS = frozenset({"the", "a", "an"})
 STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 
@@ -60,7 +63,7 @@ def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> s
     if not own or not others or not (own < others or others < own):
         return None
     further = frozenset(lexemes(" ".join(more)))
-    if more <= _CALLED or (further and further <= step.theme):
+    if more <= CALLED or (further and further <= step.theme):
         return "same"
     does = lexemes(state.verb)
     attribute = _ATTRIBUTES | {w for w in more if does and w.startswith(does[0])}

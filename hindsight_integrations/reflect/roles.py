@@ -1,4 +1,4 @@
-"""Who does what to whom in a sentence, compared with a question.
+"""Roles in a sentence (agent, action, patient), compared with those in a question.
 
 A sentence fits a question if it speaks of all that the question speaks of, in the same roles (who
 does what to whom, what is whose), as a fact.

@@ -13,20 +13,24 @@ _KINDS = table("kinds")
 _ORDINAL = re.compile(r"first|second|third|[a-z]+th|\d+(?:st|nd|rd|th)", re.IGNORECASE)
 _CODE = re.compile(r"[A-Z]?\d+[A-Z]?")
 """Number of a seat, room or line: "14B"."""
+_NAMES = tuple(
+    (kind, frozenset(name.replace("_", " ") for name in names.split()))
+    for kind, names in _KINDS["names"].items()
+)
+_NOUNS = tuple((kind, frozenset(names.split())) for kind, names in _KINDS["nouns"].items())
+_VERBS = tuple(frozenset(verbs.split()) for verbs in _KINDS["verbs"].values())
 
 
 def kinds(value: Value) -> frozenset[str]:
     """Return the kinds that a value is of: by its name, its last word, and the nouns in it."""
     words = value.text.casefold().replace("’", "'").split()
-    found = {f"name {kind}" for kind, names in _names() if _is_any(words, names)}
+    found = {f"name {kind}" for kind, names in _NAMES if _is_any(words, names)}
     found |= groups_of(value.text)
     found |= {
-        kind
-        for kind, nouns in _nouns()
-        if words[-1] in nouns or words[-1].removesuffix("s") in nouns
+        kind for kind, nouns in _NOUNS if words[-1] in nouns or words[-1].removesuffix("s") in nouns
     }
     if value.kind == "name":
-        found |= {kind for kind, nouns in _nouns() if nouns.intersection(words)}
+        found |= {kind for kind, nouns in _NOUNS if nouns.intersection(words)}
     if value.kind == "role":
         found.add("role")
     return frozenset(found)
@@ -35,17 +39,6 @@ def kinds(value: Value) -> frozenset[str]:
 def _is_any(words: Sequence[str], names: frozenset[str]) -> bool:
     text = " ".join(words)
     return text in names or words[-1] in names or words[0] in names
-
-
-def _names() -> tuple[tuple[str, frozenset[str]], ...]:
-    return tuple(
-        (kind, frozenset(name.replace("_", " ") for name in names.split()))
-        for kind, names in _KINDS["names"].items()
-    )
-
-
-def _nouns() -> tuple[tuple[str, frozenset[str]], ...]:
-    return tuple((kind, frozenset(names.split())) for kind, names in _KINDS["nouns"].items())
 
 
 def are_alike(value: Value, after: Value) -> bool:
@@ -72,8 +65,4 @@ def shares_name(value: Value, after: Value) -> bool:
 
 def same_verb(one: str, other: str) -> bool:
     """Return True for one verb, or two that say the same."""
-    return one == other or any({one, other} <= verbs for verbs in _verbs())
-
-
-def _verbs() -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(verbs.split()) for verbs in _KINDS["verbs"].values())
+    return one == other or any({one, other} <= verbs for verbs in _VERBS)

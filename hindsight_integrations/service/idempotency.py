@@ -16,7 +16,7 @@ DONE = 2**31 - 1
 """Number of the last part of a call."""
 
 KNOWN_FOR = timedelta(days=30)
-"""How long the id of a call is known in its bank, after its last part was stored."""
+"""Time for which a bank knows the id of a call, from when its last part was stored."""
 
 
 _lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Who may send a request: the service's own pages and programs, with the token it asks for.
+"""Admission of requests: the service's own pages and programs, with the token it asks for.
 
 A service on loopback is reached by every web page that its user opens, too. A page of another site
 is recognised by its `Origin`, and one that made its own name point to this machine (DNS rebinding)

@@ -116,7 +116,7 @@ async def _stay(folder: Path) -> None:
 
 
 class _Service:
-    """The service of a folder, found again for each call, since it may have been started anew."""
+    """The service of a folder, found again for each call, since another may run by then."""
 
     def __init__(self, folder: Path, path: str) -> None:
         self._folder = folder

@@ -173,7 +173,7 @@ _EDITED: Mapping[str, Callable[[Memory], object]] = {
     "expires_at": lambda old: old.expires_at,
     "pinned": lambda old: old.pinned,
 }
-"""What the form shows in each field of a memory; what is sent back as shown was not changed."""
+"""Values of a memory in the fields of its form; one that is sent back as shown was not changed."""
 
 
 def _edited(form: Form) -> dict[str, Any]:

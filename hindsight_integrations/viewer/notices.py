@@ -14,7 +14,7 @@ KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What was done.
+    """Report of an action to the user.
 
     Attributes:
         text: a sentence for the user.

@@ -1,4 +1,4 @@
-"""What all pages share: the request, the templates, addresses, notices and the reading of forms."""
+"""Shared parts of all pages: the request, templates, addresses, notices and reading of forms."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class NoteKind(StrEnum):
     CURATED = "curated"
     """Every other note: MEMORY.md."""
     SESSION_SUMMARY = "session_summary"
-    """It lies in a folder "sessions" or "compaction", or was flushed before a compaction."""
+    """The note lies in a folder "sessions" or "compaction", or was flushed before a compaction."""
 
     @property
     def context(self) -> str:
@@ -72,7 +72,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class NoteRules:
-    """Which files of a folder are notes.
+    """Choice of the files of a folder that are notes.
 
     A pattern without a slash is matched with a file's name, one with a slash with its path relative
     to the root; `*` stands for any characters, slashes among them. Hidden files, files in hidden

@@ -22,7 +22,7 @@ from hindsight_integrations.models import Bank
 FOLDER = ".hindsight"
 
 _Records: TypeAlias = dict[str, dict[str, list[str | None]]]
-"""For each bank, the fields of the entry of each path."""
+"""Fields of the entry of each path, by bank."""
 
 
 class Entry(NamedTuple):

@@ -19,7 +19,7 @@ class Action(StrEnum):
     DELETED = "deleted"
     """The note is gone, blank or no longer included, and its memories left."""
     REFUSED = "refused"
-    """It is a link, too large, or not text; what was retained of it before is kept."""
+    """The note is a link, too large, or not text; what was retained of it before is kept."""
     WAITING = "waiting"
     """The store is away: what changed is on disk, and is carried over when it is back."""
     FAILED = "failed"

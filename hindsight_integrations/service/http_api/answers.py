@@ -566,7 +566,7 @@ class EntityGraph(BaseModel):
 
 
 class ModelTrigger(BaseModel):
-    """When a mental model is written again."""
+    """Trigger that has a mental model written again."""
 
     mode: str = "full"
     refresh_after_consolidation: bool

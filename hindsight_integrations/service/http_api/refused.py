@@ -79,7 +79,7 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("DELETE", f"{BANK}/webhooks/{{webhook_id}}"): ("delete_webhook", WEBHOOKS),
     ("GET", f"{BANK}/webhooks/{{webhook_id}}/deliveries"): ("list_webhook_deliveries", WEBHOOKS),
 }  # fmt: skip
-"""By method and path: the operation's name in Hindsight's interface, and the reason."""
+"""Refused requests by method and path: the operation's name in Hindsight's API, and the reason."""
 
 
 def _add(routes: APIRouter, method: str, path: str, name: str, reason: str) -> None:

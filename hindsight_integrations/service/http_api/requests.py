@@ -258,7 +258,7 @@ class DirectiveChanges(BaseModel):
 
 
 class Trigger(BaseModel):
-    """When a mental model is written again; of the fields beside it, only defaults are taken."""
+    """Trigger that has a mental model written again; other fields are taken at defaults only."""
 
     model_config = ConfigDict(extra="allow")
 

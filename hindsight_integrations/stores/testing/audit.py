@@ -39,7 +39,7 @@ def told(graph: GraphStore, bank: str = "b") -> list[tuple[str, ...]]:
 
 
 class AuditContract:
-    """What `AUDIT` lists."""
+    """Requirements on the entries of `AUDIT`."""
 
     def test_the_audit_lists_each_change_once_in_storing_order(
         self, graph: GraphStore, other_bank: str
