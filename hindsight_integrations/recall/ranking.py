@@ -240,7 +240,7 @@ def rank(
         ranking,
         relevance=_stating(pool, calibration.relevance(ranking.total, best, pool.stats.documents)),
         likeness=best,
-        known=spoken_of or calibration.knows(best, pool.stats.documents),
+        known=spoken_of or (_has_words(question) and calibration.knows(best, pool.stats.documents)),
     )
 
 
@@ -253,6 +253,12 @@ def _has_its_terms(pool: Pool, question: Question, lexical: Scores) -> bool:
     stats = pool.stats
     asked = {term: idf(stats.frequency.get(term, 0), stats.documents) for term in question.lexemes}
     return float(lexical.max(initial=0.0)) >= SAME_TERMS * sum(asked.values())
+
+
+def _has_words(question: Question) -> bool:
+    """Return False for "What is 2+2?", which is like any text with numbers in it."""
+    spelt = "".join(question.lexemes)
+    return not spelt or any(letter.isalpha() for letter in spelt)
 
 
 def _stating(pool: Pool, relevance: Scores) -> Scores:
