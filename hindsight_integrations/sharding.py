@@ -24,6 +24,7 @@ from hashlib import blake2b
 from pathlib import Path
 from threading import Condition
 from typing import Any, NoReturn, TypeVar
+from uuid import uuid4
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant, in_thread
@@ -41,13 +42,10 @@ from hindsight_integrations.models import Bank
 from hindsight_integrations.namespaces.maintenance import Diagnosis, Health
 from hindsight_integrations.nlp.embeddings import Embedder
 from hindsight_integrations.recall.base import Reranker
-from hindsight_integrations.remote.engine import namespace_class, routed_methods
+from hindsight_integrations.remote.engine import RemoteMemory, namespace_class, routed_methods
 from hindsight_integrations.remote.wire import BACKUP, IMPORT, NAMESPACES, Verb, verbs
 from hindsight_integrations.retain.extraction import Extractor
 from hindsight_integrations.settings import Settings
-
-MOVING = "moving:"
-"""Beginning of a bank's id in its old shard, while it is moved."""
 
 WAIT_SECONDS = 600.0
 """Time that a call waits for its bank to arrive."""
@@ -113,7 +111,7 @@ class Shards(Hindsight):
 
     def place_of(self, bank_id: str) -> str:
         """Return the name of the shard where the bank belongs, whether it exists or not."""
-        return self._ranked(_checked(bank_id))[0]
+        return self._ranked(validation.bank_id(bank_id))[0]
 
     def shard_of(self, bank_id: str) -> str:
         """Return the name of the shard that has the bank now, or will if it is made.
@@ -121,13 +119,13 @@ class Shards(Hindsight):
         Raises:
             StoreLockedError: it is being moved for longer than `WAIT_SECONDS`.
         """
-        ranked = self._ranked(_checked(bank_id))
+        ranked = self._ranked(validation.bank_id(bank_id))
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             for name in ranked:
                 if self._has(name, bank_id):
                     return name
-            if not any(self._has(name, MOVING + bank_id) for name in ranked):
+            if not any(self._leaving(name, bank_id) for name in ranked):
                 # One that arrived between these looks is in its place.
                 return ranked[0]
             if time.monotonic() > deadline:
@@ -177,61 +175,69 @@ class Shards(Hindsight):
             return False
         return True
 
+    def _leaving(self, name: str, bank_id: str | None = None) -> dict[str, str]:
+        """Return the ids in a shard of the banks on their way from it, by the ids they had.
+
+        One behind a service has none: it cannot be rebalanced from outside.
+        """
+        shard: object = self.shards[name]
+        if isinstance(shard, RemoteMemory):
+            return {}
+        leaving = self.shards[name].runtime.graph.list_banks(leaving=True)
+        ids = {stored.leaving: stored.bank.id for stored in leaving if stored.leaving is not None}
+        return ids if bank_id is None else {id: ids[id] for id in {bank_id} & ids.keys()}
+
     def _to_move(self, name: str) -> list[str]:
         """Return the ids of the banks of a shard that belong elsewhere, or are on their way."""
-        ids = [bank.id for bank in self.shards[name].banks.list()]
+        leaving = self._leaving(name)
+        ids = {bank.id for bank in self.shards[name].banks.list()} - {*leaving.values()}
         return [
-            *(id.removeprefix(MOVING) for id in ids if id.startswith(MOVING)),
-            *(
-                id
-                for id in ids
-                if not id.startswith(MOVING)
-                and MOVING + id not in ids
-                and self._ranked(id)[0] != name
-            ),
+            *leaving,
+            *(id for id in sorted(ids - leaving.keys()) if self._ranked(id)[0] != name),
         ]
 
     def _move(self, bank_id: str, source: str, target: str) -> Moved:
         try:
             with self._caller.alone(bank_id):
-                while self._fence(
-                    bank_id, source, target
-                ):  # again, if another process was in between
-                    self._carry(bank_id, source, target)
+                # Again, if another process was in between.
+                while on_its_way := self._fence(bank_id, source, target):
+                    self._carry(bank_id, on_its_way, source, target)
         except HindsightError as error:
             return Moved(bank_id, source, target, error)
         return Moved(bank_id, source, target)
 
-    def _fence(self, bank_id: str, source: str, target: str) -> bool:
-        """Give the bank another id in its old shard; return False if it is not there any more.
+    def _fence(self, bank_id: str, source: str, target: str) -> str | None:
+        """Give the bank another id in its old shard and return it; None if it is not there.
 
         One that an interrupted move left comes first: the rest is what was written since.
         """
-        if self._has(source, MOVING + bank_id):
-            return True
+        if left := self._leaving(source, bank_id):
+            return left[bank_id]
         if source == target:
-            return False
-        runtime = self.shards[source].runtime
+            return None
+        runtime, other = self.shards[source].runtime, f"moving-{uuid4().hex}"
         try:
             with runtime.lock(runtime.stored_bank(bank_id).key):
-                runtime.graph.update_bank(bank_id, lambda bank: replace(bank, id=MOVING + bank_id))
+                runtime.graph.update_bank(
+                    bank_id, lambda bank: replace(bank, id=other), leaving=True
+                )
         except BankNotFoundError:
-            return False
-        return True
+            return None
+        return other
 
-    def _carry(self, bank_id: str, source: str, target: str) -> None:
-        """Bring a bank that has its other id into its new shard, and delete it in the old one."""
+    def _carry(self, bank_id: str, other: str, source: str, target: str) -> None:
+        """Bring a bank that has another id into its new shard, and delete it in the old one."""
         old, new = self.shards[source], self.shards[target]
-        on_its_way = old.banks.get(MOVING + bank_id)
+        on_its_way = old.banks.get(other)
         there: Bank | None = None
         if self._has(target, bank_id):
             there = new.banks.get(bank_id)
         if there is None or there.created_at != on_its_way.created_at:  # else it has arrived
             with tempfile.TemporaryDirectory(prefix="hindsight-move-") as folder:
                 file = Path(folder) / "bank.jsonl"
-                old.banks.export(MOVING + bank_id, file)
+                old.banks.export(other, file)
                 new.banks.import_(file, bank_id, merge=there is not None)
-        old.banks.delete(MOVING + bank_id)
+        old.banks.delete(other)
 
     # What `Hindsight` has beside its verbs
 
@@ -314,22 +320,6 @@ def _unpickled(memories: Mapping[str, Hindsight], leaving: Collection[str]) -> S
     return Shards(memories, leaving=leaving)
 
 
-def _checked(bank_id: str) -> str:
-    """Return the id of a bank.
-
-    Raises:
-        InvalidInputError: it is none, or no bank of it could be moved.
-    """
-    given = validation.bank_id(bank_id)
-    validation.bank_id(MOVING + given)
-    if given.startswith(MOVING):
-        raise InvalidInputError(
-            f"the bank id {given!r} begins with {MOVING!r}, which stands for banks on their way "
-            "between shards; choose another id"
-        )
-    return given
-
-
 class _Router:
     """Makes the calls of `Shards`, each in the shard that has the bank."""
 
@@ -403,7 +393,7 @@ class _Router:
     def routed(self, named: object, call: Callable[[Hindsight], T], verb: Verb) -> T:
         """Make a call in the shard that has the bank, or all banks, that it names."""
         given = [named] if isinstance(named, str) else validation.items("bank_id", named)  # type: ignore[arg-type]
-        bank_ids = sorted({_checked(each) for each in given})
+        bank_ids = sorted({validation.bank_id(each) for each in given})
         with ExitStack() as turns:
             for bank_id in bank_ids:
                 turns.enter_context(self._beside(bank_id))
@@ -464,8 +454,10 @@ def _wait_idle(shards: Shards, timeout: float | None = None) -> bool:
 
 
 def _banks(shards: Shards) -> list[Bank]:
-    banks = (bank for memory in shards.shards.values() for bank in memory.banks.list())
-    found = {bank.id: bank for bank in banks if not bank.id.startswith(MOVING)}
+    found = {}
+    for name, memory in shards.shards.items():
+        leaving = shards._leaving(name).values()
+        found.update({bank.id: bank for bank in memory.banks.list() if bank.id not in leaving})
     return [found[id] for id in sorted(found)]
 
 

@@ -147,6 +147,7 @@ def test_servers_without_a_url_are_asked_for(
         main(["--servers", "--page", str(tmp_path / "page.md")])
 
 
+@pytest.mark.slow
 def test_a_task_beside_calls_is_watched_until_they_are_done() -> None:
     found = measure(recalls=4, messages=4, turns=20)
     assert list(found) == ["nothing", "4 recalls at once", "4 messages retained"]

@@ -504,6 +504,7 @@ def test_evaluate_gives_figures_for_a_file(tmp_path: Path) -> None:
 # The whole
 
 
+@pytest.mark.slow
 def test_every_command_has_help_and_json(tmp_path: Path) -> None:
     run = runs_on(tmp_path)
     commands = [path for path, _ in commands_below(typer.main.get_command(app))]

@@ -10,6 +10,8 @@ import pytest
 from hindsight_integrations import Hindsight, Settings
 from tests.test_cli import Run, runs_on
 
+pytestmark = pytest.mark.slow
+
 BERGEN = "Alice moved to Bergen in May 2024."
 
 

@@ -16,6 +16,8 @@ from .stores.neo4j_server import Address
 
 __all__ = ["empty_neo4j", "engine", "neo4j_address"]
 
+pytestmark = pytest.mark.slow
+
 NAN = np.full(384, np.nan, dtype="<f4").tobytes()
 CUT = b"\x01" * 77
 
@@ -98,7 +100,6 @@ def works(memory: Hindsight) -> None:
     assert memory.maintenance.health().parts
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_the_doctor_repairs_a_damaged_value_and_until_then_the_bank_works(
     folder: Path, damage: tuple[str, str, object], tmp_path: Path
@@ -223,7 +224,6 @@ NODES: dict[str, tuple[str, str, object]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["neo4j"], indirect=True)
 @pytest.mark.parametrize("damage", NODES.values(), ids=NODES)
 def test_a_damaged_node_costs_one_memory_and_not_the_bank(

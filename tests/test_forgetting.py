@@ -156,6 +156,7 @@ def test_nor_once_observations_were_drawn_from_it(folder: Path) -> None:
     assert left_in(folder) == {}
 
 
+@pytest.mark.slow
 def test_a_reader_that_is_slow_delays_the_emptying_of_the_log_and_does_not_prevent_it(
     memories: Hindsight, folder: Path
 ) -> None:

@@ -68,6 +68,7 @@ def engine() -> Iterator[Hindsight]:
         yield memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_a_hidden_instruction_is_data_and_disarmed(engine: Hindsight, adapter: str) -> None:
     assert len(ATTACKS) >= 30

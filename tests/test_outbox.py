@@ -114,6 +114,7 @@ def test_a_retain_writes_the_vectors_of_its_own_bank_alone(
         assert memory.health()
 
 
+@pytest.mark.slow
 def test_an_opening_writes_some_pages_and_the_background_the_rest_once(
     graph: SqliteGraph, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +144,7 @@ def test_an_opening_writes_some_pages_and_the_background_the_rest_once(
         assert set(index.written.values()) == {1}
 
 
+@pytest.mark.slow
 def test_closing_leaves_a_long_queue_to_the_next_opening(
     graph: SqliteGraph, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,9 @@ def test_without_a_language_model_the_answer_is_quoted_from_what_states_it(
         ("I live in Porto.", "I moved to Lisbon.", ("Where do I live?", "Do I live in Porto?")),
         ("Bob works at Acme.", "Bob left Acme for Globex.", ("Does Bob work at Acme?",)),
         ("We use Postgres.", "We no longer use Postgres.", ("Do we use Postgres?",)),
+        ("We use Postgres.", "We no longer use Postgres.", ("Which database do we use?",)),
+        ("The key is in the drawer.", "The key is now with Ana.", ("Where is the key?",)),
+        ("Mia works as a nurse.", "Mia is now a teacher.", ("Does Mia work as a nurse?",)),
     ],
 )
 def test_what_was_overtaken_is_no_answer_and_what_became_of_it_is_quoted(
@@ -103,6 +106,13 @@ def test_when_is_answered_with_a_dated_list_and_how_many_with_the_number(told: H
         ("I don't think Mia eats meat.", "Does Mia eat meat?", ""),
         ("I prefer tabs over spaces.", "Do I prefer tabs or spaces?", ""),
         ("My car isn't red, it's blue.", "Is my car red?", ""),
+        ("Alice likes tea.", "Does Alice like tea?", "Yes: "),
+        ("I can't stand tea.", "Do I like tea?", "No: "),
+        ("Ben likes that Mia plays chess.", "Does Mia play chess?", ""),
+        ("Mia moved from Porto to Rome.", "Does Mia live in Porto?", "No: "),
+        ("Mia lives in Porto.", "Is Mia still in Porto?", "Yes: "),
+        ("Mia lives in Porto.", "Is Mia in Porto?", ""),
+        ("We no longer eat fish.", "Do we still eat fish?", "No: "),
         ("We have three kids.", "How many kids do we have?", "three: "),
         ("I heard that Mia has three kids.", "How many kids does Mia have?", ""),
         ("The release slipped from 3 May to 10 May.", "When is the release?", "- "),
@@ -122,12 +132,72 @@ def test_a_lead_is_given_only_by_a_plain_statement(said: str, question: str, lea
         ("I am allergic to peanuts, so no satay for me.", "What am I allergic to?"),
         ("The budget for Q3 is 45k, not 54k.", "What is the budget for Q3?"),
         ("We meet every Tuesday at 10.", "When do we meet?"),
+        ("We deploy with make ship.", "How do we deploy?"),
+        ("Mia goes to work by bike.", "Do you know how Mia goes to work?"),
+        ("Ben said the printer might be broken.", "Did Ben say anything about the printer?"),
+        ("Tom lives in Rome.", "Can you tell me where Tom lives?"),
+        ("The team uses Linear.", "List the tools the team uses."),
+        ("Put soap on the shopping list.", "What's on the shopping list?"),
+        ("The key is with Ana.", "Where is the key?"),
+        ("Tom has two sons, Emil and Jo.", "What are the names of Tom's sons?"),
+        ("I set up the jobs to run at 2 am each night.", "When do the jobs run?"),
+        ("Tom used to work at Acme.", "Where did Tom work before?"),
+        ("We switched from MySQL to Postgres.", "Which database do we use?"),
     ],
 )
 def test_everyday_statements_answer(said: str, question: str) -> None:
     with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
         memory.retain_messages("b", [{"role": "user", "content": said}])
         assert said in memory.reflect("b", question).text
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("Mia deploys with Ben on Fridays.", "How does Mia deploy?"),
+        ("Mia asked Ben to fix the printer.", "Did Ben fix the printer?"),
+        ("Mia asked what Ben said about the printer.", "What did Ben say about the printer?"),
+        ("Ben was told that the printer is new.", "What did Ben say about the printer?"),
+        ("Tom hates that Mia likes jazz.", "Does Tom like jazz?"),
+        ("Tom likes jazz clubs.", "Does Tom like jazz?"),
+        ("I live in Porto.", "Where did I live before?"),
+        ("Mia works with a team in Berlin.", "Is Mia still in Berlin?"),
+        ("Mia's dog died in May.", "When does Mia have a dog?"),
+        ("The list is on the fridge.", "What is on the list?"),
+        ("Mia is in Rome.", "Do you know if Mia likes Rome?"),
+    ],
+)
+def test_what_only_sounds_alike_does_not_answer(said: str, question: str) -> None:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain("b", said)
+        assert not memory.reflect("b", question)
+
+
+def test_what_was_before_is_what_a_newer_memory_overtook(memory: Hindsight) -> None:
+    told = {
+        "2025-01-06": ("Ana", "I live in Porto."),
+        "2025-02-06": (None, "Sven is the treasurer of the club."),
+        "2025-03-09": ("Ana", "I moved to Lisbon."),
+        "2025-04-09": (None, "Sven stepped down; Keiko is now the treasurer."),
+    }
+    for day, (speaker, text) in told.items():
+        memory.retain("b", text, speaker=speaker, timestamp=datetime.fromisoformat(day))
+    answers = {
+        question: memory.reflect("b", question).text
+        for question in (
+            "Where did I live before?",
+            "Where did Ana live before Lisbon?",
+            "Who was the treasurer before Keiko?",
+            "Who was the treasurer before Bo?",
+            "Is Ana still in Porto?",
+        )
+    }
+    before, of_ana, treasurer, nobody, still = answers.values()
+    assert before.startswith("Ana: “I live in Porto.” (stale) [")
+    assert of_ana == before
+    assert treasurer.startswith("“Sven is the treasurer of the club.” [")
+    assert nobody.startswith("Nothing known")
+    assert still.startswith("No: Ana: “I moved to Lisbon.” [")
 
 
 DIARY = {

@@ -14,6 +14,7 @@ CALLS = int(os.environ.get("HINDSIGHT_TORTURE_CALLS", "3000"))
 """Calls made; `make torture` can ask for more."""
 
 
+@pytest.mark.slow
 def test_nothing_but_our_own_errors_comes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

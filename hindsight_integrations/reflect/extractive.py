@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from hindsight_integrations.models import Memory, MemoryType, MentalModel, ModelUsage
 from hindsight_integrations.nlp.bm25 import lexemes
@@ -40,13 +41,20 @@ _FACTS = frozenset({MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION}
 class _Found:
     """A statement that answers, with the item of the context it is cited by.
 
-    With `instead` it says what became of a statement that answered, and is no longer so.
+    With `instead` it says what became of a statement that answered, and is no longer so; with
+    `ended`, that statement said "yes".
     """
 
     statement: Statement
     match: Match
     item: ContextItem
     instead: bool = False
+    ended: bool = False
+
+    @property
+    def said_at(self) -> datetime:
+        """Time at which it was said."""
+        return self.statement.memory.mentioned_at
 
 
 def reflect(parts: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Reflection:
@@ -66,6 +74,7 @@ def reflect(parts: RecallDependencies, bank: StoredBank, request: RecallRequest)
     windows = list(in_bank(parts.graph, bank.bank.id, times, request.filter).values())
     if windows and query.light in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
+    query = replace(query, asker=_asker(context))
     found = _current(_answers(context, query, windows), query, context)
     if query.asked is Asked.WHY:
         text, sources = _with_causes(parts, bank, request, context, query, found)
@@ -185,18 +194,34 @@ def _lies_in(memory: Memory, window: TimeSpan) -> bool:
     return window.start <= memory.mentioned_at < window.end
 
 
+def _asker(context: Context) -> str:
+    """Return the one named speaker of the memories, for whom "I" stands; empty for several."""
+    speakers = {
+        item.source.speaker.casefold()
+        for item in context.items
+        if isinstance(item.source, Memory)
+        and item.source.speaker
+        and item.source.type is not MemoryType.EXPERIENCE
+    }
+    return speakers.pop() if len(speakers) == 1 else ""
+
+
 def _current(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
     """Return the statements without those that newer memories contradict, or these if all are.
 
     A question about the past is answered with what was; so is one to which nothing newer answers.
     """
-    if not query.past:
+    if query.before:
+        lasting = _since_last_change([one for one in found if not one.item.stale], query)
+        follows = [one for one in found if query.followed_by <= set(lexemes(one.statement.text))]
+        last = max((one.said_at for one in follows), default=None)
+        former = [one for one in found if one not in lasting or one.match.is_former()]
+        found = [one for one in former if last and one.said_at <= last]
+    elif not query.past:
         current = [one for one in found if not one.item.stale]
         found = current or _instead(found, query, context) or found
-        if query.asked is Asked.WHERE and len(found) > 1:
-            found = _after_last_move(found)
-    newest_first = sorted(found, key=lambda one: one.statement.memory.mentioned_at, reverse=True)
-    return newest_first[:LONGEST_LIST]
+        found = _in_other_role(found, query, context) or _since_last_change(found, query)
+    return sorted(found, key=lambda one: one.said_at, reverse=True)[:LONGEST_LIST]
 
 
 def _instead(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
@@ -205,23 +230,35 @@ def _instead(found: Sequence[_Found], query: Query, context: Context) -> list[_F
     memories = [item.source for item in facts.values() if isinstance(item.source, Memory)]
     told: dict[str, _Found] = {}
     for one in found:
-        older = one.statement.memory
+        older, ended = one.statement.memory, one.match.verdict() is True
         for newer in overtaking(older, memories):
             for statement in statements(newer):
                 if contradicts(replace(newer, text=statement.text), older):
-                    match = Match(statement, query)
-                    told[statement.text] = _Found(statement, match, facts[newer.id], instead=True)
+                    match, item = Match(statement, query), facts[newer.id]
+                    told[statement.text] = _Found(statement, match, item, True, ended)
     return list(told.values())
 
 
-def _after_last_move(found: Sequence[_Found]) -> list[_Found]:
-    """Return the statements since the last one of a move: one who moved lives elsewhere."""
-    moves = [
-        one.statement.memory.mentioned_at
-        for one in found
-        if any(word.lemma in ("move", "relocate") for word in one.statement.sentence.words)
+def _in_other_role(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
+    """Return who is "now a teacher" of whom it was asked if she works as a nurse."""
+    if query.subject is None or not any(one.match.is_role() for one in found):
+        return []
+    job = replace(query, asked=Asked.JOB, terms=(query.subject,), verb=frozenset(), light="be")
+    last = max(one.said_at for one in found)
+    return [
+        replace(one, instead=True, ended=True)
+        for one in _since_last_change(_answers(context, job, ()), job)
+        if one.said_at > last and one.match.replaces()
     ]
-    return [one for one in found if not moves or one.statement.memory.mentioned_at >= max(moves)]
+
+
+def _since_last_change(found: Sequence[_Found], query: Query) -> list[_Found]:
+    """Return the statements since the last one that replaces older ones, of what there is one of.
+
+    One who moved lives elsewhere, and what is "now" on Mondays is on no other day.
+    """
+    changes = [one.said_at for one in found if one.match.replaces()] if query.is_of_one else []
+    return [one for one in found if not changes or one.said_at >= max(changes)]
 
 
 def _text(query: Query, found: Sequence[_Found]) -> str:
@@ -253,7 +290,7 @@ def _lead(query: Query, found: Sequence[_Found]) -> str:
     """Return the value itself, a number, yes or no, where all statements give the same."""
     values: set[str | None] = set()
     if any(one.instead for one in found):
-        return ""
+        return "No: " if query.still and all(one.ended for one in found) else ""
     for one in found:
         if query.asked is Asked.WHETHER:
             values.add({True: "Yes", False: "No", None: None}[one.match.verdict()])

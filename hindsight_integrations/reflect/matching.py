@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.time import Precision, TimeSpan, calendar, find_times
 from hindsight_integrations.reflect.questions import (
     CATEGORIES,
@@ -37,16 +38,24 @@ class Match(RoleMatch):
     def _others(self) -> list[int]:
         """Return the nouns that the question does not speak of."""
         known = self.matched()
-        return [i for i, w in enumerate(self._words) if i not in known and w.is_noun]
+        named = {stem for name in self._statement.memory.entities for stem in lexemes(name)}
+        return [
+            i
+            for i, w in enumerate(self._words)
+            if i not in known
+            and (w.is_noun or (w.text[0].isupper() and named & set(lexemes(w.text))))
+        ]
 
     def _is_person(self, index: int) -> bool:
         word = self._words[index]
         located = self._words[word.head].lemma in ("in", "at", "from", "near")
-        return word.is_proper and not located and word.label not in (*TIMES, "LOC", "LANGUAGE")
+        named = word.is_proper or not word.is_noun  # an entity that the tagger takes for no noun
+        return named and not located and word.label not in (*TIMES, "LOC", "LANGUAGE")
 
     def has_person(self) -> bool:
         """Return True if it names who: the agent, the one it is done to, or who that is."""
-        query, others = self._query, set(self._others())
+        query = self._query
+        others = {i for i in self._others() if self._words[i].lemma not in ("someone", "somebody")}
         if any(map(self._is_person, (self._receivers() | self._holders()) & others)):
             return True
         if not query.verb:
@@ -112,8 +121,13 @@ class Match(RoleMatch):
         return any(name in side for side in sides) and any(noun in side for side in sides)
 
     def _conjoined(self, noun: int) -> set[int]:
+        """Return the other things beside a noun; the names of "two sons, Emil and Jo" are none."""
+        counted = self._sentence.children(noun, "nummod") and not self._words[noun].is_proper
         return {
-            j for i in self._sentence.children(noun, "conj") for j in same_thing(self._sentence, i)
+            j
+            for i in self._sentence.children(noun, "conj")
+            if not (counted and self._words[i].is_proper)
+            for j in same_thing(self._sentence, i)
         }
 
     def has_name(self) -> bool:
@@ -123,7 +137,7 @@ class Match(RoleMatch):
     def has_place(self) -> bool:
         """Return True if a place is named by its kind, or with a preposition."""
         others = set(self._others())
-        if any(self._employer(verb) & others for verb in self.verbs()):
+        if any(self._employer(verb) & others for verb in self.verbs()) or self._is_with_somebody():
             return True
         for index, word in enumerate(self._words):
             if word.lemma in WORDS["places"] and word.dep in ("prep", "pcomp", "dative"):
@@ -131,6 +145,46 @@ class Match(RoleMatch):
                 if any(self._words[i].label not in TIMES for i in nouns):
                     return True
         return any(self._words[i].label in _PLACES[:3] for i in others)
+
+    def _is_with_somebody(self) -> bool:
+        """Return True for "the key is with Ana"."""
+        return self._query.light == "be" and any(
+            self._words[on].lemma == "with"
+            and self._words[self._words[on].head].lemma == "be"
+            and any(map(self._is_person, self._sentence.children(on, "pobj")))
+            for on in range(len(self._words))
+        )
+
+    def has_means(self) -> bool:
+        """Return True if it names by which means something is done: "by bike", "with Stripe"."""
+        verbs = self.verbs()
+        return any(
+            self._words[verb].lemma not in WORDS["states"]
+            and (self._is_purpose(verb) or any(map(self._is_means, self._sentence.children(verb))))
+            for verb in verbs
+        )
+
+    def _is_purpose(self, verb: int) -> bool:
+        """Return True for the "deploy" of "we use Helm to deploy"."""
+        word = self._words[verb]
+        return word.dep in ("xcomp", "advcl") and self._words[word.head].lemma == "use"
+
+    def _is_means(self, way: int) -> bool:
+        word = self._words[way]
+        if word.text.casefold() not in WORDS["means"]:
+            return self._sentence.phrase(self._sentence.subtree(way)).casefold() == "on foot"
+        if word.text.casefold() == "using" or self._sentence.children(way, "pcomp"):
+            return True
+        things = self._sentence.children(way, "pobj") if word.dep != "agent" else ()
+        return any(self._is_instrument(i) for i in things if i not in self.matched())
+
+    def _is_instrument(self, index: int) -> bool:
+        """Return True for a thing by which something may be done: no person, no time, no place."""
+        word, way = self._words[index], self._words[self._words[index].head]
+        placed = way.lemma == "by" and bool(self._sentence.children(index, "det"))
+        company = WORDS["company"] | CATEGORIES["relative"] | CATEGORIES["sibling"]
+        person = word.label == "PERSON" or word.lemma in company or is_given_name(word.text)
+        return word.is_noun and not placed and not person and word.label not in TIMES
 
     def has_time(self) -> bool:
         """Return True if a time is named."""
@@ -183,6 +237,41 @@ class Match(RoleMatch):
         if word.tag == "VBD":
             return not helpers
         return word.tag == "VBN" and any(h.tag == "VBD" or h.lemma == "have" for h in helpers)
+
+    def replaces(self) -> bool:
+        """Return True if it says of itself that it takes the place of an older statement."""
+        moving = WORDS["moving"] if self._query.asked is Asked.WHEN else ("move", "relocate")
+        return any(w.lemma in moving or w.lemma in WORDS["replacing"] for w in self._words)
+
+    def is_former(self) -> bool:
+        """Return True if it says of itself what was: "lived in", "used to live", "moved from"."""
+        if self._query.light == "be":
+            later = self._query.followed_by
+            return any(
+                self._words[i].text.casefold() == "was"
+                and not any(later & set(lexemes(self._words[j].text)) for j in self.agents(i))
+                for i in self._sentence.roots()
+            )
+        gone = ("move", "relocate", *WORDS["changing"])
+        verbs = [i for i in self.verbs() if self._words[i].lemma not in gone]
+        if any(
+            self._words[i].tag == "VBD"
+            or (self._words[i].dep == "xcomp" and self._words[self._words[i].head].text == "used")
+            for i in verbs
+        ):
+            return True
+        return any(
+            word.lemma == "from"
+            and self._words[word.head].lemma in gone
+            and bool(set(self._sentence.children(i, "pobj")) - self.matched())
+            for i, word in enumerate(self._words)
+        )
+
+    def is_role(self) -> bool:
+        """Return True for the "as a nurse" of one who is asked to work as that."""
+        heads = (self._words[i].head for i in self.matched() if self._words[i].dep == "pobj")
+        asked = self._query.asked is Asked.WHETHER
+        return asked and any(self._words[head].lemma == "as" for head in heads)
 
     def has_number(self) -> bool:
         """Return True if the noun that is counted has an exact number of its own."""
@@ -305,14 +394,15 @@ class Match(RoleMatch):
             kind, kind if kind in CATEGORIES else kind.removesuffix("s")
         )
         if kind in CATEGORIES:
-            return any(w.lemma in CATEGORIES[kind] for w in self._words)
+            members = CATEGORIES[kind]
+            return any(w.lemma in members or w.text.casefold() in members for w in self._words)
         others = set(self._others()) | {
             i
             for i, w in enumerate(self._words)
             if (w.tag in ("CD", "JJ", "FW", "VBG") or w.tag.startswith("NN"))
             and i not in self.matched()
         }
-        if self._is_ours():
+        if self._is_ours() or self.of_kind():
             return True
         if kind in ("language", "nationality"):
             return any(self._words[i].label in ("LANGUAGE", "NORP") for i in others)
@@ -330,15 +420,27 @@ class Match(RoleMatch):
     def _is_valued(self, others: set[int]) -> bool:
         """Return True if the thing is given a value: "the code is 7731", "code: 7731"."""
         own = {i for term in self._query.terms for i in self._at[term.text]}
-        if ":" in self._sentence.text:
+        if ":" in self._sentence.text or self._is_put(own, others):
             return True
         for index, word in enumerate(self._words):
             if word.lemma in ("be", "read", "equal"):
-                values = self._sentence.children(index, "attr", "acomp", "prep", "oprd")
+                deps = ("attr", "acomp", "oprd", *(() if self._query.preposition else ("prep",)))
+                values = self._sentence.children(index, *deps)
                 reach = {j for v in values for j in self._sentence.subtree(v)}
                 if self.agents(index) & own and reach & others:
                     return True
         return any(self._identifies(i) for i in others)
+
+    def _is_put(self, own: set[int], others: set[int]) -> bool:
+        """Return True for "put soap on the list" and "soap is on it", asked what is on it."""
+        for on, way in enumerate(self._words):
+            if way.lemma != self._query.preposition:
+                continue
+            deps = ("dobj", "attr", *(("nsubj",) if self._words[way.head].lemma == "be" else ()))
+            things = {way.head, *self._sentence.children(way.head, *deps)}
+            if own.intersection(self._sentence.children(on, "pobj")) and others & things:
+                return True
+        return False
 
     def _objects(self, others: set[int]) -> set[int]:
         """Return those of the words that belong to what the verb is done to."""
@@ -356,10 +458,33 @@ class Match(RoleMatch):
         verbs = self.verbs() if self._query.verb and not self._query.alternative else []
         if len(verbs) != 1:
             return None
-        denials = self._sentence.children(verbs[0], "neg")
-        if self._words[verbs[0]].dep == "acomp":
-            denials = (*denials, *self._sentence.children(self._words[verbs[0]].head, "neg"))
-        return not denials if self._is_plain(verbs[0], denials) else None
+        verb = verbs[0]
+        denials = self._sentence.children(verb, "neg")
+        if self._query.still:
+            denials = (*denials, *self._no_longer(verb))
+        if self._words[verb].dep == "acomp":
+            denials = (*denials, *self._sentence.children(self._words[verb].head, "neg"))
+        disliked = self.is_disliking(verb)
+        if disliked and denials:
+            if self._words[verb].lemma in WORDS["disliking"]:
+                return None  # "I don't hate it"
+            denials = (*denials, *self._sentence.children(verb, "aux"))
+        unsure = self._query.is_of_stay and not self._query.still
+        if unsure or not self._is_plain(verb, denials):
+            return None
+        return not (denials or disliked or self._is_left())
+
+    def _no_longer(self, verb: int) -> tuple[int, ...]:
+        """Return the words "no longer" before a verb."""
+        longer = (
+            i for i in self._sentence.children(verb, "advmod") if self._words[i].text == "longer"
+        )
+        return tuple(i for end in longer for i in (*self._sentence.children(end, "neg"), end))
+
+    def _is_left(self) -> bool:
+        """Return True for the "Porto" of "moved from Porto to Lisbon"."""
+        ways = (self._words[i].head for i in self.matched() if self._words[i].dep == "pobj")
+        return any(self._words[way].lemma == "from" for way in ways)
 
     def _is_plain(self, verb: int, denials: Sequence[int]) -> bool:
         """Return True if the main clause says it with this verb, and nothing limits it."""
@@ -373,7 +498,16 @@ class Match(RoleMatch):
             for i, word in enumerate(self._words)
             if i not in denials
         )
-        return verb in self._sentence.roots() and not any(limits)
+        return self._is_main(verb) and not any(limits)
+
+    def _is_main(self, verb: int) -> bool:
+        """Return True for the verb of a clause of its own: "I hate it, my eyes get tired"."""
+        word, head = self._words[verb], self._words[self._words[verb].head]
+        beside = (
+            word.dep == "ccomp" and verb < word.head and not self._sentence.children(verb, "mark")
+        )
+        told = head.lemma in WORDS["saying"] | WORDS["states"]
+        return verb in self._sentence.roots() or (beside and not told)
 
 
 _HAS: Mapping[Asked, Callable[[Match], bool]] = {
@@ -384,6 +518,8 @@ _HAS: Mapping[Asked, Callable[[Match], bool]] = {
     Asked.NUMBER: Match.has_number,
     Asked.EXTENT: Match.has_extent,
     Asked.OTHER: lambda match: False,
+    Asked.HOW: Match.has_means,
+    Asked.SAID: lambda match: True,
     Asked.AMOUNT: Match.has_amount,
     Asked.NAME: Match.has_name,
     Asked.JOB: Match.has_job,

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import takewhile
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.sentences import Sentence, parse
+from hindsight_integrations.nlp.sentences import Sentence, Word, parse
+from hindsight_integrations.reflect.indirect import direct
 
 WORDS = word_sets("questions")
 CATEGORIES = {name: set(words.split()) for name, words in table("questions")["categories"].items()}
+KINDS = {kind: set(names.split()) for kind, names in table("kinds")["names"].items()}
+KINDS["language"] = KINDS["code"].union(table("kinds")["nouns"]["language"].split())
+"""Well-known names of things, by what they are: "postgres" is a database."""
 SELF = frozenset("i me my mine we us our ours myself ourselves".split())
 """First-person pronouns, singular and plural."""
 
@@ -20,6 +25,14 @@ _TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
 _AFTER_SUBJECT = ("DT", "JJ", "PRP$", "RB", "VBN", "CD")
 _MEASURES = frozenset("now many much long old often far tall big".split())
 _AUXILIARIES = frozenset({"be", "do", "have", "will", "would", "can", "could", "should", "'s"})
+_HELPERS = frozenset("do does did is are was were have has had can".split())
+_USED = re.compile(r"(?<=\s)used? to (?=\w)")
+_BEFORE = re.compile(
+    r",? (?:before(?: that| then)?|previously|formerly|earlier|originally)[?. ]*$"
+    r"|,? before (?P<next>(?:[A-Z][\w'’-]*\s*)+)\?*$"
+    r"|,? before (?:\w+ ){1,4}?(?:moved|switched|migrated|changed|joined)\b[^?]*\?*$"
+)
+"""Ends of questions for what was, and is no longer."""
 
 
 def _synonyms() -> dict[str, set[str]]:
@@ -50,8 +63,16 @@ class Asked(StrEnum):
     """Whatever happened, or somebody did, in a time that is named."""
     WHAT = "what"
     WHETHER = "whether"
+    SAID = "said"
+    HOW = "how"
+    """By which means or in which manner something is done."""
     OTHER = "other"
-    """Something that no rule finds the answer to: how it is done, whose it is."""
+    """Something that no rule finds the answer to: how somebody feels, whose it is."""
+
+
+_OF_ONE = frozenset(
+    {Asked.WHERE, Asked.WHEN, Asked.HOW, Asked.EXTENT, Asked.AMOUNT, Asked.NUMBER, Asked.JOB}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +111,11 @@ class Query:
         measure: "old", "long", "often", ... of a question for an extent; else empty.
         alternative: it offers things to choose from: "tea or coffee".
         able: it asks what somebody can do.
+        before: it asks what was, and is no longer.
+        followed_by: stems of what came after that, if it is named: "before Keiko".
+        still: it asks if something has stayed as it was.
+        asker: lower-case name of the speaker who asks, if known: "I".
+        preposition: the one that it ends with, or that follows "what is": "written in", "on".
     """
 
     asked: Asked
@@ -104,12 +130,31 @@ class Query:
     measure: str = ""
     alternative: bool = False
     able: bool = False
+    before: bool = False
+    followed_by: frozenset[str] = frozenset()
+    still: bool = False
+    asker: str = ""
+    preposition: str = ""
+
+    @property
+    def is_of_one(self) -> bool:
+        """True if what is asked for is commonly one, so that a newer one replaces it."""
+        return self.asked in _OF_ONE or (self.asked is Asked.WHO and self.light == "be")
+
+    @property
+    def is_of_stay(self) -> bool:
+        """True for "is Ana in Porto", which somebody who lives there may not be."""
+        return self.asked is Asked.WHETHER and self.verb == STAYS
 
 
 def stems(word: str) -> frozenset[str]:
     """Return the stems of a word and of the words that may stand for it."""
     own = set(lexemes(word))
     return frozenset(own.union(*(_SAME.get(stem, ()) for stem in own)))
+
+
+STAYS = stems("live") | stems("work")
+"""Verbs of those who are "still in Porto"."""
 
 
 def read_question(text: str, ignored: Sequence[str] = ()) -> Query | None:
@@ -119,17 +164,24 @@ def read_question(text: str, ignored: Sequence[str] = ()) -> Query | None:
         text: the question.
         ignored: parts of it that name a time, which is no matter of words.
     """
-    bare = text
+    bare = direct(text)
     for part in ignored:
         bare = re.sub(rf"\b(?:(?:in|on|at|during|since|of) )?{re.escape(part)}", "", bare)
-    sentence = parse(" ".join(bare.split()))
+    bare = " ".join(bare.split())
+    ending = None if ignored else _BEFORE.search(bare)
+    present = bare if ignored else _BEFORE.sub("?", _USED.sub("", bare))
+    sentence = parse(present)
     opening = next((i for i, w in enumerate(sentence.words) if w.tag.startswith("W")), None)
     if not sentence.words or _is_open(sentence):
         return None
     if opening is None or opening > 1:
-        polar = sentence.words[0].lemma in _AUXILIARIES
-        return _Reader(sentence, -1).read(Asked.WHETHER) if polar else None
-    return _Reader(sentence, opening).read(_asked(sentence, opening))
+        if sentence.words[0].lemma not in _AUXILIARIES:
+            return None
+        query = _Reader(sentence, -1).read(Asked.WHETHER)
+    else:
+        query = _Reader(sentence, opening).read(_asked(sentence, opening))
+    followed = frozenset(lexemes(ending["next"] or "")) if ending else frozenset()
+    return replace(query, before=query.past and present != bare, followed_by=followed)
 
 
 def _is_open(sentence: Sentence) -> bool:
@@ -148,7 +200,7 @@ def _asked(sentence: Sentence, opening: int) -> Asked:
     if word == "how":
         extents = dict.fromkeys(("long", "old", "often", "far", "tall", "big"), Asked.EXTENT)
         counts = {"many": Asked.NUMBER, "much": Asked.AMOUNT} | extents
-        return counts.get(following, Asked.OTHER)
+        return counts.get(following, Asked.HOW if following in _HELPERS else Asked.OTHER)
     if word in ("what", "which") and following in ("time", "day", "date", "year", "month"):
         return Asked.WHEN
     if word in ("what", "which") and following in ("city", "country", "town", "place"):
@@ -175,27 +227,52 @@ class _Reader:
         if asked is Asked.WHAT and self._is_job():
             asked = Asked.JOB
         verb = None if self._verb is None else self._words[self._verb]
+        if asked is Asked.WHAT and verb and verb.lemma in WORDS["saying"] and "about" in lemmas:
+            asked = Asked.SAID
         light = self._light()
         named = asked is Asked.NAME and verb is not None and verb.lemma in ("call", "name")
         content = verb is not None and not light and not named
         terms = tuple(self._terms(asked))
         first = self._auxiliary is not None and self._words[self._auxiliary]
+        own = frozenset[str]()
+        if content and verb is not None:
+            own = stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
+        subject = self._subject(terms)
+        stays = asked is Asked.WHETHER and light == "be" and self._is_in_a_place(subject)
         return Query(
             asked=asked,
             terms=terms,
-            verb=stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
-            if content and verb is not None
-            else frozenset(),
-            subject=self._subject(terms),
-            passive=bool(first and first.lemma == "be" and verb and verb.tag == "VBN"),
+            verb=STAYS if stays else own,
+            subject=subject,
+            passive=bool(first and first.lemma == "be" and self._is_done(verb)),
             focus=" ".join(self._words[i].text.casefold() for i in self._focus),
             past=bool(first and first.tag == "VBD") or bool(verb and verb.tag == "VBD"),
             future=bool(first and first.lemma in ("will", "would")),
-            light=light or ("be" if named else ""),
+            light="" if stays else light or ("be" if named else ""),
             measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
             alternative="or" in lemmas,
             able=bool(first and first.lemma in ("can", "could")),
+            still="still" in lemmas,
+            preposition=self._preposition(),
         )
+
+    def _is_done(self, verb: Word | None) -> bool:
+        """Return True for a participle, which a tagger may take for the past tense."""
+        return verb is not None and verb.lemma != "be" and verb.tag in ("VBN", "VBD")
+
+    def _is_in_a_place(self, subject: Term | None) -> bool:
+        """Return True for "is Maria still in Porto", which asks where she lives or works."""
+        ends = [word for word in self._words if word.tag != "."][-2:]
+        person = subject is not None and (subject.is_name or subject.is_self)
+        return person and ends[0].text in ("in", "at") and ends[1].is_proper
+
+    def _preposition(self) -> str:
+        """Return the "in" of "which language is it written in", the "on" of "what is on it"."""
+        last = [word for word in self._words if word.tag != "."][-1]
+        if last.tag in ("IN", "TO"):
+            return last.lemma
+        after = -1 if self._auxiliary is None else self._auxiliary + 1
+        return self._words[after].lemma if self._words[after].tag == "IN" else ""
 
     def _light(self) -> str:
         """Return the verb if it says nothing beside its nouns: "be", "have", "take place"."""
@@ -235,11 +312,45 @@ class _Reader:
             for i in range(start, len(self._words))
             if (self._words[i].tag.startswith("V") or (i == root and i > start))
             and self._words[i].dep not in ("amod", "compound")
+            and not self._is_name(i)
         ]
         if self._auxiliary is not None and verbs and self._words[self._auxiliary].lemma == "be":
             verbs = [i for i in verbs if self._words[i].tag in ("VBN", "VBG", "VBD")]
+            if len(verbs) > 1 and verbs[0] == start and self._words[start].tag == "VBG":
+                verbs = verbs[1:]  # "is smoking allowed"
             verbs = verbs or self._adjective_before_preposition()
-        return verbs[0] if verbs else self._auxiliary
+        return verbs[0] if verbs else self._untagged_verb()
+
+    def _untagged_verb(self) -> int | None:
+        """Return the verb after a form of "do" that a tagger takes for another word; else the "do".
+
+        It is "like", or the last of at least two nouns in a row: "does the app use".
+        """
+        start = self._auxiliary
+        if start is None or self._words[start].lemma != "do":
+            return start
+        for index in range(start + 1, len(self._words)):
+            if self._words[index].text == "like":
+                return index
+        if self._words[0].text.casefold() == "who":
+            return start
+        run = list(
+            takewhile(
+                lambda i: self._words[i].is_noun or self._words[i].tag in _AFTER_SUBJECT,
+                range(start + 1, len(self._words)),
+            )
+        )
+        nouns = [i for i in run if self._words[i].is_noun]
+        ends = len(nouns) > 1 and nouns[-1] == run[-1] and self._words[nouns[-1]].tag == "NN"
+        return nouns[-1] if ends else start
+
+    def _is_name(self, index: int) -> bool:
+        """Return True for a proper noun, and a capitalised word that a tagger takes for a verb."""
+        word = self._words[index]
+        mistaken = (
+            index > max(self._opening, 0) and word.text[0].isupper() and bool(lexemes(word.text))
+        )
+        return word.is_proper or (mistaken and word.tag[:2] not in ("NN", "JJ", "PR", "CD"))
 
     def _adjective_before_preposition(self) -> list[int]:
         """Return the "allergic" of "what is she allergic to"."""
@@ -278,7 +389,9 @@ class _Reader:
             word = self._words[index]
             if word.tag == "IN" or (head is not None and word.tag in _AFTER_SUBJECT):
                 break
-            if (word.is_noun or word.text.casefold() in ("i", "we")) and not self._owns(index):
+            noun = word.is_noun or self._is_name(index) or word.text.casefold() in ("i", "we")
+            smoking = word.tag == "VBG" and index == self._auxiliary + 1
+            if (noun or smoking) and not self._owns(index):
                 head = word.text
         return next((term for term in terms if term.text == head), None)
 
@@ -300,9 +413,10 @@ class _Reader:
                     yield owner
                     owner = None
             elif self._is_content(index, asked):
-                own = frozenset(lexemes(word.text)) if word.is_proper else stems(word.text)
-                its = owner if word.is_noun else None
-                term = Term(word.text, own, is_name=word.is_proper, owner=its)
+                named = self._is_name(index)
+                own = frozenset(lexemes(word.text)) if named else stems(word.text)
+                its = owner if word.is_noun and not self._is_part_of_general(index) else None
+                term = Term(word.text, own, is_name=named, owner=its)
                 if self._owns(index):
                     owner = term
                     continue
@@ -312,9 +426,16 @@ class _Reader:
         if owner is not None:  # of a noun that is what is asked for: "Alice's job"
             yield owner
 
+    def _is_part_of_general(self, index: int) -> bool:
+        """Return True for the "dentist" of "my dentist appointment": "my" is of the latter."""
+        word = self._words[index]
+        return word.dep == "compound" and self._words[word.head].lemma in WORDS["general"]
+
     def _is_content(self, index: int, asked: Asked) -> bool:
         word = self._words[index]
         text = word.lemma
+        if self._is_name(index) and not word.is_proper:
+            return True
         if not lexemes(word.text) or word.tag in (".", ",", "POS", "IN", "DT"):
             return False
         if text in _TITLES and word.is_proper and self._words[index + 1].is_proper:

@@ -7,8 +7,10 @@ does what to whom, what is whose), as a fact.
 from __future__ import annotations
 
 from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.sentences import Word
 from hindsight_integrations.reflect.questions import (
+    KINDS,
     SELF,
     WORDS,
     Asked,
@@ -16,10 +18,18 @@ from hindsight_integrations.reflect.questions import (
     Term,
     stems,
 )
-from hindsight_integrations.reflect.stated import THIRD, TIMES, Statement, is_guess, same_thing
+from hindsight_integrations.reflect.stated import (
+    THIRD,
+    TIMES,
+    Statement,
+    is_guess,
+    same_thing,
+    speaker_of,
+)
 
 _USES = frozenset(stem for verb in ("use", "have", "own", "work") for stem in lexemes(verb))
 _WORK = frozenset(lexemes("work"))
+_LIKING = frozenset(stem for verb in WORDS["liking"] for stem in lexemes(verb))
 _CONVERSE = {
     verb: frozenset(stem for word in gets.split() for stem in ("have", *lexemes(word)))
     if lasts
@@ -34,6 +44,11 @@ _CONVERSE = {
     )
 }
 """Verbs by which a thing goes to somebody, with the stems of what that person then does."""
+_BONDS = frozenset(
+    stem for verb in table("kinds")["bonds"]["uses"].split() for stem in (*lexemes(verb), verb)
+)
+_LYING = ("in", "at", "to", "from", "for", "of")
+"""Prepositions of the place where somebody lives or works, or did."""
 _ROLES = frozenset({"user", "human"})
 _EVENTS = frozenset(stem for word in WORDS["events"] for stem in lexemes(word))
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
@@ -51,6 +66,8 @@ class RoleMatch:
 
     def fits(self) -> bool:
         """Return True if the sentence states all that the question speaks of, in its roles."""
+        if self._query.asked is Asked.SAID:
+            return self._is_said()
         if is_guess(self._sentence):
             return False
         if self._is_ours():
@@ -59,7 +76,7 @@ class RoleMatch:
             found = {
                 i
                 for i in self._positions(term)
-                if (self._words[i].dep != "poss" or self._has_own_name(i))
+                if (self._words[i].dep != "poss" or self._has_what_is_asked(i))
                 and self._is_owned(term, i)
             }
             if not found and not self._is_speaker(term):
@@ -117,7 +134,7 @@ class RoleMatch:
 
     def _is_asker(self, word: Word) -> bool:
         speaker = (self._statement.memory.speaker or "user").casefold()
-        return word.text.casefold() in SELF and speaker in _ROLES
+        return word.text.casefold() in SELF and speaker in (*_ROLES, self._query.asker)
 
     def _is_spoken_by(self, word: Word, term: Term) -> bool:
         speaker = set(lexemes(self._statement.memory.speaker or ""))
@@ -183,8 +200,17 @@ class RoleMatch:
                 wanted & set(lexemes(word.lemma))
                 or wanted & set(lexemes(word.text))
                 or (word.lemma == "join" and _WORK & wanted and self._employer(i))
+                or self.is_disliking(i)
             )
         ]
+
+    def is_disliking(self, verb: int) -> bool:
+        """Return True for "hates" and "can't stand", asked if somebody likes something."""
+        word = self._words[verb]
+        if self._query.asked is not Asked.WHETHER or not self._query.verb & _LIKING:
+            return False
+        denied = word.lemma in WORDS["bearing"] and bool(self._sentence.children(verb, "neg"))
+        return word.is_verb and (denied or word.lemma in WORDS["disliking"])
 
     def _receivers(self) -> set[int]:
         """Return to whom a thing goes that the question asks who has, or who got: "lent it to Ana".
@@ -233,6 +259,9 @@ class RoleMatch:
         inherits = self._words[verb].dep in ("conj", "xcomp", "advcl", "acomp")
         has_own = self._sentence.children(verb, "nsubj", "nsubjpass")
         if not found and inherits and not has_own and self._words[verb].head != verb:
+            if self._words[verb].dep == "xcomp" and self._is_arranged(verb):
+                things = self._sentence.children(self._words[verb].head, "dobj")
+                return {j for i in things for j in same_thing(self._sentence, i)}
             return self._who(self._words[verb].head, *(d for d in deps if d.startswith("nsubj")))
         if not found and self._words[verb].dep in ("relcl", "acl") and not has_own:
             done = self._words[verb].tag == "VBN"
@@ -240,13 +269,58 @@ class RoleMatch:
                 return same_thing(self._sentence, self._words[verb].head)
         return found
 
+    def _is_of_one_clause(self, verb: int) -> bool:
+        """Return True if all that is asked of stands with a verb, and not with one below it.
+
+        Of a stay, each also lies there: nobody who "works with a team in Berlin" is in Berlin.
+        """
+        stays, subject = self._query.is_of_stay, self._query.subject
+        for term in self._query.terms:
+            if term is subject or not self._at[term.text]:
+                continue
+            places = {i for i in self._at[term.text] if not self._is_part(i)}
+            paths = [self._path(place, verb) for place in places]
+            ways = (path for path in paths if not any(word.is_verb for word in path))
+            if not any(
+                not stays or all(w.lemma in _LYING for w in path if w.dep == "prep")
+                for path in ways
+            ):
+                return False
+        return True
+
+    def _is_part(self, index: int) -> bool:
+        """Return True for the "jazz" of "jazz clubs", unless it was asked of these."""
+        word = self._words[index]
+        return word.dep == "compound" and not word.is_proper and word.head not in self.matched()
+
+    def _path(self, place: int, verb: int) -> list[Word]:
+        """Return the words above a place, up to the verb if it is one of them."""
+        above = [i for i in self._upward(place) if i != place]
+        return [self._words[i] for i in (above[: above.index(verb)] if verb in above else ())]
+
+    def _is_arranged(self, verb: int) -> bool:
+        """Return True for the "run" of "set the backups to run", which they then do."""
+        return self._words[self._words[verb].head].lemma in WORDS["arranging"] - {"use"}
+
+    def _is_demanded(self, verb: int) -> bool:
+        """Return True for the "fix" of "asked Ben to fix it", which nobody says he did."""
+        word = self._words[verb]
+        above = self._words[word.head]
+        another = self._sentence.children(verb, "nsubj") or self._sentence.children(
+            word.head, "dobj"
+        )
+        infinitive = any(self._words[i].tag == "TO" for i in self._sentence.children(verb, "aux"))
+        asked = word.dep in ("xcomp", "ccomp") and above.is_verb
+        return asked and infinitive and bool(another) and above.lemma not in WORDS["arranging"]
+
     def _roles_fit(self) -> bool:
         query = self._query
         if not query.verb:
             return self._light_fits()
         verbs = self.verbs()
         if not verbs:
-            return self._takes_place() or bool(self._receivers()) or self._is_ours()
+            receives = self._receivers() or self.of_kind()
+            return self._takes_place() or bool(receives) or self._is_ours()
         return any(self._verb_fits(verb) for verb in verbs)
 
     def _is_ours(self) -> bool:
@@ -295,7 +369,7 @@ class RoleMatch:
         """Return True for a question without a verb of content, if the sentence denies nothing."""
         if self._is_denied_here():
             return self._query.asked is Asked.WHETHER
-        if self._receivers() or self._holders():
+        if self._receivers() or self._holders() or self.of_kind():
             return True
         subject, asked = self._query.subject, self._query.asked
         exact = asked in (Asked.WHETHER, Asked.EXTENT) and self._query.light == "be"
@@ -306,12 +380,22 @@ class RoleMatch:
         if asked is Asked.WHETHER and self._query.light != "have":
             return False
         if self._query.light == "have" and subject is not None:
+            own = self._at.get(subject.text, set())
             return any(
-                self.agents(i) & self._at.get(subject.text, set())
+                self.agents(i) & own
                 for i, word in enumerate(self._words)
                 if word.lemma in WORDS["having"] | {"need", "include", "contain"}
+            ) or any(
+                (self._words[i].dep == "acomp" and self.agents(i) & own)
+                or (self._words[i].dep == "poss" and i in own and self._is_dated(i))
+                for i in self.matched()
             )
         return True
+
+    def _is_dated(self, owner: int) -> bool:
+        """Return True for the owner of "Otto's lessons have moved to Wednesdays"."""
+        verb = self._words[self._words[owner].head].head
+        return self._words[verb].lemma in WORDS["moving"] | {"be"}
 
     def _is_denied_here(self) -> bool:
         """Return True if a denial stands at something that the question speaks of, or above it."""
@@ -357,6 +441,10 @@ class RoleMatch:
 
     def _verb_fits(self, verb: int) -> bool:
         query, word = self._query, self._words[verb]
+        if query.asked not in (Asked.WHEN, Asked.WHY) and self._is_demanded(verb):
+            return False
+        if query.asked is Asked.WHETHER and not self._is_of_one_clause(verb):
+            return False
         denied = bool(self._sentence.children(verb, "neg")) or (
             word.dep == "acomp" and bool(self._sentence.children(word.head, "neg"))
         )
@@ -379,27 +467,79 @@ class RoleMatch:
         """Return True unless the sentence speaks of the future, and the question does not."""
         if self._query.future or self._query.asked in (Asked.WHEN, Asked.WHY, Asked.WHETHER):
             return True
+        if self._query.before:
+            return True
         will = any(word.tag == "MD" and word.lemma in ("will", "shall") for word in self._words)
-        past = (
-            not self._query.past
-            and self._query.verb
-            and all(
-                self._words[i].tag == "VBD" and self._words[i].lemma in ("live", "work", "reside")
-                for i in self.verbs()
-            )
-        )
-        present = (
-            self._query.past
-            and self.verbs()
-            and all(self._words[i].tag in ("VBZ", "VBP") for i in self.verbs())
-        )
-        return not (will or past or present)
+        verbs = self.verbs()
+        past = not self._query.past and all(map(self._is_former, verbs))
+        present = self._query.past and all(self._words[i].tag in ("VBZ", "VBP") for i in verbs)
+        return not (will or (verbs and (past or present)))
 
-    def _has_own_name(self, index: int) -> bool:
-        """Return True for the "wife" of "my wife's name is Ana", asked for a name."""
-        return (
-            self._query.asked is Asked.NAME and self._words[self._words[index].head].lemma == "name"
-        )
+    def _is_former(self, verb: int) -> bool:
+        """Return True for "lived in" and "used to live in", asked where somebody lives."""
+        word = self._words[verb]
+        used = word.dep == "xcomp" and self._words[word.head].text.casefold() == "used"
+        return used or (word.tag == "VBD" and word.lemma in ("live", "work", "reside"))
+
+    def _has_what_is_asked(self, index: int) -> bool:
+        """Return True for the "wife" of "my wife's name is Ana", asked for a name or time of it."""
+        noun, asked = self._words[index].head, self._query.asked
+        if asked is Asked.WHEN and self._query.light == "have":
+            return any(noun in self._positions(term) for term in self._query.terms)
+        lemma = self._words[noun].lemma
+        return lemma == "name" if asked is Asked.NAME else lemma in WORDS["general"]
+
+    # Other roles than those of the question
+
+    def _is_said(self) -> bool:
+        """Return True if who is asked of says something of what is asked about."""
+        teller = self._query.subject
+        topics = [term for term in self._query.terms if term is not teller]
+        if teller is None or not topics:
+            return False
+        self._at = {term.text: self._positions(term) for term in topics}
+        for index, word in enumerate(self._words):
+            if word.lemma in WORDS["saying"] and self.agents(index) & self._positions(teller):
+                clauses = self._sentence.children(index, "ccomp", "xcomp")
+                told = {i for clause in clauses for i in self._sentence.subtree(clause)}
+                if not is_guess(self._sentence, told) and all(
+                    places & told for places in self._at.values()
+                ):
+                    return not self._sentence.children(index, "neg")
+        speaker = set(lexemes(speaker_of(self._statement.memory) or ""))
+        spoken = bool(speaker) and not teller.is_self and teller.stems <= speaker
+        return spoken and all(self._at.values())
+
+    def of_kind(self) -> set[int]:
+        """Return the values of the kind asked for that the subject uses: "runs on Postgres".
+
+        Of "switched from MySQL to Postgres" it is the second; asked what was before, the first.
+        """
+        query = self._query
+        kind = query.focus.split()[-1] if query.focus else ""
+        verbs = query.verb & _BONDS or query.light == "have"
+        if query.asked is not Asked.WHAT or kind not in KINDS or query.subject is None or not verbs:
+            return set()
+        own = self._at.get(query.subject.text, set())
+        found: set[int] = set()
+        for index, word in enumerate(self._words):
+            changes = word.lemma in WORDS["changing"]
+            if not (changes or stems(word.lemma) & _BONDS) or self._sentence.children(index, "neg"):
+                continue
+            done = changes or word.tag == "VBN"
+            if not own & (self.agents(index) | (self.patients(index) if done else set())):
+                continue
+            ways = ("from" if query.before else "to",) if changes else WORDS["places"]
+            found.update(() if changes else self._sentence.children(index, "dobj"))
+            for way in self._sentence.children(index, "prep"):
+                if self._words[way].lemma in ways:
+                    found.update(self._sentence.children(way, "pobj"))
+        return {i for noun in found for i in same_thing(self._sentence, noun) if self._is(i, kind)}
+
+    def _is(self, index: int, kind: str) -> bool:
+        names = self._sentence.children(index, "compound")
+        name = self._sentence.phrase((*names, index)).casefold().replace(" ", "_")
+        return name in KINDS[kind]
 
     def _employer(self, verb: int) -> set[int]:
         """Return for whom one works: "the city council", and not "two years" or "fun"."""

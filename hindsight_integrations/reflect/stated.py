@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
 from hindsight_integrations.models import Memory
@@ -50,6 +50,12 @@ def statements(memory: Memory, before: str = "") -> Iterator[Statement]:
         before = text
 
 
+def speaker_of(memory: Memory) -> str | None:
+    """Return who speaks in a memory, by its speaker or the name before its words: "Omar: ..."."""
+    spoken = _SPOKEN.match(memory.text)
+    return memory.speaker or (spoken[1] if spoken and "\n" not in memory.text else None)
+
+
 def _as_spoken(memory: Memory) -> tuple[Memory, str]:
     """Return a memory with the speaker that its text names, and the rest: "Omar: I sold it."."""
     spoken = _SPOKEN.match(memory.text)
@@ -65,12 +71,12 @@ def is_stated(text: str) -> bool:
     return not text.endswith("?") and not is_guess(parse(text))
 
 
-def is_guess(sentence: Sentence) -> bool:
-    """Return True if a sentence may not be so, or is so of nobody."""
+def is_guess(sentence: Sentence, without: Container[int] = ()) -> bool:
+    """Return True if a sentence, without some of its words, may not be so, or is so of nobody."""
     return any(
         word.text.casefold() in WORDS["unstated"] or word.lemma in WORDS["unstated"]
-        for word in sentence.words
-        if word.label not in TIMES and word.text != "May"
+        for i, word in enumerate(sentence.words)
+        if word.label not in TIMES and word.text != "May" and i not in without
     )
 
 

@@ -74,6 +74,8 @@ class StoredBank:
         version: rises with every change to what is stored of a memory or of its entities' names.
             Adding memories does not raise it: what was read of the others stays true.
         importing: the id the bank gets once its import is complete; None once it is.
+        leaving: the id that it had before it began to move to another store, and gets there; None
+            for a bank that stays.
     """
 
     bank: Bank
@@ -81,6 +83,7 @@ class StoredBank:
     embedder: EmbedderStamp
     version: int = 0
     importing: str | None = None
+    leaving: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,11 +415,13 @@ class GraphStore(Protocol):
         *,
         pending_consolidation: bool = False,
         importing: bool = False,
+        leaving: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
         """Return all banks by id, or those with memories that wait or expired by then.
 
-        With `importing`, those whose import is not complete instead.
+        With `importing`, those whose import is not complete instead; with `leaving`, only those
+        that move to another store.
         """
 
     def update_bank(
@@ -425,6 +430,7 @@ class GraphStore(Protocol):
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
         embedder: EmbedderStamp | None = None,
+        leaving: bool = False,
     ) -> StoredBank:
         """Change a bank in one transaction and return it as stored then.
 
@@ -436,6 +442,7 @@ class GraphStore(Protocol):
                 it holds stay.
             embedder: replaces all vectors by those staged with this embedder. The bank gets a new
                 key; dropping the old one and writing all vectors are queued for the index.
+            leaving: note that the bank moves to another store, where it gets the id `bank_id`.
 
         Raises:
             BankExistsError: another bank has the new id.

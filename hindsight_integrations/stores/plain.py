@@ -27,10 +27,12 @@ from hindsight_integrations.models import (
     MentalModel,
     Page,
     TimeSpan,
+    utc_now,
 )
 from hindsight_integrations.nlp.bm25 import idf
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.stores import base, common, predicate
+from hindsight_integrations.stores.audit import MEMORY, MODEL
 from hindsight_integrations.stores.base import Kind, MemoryFilter, MemoryRecord, StoredBank
 from hindsight_integrations.stores.entities import names_of
 
@@ -110,6 +112,43 @@ class PlainBank:
                 if source.memory_id is not None:
                     citing[source.memory_id][id] = None
         return {id: tuple(conclusions) for id, conclusions in citing.items()}
+
+    # Writing, where what leaves and what stays depend on each other
+
+    def note(self, checkpoint: base.QueueCheckpoint) -> None:
+        """Keep a checkpoint; one that expires takes those with it that have expired."""
+        if checkpoint.expires_at is not None:
+            kept = (
+                each
+                for each in self.checkpoints.values()
+                if each.expires_at is None or each.expires_at >= utc_now()
+            )
+            self.checkpoints = {each.queue: each for each in kept}
+        self.checkpoints[checkpoint.queue] = checkpoint
+
+    def forget_history(self, leaving: Sequence[str]) -> None:
+        """Remove the history of memories before they leave, and the reasons given for it."""
+
+        def cited_once(ids: Sequence[str], name: str) -> list[str]:
+            own = (c for c in self.history if not c.of_model and c.memory_id in ids)
+            return [c.old for c in own if c.field == name and c.old is not None]
+
+        given = [id for id in leaving if not self.memories[id].memory.derived]
+        memories, models = common.histories_to_forget(
+            *(leaving, given, self.models.values()),
+            citing=lambda ids: common.in_order(ids, self.citing()),
+            cited_once=cited_once,
+        )
+        self.history = [
+            change
+            for change in self.history
+            if change.memory_id not in (models if change.of_model else memories)
+        ]
+        named = {MODEL: models, MEMORY: memories}
+        self.audit = [
+            replace(each, reason=None) if each.id in named.get(each.kind, ()) else each
+            for each in self.audit
+        ]
 
     # Reading, as `GraphStore` documents it
 

@@ -39,6 +39,7 @@ def everything(memory: Hindsight) -> dict[str, list[str]]:
     return {bank.id: sorted(graph.scan(bank.id, MEMORY_ID)) for bank in memory.banks.list()}
 
 
+@pytest.mark.slow
 def test_a_backup_is_one_state_while_a_writer_goes_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def parts(result: Any) -> list[tuple[str, type[Exception]]]:
     return [(failure.part, type(failure.error)) for failure in result.failures]
 
 
+@pytest.mark.slow
 def test_an_embedder_that_does_not_answer_is_left_out(model: Stuck) -> None:
     settings = Settings(recall_timeout=1.0, consolidate=False)
     with remembering(embedder=model, settings=settings) as memory:
@@ -91,6 +92,7 @@ def test_a_reranker_that_does_not_answer_is_left_out(model: Stuck) -> None:
         assert parts(result) == [("reranker", StoreUnavailableError)]
 
 
+@pytest.mark.slow
 def test_events_are_looked_up_until_the_time_is_spent(model: Stuck) -> None:
     settings = Settings(recall_timeout=2.0, consolidate=False)
     with remembering(embedder=model, settings=settings) as memory:
@@ -102,6 +104,7 @@ def test_events_are_looked_up_until_the_time_is_spent(model: Stuck) -> None:
         assert result[0].text == "Alice keeps bees behind the mill."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clause", "what"),
     [("the day before Bruno met guest {},", "events"), ("{} May 20{},", "times")],
@@ -143,6 +146,7 @@ class Slow:
         return self.index.query(*given)
 
 
+@pytest.mark.slow
 def test_an_arm_may_wait_for_a_thread_longer_than_it_may_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

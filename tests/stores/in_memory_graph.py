@@ -29,10 +29,9 @@ from hindsight_integrations.models import (
     Memory,
     Page,
     Source,
-    utc_now,
 )
 from hindsight_integrations.stores import base, common
-from hindsight_integrations.stores.audit import MEMORY, MODEL, audit_of
+from hindsight_integrations.stores.audit import audit_of
 from hindsight_integrations.stores.base import (
     ChangeSet,
     EmbedderStamp,
@@ -152,14 +151,7 @@ class Writing:
         data.audit += audit_of(changes, gone)
         data.models |= {model.id: model for model in changes.mental_models}
         if (checkpoint := changes.checkpoint) is not None:
-            if checkpoint.expires_at is not None:
-                kept = {
-                    queue: each
-                    for queue, each in data.checkpoints.items()
-                    if each.expires_at is None or each.expires_at >= utc_now()
-                }
-                data.checkpoints = kept
-            data.checkpoints[checkpoint.queue] = checkpoint
+            data.note(checkpoint)
         data.pending -= set(changes.mark_consolidated)
         self._mark(changes.mark_pending)
         for staged in changes.staged:
@@ -278,7 +270,7 @@ class Writing:
         gone: list[str] = []
         cut: set[str | None] = set()
         while leaving:
-            self._forget_history(leaving)
+            data.forget_history(leaving)
             cut |= {s.chunk_id for id in leaving for s in data.memories[id].memory.sources}
             for id in leaving:
                 self.affected.update(data.memories.pop(id).entity_ids)
@@ -299,30 +291,6 @@ class Writing:
             )
             data.chunks[chunk.id] = replace(chunk, text=common.text_left(texts))
         return tuple(gone)
-
-    def _forget_history(self, leaving: Sequence[str]) -> None:
-        data = self.data
-
-        def cited_once(ids: Sequence[str], name: str) -> list[str]:
-            own = (c for c in data.history if not c.of_model and c.memory_id in ids)
-            return [c.old for c in own if c.field == name and c.old is not None]
-
-        given = [id for id in leaving if not data.memories[id].memory.derived]
-        memories, models = common.histories_to_forget(
-            *(leaving, given, data.models.values()),
-            citing=lambda ids: common.in_order(ids, data.citing()),
-            cited_once=cited_once,
-        )
-        data.history = [
-            change
-            for change in data.history
-            if change.memory_id not in (models if change.of_model else memories)
-        ]
-        named = {MODEL: models, MEMORY: memories}
-        data.audit = [
-            replace(each, reason=None) if each.id in named.get(each.kind, ()) else each
-            for each in data.audit
-        ]
 
 
 class InMemoryEntities(EntityWriter[str]):
@@ -435,6 +403,7 @@ class InMemoryGraph:
         *,
         pending_consolidation: bool = False,
         importing: bool = False,
+        leaving: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
         return [
@@ -442,6 +411,7 @@ class InMemoryGraph:
             for _, data in sorted(self._now().banks.items())
             if (data.bank.importing is not None) == importing
             if data.pending or not pending_consolidation
+            if data.bank.leaving is not None or not leaving
             if expired_by is None or data.has_expired(expired_by)
         ]
 
@@ -451,6 +421,7 @@ class InMemoryGraph:
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
         embedder: EmbedderStamp | None = None,
+        leaving: bool = False,
     ) -> StoredBank:
         with self._writing() as state:
             data = state.draft(bank_id)
@@ -463,6 +434,8 @@ class InMemoryGraph:
                     state.banks[bank.id] = state.banks.pop(bank_id)
                     data.bank = replace(data.bank, importing=None)
                 data.bank = replace(data.bank, bank=bank)
+            if leaving:
+                data.bank = replace(data.bank, leaving=bank_id)
             if embedder is not None:
                 adopt(state, data, embedder)
             return data.bank

@@ -73,10 +73,12 @@ def run(script: str, *arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
+@pytest.mark.slow
 def test_a_search_reaches_every_vector_that_was_added_with_others() -> None:
     assert run(ALIKE).split() == ["0"] * 60
 
 
+@pytest.mark.slow
 @glibc
 def test_no_file_has_text_that_the_process_let_go_of(tmp_path: Path) -> None:
     run(SOILED, str(tmp_path))

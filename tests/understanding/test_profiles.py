@@ -17,6 +17,7 @@ from tests.langchain.models import Scripted
 NOON = datetime(2026, 5, 7, 12, tzinfo=UTC)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("half", "recall"), [("dev", 0.95), ("held_out", 0.8)])
 def test_a_profile_says_only_what_memories_say(half: str, recall: float) -> None:
     assert len(load("profiles", half)) >= 28

@@ -112,12 +112,15 @@ class Neo4jGraph(Searching):
         *,
         pending_consolidation: bool = False,
         importing: bool = False,
+        leaving: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
         """See `GraphStore`."""
         query = "MATCH (b:Bank) WHERE (b.importing IS NOT NULL) = $importing"
         if pending_consolidation:
             query += " AND EXISTS { MATCH (m:Waiting) WHERE m.bank = b.key AND m.seq > 0 }"
+        if leaving:
+            query += " AND b.leaving IS NOT NULL"
         if expired_by is not None:
             query += " AND EXISTS { MATCH (m:Memory) WHERE m.bank = b.key AND m.expires_at <= $by }"
         found = self._database.query(
@@ -132,6 +135,7 @@ class Neo4jGraph(Searching):
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
         embedder: EmbedderStamp | None = None,
+        leaving: bool = False,
     ) -> StoredBank:
         """See `GraphStore`."""
 
@@ -144,6 +148,8 @@ class Neo4jGraph(Searching):
                         raise bank_exists(changed.id)
                     given["importing"] = None
                 tx.run("MATCH (b:Bank {key: $bank}) SET b += $given", given=given)
+            if leaving:
+                tx.run("MATCH (b:Bank {key: $bank}) SET b.leaving = $id", id=bank_id)
             if embedder is not None:
                 vectors.adopt(tx, embedder)
             return _stored(tx)

@@ -370,7 +370,8 @@ def stored_bank(node: Mapping[str, Any]) -> StoredBank:
     bank = Bank(**given, disposition=traits, expiry=expiry_of(node.get("expiry", "{}")))
     stamp = EmbedderStamp(node["embedder"], node["dimension"])
     key = vector_key(node["key"], node["revision"])
-    return StoredBank(bank, key, stamp, node.get("edition", 0), node.get("importing"))
+    version, importing, leaving = node.get("edition", 0), node.get("importing"), node.get("leaving")
+    return StoredBank(bank, key, stamp, version, importing, leaving)
 
 
 def change_of(node: Mapping[str, Any]) -> Change:

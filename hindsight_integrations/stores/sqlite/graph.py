@@ -92,12 +92,15 @@ class SqliteGraph(Searching):
         *,
         pending_consolidation: bool = False,
         importing: bool = False,
+        leaving: bool = False,
         expired_by: datetime | None = None,
     ) -> list[StoredBank]:
         """See `GraphStore`."""
         which, params = "", [int(importing)]
         if pending_consolidation:
             which += f" AND no IN (SELECT unit >> {SEQUENCE_BITS} FROM waiting)"
+        if leaving:
+            which += " AND leaving IS NOT NULL"
         if expired_by is not None:
             expired = "SELECT 1 FROM memories WHERE bank = no AND expires_at <= ?"
             which, params = f"{which} AND EXISTS ({expired})", [*params, micros(expired_by)]
@@ -115,6 +118,7 @@ class SqliteGraph(Searching):
         bank: Bank | Callable[[Bank], Bank] | None = None,
         *,
         embedder: EmbedderStamp | None = None,
+        leaving: bool = False,
     ) -> StoredBank:
         """See `GraphStore`."""
         with self._writing(bank_id) as tx:
@@ -128,6 +132,8 @@ class SqliteGraph(Searching):
                     f"UPDATE banks SET {assignments(BANK_COLUMNS)} WHERE no = ?",
                     (*bank_row(bank), tx.no),
                 )
+            if leaving:
+                tx.execute("UPDATE banks SET leaving = ? WHERE no = ?", (bank_id, tx.no))
             if embedder is not None:
                 vectors.adopt(tx, embedder)
             return _stored(tx)

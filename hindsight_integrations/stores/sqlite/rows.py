@@ -201,7 +201,9 @@ BANK_COLUMNS = (
     "id, name, mission, background, skepticism, literalism, empathy, directives, expiry, "
     "kept_apart, named_directives, created_at, updated_at"
 )
-STORED_BANK_COLUMNS = f"no, revision, edition, importing, embedder, dimension, {BANK_COLUMNS}"
+STORED_BANK_COLUMNS = (
+    f"no, revision, edition, importing, leaving, embedder, dimension, {BANK_COLUMNS}"
+)
 
 
 def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
@@ -218,7 +220,7 @@ def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
 
 def stored_bank(row: Row) -> StoredBank:
     """Return the bank of a row of `STORED_BANK_COLUMNS`."""
-    no, revision, version, importing, embedder, dimension, *stated = row
+    no, revision, version, importing, leaving, embedder, dimension, *stated = row
     id_, name, mission, background, *traits, directives, expiry, apart, named, created, updated = (
         stated
     )
@@ -236,7 +238,7 @@ def stored_bank(row: Row) -> StoredBank:
         updated_at=timestamp(updated),
     )
     stamp = EmbedderStamp(embedder, dimension)
-    return StoredBank(bank, vector_key(no, revision), stamp, version, importing)
+    return StoredBank(bank, vector_key(no, revision), stamp, version, importing, leaving)
 
 
 # Memories

@@ -210,6 +210,11 @@ _VERSION_11 = (
     "CREATE INDEX marks_by_expiry ON marks (bank, expires_at) WHERE expires_at IS NOT NULL",
 )
 
+_VERSION_12 = (
+    "ALTER TABLE banks ADD COLUMN leaving TEXT",
+    "CREATE INDEX banks_leaving ON banks (leaving) WHERE leaving IS NOT NULL",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -222,6 +227,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_9,
     _VERSION_10,
     _VERSION_11,
+    _VERSION_12,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

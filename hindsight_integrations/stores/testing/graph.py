@@ -187,6 +187,26 @@ class GraphStoreContract(
         assert (memory.bank_id, memory.entities) == (name, ("Ann",))
         assert [each.bank_id for each in graph.scan(name, base.DOCUMENT)] == [name]
 
+    def test_a_bank_that_leaves_is_found_by_its_new_id_and_knows_the_old_one(
+        self, graph: GraphStore, other_bank: str
+    ) -> None:
+        keep(graph, record("m1", entities=("Ann",)))
+        before = graph.get_bank("b")
+        assert before is not None
+        assert graph.list_banks(leaving=True) == []
+        after = graph.update_bank("b", lambda bank: replace(bank, id="moving:b"), leaving=True)
+        assert after == replace(before, bank=replace(before.bank, id="moving:b"), leaving="b")
+        assert (graph.get_bank("b"), graph.get_bank("moving:b")) == (None, after)
+        assert graph.list_banks(leaving=True) == [after]
+        assert [each.bank.id for each in graph.list_banks()] == ["moving:b", other_bank]
+        assert list(graph.scan("moving:b", base.MEMORY_ID)) == ["m1"]
+        graph.create_bank(Bank("b"), STAMP)  # its id is free
+        with pytest.raises(BankExistsError, match="'b'"):
+            graph.update_bank("moving:b", lambda bank: replace(bank, id="b"), leaving=True)
+        assert graph.list_banks(leaving=True) == [after]
+        graph.delete_bank("moving:b")
+        assert graph.list_banks(leaving=True) == []
+
     def test_an_import_does_not_take_the_place_of_a_bank(
         self, graph: GraphStore, other_bank: str
     ) -> None:
