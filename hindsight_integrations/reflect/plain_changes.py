@@ -170,7 +170,7 @@ def _replaced(step: PlainStep, state: PlainState, role: str) -> Value | None:
             v
             for slot, v in state.values
             if v.kind == after.kind == "name"
-            and slot in _WORDS["bond"]
+            and slot in _WORDS["bond"] | {"from"}
             and not v.terms & step.theme
         ]
     if not alike and role == "same":
@@ -223,7 +223,8 @@ def _rested_on(step: PlainStep, state: PlainState) -> Value | None:
     moves = step.cue == "move" or step.verb == "be" or same_verb(step.verb, state.verb)
     if after is None or not (rests and moves) or after.kind not in ("name", "thing"):
         return None
-    if after.kind == "thing" and (step.bare or step.slot not in ("in", "at", "on")):
+    stands = step.cue == "move" and state.verb in _WORDS["stands"]
+    if after.kind == "thing" and (step.bare or not (stands or step.slot in ("in", "at", "on"))):
         return None  # "is now in review", "is now under the desk"
     slots = {step.slot} & _WORDS["where"] if step.cue == "now" else _WORDS["where"]
     alike = {after.kind}

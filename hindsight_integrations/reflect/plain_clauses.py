@@ -130,6 +130,9 @@ def _sequel(step: PlainStep, state: PlainState) -> Value | None:
     since = step.slot in _WORDS["supplier"] and not state.terms.isdisjoint(_NOW_TERMS)
     if not timeless and state.called.kind == "name" and since:
         return state.called  # "Doves Farm delivers now"
+    again = state.verb == step.verb not in _WORDS["light"] - {"use"} and _goes_on(
+        step, state.subject
+    )
     first = step.opening[-1:] in ((("i", "PRP"),), (("we", "PRP"),))
     owned = state.subject[0] in (_OURS if first else _WORDS["owning"] - _OURS)
     owned = owned and ACTING.isdisjoint(state.subject)
@@ -137,7 +140,7 @@ def _sequel(step: PlainStep, state: PlainState) -> Value | None:
     found = [
         value
         for slot, value in timeless
-        if (value.kind == before.kind != "thing" or kinds(value) & kinds(before))
+        if (value.kind == before.kind != "thing" or kinds(value) & kinds(before) or again)
         and value.terms != before.terms
         and (
             (

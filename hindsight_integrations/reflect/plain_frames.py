@@ -370,7 +370,10 @@ class PlainReader(EndingReader):
     def is_limited_to(self) -> bool:
         """True for a word beside the first verb that limits when or how far something is so."""
         at = next((w.index for w in self.sentence.words if w.tag in _FINITE), 0)
-        return any(w.lower in _LIMITS for w in self._own(at))
+        own = takewhile(
+            lambda w: w.lower != "never" or self._tag(w.index - 1) != "CC", self._own(at)
+        )
+        return any(w.lower in _LIMITS for w in own)
 
     def _own(self, at: int) -> tuple[Word, ...]:
         """Return the words up to the next clause with a verb of its own subject."""
@@ -496,13 +499,14 @@ def repaired(sentence: Sentence) -> Sentence:
                 words[subject.index] = replace(subject, tag="NN")  # "the build no longer uses"
         elif word.tag in ("VB", "VBP") and (
             before.tag == "DT"
+            or (before.tag == "NN" and plain_value(word.lower).kind == "role")  # "a team lead"
             or (before.lower == "to" and kinds(plain_value(word.text)))
             or (before.tag in _FINITE - {"MD"} and before.lemma not in _LIGHT)
         ):
             words[at] = replace(word, tag="NN")
     if not any(w.tag in _FINITE for w in words):
         for name, verb in pairwise(words):
-            if name.tag in ("NNP", "NN") and verb.tag == "NNS" and verb.text.islower():
+            if name.tag in ("NNP", "NN", "JJ") and verb.tag == "NNS" and verb.text.islower():
                 words[verb.index] = replace(verb, tag="VBZ")
                 break
     return sentence if tuple(words) == sentence.words else Sentence(sentence.text, tuple(words))

@@ -28,12 +28,11 @@ STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | None:
     """Return how the subjects of two clauses are one: "same", "own" (thing) or "attribute"."""
     own = any(word in _FIRST or word in _MINE for word in state.subject)
-    named = state.subject[0] in _MINE and state.called.kind == "name"  # "my sister Olga"
     called = list(subjects(step.opening))
-    by_name = named and (same_speaker or step.before is not None) and state.subject[-1:] in called
-    if by_name and step.opening:
+    if step.opening and any(name in called for name in _names(state)):
         return "same"
-    if not same_speaker and own and not (named and state.subject[0] == "our"):
+    ours = state.subject[0] == "our" and state.called.kind == "name"
+    if not same_speaker and own and not ours:
         return None
     if not step.opening:
         return "same" if step.speaker and state.subject in (("i",), ("we",)) else None
@@ -50,6 +49,14 @@ def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | 
         return "own" if any(each in called for each in owner) else None
     read = (_attribute(each, step, state) for each in called if "'s" not in each)
     return next(filter(None, read), None)
+
+
+def _names(state: PlainState) -> Iterator[tuple[str, ...]]:
+    """Yield the "Olga" of "my sister Olga", the "Dr. Havel" of "our dentist Dr. Havel"."""
+    words = state.called.text.split() if state.subject[0] in _MINE else []
+    for at in range(1, len(words)):
+        if all(word[:1].isupper() for word in words[at:]):
+            yield state.subject[at:]
 
 
 def _joined(called: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -103,6 +110,9 @@ def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> s
 
 def subjects(opening: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
     """Yield how the subject of a cue may be called: its words, with an opening at most before."""
+    verb = next((at for at, (_, tag) in enumerate(opening) if tag in _FINITE), 0)
+    if verb and opening[-1][1] == "CC":  # "Elsie sold the house and"
+        yield from subjects(opening[:verb])
     if opening and opening[-1][0] == ",":
         for at, (word, _) in enumerate(opening[:-1]):
             if word == "," and opening[at + 1][1] in _BESIDE_NAME:
