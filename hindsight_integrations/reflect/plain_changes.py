@@ -227,10 +227,8 @@ def _rested_on(step: PlainStep, state: PlainState) -> Value | None:
     if after.kind == "thing" and (step.bare or not (stands or step.slot in ("in", "at", "on"))):
         return None  # "is now in review", "is now under the desk"
     slots = {step.slot} & _WORDS["where"] if step.cue == "now" else _WORDS["where"]
-    alike = {after.kind}
-    if state.passive and step.slot == "at":
-        alike.add("name")  # "is held at X", "is now at the racecourse"
-    held = [v for slot, v in state.values if slot in slots and v.kind in alike]
+    kept = state.passive and not is_time(after)  # "is held at X", "is now at the racecourse"
+    held = [v for slot, v in state.values if slot in slots and (kept or v.kind == after.kind)]
     return held[0] if len(held) == 1 and (meets or _may_follow(held[0], step)) else None
 
 

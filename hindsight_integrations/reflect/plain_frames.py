@@ -265,10 +265,13 @@ class PlainReader(EndingReader):
     def _now(self, at: int) -> Iterator[PlainStep]:
         """Read "is now at Y", "now uses Y", "now X uses Y" and "uses Y now"."""
         words = self.sentence.words
-        main = next((w.index for w in words if w.tag in _PRESENT), len(words))
-        begins = at == 0 or (at == 2 and self.word(0) in ("from", "as"))
+        is_so = at > 0 and words[at - 1].lemma == "be"
+        does = self._tag(at + 1) in _AS_PRESENT
+        main = next((w.index for w in words if w.tag in _PRESENT), 0)
+        main = at - 1 if is_so else at + 1 if does else main
+        begins = main > 0 and (at == 0 or (at == 2 and self.word(0) in ("from", "as")))
         ends = main < at - 1 and self._ends(at + 1) and self.word(at + 2) != "then"
-        if not (begins or ends or abs(at - main) == 1) or self._adds(at) or main == len(words):
+        if not (begins or ends or is_so or does) or self._adds(at):
             return
         opening, _ = self._opening(min(at, main) if not begins else main)
         if opening is None:
