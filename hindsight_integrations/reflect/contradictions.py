@@ -121,9 +121,12 @@ def _is_limited(older: str, newer: str, told: Shift) -> bool:
     """Return True if a change is of some days or hours, of which the earlier statement is not.
 
     "No longer eats meat on Mondays" says nothing of other days, nor "tea in the evening" of the
-    coffee in the morning.
+    coffee in the morning; "still uses it" takes back that it has ended.
     """
     if told.after is None and _EXCEPT.search(newer):
+        return True
+    kept = rf"(?:it|them|there|{re.escape(told.before)})"
+    if told.after is not None and re.search(rf"\bstill [^;.]*\b{kept}\b", newer, re.IGNORECASE):
         return True
     if _RECURRING.search(told.before):
         return False

@@ -27,21 +27,52 @@ STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 
 def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | None:
     """Return how the subjects of two clauses are one: "same", "own" (thing) or "attribute"."""
-    ours = state.subject[0] == "our" and state.called.kind == "name"
     own = any(word in _FIRST or word in _MINE for word in state.subject)
-    if not same_speaker and own and not ours:
+    named = state.subject[0] in _MINE and state.called.kind == "name"  # "my sister Olga"
+    called = list(subjects(step.opening))
+    by_name = named and (same_speaker or step.before is not None) and state.subject[-1:] in called
+    if by_name and step.opening:
+        return "same"
+    if not same_speaker and own and not (named and state.subject[0] == "our"):
         return None
     if not step.opening:
         return "same" if step.speaker and state.subject in (("i",), ("we",)) else None
-    called = list(subjects(step.opening))
-    named = same_speaker and state.subject[0] in _MINE and state.called.kind == "name"
-    if state.subject in called or (named and state.subject[-1:] in called):
+    if step.before is not None:
+        called += [one for each in called for one in _joined(each)]
+    if state.subject in called:
+        return "same"
+    if any(_is_whole(each, state) for each in (*called, tuple(w for w, _ in step.opening))):
+        return "same"
+    if step.before is not None and _is_moved(step, state):
         return "same"
     owner = _owner(state.subject)
     if owner:
         return "own" if any(each in called for each in owner) else None
     read = (_attribute(each, step, state) for each in called if "'s" not in each)
     return next(filter(None, read), None)
+
+
+def _joined(called: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the "Ingrid" of "Ingrid and her cat" and "my sister Ingrid", "I" of "she and I"."""
+    if called.count("and") == 1:
+        at = called.index("and")
+        yield from (called[:at], called[at + 1 :])
+    elif len(called) == 3 and called[0] in _MINE:
+        yield called[2:]
+
+
+def _is_whole(called: tuple[str, ...], state: PlainState) -> bool:
+    """Return True for "the squad's standup" after "the squad holds its standup on Tuesdays"."""
+    things = [value for slot, value in state.values if slot == "obj" and value.kind != "name"]
+    own = frozenset(lexemes(" ".join(state.subject)))
+    told = frozenset(lexemes(" ".join(called)))
+    return bool(own) and any(told == own | thing.terms != own for thing in things)
+
+
+def _is_moved(step: PlainStep, state: PlainState) -> bool:
+    """Return True for the X of "we moved X from A to B"."""
+    own = frozenset(lexemes(" ".join(state.subject)))
+    return bool(own) and own == step.theme and (state.is_thing or state.passive)
 
 
 def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
