@@ -121,6 +121,7 @@ def test_when_is_answered_with_a_dated_list_and_how_many_with_the_number(told: H
         ("Mia lives in Porto.", "Is Mia in Porto?", ""),
         ("We no longer eat fish.", "Do we still eat fish?", "No: "),
         ("We don't eat fish any more.", "Do we still eat fish?", "No: "),
+        ("I don't own a car.", "Do I own a car?", "No: "),
         ("Mia quit smoking.", "Does Mia still smoke?", "No: "),
         ("I don't like fish at all.", "Do I like fish?", "No: "),
         ("We have three kids.", "How many kids do we have?", "three: "),
@@ -153,6 +154,7 @@ def test_a_lead_is_given_only_by_a_plain_statement(said: str, question: str, lea
         ("I set up the jobs to run at 2 am each night.", "When do the jobs run?"),
         ("Tom used to work at Acme.", "Where did Tom work before?"),
         ("We switched from MySQL to Postgres.", "Which database do we use?"),
+        ("Standup is at 9:15.", "When is standup?"),
         ("To open the gate, lift the latch.", "How do I open the gate?"),
         ("Images are compressed with Squoosh.", "How do we compress images?"),
     ],
@@ -179,6 +181,7 @@ def test_everyday_statements_answer(said: str, question: str) -> None:
         ("Mia is in Rome.", "Do you know if Mia likes Rome?"),
         ("Mia is on leave.", "Where is Mia?"),
         ("Bread is sold at the market.", "Do we sell bread?"),
+        ("Book the gym for Friday.", "What did we book?"),
     ],
 )
 def test_what_only_sounds_alike_does_not_answer(said: str, question: str) -> None:

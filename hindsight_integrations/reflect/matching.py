@@ -7,6 +7,7 @@ time, a number, a cause. Whatever is less plain answers nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
@@ -24,6 +25,7 @@ from hindsight_integrations.reflect.roles import RoleMatch
 from hindsight_integrations.reflect.stated import THIRD, TIMES, same_thing
 
 _SIZES = frozenset("tall high long wide deep big heavy".split())
+_CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACES = ("GPE", "LOC", "FAC", "ORG")
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 
@@ -206,7 +208,9 @@ class Match(RoleMatch):
     def has_time(self) -> bool:
         """Return True if a time is named."""
         return bool(self._times()) or any(
-            word.label in TIMES or word.text.casefold() in WORDS["recurring"]
+            word.label in TIMES
+            or word.text.casefold() in WORDS["recurring"]
+            or _CLOCK.fullmatch(word.text)
             for word in self._words
         )
 

@@ -239,6 +239,7 @@ class _Reader:
         own = frozenset[str]()
         if content and verb is not None:
             own = stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
+            own = own or frozenset({verb.lemma})  # "own" and "get" are no terms of the index
         subject = self._subject(terms)
         stays = asked is Asked.WHETHER and light == "be" and self._is_in_a_place(subject)
         return Query(

@@ -204,7 +204,8 @@ class RoleMatch:
             for i, word in enumerate(self._words)
             if wanted
             and (
-                wanted & set(lexemes(word.lemma))
+                word.lemma in wanted
+                or wanted & set(lexemes(word.lemma))
                 or wanted & set(lexemes(word.text))
                 or (word.lemma == "join" and _WORK & wanted and self._employer(i))
                 or self.is_disliking(i)
@@ -469,6 +470,9 @@ class RoleMatch:
             return False
         if query.asked is Asked.WHETHER and not self._is_of_one_clause(verb):
             return False
+        ordered = word.tag == "VB" and not self._sentence.children(verb, "aux", "nsubj")
+        if ordered and word.dep == "ROOT" and (query.past or query.asked is Asked.WHETHER):
+            return False  # "book the gym"
         denied = bool(self._sentence.children(verb, "neg")) or (
             word.dep == "acomp" and bool(self._sentence.children(word.head, "neg"))
         )
