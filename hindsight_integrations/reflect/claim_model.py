@@ -223,6 +223,7 @@ class PlainStep:
         bare: the values have no article or possessive.
         inner: the last name beside the value that ends: "standups over Slack".
         heir: who does instead what the subject no longer does: "Bob does".
+        stand_in: who or what does instead what the value did, with the lexemes of what that is.
     """
 
     cue: Literal["move", "leave", "end", "now"]
@@ -239,6 +240,7 @@ class PlainStep:
     bare: bool = False
     inner: tuple[str, Value] | None = None
     heir: Value | None = None
+    stand_in: tuple[Value, frozenset[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

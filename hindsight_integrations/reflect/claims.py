@@ -37,7 +37,7 @@ from hindsight_integrations.reflect.phrases import (
     plain_value,
     state_of,
 )
-from hindsight_integrations.reflect.plain_frames import frames
+from hindsight_integrations.reflect.plain_clauses import frames
 
 _TABLE = table("changes")
 

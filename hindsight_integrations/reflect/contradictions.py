@@ -55,6 +55,8 @@ _AT = ("at", "with", "on")
 _MANY = frozenset({"use"})
 _SINGLE = frozenset(table("changes")["single"]["verbs"].split())
 _EXCEPT = re.compile(r"\b(?:only|except|apart from|unless|at least)\b", re.IGNORECASE)
+_NAMESAKE = re.compile(r"(?P<name>[A-Z]\w+) (?:from|in|of) (?:the )?(?P<of>\w+)")
+"""Words that tell one of a name from another: "Susan from legal"."""
 _RECURRING = re.compile(
     r"\b(?:(?:every|each|in the|at) )?((?:mon|tues|wednes|thurs|fri|satur|sun|week)day|weekend"
     r"|morning|afternoon|evening|night)s\b"
@@ -113,6 +115,9 @@ def change(
     """
     if older.at >= newer.at or older.memory.scope != newer.memory.scope:
         return None
+    of, then = _NAMESAKE.match(older.text), _NAMESAKE.match(newer.text)
+    if of and then and of["name"] == then["name"] and of["of"] != then["of"]:
+        return None
     told = _told(older, newer, ambiguous)
     return told if told is not None and not _is_limited(older.text, newer.text, told) else None
 
@@ -121,9 +126,12 @@ def _is_limited(older: str, newer: str, told: Shift) -> bool:
     """Return True if a change is of some days or hours, of which the earlier statement is not.
 
     "No longer eats meat on Mondays" says nothing of other days, nor "tea in the evening" of the
-    coffee in the morning.
+    coffee in the morning; "still uses it" takes back that it has ended.
     """
     if told.after is None and _EXCEPT.search(newer):
+        return True
+    kept = rf"(?:it|them|there|{re.escape(told.before)})"
+    if told.after is not None and re.search(rf"\bstill [^;.]*\b{kept}\b", newer, re.IGNORECASE):
         return True
     if _RECURRING.search(told.before):
         return False
@@ -144,7 +152,7 @@ def _told(older: DatedStatement, newer: DatedStatement, ambiguous: Set[str]) -> 
     plain = _plainly_told(older, newer, same_speaker=same_speaker)
     if plain is not None and entity_norm(plain.subject) in ambiguous:
         return told
-    if plain is not None and (told is None or plain.after is not None):
+    if plain is not None and (told is None or plain.after or told.before in plain.before):
         return plain
     ended = ended_value(older.statement.claims, newer.statement.claims, same_speaker=same_speaker)
     if ended is None or ended.subject.removeprefix("@") in ambiguous:

@@ -303,7 +303,7 @@ class EndingReader(Phrases):
         thing = subject if subject is not None else self.sentence.child(verb, "dobj")
         before = self._around(thing) if thing is not None else None
         after = self._phrase(before.end if before and before.start > verb.index else at)
-        if after is not None and self._word(after.start - 1) in ("to", "as"):
+        if after is not None and self.word(after.start - 1) in ("to", "as"):
             after = self._phrase(after.start)
         if before is not None and after is not None:
             yield self._made("renaming", verb, before, after.value)
@@ -316,7 +316,7 @@ class EndingReader(Phrases):
             return None
         start = next((w.index for w in words[verb.index :] if w.lower == "from"), None)
         before = self._phrase(start + 1) if start is not None else None
-        if before is None or self._word(before.end) not in _TO:
+        if before is None or self.word(before.end) not in _TO:
             return None
         after = self._phrase(before.end + 1, after_to=True)
         return self._made("shift", verb, before, after.value) if after is not None else None
@@ -368,8 +368,8 @@ class EndingReader(Phrases):
         if phrase is None:
             return
         after = self._after_word(phrase.end, ("for", "in")) if verb.lemma != "leave" else None
-        favour = self._word(phrase.end + 1) in ("favour", "favor")
-        if self._word(phrase.end) == "in":
+        favour = self.word(phrase.end + 1) in ("favour", "favor")
+        if self.word(phrase.end) == "in":
             after = self._phrase(phrase.end + 3) if favour else None
         if verb.lemma == "leave" and not self._closes(phrase.end):
             return
@@ -468,13 +468,14 @@ class EndingReader(Phrases):
 
     # Phrases
 
-    def _word(self, index: int) -> str:
+    def word(self, index: int) -> str:
+        """Return the text of a word in lower case; "" where there is none."""
         words = self.sentence.words
         return words[index].lower if 0 <= index < len(words) else ""
 
     def _after_word(self, index: int, openings: Sequence[str]) -> Ended | None:
         """Return the phrase after a preposition that stands at a word."""
-        return self._phrase(index + 1) if self._word(index) in openings else None
+        return self._phrase(index + 1) if self.word(index) in openings else None
 
     def _around(self, noun: Word) -> Ended | None:
         """Return the phrase that a noun is the head of."""

@@ -212,7 +212,7 @@ def _current(found: Sequence[_Found], query: Query, context: Context) -> list[_F
     A question about the past is answered with what was; so is one to which nothing newer answers.
     """
     if query.before:
-        lasting = _since_last_change([one for one in found if not one.item.stale], query)
+        lasting = _since_last_change([one for one in found if not one.item.stale])
         follows = [one for one in found if query.followed_by <= set(lexemes(one.statement.text))]
         last = max((one.said_at for one in follows), default=None)
         former = [one for one in found if one not in lasting or one.match.is_former()]
@@ -220,7 +220,8 @@ def _current(found: Sequence[_Found], query: Query, context: Context) -> list[_F
     elif not query.past:
         current = [one for one in found if not one.item.stale]
         found = current or _instead(found, query, context) or found
-        found = _in_other_role(found, query, context) or _since_last_change(found, query)
+        found = _in_other_role(found, query, context) or _since_last_change(found)
+        found = _in_short(found, query, context) or found or _elsewhere(query, context)
     return sorted(found, key=lambda one: one.said_at, reverse=True)[:LONGEST_LIST]
 
 
@@ -247,17 +248,50 @@ def _in_other_role(found: Sequence[_Found], query: Query, context: Context) -> l
     last = max(one.said_at for one in found)
     return [
         replace(one, instead=True, ended=True)
-        for one in _since_last_change(_answers(context, job, ()), job)
+        for one in _since_last_change(_answers(context, job, ()))
         if one.said_at > last and one.match.replaces()
     ]
 
 
-def _since_last_change(found: Sequence[_Found], query: Query) -> list[_Found]:
+def _in_short(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
+    """Return what ends the statements, told of "the club" where they are of "the chess club"."""
+    index = query.terms.index(query.subject) if query.subject in query.terms else 0
+    if not found or index == 0 or query.terms[index - 1].is_name:
+        return []
+    short = replace(query, terms=(*query.terms[: index - 1], *query.terms[index:]))
+    asked = frozenset[str]().union(query.verb, *(term.stems for term in query.terms))
+    told = {stem for one in found for stem in lexemes(one.statement.text)} - asked
+    last = max(one.said_at for one in found)
+    return [
+        replace(one, instead=True)
+        for one in _answers(context, short, ())
+        if one.said_at > last and one.match.ends() and told & set(lexemes(one.statement.text))
+    ]
+
+
+def _elsewhere(query: Query, context: Context) -> list[_Found]:
+    """Return where a thing is of which it was asked if it is still where it was."""
+    if not (query.still and query.light == "be" and query.subject in query.terms):
+        return []
+    end = query.terms.index(query.subject) + 1
+    places = frozenset[str]().union(*(term.stems for term in query.terms[end:]))
+    where = replace(query, asked=Asked.WHERE, terms=query.terms[:end], still=False)
+    found = _answers(context, where, ())
+    last = [one for one in _current(found, where, context) if one.match.replaces()]
+    was = any(places & set(lexemes(one.statement.text)) for one in found if one not in last)
+    return [
+        replace(one, instead=True, ended=True)
+        for one in last
+        if was and not places & set(lexemes(one.statement.text))
+    ]
+
+
+def _since_last_change(found: Sequence[_Found]) -> list[_Found]:
     """Return the statements since the last one that replaces older ones, of what there is one of.
 
     One who moved lives elsewhere, and what is "now" on Mondays is on no other day.
     """
-    changes = [one.said_at for one in found if one.match.replaces()] if query.is_of_one else []
+    changes = [one.said_at for one in found if one.match.replaces()]
     return [one for one in found if not changes or one.said_at >= max(changes)]
 
 

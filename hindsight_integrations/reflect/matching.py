@@ -7,7 +7,8 @@ time, a number, a cause. Whatever is less plain answers nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.name_matching import is_given_name
@@ -24,6 +25,7 @@ from hindsight_integrations.reflect.roles import RoleMatch
 from hindsight_integrations.reflect.stated import THIRD, TIMES, same_thing
 
 _SIZES = frozenset("tall high long wide deep big heavy".split())
+_CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACES = ("GPE", "LOC", "FAC", "ORG")
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 
@@ -38,25 +40,30 @@ class Match(RoleMatch):
     def _others(self) -> list[int]:
         """Return the nouns that the question does not speak of."""
         known = self.matched()
-        named = {stem for name in self._statement.memory.entities for stem in lexemes(name)}
         return [
             i
             for i, w in enumerate(self._words)
-            if i not in known
-            and (w.is_noun or (w.text[0].isupper() and named & set(lexemes(w.text))))
+            if i not in known and (w.is_noun or self._is_entity(i))
         ]
+
+    def _is_entity(self, index: int) -> bool:
+        """Return True for a name that the bank knows, which a tagger may take for another word."""
+        word = self._words[index]
+        names = self._statement.memory.entities if word.text[0].isupper() else ()
+        return any(set(lexemes(word.text)) & set(lexemes(name)) for name in names)
 
     def _is_person(self, index: int) -> bool:
         word = self._words[index]
         located = self._words[word.head].lemma in ("in", "at", "from", "near")
-        named = word.is_proper or not word.is_noun  # an entity that the tagger takes for no noun
+        named = word.is_proper or self._is_entity(index)
         return named and not located and word.label not in (*TIMES, "LOC", "LANGUAGE")
 
     def has_person(self) -> bool:
         """Return True if it names who: the agent, the one it is done to, or who that is."""
         query = self._query
         others = {i for i in self._others() if self._words[i].lemma not in ("someone", "somebody")}
-        if any(map(self._is_person, (self._receivers() | self._holders()) & others)):
+        named = (self._receivers() | self._holders() | self._takers()) & others
+        if any(map(self._is_person, named)):
             return True
         if not query.verb:
             if query.terms and all(term.is_name for term in query.terms):
@@ -140,11 +147,19 @@ class Match(RoleMatch):
         if any(self._employer(verb) & others for verb in self.verbs()) or self._is_with_somebody():
             return True
         for index, word in enumerate(self._words):
+            if word.lemma == "from" and self._query.light == "be" != self._words[word.head].lemma:
+                continue
             if word.lemma in WORDS["places"] and word.dep in ("prep", "pcomp", "dative"):
                 nouns = set(self._sentence.children(index, "pobj")) & others
-                if any(self._words[i].label not in TIMES for i in nouns):
+                if any(self._words[i].label not in TIMES and self._is_place(i) for i in nouns):
                     return True
         return any(self._words[i].label in _PLACES[:3] for i in others)
+
+    def _is_place(self, noun: int) -> bool:
+        """Return False for the "holiday" of "is on holiday", a noun alone that names no place."""
+        word = self._words[noun]
+        alone = word.tag == "NN" and not self._sentence.children(noun, "det", "poss", "compound")
+        return self._query.light != "be" or not alone or word.lemma in WORDS["bare_places"]
 
     def _is_with_somebody(self) -> bool:
         """Return True for "the key is with Ana"."""
@@ -165,8 +180,12 @@ class Match(RoleMatch):
         )
 
     def _is_purpose(self, verb: int) -> bool:
-        """Return True for the "deploy" of "we use Helm to deploy"."""
+        """Return True for the verb of "we use Helm to deploy" and "to open it, lift the latch"."""
         word = self._words[verb]
+        told = verb < word.head and self._words[word.head].tag == "VB"
+        purpose = any(self._words[i].tag == "TO" for i in self._sentence.children(verb, "aux"))
+        if word.dep == "advcl" and purpose and told:
+            return True
         return word.dep in ("xcomp", "advcl") and self._words[word.head].lemma == "use"
 
     def _is_means(self, way: int) -> bool:
@@ -189,7 +208,9 @@ class Match(RoleMatch):
     def has_time(self) -> bool:
         """Return True if a time is named."""
         return bool(self._times()) or any(
-            word.label in TIMES or word.text.casefold() in WORDS["recurring"]
+            word.label in TIMES
+            or word.text.casefold() in WORDS["recurring"]
+            or _CLOCK.fullmatch(word.text)
             for word in self._words
         )
 
@@ -240,8 +261,18 @@ class Match(RoleMatch):
 
     def replaces(self) -> bool:
         """Return True if it says of itself that it takes the place of an older statement."""
-        moving = WORDS["moving"] if self._query.asked is Asked.WHEN else ("move", "relocate")
-        return any(w.lemma in moving or w.lemma in WORDS["replacing"] for w in self._words)
+        moving = {Asked.WHEN: WORDS["moving"], Asked.WHAT: WORDS["changing"]}.get(
+            self._query.asked, ("move", "relocate")
+        )
+        said = any(w.lemma in moving or w.lemma in WORDS["replacing"] for w in self._words)
+        return (self._query.is_of_one and said) or bool(self._takers())
+
+    def ends(self) -> bool:
+        """Return True if it says that something with no further name is so "no longer"."""
+        subject = self._query.subject
+        own = self._at.get(subject.text, set()) if subject else set()
+        named = any(self._sentence.children(i, "compound", "amod", "poss") for i in own)
+        return not named and any(map(self._no_longer, self.verbs()))
 
     def is_former(self) -> bool:
         """Return True if it says of itself what was: "lived in", "used to live", "moved from"."""
@@ -429,6 +460,16 @@ class Match(RoleMatch):
                 reach = {j for v in values for j in self._sentence.subtree(v)}
                 if self.agents(index) & own and reach & others:
                     return True
+            if word.lemma in WORDS["changing"] and own & (
+                self.agents(index) | self.patients(index)
+            ):
+                ways = [
+                    i
+                    for i in self._sentence.children(index, "prep")
+                    if self._words[i].lemma == "to"
+                ]
+                if any(others.intersection(self._sentence.children(way, "pobj")) for way in ways):
+                    return True
         return any(self._identifies(i) for i in others)
 
     def _is_put(self, own: set[int], others: set[int]) -> bool:
@@ -469,10 +510,21 @@ class Match(RoleMatch):
             if self._words[verb].lemma in WORDS["disliking"]:
                 return None  # "I don't hate it"
             denials = (*denials, *self._sentence.children(verb, "aux"))
+        if self._query.still and self._is_quit(verb):
+            return False
         unsure = self._query.is_of_stay and not self._query.still
         if unsure or not self._is_plain(verb, denials):
             return None
+        if self._query.still and self._words[verb].tag == "VBD" and not self._is_left():
+            return None  # "the pump broke" long ago
         return not (denials or disliked or self._is_left())
+
+    def _is_quit(self, verb: int) -> bool:
+        """Return True for the "smoking" of "quit smoking"."""
+        word, subject = self._words[verb], self._query.subject
+        own = self._at.get(subject.text, set()) if subject else set()
+        quits = self._words[word.head].lemma in ("quit", "stop")
+        return quits and word.dep in ("xcomp", "dobj") and bool(self.agents(word.head) & own)
 
     def _no_longer(self, verb: int) -> tuple[int, ...]:
         """Return the words "no longer" before a verb."""
@@ -491,6 +543,7 @@ class Match(RoleMatch):
         while self._words[verb].dep in ("acomp", "conj") and self._words[verb].head != verb:
             verb = self._words[verb].head
         able = self._query.able
+        denials = (*denials, *self._at_all(denials))
         limits = (
             word.dep == "neg"
             or word.text.casefold() in WORDS["limits"]
@@ -499,6 +552,15 @@ class Match(RoleMatch):
             if i not in denials
         )
         return self._is_main(verb) and not any(limits)
+
+    def _at_all(self, denials: Sequence[int]) -> Iterator[int]:
+        """Yield words that strengthen a denial: "at all"; of what is "still" so, "any more"."""
+        for index, word in enumerate(self._words):
+            before = self._words[index - 1].text if index else ""
+            more = self._query.still and (before, word.text) == ("any", "more")
+            more = more or (self._query.still and word.text == "anymore")
+            if denials and (more or (before, word.text) == ("at", "all")):
+                yield index
 
     def _is_main(self, verb: int) -> bool:
         """Return True for the verb of a clause of its own: "I hate it, my eyes get tired"."""

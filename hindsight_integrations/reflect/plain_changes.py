@@ -24,7 +24,10 @@ _KINDS = table("kinds")
 _USES = frozenset(_KINDS["bonds"]["uses"].split())
 _EVENTS = frozenset(_KINDS["events"]["once"].split())
 _MEETING = frozenset(_KINDS["called"]["meeting"].split())
+_BESIDE = frozenset({"at", "in", "to", "with", "for", "on"})
+_POSSESSING = ("have", "own")
 _RELOCATING = word_sets("changes")["relocating"]
+_ANY = frozenset(lexemes(" ".join(_WORDS["any"] | _WORDS["accounts"] | {"house", "home"})))
 _OF_THINGS = {"be": ("obj",), "come": ("from",), "run": ("on",), "go": ("through",)}
 """Slots of what a thing of ours is or rests on, by verb: "our CI runs on Jenkins"."""
 
@@ -33,7 +36,7 @@ def plain_step(
     step: PlainStep, state: PlainState, *, same_speaker: bool
 ) -> tuple[str, str | None] | None:
     """Return the values before and after, if a step changes what an earlier statement gave."""
-    feels = is_attitude(state.verb) and state.verb not in HABITS | {"see"}
+    feels = is_attitude(state.verb) and state.verb not in HABITS | _USES
     if (feels and any(slot == "obj" for slot, _ in state.values)) or _is_of_once(state):
         return None
     held = _held_by(step, state)
@@ -45,7 +48,11 @@ def plain_step(
     before = _before(step, state, role)
     if before is None or (step.after is not None and before.terms == step.after.terms):
         return None
-    return before.text, step.after.text if step.after else None
+    after = step.after
+    if step.stand_in is not None and before.kind == "name" and state.verb in _USES:
+        heir, does = step.stand_in
+        after = heir if does <= state.terms and heir.terms != before.terms else None
+    return before.text, after.text if after else None
 
 
 def _held_by(step: PlainStep, state: PlainState) -> tuple[str, str | None] | None:
@@ -78,24 +85,33 @@ def _before(step: PlainStep, state: PlainState, role: str) -> Value | None:
 
 
 def _ended_value(step: PlainStep, state: PlainState) -> Value | None:
-    if (
-        not (same_verb(step.verb, state.verb) or (_is_bond(state) and step.verb == "be"))
-        or not step.limits <= state.terms
-        or step.before is None
-    ):
+    before, verb = step.before, step.verb
+    if before is None or not step.limits <= state.terms:
         return None
-    values = [v for slot, v in state.values if slot == step.slot]
-    return step.before if any(_equal(step.before, v) for v in values) else None
+    has = verb == "have" and step.slot == "obj" and state.verb in _USES
+    if not (has or same_verb(verb, state.verb) or (_is_bond(step, state) and verb == "be")):
+        return None
+    uses = "use" == verb == state.verb
+    named = before.kind == "name"
+    for slot, value in state.values:
+        beside = slot == step.slot or ({slot, step.slot} <= _BESIDE and named)
+        if beside and _equal(before, value):
+            return before
+        if uses and slot in _BESIDE and named and before.terms == value.terms:
+            return value
+    return None
 
 
-def _is_bond(state: PlainState) -> bool:
+def _is_bond(step: PlainStep, state: PlainState) -> bool:
     """Return True for what "is no longer at X" ends: "works at X", "is insured with X"."""
-    return state.passive or state.verb == "employment"
+    return state.passive or state.verb == "employment" or (
+        state.verb in _USES and step.slot in ("at", "with")
+    )  # fmt: skip
 
 
 def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     before, after = step.before, step.after
-    if before is None or after is None or not step.theme | step.limits <= state.terms:
+    if before is None or after is None or not _tells_same(step, state, before):
         return None
     within = step.verb in _WORDS["switches"]
     value = next(
@@ -109,11 +125,14 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
         return None
     hired = state.verb == "employment" and "company" in kinds(after)
     alike = (kinds(before) | kinds(value)) & kinds(after) or value.is_sibling(after)
-    alike = alike or before.text.split()[-1] == after.text.split()[-1]
+    ends = {before.text.split()[-1], after.text.split()[-1]}
+    alike = alike or len(ends) == 1 or ends <= _MEETING
     one_size = len(after.text.split()) <= len(before.text.split())
     sure = step.verb in _WORDS["switches"] or state.verb in _WORDS["positions"]
     idle = after.text.casefold() in _WORDS["no_target"] | _EVENTS
     switched = sure and step.bare and one_size and not idle
+    rested = role == "same" and state.is_thing and state.verb in _WORDS["rests"]
+    switched = switched or (rested and not step.theme)
     if after.kind == "thing" and not (alike or hired or switched):
         return None  # "from the train to the platform"
     named = (
@@ -128,10 +147,17 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     return value if before.terms >= value.terms or before.kind == "name" else before
 
 
+def _tells_same(step: PlainStep, state: PlainState, before: Value) -> bool:
+    """Return True if what is moved is of the earlier clause, or what X is: "switched banks"."""
+    told = step.theme | step.limits
+    kind = frozenset(lexemes(" ".join(name.replace("_", " ") for name in kinds(before))))
+    return told <= state.terms | kind | _ANY
+
+
 def _replaced(step: PlainStep, state: PlainState, role: str) -> Value | None:
     """Return the only value of the kind of the one that "moved (the blog) to Y" names."""
     after = step.after
-    if after is None or not step.theme <= state.terms:
+    if after is None or not step.theme <= state.terms | _ANY:
         return None
     given = _its_own(state) if role == "own" else _used(state)
     shared = _KINDS["bonds"].get(state.verb, "").split()
@@ -144,7 +170,7 @@ def _replaced(step: PlainStep, state: PlainState, role: str) -> Value | None:
             v
             for slot, v in state.values
             if v.kind == after.kind == "name"
-            and slot in _WORDS["bond"]
+            and slot in _WORDS["bond"] | {"from"}
             and not v.terms & step.theme
         ]
     if not alike and role == "same":
@@ -173,13 +199,14 @@ def _sibling(step: PlainStep, state: PlainState) -> Value | None:
         return None
     beside = (value for slot, value in state.values if slot in _WORDS["bond"])
     held = [value for value in beside if are_alike(value, after)]
-    lasts = state.verb not in ("have", "own") and not is_attitude(state.verb)
+    lasts = state.verb not in _POSSESSING and not is_attitude(state.verb)
     return held[0] if len(held) == 1 and lasts else None
 
 
 def _lived_in(step: PlainStep, state: PlainState) -> Value | None:
     """Return where somebody lived who "moved to Y", no organisation."""
-    moved = step.verb in _RELOCATING and not (step.theme or step.firm) and step.after
+    works = step.firm and step.opening[-1:] != (("we", "PRP"),)
+    moved = step.verb in _RELOCATING and not (step.theme or works) and step.after
     places = [v for slot, v in state.values if slot == "in" and v.kind == "name"]
     home = state.verb == "residence" or (
         state.verb in ("rent", "share") and any("house" in kinds(v) for _, v in state.values)
@@ -196,13 +223,12 @@ def _rested_on(step: PlainStep, state: PlainState) -> Value | None:
     moves = step.cue == "move" or step.verb == "be" or same_verb(step.verb, state.verb)
     if after is None or not (rests and moves) or after.kind not in ("name", "thing"):
         return None
-    if after.kind == "thing" and (step.bare or step.slot not in ("in", "at", "on")):
+    stands = step.cue == "move" and state.verb in _WORDS["stands"]
+    if after.kind == "thing" and (step.bare or not (stands or step.slot in ("in", "at", "on"))):
         return None  # "is now in review", "is now under the desk"
     slots = {step.slot} & _WORDS["where"] if step.cue == "now" else _WORDS["where"]
-    alike = {after.kind}
-    if state.passive and step.slot == "at":
-        alike.add("name")  # "is held at X", "is now at the racecourse"
-    held = [v for slot, v in state.values if slot in slots and v.kind in alike]
+    kept = state.passive and not is_time(after)  # "is held at X", "is now at the racecourse"
+    held = [v for slot, v in state.values if slot in slots and (kept or v.kind == after.kind)]
     return held[0] if len(held) == 1 and (meets or _may_follow(held[0], step)) else None
 
 
@@ -220,7 +246,7 @@ def _may_follow(before: Value, step: PlainStep) -> bool:
 def _held(state: PlainState) -> list[Value]:
     """Return the values, less where or with whom something else is: "has a son at Elm School"."""
     things = [v.text.casefold().split()[-1] for slot, v in state.values if slot == "obj"]
-    bound = state.verb not in ("have", "own") or not things or things[0] not in ACTING
+    bound = state.verb not in _POSSESSING or not things or things[0] not in ACTING
     return [v for slot, v in state.values if (bound or slot == "obj") and slot in _WORDS["slots"]]
 
 
@@ -257,10 +283,23 @@ def _now_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
         if places or (fits and (slot in (step.slot, "obj") or step.verb == "be" or general)):
             alike.append(value)
     if not alike and role == "same":
-        return _rested_on(step, state) or _served(step, state)
+        return _rested_on(step, state) or _served(step, state) or _same_slot(step, state)
     if not (step.verb == "be" or general or same_verb(step.verb, state.verb)):
         return None
     return alike[0] if len(alike) == 1 else None
+
+
+def _same_slot(step: PlainStep, state: PlainState) -> Value | None:
+    """Return the only name beside the preposition and verb of the one that "is now Y" names."""
+    after = step.after
+    does = state.verb == step.verb or (state.passive and same_verb(step.verb, state.verb))
+    fits = step.slot in _WORDS["stays"] or (step.slot == "to" and state.is_thing)
+    if after is None or after.kind != "name" or not (does and fits) or state.verb in _POSSESSING:
+        return None
+    held = [v for slot, v in state.values if slot == step.slot]
+    here, there = (kinds(held[0]), kinds(after)) if held else (frozenset[str](), frozenset[str]())
+    sure = len(held) == 1 and held[0].kind == "name" and not (here and there)
+    return held[0] if sure else None
 
 
 def _served(step: PlainStep, state: PlainState) -> Value | None:

@@ -27,21 +27,59 @@ STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 
 def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | None:
     """Return how the subjects of two clauses are one: "same", "own" (thing) or "attribute"."""
-    ours = state.subject[0] == "our" and state.called.kind == "name"
     own = any(word in _FIRST or word in _MINE for word in state.subject)
+    called = list(subjects(step.opening))
+    if step.opening and any(name in called for name in _names(state)):
+        return "same"
+    ours = state.subject[0] == "our" and state.called.kind == "name"
     if not same_speaker and own and not ours:
         return None
     if not step.opening:
         return "same" if step.speaker and state.subject in (("i",), ("we",)) else None
-    called = list(subjects(step.opening))
-    named = same_speaker and state.subject[0] in _MINE and state.called.kind == "name"
-    if state.subject in called or (named and state.subject[-1:] in called):
+    if step.before is not None:
+        called += [one for each in called for one in _joined(each)]
+    if state.subject in called:
+        return "same"
+    if any(_is_whole(each, state) for each in (*called, tuple(w for w, _ in step.opening))):
+        return "same"
+    if step.before is not None and _is_moved(step, state):
         return "same"
     owner = _owner(state.subject)
     if owner:
         return "own" if any(each in called for each in owner) else None
     read = (_attribute(each, step, state) for each in called if "'s" not in each)
     return next(filter(None, read), None)
+
+
+def _names(state: PlainState) -> Iterator[tuple[str, ...]]:
+    """Yield the "Olga" of "my sister Olga", the "Dr. Havel" of "our dentist Dr. Havel"."""
+    words = state.called.text.split() if state.subject[0] in _MINE else []
+    for at in range(1, len(words)):
+        if all(word[:1].isupper() for word in words[at:]):
+            yield state.subject[at:]
+
+
+def _joined(called: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the "Ingrid" of "Ingrid and her cat" and "my sister Ingrid", "I" of "she and I"."""
+    if called.count("and") == 1:
+        at = called.index("and")
+        yield from (called[:at], called[at + 1 :])
+    elif len(called) == 3 and called[0] in _MINE:
+        yield called[2:]
+
+
+def _is_whole(called: tuple[str, ...], state: PlainState) -> bool:
+    """Return True for "the squad's standup" after "the squad holds its standup on Tuesdays"."""
+    things = [value for slot, value in state.values if slot == "obj" and value.kind != "name"]
+    own = frozenset(lexemes(" ".join(state.subject)))
+    told = frozenset(lexemes(" ".join(called)))
+    return bool(own) and any(told == own | thing.terms != own for thing in things)
+
+
+def _is_moved(step: PlainStep, state: PlainState) -> bool:
+    """Return True for the X of "we moved X from A to B"."""
+    own = frozenset(lexemes(" ".join(state.subject)))
+    return bool(own) and own == step.theme and (state.is_thing or state.passive)
 
 
 def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -72,6 +110,9 @@ def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> s
 
 def subjects(opening: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
     """Yield how the subject of a cue may be called: its words, with an opening at most before."""
+    verb = next((at for at, (_, tag) in enumerate(opening) if tag in _FINITE), 0)
+    if verb and opening[-1][1] == "CC":  # "Elsie sold the house and"
+        yield from subjects(opening[:verb])
     if opening and opening[-1][0] == ",":
         for at, (word, _) in enumerate(opening[:-1]):
             if word == "," and opening[at + 1][1] in _BESIDE_NAME:

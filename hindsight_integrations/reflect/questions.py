@@ -139,7 +139,9 @@ class Query:
     @property
     def is_of_one(self) -> bool:
         """True if what is asked for is commonly one, so that a newer one replaces it."""
-        return self.asked in _OF_ONE or (self.asked is Asked.WHO and self.light == "be")
+        named = self.asked in (Asked.WHO, Asked.WHAT) and self.light == "be"
+        value = self.asked is Asked.WHO or not self.preposition
+        return self.asked in _OF_ONE or (named and value)
 
     @property
     def is_of_stay(self) -> bool:
@@ -237,6 +239,7 @@ class _Reader:
         own = frozenset[str]()
         if content and verb is not None:
             own = stems(verb.text if lexemes(verb.text) else verb.lemma) | stems(verb.lemma)
+            own = own or frozenset({verb.lemma})  # "own" and "get" are no terms of the index
         subject = self._subject(terms)
         stays = asked is Asked.WHETHER and light == "be" and self._is_in_a_place(subject)
         return Query(

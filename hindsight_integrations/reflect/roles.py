@@ -141,9 +141,16 @@ class RoleMatch:
         return bool(speaker) and term.stems <= speaker and word.text.casefold() in SELF
 
     def _is_speaker(self, term: Term) -> bool:
-        """Return True for an asker whose own note leaves out the "I" ("Dentist on Friday")."""
-        subjects = any(word.dep in ("nsubj", "nsubjpass") for word in self._words)
-        return term.is_self and self._statement.memory.speaker is None and not subjects
+        """Return True for an asker whose own note leaves out the "I" ("Dentist on Friday").
+
+        Asked what "we" do, it may be told as done: "Images are compressed with Squoosh".
+        """
+        speaker = self._statement.memory.speaker
+        subjects = {word.dep for word in self._words if word.dep in ("nsubj", "nsubjpass", "agent")}
+        if self._query.asked in (Asked.HOW, Asked.WHAT) and subjects <= {"nsubjpass"}:
+            own = (speaker or "user").casefold() in (*_ROLES, self._query.asker)
+            return term.is_self and own and (not subjects or term.text.casefold() == "we")
+        return term.is_self and speaker is None and not subjects
 
     # Whose it is
 
@@ -197,7 +204,8 @@ class RoleMatch:
             for i, word in enumerate(self._words)
             if wanted
             and (
-                wanted & set(lexemes(word.lemma))
+                word.lemma in wanted
+                or wanted & set(lexemes(word.lemma))
                 or wanted & set(lexemes(word.text))
                 or (word.lemma == "join" and _WORK & wanted and self._employer(i))
                 or self.is_disliking(i)
@@ -319,7 +327,7 @@ class RoleMatch:
             return self._light_fits()
         verbs = self.verbs()
         if not verbs:
-            receives = self._receivers() or self.of_kind()
+            receives = self._receivers() or self.of_kind() or self._takers()
             return self._takes_place() or bool(receives) or self._is_ours()
         return any(self._verb_fits(verb) for verb in verbs)
 
@@ -369,7 +377,7 @@ class RoleMatch:
         """Return True for a question without a verb of content, if the sentence denies nothing."""
         if self._is_denied_here():
             return self._query.asked is Asked.WHETHER
-        if self._receivers() or self._holders() or self.of_kind():
+        if self._receivers() or self._holders() or self.of_kind() or self._takers():
             return True
         subject, asked = self._query.subject, self._query.asked
         exact = asked in (Asked.WHETHER, Asked.EXTENT) and self._query.light == "be"
@@ -429,6 +437,23 @@ class RoleMatch:
                     found |= self.agents(index)
         return found
 
+    def _takers(self) -> set[int]:
+        """Return who took over what it is asked who does or has: "Ines took over the garden"."""
+        if self._query.asked is not Asked.WHO or self._query.subject is not None:
+            return set()
+        found: set[int] = set()
+        for index, word in enumerate(self._words):
+            over = any(self._words[i].text == "over" for i in self._sentence.children(index, "prt"))
+            if word.lemma == "take" and over and not self._sentence.children(index, "neg"):
+                things = {
+                    j
+                    for i in self._sentence.children(index, "dobj")
+                    for j in self._sentence.subtree(i)
+                }
+                if all(self._at[term.text] & things for term in self._query.terms):
+                    found |= self.agents(index)
+        return found
+
     def _turns(self, verb: int) -> bool:
         """Return True for the "turned" of "turned 31", asked for an age."""
         return (
@@ -445,6 +470,9 @@ class RoleMatch:
             return False
         if query.asked is Asked.WHETHER and not self._is_of_one_clause(verb):
             return False
+        ordered = word.tag == "VB" and not self._sentence.children(verb, "aux", "nsubj")
+        if ordered and word.dep == "ROOT" and (query.past or query.asked is Asked.WHETHER):
+            return False  # "book the gym"
         denied = bool(self._sentence.children(verb, "neg")) or (
             word.dep == "acomp" and bool(self._sentence.children(word.head, "neg"))
         )
@@ -526,7 +554,7 @@ class RoleMatch:
             changes = word.lemma in WORDS["changing"]
             if not (changes or stems(word.lemma) & _BONDS) or self._sentence.children(index, "neg"):
                 continue
-            done = changes or word.tag == "VBN"
+            done = changes or word.tag == "VBN" or query.passive
             if not own & (self.agents(index) | (self.patients(index) if done else set())):
                 continue
             ways = ("from" if query.before else "to",) if changes else WORDS["places"]

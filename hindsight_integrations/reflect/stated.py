@@ -25,7 +25,7 @@ class Statement:
     Attributes:
         memory: the memory.
         text: the sentence; with the one before it, if it is only understood so.
-        sentence: the sentence, parsed.
+        sentence: the sentence, parsed; of one with semicolons, the part between them.
         before: whom the sentence before it is about, for "he" and "she"; empty if it is the first.
         verdict: for a yes-or-no question, True for yes and False for no.
     """
@@ -38,15 +38,19 @@ class Statement:
 
 
 def statements(memory: Memory, before: str = "") -> Iterator[Statement]:
-    """Yield the sentences of a memory that state something; `before` is what was said first."""
+    """Yield the sentences of a memory that state something; `before` is what was said first.
+
+    One with semicolons is preceded by the parts between them, each quoted as the whole.
+    """
     memory, told = _as_spoken(memory)
     for text in sentences(told):
-        sentence = parse(text)
-        if sentence.words and not text.endswith("?"):
-            own = _antecedent(parse(before), sentence) if before else frozenset[str]()
-            yield Statement(
-                memory, f"{before} {text}" if _leans(sentence, own) else text, sentence, own
-            )
+        parts = text.split("; ")
+        for part in (*(parts if parts[1:] else ()), text):
+            sentence = parse(part)
+            if sentence.words and not text.endswith("?"):
+                own = _antecedent(parse(before), sentence) if before else frozenset[str]()
+                leans = part is text and _leans(sentence, own)
+                yield Statement(memory, f"{before} {text}" if leans else text, sentence, own)
         before = text
 
 

@@ -122,6 +122,16 @@ def _told(*said: str) -> list[str]:
             "Marta no longer owns the audit deadline, Otto does.",
             "on the audit deadline, first marta, then otto: ",
         ),
+        (
+            "Ingrid works at Statoil.",
+            "Ingrid left her job at Statoil for one at Aker.",
+            "on ingrid, first statoil, then aker: ",
+        ),
+        (
+            "The mill buys its grain from Ostfeld.",
+            "The mill no longer buys from Ostfeld; Kornhaus delivers the grain.",
+            "on the mill, first ostfeld, then kornhaus: ",
+        ),
     ],
 )
 def test_a_plain_change_is_told_whatever_stands_around_it(first: str, then: str, told: str) -> None:
@@ -148,6 +158,8 @@ def test_a_plain_change_is_told_whatever_stands_around_it(first: str, then: str,
         ("Ana lives in Ghent.", "Ana left Ghent for Paris on Monday and is back on Friday."),
         ("Ana studies biology.", "Ana switched from biology to the next exercise."),
         ("The report is in the shared drive.", "The report is now in review."),
+        ("Omar uses Vim.", "Omar switched from Vim to Helix, but he still opens it on servers."),
+        ("Susan from sales drives a Fiat.", "Susan from the archive no longer drives a Fiat."),
     ],
 )
 def test_what_looks_like_a_plain_change_is_not_told(first: str, then: str) -> None:
