@@ -126,7 +126,9 @@ class EndingReader(Phrases):
             )
             for word in self.sentence.words
         )
-        return spans or bool(_CHANGES["temporary"].intersection(words)) or "once" in words
+        opening = words[:1] == ["during"]  # "During the strike she switched to the bus."
+        temporary = bool(_CHANGES["temporary"].intersection(words))
+        return spans or opening or temporary or "once" in words
 
     # What is told
 
