@@ -19,11 +19,11 @@ _LISTED = re.compile(
     r"(?:me )?(?:all (?:of )?(?:the )?|the )(?P<things>.+?)[?.! ]*",
     re.IGNORECASE | re.DOTALL,
 )
-
-
 _ANYTHING = re.compile(
     r"did (?P<who>.+?) say (?:any|some)thing (?P<matter>about .+)", re.IGNORECASE
 )
+_THINGS = 2
+"""Index of the first word of the things in "List the things"."""
 
 
 def direct(text: str) -> str:
@@ -44,15 +44,17 @@ def direct(text: str) -> str:
 def _of_kind(word: str, things: str) -> str | None:
     """Return "which tools does the team use?" for "the tools the team uses"."""
     sentence = parse(f"List the {things}.")
-    noun = next(iter(sentence.children(0, "dobj")), None)
+    noun = next((at for at in sentence.children(0, "dobj") if at >= _THINGS), None)
     clause = None if noun is None else next(iter(sentence.children(noun, "relcl")), None)
     if noun is None or clause is None:
         return None
     own = [i for i in sentence.subtree(clause) if sentence.words[i].tag not in ("WDT", "WP", ".")]
-    if sentence.words[own[0]].text.casefold() == "that":
+    if own and sentence.words[own[0]].text.casefold() == "that":
         own = own[1:]
+    if not own:
+        return None
     told = parse(f"{sentence.phrase(own)}.")
-    kind = sentence.phrase(range(2, noun + 1))
+    kind = sentence.phrase(range(_THINGS, noun + 1))
     return _inverted(f"{word} {kind}", told)
 
 
@@ -71,6 +73,8 @@ def _inverted(opening: str, told: Sentence) -> str | None:
     if helpers or verb.lemma == "be":
         first = helpers[0] if helpers else root
         auxiliary = told.words[first].text
+        if first not in rest:
+            return None
         rest.remove(first)
         words = [told.words[i].text for i in rest]
     else:

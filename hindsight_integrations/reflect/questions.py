@@ -274,8 +274,8 @@ class _Reader:
         last = [word for word in self._words if word.tag != "."][-1]
         if last.tag in ("IN", "TO"):
             return last.lemma
-        after = -1 if self._auxiliary is None else self._auxiliary + 1
-        return self._words[after].lemma if self._words[after].tag == "IN" else ""
+        after = self._words[self._auxiliary + 1 :] if self._auxiliary is not None else ()
+        return after[0].lemma if after and after[0].tag == "IN" else ""
 
     def _light(self) -> str:
         """Return the verb if it says nothing beside its nouns: "be", "have", "take place"."""
@@ -441,7 +441,8 @@ class _Reader:
             return True
         if not lexemes(word.text) or word.tag in (".", ",", "POS", "IN", "DT"):
             return False
-        if text in _TITLES and word.is_proper and self._words[index + 1].is_proper:
+        titled = any(following.is_proper for following in self._words[index + 1 : index + 2])
+        if text in _TITLES and word.is_proper and titled:
             return False  # "Aunt Salma"
         if asked is Asked.NAME and text in ("name", "call"):
             return False
