@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -19,11 +18,8 @@ from rich.text import Text
 
 from hindsight_integrations.models import Arm
 from hindsight_integrations.rendering import Visible
+from hindsight_integrations.scores import ArmScore, RankedMemory, Ranking, Signal, Window
 from hindsight_integrations.timespan import day_text
-
-if TYPE_CHECKING:
-    from hindsight_integrations.results import Recalled, RecallResult, Window
-    from hindsight_integrations.scores import ArmScore, Signal
 
 PLAIN_WIDTH = 96
 """Width of the plain text, and of the notebook's block, in columns."""
@@ -88,7 +84,7 @@ class Explanation:
         detailed: memories explained in full; the rest take a line each.
     """
 
-    result: RecallResult
+    result: Ranking
     detailed: int = DETAILED
 
     def __rich__(self) -> RenderableType:
@@ -110,7 +106,7 @@ class Explanation:
         return console.export_html(inline_styles=True, code_format=block)
 
 
-def why(item: Recalled) -> str:
+def why(item: RankedMemory) -> str:
     """Return in one line why a memory was found: its best arm, and its strongest other signal."""
     parts = []
     if item.arms:
@@ -147,7 +143,7 @@ def arm_reason(score: ArmScore) -> str:
     return reason or score.reason
 
 
-def said_by(item: Recalled) -> str:
+def said_by(item: RankedMemory) -> str:
     """Return the speaker of a memory, or its context, and the day."""
     memory = item.memory
     lead = memory.speaker or memory.context
@@ -174,7 +170,7 @@ def _console(*, width: int, record: bool = False) -> Console:
     )
 
 
-def _sections(result: RecallResult, detailed: int) -> Iterator[RenderableType]:
+def _sections(result: Ranking, detailed: int) -> Iterator[RenderableType]:
     if result.failures:
         yield _failures(result)
     yield Panel(_question(result), title="recall", title_align="left", border_style="cyan")
@@ -185,14 +181,14 @@ def _sections(result: RecallResult, detailed: int) -> Iterator[RenderableType]:
     yield _timings(result)
 
 
-def _failures(result: RecallResult) -> RenderableType:
+def _failures(result: Ranking) -> RenderableType:
     lines = [Text(str(failure)) for failure in result.failures]
     advice = Text("The answer below was made without them.", style="dim")
     title = f"{len(lines)} part{'s' * (len(lines) > 1)} of this recall FAILED"
     return Panel(Group(*lines, advice), title=title, title_align="left", border_style="bold red")
 
 
-def _question(result: RecallResult) -> RenderableType:
+def _question(result: Ranking) -> RenderableType:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
@@ -208,7 +204,7 @@ def _question(result: RecallResult) -> RenderableType:
     return facts
 
 
-def _size(result: RecallResult) -> str:
+def _size(result: Ranking) -> str:
     if not result.memories:
         return f"nothing, of {result.considered} memories scored"
     returned = len(result.memories)
@@ -219,7 +215,7 @@ def _size(result: RecallResult) -> str:
     return f"{size}; the best was cut to fit" if result.truncated else size
 
 
-def _detail(item: Recalled) -> RenderableType:
+def _detail(item: RankedMemory) -> RenderableType:
     head = Text.assemble(
         (f"{item.rank:>2}", "bold cyan"), f"  {item.score:.2f}  ", (said_by(item), "bold")
     )
@@ -262,7 +258,7 @@ def _signals(signals: Sequence[Signal]) -> RenderableType:
     return Group(table, Text(f"boosts {named}", style="dim")) if named else table
 
 
-def _brief(title: str, items: Sequence[Recalled]) -> Iterator[RenderableType]:
+def _brief(title: str, items: Sequence[RankedMemory]) -> Iterator[RenderableType]:
     """Yield a table with a line a memory: rank, score, ranks in the arms, and text."""
     if not items:
         return
@@ -278,11 +274,11 @@ def _brief(title: str, items: Sequence[Recalled]) -> Iterator[RenderableType]:
     yield Padding(Group(head, table), (1, 0, 0, 0))
 
 
-def _arm_ranks(item: Recalled) -> str:
+def _arm_ranks(item: RankedMemory) -> str:
     return " ".join(f"{score.arm[0].upper()}{score.rank}" for score in item.arms)
 
 
-def _timings(result: RecallResult) -> RenderableType:
+def _timings(result: Ranking) -> RenderableType:
     timings = result.timings or {}
     parts: Iterable[str] = (
         f"{stage} {seconds * 1000:.0f}" for stage, seconds in timings.items() if stage != "total"

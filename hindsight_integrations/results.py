@@ -11,32 +11,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
-from typing import Annotated, NamedTuple, Self, TypeAlias, overload
-
-from pydantic import AfterValidator, PlainSerializer, PlainValidator
+from typing import NamedTuple, Self, overload
 
 from hindsight_integrations import display
 from hindsight_integrations.display import Shown
-from hindsight_integrations.errors import MemoryNotFoundError, error_content, error_of
+from hindsight_integrations.errors import MemoryNotFoundError
 from hindsight_integrations.explain import DETAILED, Explanation
 from hindsight_integrations.models import (
     Chunk,
     Entity,
     Memory,
-    MemoryType,
     MentalModel,
-    Metadata,
     ModelUsage,
-    TimeSpan,
 )
 from hindsight_integrations.pictures.recall import MemoryPlot, RecallPlot
 from hindsight_integrations.scores import ArmScore as ArmScore
+from hindsight_integrations.scores import Failure as Failure
 from hindsight_integrations.scores import PathStep as PathStep
+from hindsight_integrations.scores import RankedMemory, Ranking, Reported
 from hindsight_integrations.scores import Signal as Signal
 from hindsight_integrations.scores import Signals as Signals
-
-Reported: TypeAlias = Annotated[Exception, PlainValidator(error_of), PlainSerializer(error_content)]
-"""An error in a result, which JSON holds by its type and message."""
+from hindsight_integrations.scores import Window as Window
 
 # Retaining
 
@@ -229,7 +224,7 @@ SHOWN_MEMORIES, SHOWN_REASONS = 10, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled(Shown):
+class Recalled(RankedMemory, Shown):
     """A memory in a result; its own text, metadata and so on can be read from it directly.
 
     Attributes:
@@ -245,57 +240,6 @@ class Recalled(Shown):
         reasons: why it was found: the signals that raised it most above the others, each with how
             far, then the finding of each search.
     """
-
-    memory: Memory
-    rank: int
-    relevance: float
-    total: float
-    fused: float
-    line: str
-    tokens: int
-    arms: tuple[ArmScore, ...] = ()
-    signals: Annotated[Sequence[Signal], AfterValidator(tuple), PlainSerializer(list)] = Signals()
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def score(self) -> float:
-        """The relevance, under the name that vector stores give it."""
-        return self.relevance
-
-    @property
-    def id(self) -> str:
-        """The memory's id."""
-        return self.memory.id
-
-    @property
-    def text(self) -> str:
-        """The memory's text, whole."""
-        return self.memory.text
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata that the memory was retained with."""
-        return self.memory.metadata
-
-    @property
-    def type(self) -> MemoryType:
-        """The memory's type."""
-        return self.memory.type
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The memory's tags."""
-        return self.memory.tags
-
-    @property
-    def entities(self) -> tuple[str, ...]:
-        """Names of the people, places and things that the memory mentions."""
-        return self.memory.entities
-
-    @property
-    def mentioned_at(self) -> datetime:
-        """Time the memory was first said."""
-        return self.memory.mentioned_at
 
     def plot(self) -> MemoryPlot:
         """Return a picture of why it was recalled; `RecallResult.plot` adds the question."""
@@ -313,32 +257,6 @@ class Recalled(Shown):
             **{name: memory[name] for name in ("text", "speaker", "said", "happened")},
             "why": "\n".join(self.reasons[:SHOWN_REASONS]),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A part of recall that failed and was left out: an arm, or the reranker."""
-
-    part: str
-    error: Reported
-
-    def __str__(self) -> str:
-        return f"{self.part}: {type(self.error).__name__}: {self.error}"
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A time that the question asks for, and the words that say so.
-
-    Attributes:
-        firm: True if the question asks for the time, or for its distance from an event. A time
-            before, after or during an event is a hint, and counts less; so does a time in a
-            statement beside the question.
-    """
-
-    text: str
-    span: TimeSpan
-    firm: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +295,7 @@ class RecalledModel:
 
 
 @dataclass(frozen=True, slots=True)
-class RecallResult:
+class RecallResult(Ranking):
     """Memories recalled, best first, and how they were found.
 
     Attributes:
@@ -397,23 +315,11 @@ class RecallResult:
         timings: seconds by stage.
     """
 
-    bank_ids: tuple[str, ...]
-    query: str
     memories: tuple[Recalled, ...] = ()
-    text: str = ""
-    tokens: int = 0
-    max_tokens: int = 0
-    truncated: bool = False
-    windows: tuple[Window, ...] = ()
-    entities_named: tuple[str, ...] = ()
+    left_out: tuple[Recalled, ...] = ()
     chunks: tuple[Chunk, ...] = ()
     entity_notes: tuple[EntityNote, ...] = ()
     mental_models: tuple[RecalledModel, ...] = ()
-    left_out: tuple[Recalled, ...] = ()
-    considered: int = 0
-    failures: tuple[Failure, ...] = ()
-    timings: Mapping[str, float] | None = None
-    query_time: datetime | None = None
 
     def explain(self, *, detailed: int = DETAILED) -> Explanation:
         """Explain each memory: the arms, the path through the graph, the signals.

@@ -1,11 +1,19 @@
-"""Scores of one memory in a recall: its rank in each arm, and the signals that place it."""
+"""Ranking of a recall: its memories, their ranks in each arm, and the signals that place them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, NamedTuple, TypeAlias, overload
 
-from hindsight_integrations.models import Arm
+from pydantic import AfterValidator, PlainSerializer, PlainValidator
+
+from hindsight_integrations.errors import error_content, error_of
+from hindsight_integrations.models import Arm, Memory, MemoryType, Metadata, TimeSpan
+
+Reported: TypeAlias = Annotated[Exception, PlainValidator(error_of), PlainSerializer(error_content)]
+"""An error in a result, which JSON holds by its type and message."""
 
 
 class PathStep(NamedTuple):
@@ -97,3 +105,105 @@ class Signals(Sequence[Signal]):
         rows = zip(self._names, values, contributions, strict=True)
         made = [Signal(*row) for row in rows if row[1] or row[2]]
         return tuple(sorted(made, key=lambda signal: (-abs(signal.contribution), signal.name)))
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMemory:
+    """A memory as a recall ranked it; `results.Recalled` says what each field holds."""
+
+    memory: Memory
+    rank: int
+    relevance: float
+    total: float
+    fused: float
+    line: str
+    tokens: int
+    arms: tuple[ArmScore, ...] = ()
+    signals: Annotated[Sequence[Signal], AfterValidator(tuple), PlainSerializer(list)] = Signals()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """The relevance, under the name that vector stores give it."""
+        return self.relevance
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+    @property
+    def text(self) -> str:
+        """The memory's text, whole."""
+        return self.memory.text
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata that the memory was retained with."""
+        return self.memory.metadata
+
+    @property
+    def type(self) -> MemoryType:
+        """The memory's type."""
+        return self.memory.type
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The memory's tags."""
+        return self.memory.tags
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """Names of the people, places and things that the memory mentions."""
+        return self.memory.entities
+
+    @property
+    def mentioned_at(self) -> datetime:
+        """Time the memory was first said."""
+        return self.memory.mentioned_at
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A part of recall that failed and was left out: an arm, or the reranker."""
+
+    part: str
+    error: Reported
+
+    def __str__(self) -> str:
+        return f"{self.part}: {type(self.error).__name__}: {self.error}"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A time that the question asks for, and the words that say so.
+
+    Attributes:
+        firm: True if the question asks for the time, or for its distance from an event. A time
+            before, after or during an event is a hint, and counts less; so does a time in a
+            statement beside the question.
+    """
+
+    text: str
+    span: TimeSpan
+    firm: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Memories ranked by a recall; `results.RecallResult` says what each field holds."""
+
+    bank_ids: tuple[str, ...]
+    query: str
+    memories: tuple[RankedMemory, ...] = ()
+    text: str = ""
+    tokens: int = 0
+    max_tokens: int = 0
+    truncated: bool = False
+    windows: tuple[Window, ...] = ()
+    entities_named: tuple[str, ...] = ()
+    left_out: tuple[RankedMemory, ...] = ()
+    considered: int = 0
+    failures: tuple[Failure, ...] = ()
+    timings: Mapping[str, float] | None = None
+    query_time: datetime | None = None

@@ -72,33 +72,53 @@ def files() -> list[Path]:
     return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
+def module_name(path: Path) -> str:
+    """Return the dotted name of a module's file; a package's for its `__init__`."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
 @cache
 def imports(path: Path) -> tuple[str, ...]:
-    """Return the modules of the package that a file imports, late imports included.
-
-    Imports for type checkers alone are left out.
-    """
+    """Return the modules of the package that a file imports: late, and for type checkers, too."""
     return tuple(_imports(path))
 
 
 def _imports(path: Path) -> Iterator[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    typing_only = {
-        id(node)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
-        for node in ast.walk(block)
-    }
-    for node in ast.walk(tree):
-        if id(node) in typing_only:
-            continue
+    known = _modules()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (a.name for a in node.names if a.name.startswith(f"{PACKAGE}."))
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            if node.module == PACKAGE:
-                yield from (f"{PACKAGE}.{alias.name}" for alias in node.names)
-            elif node.module.startswith(f"{PACKAGE}."):
-                yield node.module
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in known or node.module == PACKAGE else str(node.module)
+
+
+@cache
+def _modules() -> frozenset[str]:
+    return frozenset(map(module_name, files()))
+
+
+def circles() -> list[list[str]]:
+    """Return the groups of modules that import one another, directly or through others."""
+    below = {module_name(path): {*imports(path)} & _modules() for path in files()}
+    reached = {module: _reached(module, below) for module in below}
+    groups = {
+        frozenset(other for other in reached[module] if module in reached[other])
+        for module in below
+    }
+    return sorted(sorted(group) for group in groups if group)
+
+
+def _reached(module: str, below: dict[str, set[str]]) -> set[str]:
+    """Return the modules that one imports, directly or through others."""
+    reached: set[str] = set()
+    waiting = below[module] - {module}
+    while waiting:
+        reached |= waiting
+        waiting = set().union(*(below[each] for each in waiting)) - reached
+    return reached
 
 
 @cache

@@ -7,6 +7,7 @@ from tests.architecture import (
     LEVEL,
     PAGE,
     ROOT,
+    circles,
     files,
     imports,
     part_of_file,
@@ -40,6 +41,11 @@ def points_down(part: str, other: str) -> bool:
     return part not in INDEPENDENT and (
         LEVEL[other] < LEVEL[part] or (beside and LEVEL[other] == LEVEL[part])
     )
+
+
+def test_no_modules_import_one_another() -> None:
+    """Late imports and those for type checkers count, too."""
+    assert circles() == []
 
 
 def test_every_part_has_a_level() -> None:

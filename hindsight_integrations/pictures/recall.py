@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
-from typing import TYPE_CHECKING
 
 from hindsight_integrations import display
 from hindsight_integrations.explain import BOOST, arm_reason, why
@@ -19,11 +18,8 @@ from hindsight_integrations.pictures.drawing import (
     wrapped,
 )
 from hindsight_integrations.pictures.picture import Picture
+from hindsight_integrations.scores import ArmScore, PathStep, RankedMemory, Ranking, Signal
 from hindsight_integrations.timespan import day_text
-
-if TYPE_CHECKING:
-    from hindsight_integrations.results import Recalled, RecallResult
-    from hindsight_integrations.scores import ArmScore, PathStep, Signal
 
 ARMS = {Arm.TEMPORAL: "gold", Arm.ENTITY: "orange", Arm.SEMANTIC: "blue", Arm.KEYWORD: "green"}
 """Colour of each arm, in the order they are drawn."""
@@ -52,7 +48,7 @@ class RecallPlot(Picture):
         result: the recall.
     """
 
-    result: RecallResult
+    result: Ranking
 
     @property
     def title(self) -> str:
@@ -81,7 +77,7 @@ class RecallPlot(Picture):
             lines += [self._line(item) for item in left]
         return "\n".join(lines)
 
-    def _line(self, item: Recalled) -> str:
+    def _line(self, item: RankedMemory) -> str:
         ranks = {score.arm: f"#{score.rank}" for score in item.arms}
         cells = "".join(f"{ranks.get(arm, '·'):>10}" for arm in ARMS)
         text = clean(item.text)[:60]
@@ -120,7 +116,9 @@ class RecallPlot(Picture):
         budget = f"budget, {self.result.max_tokens} tokens"
         drawing.text(BUDGET, y, budget, size=SMALL, fill="soft")
 
-    def _draw_row(self, drawing: Drawing, item: Recalled, y: float, faint: bool = False) -> None:
+    def _draw_row(
+        self, drawing: Drawing, item: RankedMemory, y: float, faint: bool = False
+    ) -> None:
         middle = y + ROW / 2
         ink = "soft" if faint else "ink"
         drawing.text(44, middle + 4, str(item.rank), anchor="end", fill=ink, font_weight=600)
@@ -160,7 +158,7 @@ class MemoryPlot(Picture):
         query: the question, if it is known.
     """
 
-    item: Recalled
+    item: RankedMemory
     query: str = ""
 
     @property
