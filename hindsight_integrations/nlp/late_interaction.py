@@ -2,11 +2,10 @@
 
 Token vectors are kept in 128 bytes each: projected from 384 dimensions or more to 256, scaled to
 unit length again, and rounded to four bits a number. The projection keeps the principal axes of
-the token vectors of `projection_corpus.txt`, everyday sentences written for this purpose, and turns
-them at random, so that all 256 numbers spread alike and four bits serve each as well. Each model
-has its own (`projection.py`), which is part of the storage format: what was compressed with one
-projection cannot be compared with what another made. To fit it again:
-`python -m hindsight_integrations.nlp.fit_projection [MODEL]`.
+the token vectors of everyday sentences written for this purpose, and turns them at random, so that
+all 256 numbers spread alike and four bits serve each as well. Each model has its own
+(`projection.py`), which is part of the storage format: what was compressed with one projection
+cannot be compared with what another made. `benchmarks/fit_projection.py` fits it again.
 
 Sources: Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized
 Late Interaction over BERT", SIGIR 2020; weighting by IDF, and the normalised sum, are ours. Max,

@@ -2,7 +2,7 @@
 
 A model is described here and its files are installed by `model_files`; only all-MiniLM-L6-v2 comes
 with the package. To add one: describe it, and fit its projection with
-`python -m hindsight_integrations.nlp.fit_projection NAME`.
+`python -m benchmarks.fit_projection NAME`, in the repository.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ class ModelDescription:
             as fast as all cores for one batch.
         projection: file with the axes of its token vectors, and their centres, see `projection`;
             "" leaves vectors as the model gives them, to fit one.
-        corpus: sentences that the projection is fitted on.
     """
 
     name: str
@@ -61,7 +60,6 @@ class ModelDescription:
     window: int = 256
     batch_tokens: int = 128
     projection: str = "projection.npz"
-    corpus: str = "projection_corpus.txt"
 
     @property
     def id(self) -> str:
@@ -145,7 +143,6 @@ BGE_SMALL_ZH = _int8_model(
         "48cea5d44424912a6fd1ea647bf4fe50b55ab8b1e5879c3275f80e339e8fae26",
     ),
     pooling="cls",
-    corpus="projection_corpus_zh.txt",
 )
 
 MODELS: Mapping[str, ModelDescription] = MappingProxyType(

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.fit_projection import bundled_projection, sentences
 from hindsight_integrations.errors import InvalidInputError, StoreCorruptError
 from hindsight_integrations.nlp import late_interaction
 from hindsight_integrations.nlp.embeddings import Encoded
-from hindsight_integrations.nlp.fit_projection import bundled_projection, sentences
 from hindsight_integrations.nlp.late_interaction import (
     DIMENSION,
     TokenMatrix,

@@ -20,10 +20,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.fit_projection import sentences
 from hindsight_integrations import Hindsight, InvalidInputError, ModelFilesError, Settings
 from hindsight_integrations.cli import app
 from hindsight_integrations.errors import EmbedderMismatchError
-from hindsight_integrations.nlp import model_files, model_registry, projection
+from hindsight_integrations.nlp import model_files, model_registry
 from hindsight_integrations.nlp.minilm import MODEL_DIR_VARIABLE, bundled, find_model_files
 from hindsight_integrations.nlp.model_files import (
     FOLDER_VARIABLE,
@@ -357,7 +358,7 @@ def test_a_model_and_its_projection_fit(name: str) -> None:
     assert fitted.model == model.id
     assert fitted.axes.shape == (model.dimension, 256)
     assert fitted.axes.T @ fitted.axes == pytest.approx(np.eye(256), abs=5e-3)
-    assert (projection.FOLDER / model.corpus).is_file()
+    assert sentences(model)
     for centre in (fitted.centre, fitted.token_centre):
         assert (centre is None) == model.bundled
         assert centre is None or centre.shape == (model.dimension,)

@@ -1,4 +1,4 @@
-"""`python -m hindsight_integrations.nlp.fit_projection [MODEL]`: fit a model's projection again.
+"""`python -m benchmarks.fit_projection [MODEL]`: fit a model's projection again.
 
 It is part of the storage format: fit it for a model that is new, before anything is stored with it.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,11 @@ from hindsight_integrations.nlp.minilm import MiniLM
 from hindsight_integrations.nlp.model_files import installed_files
 from hindsight_integrations.nlp.model_registry import MINILM, ModelDescription, described
 from hindsight_integrations.nlp.onnx_encoder import OnnxEncoder
-from hindsight_integrations.nlp.projection import FOLDER, Projection
+from hindsight_integrations.nlp.projection import Projection
 
 _SEED = 20_417
+
+_CORPORA = Path(__file__).parent / "quality" / "data"
 
 
 def principal_axes(token_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -56,8 +59,9 @@ def bundled_projection(texts: Sequence[str]) -> Projection:
 
 
 def sentences(model: ModelDescription) -> list[str]:
-    """Return the sentences that a model's projection is fitted on."""
-    return (FOLDER / model.corpus).read_text(encoding="utf-8").splitlines()
+    """Return the sentences that a model's projection is fitted on, of the language it reads."""
+    name = "projection_corpus_zh.txt" if model.languages == "Chinese" else "projection_corpus.txt"
+    return (_CORPORA / name).read_text(encoding="utf-8").splitlines()
 
 
 def main(arguments: Sequence[str]) -> None:
