@@ -13,8 +13,12 @@ from typer.testing import CliRunner
 
 from hindsight_integrations import Hindsight, InvalidInputError, Item
 from hindsight_integrations.cli import app
-from hindsight_integrations.transcripts import Transcript, import_transcripts, read_transcripts
-from hindsight_integrations.transcripts.reading import FORMATS
+from hindsight_integrations.transcripts import (
+    FORMATS,
+    Transcript,
+    import_transcripts,
+    read_transcripts,
+)
 
 SAID = ("I moved to Bergen in May.", "Bergen is rainy; take boots.")
 ASKED, REPLIED = datetime(2026, 2, 3, 9, tzinfo=UTC), datetime(2026, 2, 3, 9, 1, tzinfo=UTC)

@@ -26,7 +26,6 @@ from hindsight_integrations.cli import (
     service,
     shell,
     tables,
-    transcripts,
     verbs,
     workspace,
 )
@@ -165,7 +164,7 @@ app.command(rich_help_panel=_THEN)(pictures.timeline)
 app.command(rich_help_panel=_THEN)(service.view)
 app.command(rich_help_panel=_THEN)(service.serve)
 app.command(rich_help_panel=_THEN)(service.mcp)
-app.command("import-chats", rich_help_panel=_THEN)(transcripts.import_chats)
+app.command("import-chats", rich_help_panel=_THEN)(verbs.import_chats)
 app.command(rich_help_panel=_NOTES)(workspace.sync)
 app.command(rich_help_panel=_NOTES)(workspace.search)
 app.command(rich_help_panel=_NOTES)(workspace.watch)
