@@ -39,7 +39,7 @@ from hindsight_integrations.reflect import answer, extractive
 from hindsight_integrations.reflect import context as contexts
 from hindsight_integrations.reflect.consolidation import Consolidation
 from hindsight_integrations.reflect.profile import PROFILE_TOKENS, Profile, profile_of
-from hindsight_integrations.reflect.recalled_models import with_mental_models
+from hindsight_integrations.reflect.search import with_mental_models
 from hindsight_integrations.results import (
     Context,
     Forgotten,

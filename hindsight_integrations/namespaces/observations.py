@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import overload
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
@@ -15,9 +16,9 @@ from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.reflect import conclusions
 from hindsight_integrations.reflect.context import set_out
-from hindsight_integrations.reflect.observed import Observed
 from hindsight_integrations.reflect.scoring import observation_confidence
 from hindsight_integrations.reflect.search import find_memories
+from hindsight_integrations.results import Context
 from hindsight_integrations.retain.pipeline import retain_memory
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
@@ -43,6 +44,42 @@ class _Given:
     reasoning: str | None
     confidence: float | None
     tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observed(Sequence[Observation]):
+    """The observations that answer a question, best first; equal to a tuple of them.
+
+    Attributes:
+        observations: the observations.
+        context: their texts, set out for a reader or a prompt.
+    """
+
+    observations: tuple[Observation, ...]
+    context: Context
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Ids of the memories that the observations rest on, each once."""
+        return tuple(dict.fromkeys(id for each in self.observations for id in each.sources))
+
+    def __len__(self) -> int:
+        return len(self.observations)
+
+    @overload
+    def __getitem__(self, index: int) -> Observation: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Observation, ...]: ...
+    def __getitem__(self, index: int | slice) -> Observation | tuple[Observation, ...]:
+        return self.observations[index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Observed | tuple):
+            return NotImplemented
+        return self.observations == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self.observations)
 
 
 class Observations:

@@ -23,8 +23,7 @@ from hindsight_integrations.pictures.drawing import (
     width,
 )
 from hindsight_integrations.pictures.layout import positions
-from hindsight_integrations.pictures.page import page
-from hindsight_integrations.pictures.picture import InteractivePicture
+from hindsight_integrations.pictures.picture import InteractivePicture, page
 from hindsight_integrations.rendering import as_json
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from hindsight_integrations.pictures.drawing import (
     cut,
     width,
 )
-from hindsight_integrations.pictures.page import page
-from hindsight_integrations.pictures.picture import InteractivePicture
+from hindsight_integrations.pictures.picture import InteractivePicture, page
 from hindsight_integrations.rendering import as_json
 from hindsight_integrations.timespan import TimeSpan
 

@@ -11,6 +11,7 @@ import numpy as np
 from hindsight_integrations.conclusions import Trend, evidence_times
 from hindsight_integrations.models import Arm, Memory, MemoryType, MentalModel
 from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.tokens import line_cost
 from hindsight_integrations.recall.base import Budget
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.pipeline import recall
@@ -20,6 +21,8 @@ from hindsight_integrations.reflect.scoring import trend
 from hindsight_integrations.results import (
     Failure,
     Recalled,
+    RecalledModel,
+    RecallResult,
     Staleness,
 )
 from hindsight_integrations.stores.base import (
@@ -255,3 +258,27 @@ def _newer(near: Sequence[Recalled], model: MentalModel) -> Iterator[str]:
             for found in item.arms
         ):
             yield item.id
+
+
+def with_mental_models(
+    parts: RecallDependencies,
+    banks: Sequence[StoredBank],
+    request: RecallRequest,
+    result: RecallResult,
+) -> RecallResult:
+    """Return the result with the mental models on its question, most similar first.
+
+    One that does not fit what is left of `mental_model_tokens` is left out whole.
+    """
+    left = request.mental_model_tokens
+    models: list[RecalledModel] = []
+    for bank in banks if left else ():
+        own = [SearchResult(m.memory) for m in result if m.memory.bank_id == bank.bank.id]
+        for found in with_news([*find_models(parts, bank, request), *own]):
+            if not isinstance(found.source, MentalModel):
+                continue
+            tokens = line_cost(found.source.text, parts.tokenizer.count)
+            if tokens <= left:
+                left -= tokens
+                models.append(RecalledModel(found.source, found.stale, tokens))
+    return replace(result, mental_models=tuple(models))

@@ -22,7 +22,6 @@ from hindsight_integrations.viewer import (
     conclusions,
     entities,
     memories,
-    models,
     pictures,
     recalls,
 )
@@ -61,7 +60,7 @@ def viewer_app(memory: Hindsight) -> FastAPI:
     app.state.tokens = FormTokens()
     app.add_middleware(Protection)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    for module in (banks, memories, entities, pictures, conclusions, models, recalls):
+    for module in (banks, memories, entities, pictures, conclusions, recalls):
         app.include_router(module.router)
     app.add_exception_handler(HindsightError, _failed)
     app.add_exception_handler(HTTPException, _refused)

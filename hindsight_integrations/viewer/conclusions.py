@@ -1,17 +1,19 @@
-"""Pages on observations and opinions, with their evidence and history."""
+"""Pages on conclusions: observations, opinions and mental models; corrections of the last."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi import APIRouter
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 
 from hindsight_integrations.conclusions import Observation, Opinion
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import Memory, ObservationKind, Page
+from hindsight_integrations.models import Memory, MentalModel, ObservationKind, Page
 from hindsight_integrations.stores.base import MEMORY
-from hindsight_integrations.viewer.pages import Visit, VisitDep, number_given
+from hindsight_integrations.viewer.notices import Notice
+from hindsight_integrations.viewer.pages import FormDep, Visit, VisitDep, as_shown, number_given
 
 router = APIRouter(default_response_class=HTMLResponse)
 
@@ -57,3 +59,76 @@ def _quoted(visit: Visit, conclusions: Sequence[Observation | Opinion]) -> dict[
     """Return the memories that the conclusions rest on, by id."""
     ids = dict.fromkeys(id for conclusion in conclusions for id in conclusion.sources)
     return visit.memory.runtime.graph.read(visit.bank_id, MEMORY, list(ids))
+
+
+@router.get("/models")
+def mental_models(visit: VisitDep) -> HTMLResponse:
+    """List the mental models of a bank."""
+    return visit.page("models.html", models=visit.memory.mental_models.list(visit.bank_id))
+
+
+@router.get("/model")
+def mental_model(visit: VisitDep) -> HTMLResponse:
+    """Show a mental model, what changed since it was written, and its history."""
+    found, of = _found(visit), visit.memory.mental_models
+    staleness = of.staleness(visit.bank_id, found.id)
+    ids = [*found.sources, *staleness.newer, *staleness.changed, *staleness.contradicted]
+    return visit.page(
+        "model.html",
+        model=found,
+        staleness=staleness,
+        history=of.history(visit.bank_id, found.id),
+        others=visit.memory.runtime.graph.read(visit.bank_id, MEMORY, list(dict.fromkeys(ids))),
+    )
+
+
+def _found(visit: Visit) -> MentalModel:
+    return visit.memory.mental_models.get(visit.bank_id, visit.required("id"))
+
+
+@router.get("/model/edit")
+def edit_model(visit: VisitDep) -> HTMLResponse:
+    """Show the form that corrects a mental model."""
+    return visit.page("model_edit.html", model=_found(visit))
+
+
+@router.post("/model/edit")
+def save_model(visit: VisitDep, form: FormDep) -> RedirectResponse:
+    """Correct a mental model."""
+    old, of, bank_id = _found(visit), visit.memory.mental_models, visit.bank_id
+    given: dict[str, Any] = {
+        "name": form.text("name").strip(),
+        "text": form.text("text").strip(),
+        "tags": form.lines("tags"),
+    }
+    shown = {
+        "name": as_shown(old.name),
+        "text": as_shown(old.text).strip(),
+        "tags": list(map(as_shown, old.tags)),
+    }
+    changed = {name: value for name, value in given.items() if value != shown[name]}
+    if not changed:
+        return visit.done(Notice("Nothing was changed."), "mental_model", id=old.id)
+    of.update(bank_id, old.id, **changed, reason=form.given("reason"))
+
+    def undo() -> str:
+        before = {name: getattr(old, name) for name in changed}
+        of.update(bank_id, old.id, **before, reason="undone in the viewer")
+        return "The correction was undone."
+
+    return visit.done(Notice(f"Corrected: {', '.join(changed)}.", undo), "mental_model", id=old.id)
+
+
+@router.get("/model/refresh")
+def ask_refresh(visit: VisitDep) -> HTMLResponse:
+    """Ask before a mental model is rewritten."""
+    return visit.page("model_refresh.html", model=_found(visit))
+
+
+@router.post("/model/refresh")
+def refresh(visit: VisitDep, form: FormDep) -> RedirectResponse:
+    """Rewrite a mental model from what the bank knows now."""
+    old, of, bank_id = _found(visit), visit.memory.mental_models, visit.bank_id
+    new = of.refresh(bank_id, old.id)
+    text = "Refreshed." if new.text != old.text else "Refreshed: it says the same as before."
+    return visit.done(Notice(text), "mental_model", id=old.id)

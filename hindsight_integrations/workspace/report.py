@@ -13,8 +13,7 @@ from hindsight_integrations.workspace.migration import (
     Review,
     Stage,
 )
-from hindsight_integrations.workspace.results import SearchHit
-from hindsight_integrations.workspace.side_by_side import escaped, hit_table
+from hindsight_integrations.workspace.results import SearchHit, escaped, hit_table
 
 _STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from hindsight_integrations.errors import InvalidInputError, StoreUnavailableError
 from hindsight_integrations.stores.folder import create_private
-from hindsight_integrations.workspace.results import SearchHit
-from hindsight_integrations.workspace.side_by_side import escaped, hit_table
+from hindsight_integrations.workspace.results import SearchHit, escaped, hit_table
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
