@@ -59,7 +59,7 @@ def disk_usage(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def import_seconds(statement: str, times: int = 5) -> float:
+def import_seconds(statement: str, times: int) -> float:
     """Return the median seconds of an import statement in a new process."""
     command = [sys.executable, "-c", _TIMING.format(statement)]
     return median(float(subprocess.check_output(command)) for _ in range(times))

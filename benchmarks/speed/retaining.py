@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from benchmarks.speed.corpus import sessions
 from benchmarks.speed.place import Place
@@ -18,6 +19,21 @@ BANK = "bench"
 
 REAL = 2000
 """Turns up to which a bank is retained; larger ones are written straight to the stores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """Amounts that are retained to measure it.
+
+    Attributes:
+        turns: of generated conversation.
+        sessions: of the demo's conversation; all, if None.
+        singles: messages retained one at a time.
+    """
+
+    turns: int
+    sessions: int | None
+    singles: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +57,20 @@ class FilledBank:
     seconds: float
 
 
-def measure_retain(place: Place, turns: int) -> RetainFigures:
+def measure_retain(place: Place, amount: Retained) -> RetainFigures:
     """Measure rates with the bundled models, after one message has loaded them."""
     story = [
         (name, [message.said for message in messages])
-        for name, messages in load_story().sessions.items()
+        for name, messages in islice(load_story().sessions.items(), amount.sessions)
     ]
-    lines = [m.text for session in sessions(turns, seed=3) for m in session.messages]
-    alone = [m for session in sessions(50, seed=4) for m in session.messages]
+    lines = [m.text for session in sessions(amount.turns, seed=3) for m in session.messages]
+    alone = [m for session in sessions(amount.singles, seed=4) for m in session.messages]
     with place.open() as memory:
         memory.retain("warm up", "Ana moved to Porto in May 2021.")
         many = memory.retain_many("texts", lines)
         rates = {
             "the demo's conversation, by session": _rate(memory, "demo", story),
-            "generated conversation, by session": _rate(memory, BANK, _generated(turns)),
+            "generated conversation, by session": _rate(memory, BANK, _generated(amount.turns)),
             "single texts, by `retain_many`": len(lines) / many.seconds,
         }
         single = timed(lambda m: memory.retain_messages("single", [m], session="s"), alone)
