@@ -20,6 +20,8 @@ from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import CONCLUSIONS_CITING
 from hindsight_integrations.stores.sync import DivergenceKind
 
+from .priority import yield_to_other_tests
+
 SECONDS = 60
 """Duration of the threads' work; a longer run tests more."""
 
@@ -117,6 +119,7 @@ def test_eight_threads_leave_the_evidence_true() -> None:
         ]  # fmt: skip
 
         def work(number: int) -> None:
+            yield_to_other_tests()
             chance = random.Random(number)
             while time.monotonic() < until and not unexpected:
                 try:

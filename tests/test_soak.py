@@ -31,6 +31,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.models import Memory
 
 from .embedders import Letters
+from .priority import yield_to_other_tests
 from .stores.chroma_server import served
 from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
@@ -171,6 +172,7 @@ def _work(address: Address, url: str, number: int, done: Queue[Account]) -> None
         worker = Worker(memory, number)
         with suppress(BankNotFoundError):
             memory.recall(SHARED, "Osprey")  # what is loaded once is loaded before the clock runs
+        yield_to_other_tests()
         done.put(worker.run(time.monotonic() + SECONDS))
 
 
