@@ -39,7 +39,7 @@ check: $(READY) ## lint, format, types and the core's fast tests, in under a min
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy & types=$$!; \
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto --dist worksteal -m "not slow" $(ABOVE:%=--ignore=tests/%); \
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n auto --dist worksteal -p no:schemathesis -m "not slow" $(ABOVE:%=--ignore=tests/%); \
 	tests=$$?; wait $$types && exit $$tests
 
 coverage: $(READY) ## every test, and which lines and branches none of them runs

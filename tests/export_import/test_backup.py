@@ -203,6 +203,7 @@ def test_what_is_no_whole_backup_is_refused(memory: Hindsight, tmp_path: Path) -
 
 
 @pytest.mark.local
+@pytest.mark.slow
 def test_where_no_backup_can_be_written_the_error_says_what_to_do(
     memory: Hindsight, tmp_path: Path
 ) -> None:

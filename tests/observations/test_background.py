@@ -14,6 +14,7 @@ from hindsight_integrations.settings import Settings
 from .statements import REACT, VUE, say
 
 
+@pytest.mark.slow
 def test_the_background_draws_what_an_explicit_run_would() -> None:
     with Hindsight.in_memory(settings=Settings(consolidation_delay=0.0)) as memory:
         say(memory, REACT)

@@ -275,6 +275,7 @@ def test_among_many_only_the_big_have_a_collection_of_their_own(tmp_path: Path) 
     assert sizes == [OWN_FROM] * CROWDED + [2 * OWN_FROM, OWN_FROM_IN_CROWD]
 
 
+@pytest.mark.slow
 def test_a_shared_collection_goes_with_its_last_space(tmp_path: Path) -> None:
     vectors = unit_vectors(3, dimension=4)
     index = ChromaVectors.in_folder(tmp_path)
