@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -80,12 +80,6 @@ class Sentence:
             found.append(here)
             waiting += self._children[here]
         return sorted(found)
-
-    def ancestors(self, index: int) -> Iterator[int]:
-        """Yield the head of a word, the head of that, and so on."""
-        while self.words[index].head != index:
-            index = self.words[index].head
-            yield index
 
     def roots(self) -> tuple[int, ...]:
         """Return the words that depend on no other."""

@@ -331,11 +331,6 @@ class Decision:
     score: Score | None = None
     refused: tuple[tuple[str, Gate], ...] = ()
 
-    @property
-    def is_new(self) -> bool:
-        """True if the mention made a new entity."""
-        return self.relation is None
-
 
 @dataclass(frozen=True, slots=True)
 class Resolution:

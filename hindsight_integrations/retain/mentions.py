@@ -55,11 +55,6 @@ class NameSpan:
 _URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.IGNORECASE)
 
 
-def find_names(annotation: Annotation, known: Mapping[str, Entity]) -> list[NameSpan]:
-    """Return the names in a text, in order; see `find_all_names`."""
-    return find_all_names([annotation], known)[0]
-
-
 def find_all_names(
     annotations: Sequence[Annotation],
     known: Mapping[str, Entity],

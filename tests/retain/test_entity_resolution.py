@@ -247,7 +247,7 @@ def test_a_first_name_of_two_without_context_is_neither(notebook: Notebook) -> N
     notebook.retain(person("Maria Lopez"))
     notebook.retain(person("Maria Kim"))
     resolution = notebook.retain(person("Maria"), NOW + timedelta(days=30))
-    assert resolution.decisions[0].is_new
+    assert resolution.decisions[0].relation is None
     assert dict(resolution.decisions[0].refused).keys() == {"Maria Lopez", "Maria Kim"}
 
 
@@ -269,7 +269,7 @@ def test_initials_that_stand_for_one_thing_are_not_taken_for_another(notebook: N
     notebook.retain([american, abc], NOW, "American Broadcasting Company (ABC)")
     australian = Mention("Australian Broadcasting Corporation")
     first = notebook.retain([australian, abc], NOW, "Australian Broadcasting Corporation (ABC)")
-    assert first.decisions[0].is_new
+    assert first.decisions[0].relation is None
     assert first.decisions[1].entity_name == "American Broadcasting Company"
 
 
@@ -298,7 +298,7 @@ def test_two_spellings_in_one_statement_are_two_persons(notebook: Notebook) -> N
 def test_what_was_refused_is_explained(notebook: Notebook) -> None:
     notebook.retain([Mention("Room 101")])
     (decision,) = notebook.retain([Mention("Room 102")]).decisions
-    assert decision.is_new
+    assert decision.relation is None
     assert decision.score is None
     assert decision.refused == (("Room 101", Gate.NUMBERS),)
 

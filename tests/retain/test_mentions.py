@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.spacy_pipeline import Annotation
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.retain.mentions import candidate_names, find_names
+from hindsight_integrations.retain.mentions import candidate_names, find_all_names
 from tests.bundled import PIPELINE
 
 KNOWN = {
@@ -32,12 +32,12 @@ KNOWN = {
 
 def found(text: str, known: dict[str, Entity] | None = None) -> list[str]:
     (annotation,) = PIPELINE.annotate([text])
-    return [span.name for span in find_names(annotation, known or {})]
+    return [span.name for span in find_all_names([annotation], known or {})[0]]
 
 
 def kinds(text: str) -> dict[str, str]:
     (annotation,) = PIPELINE.annotate([text])
-    return {span.name: span.kind for span in find_names(annotation, {})}
+    return {span.name: span.kind for span in find_all_names([annotation], {})[0]}
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_what_opens_a_sentence_is_a_name_if_no_dictionary_has_it(
 
 def test_without_a_model_capitals_inside_a_sentence_still_tell() -> None:
     def bare(text: str) -> list[str]:
-        return [span.name for span in find_names(Annotation(text), {})]
+        return [span.name for span in find_all_names([Annotation(text)], {})[0]]
 
     assert bare("Yesterday we saw Priya Sharma in Lagos.") == ["Priya Sharma", "Lagos"]
     assert bare("Robert called. Dinner was late. It was good.") == ["Robert"]
@@ -190,7 +190,7 @@ def test_without_a_model_capitals_inside_a_sentence_still_tell() -> None:
 @settings(max_examples=200)
 @given(st.text(st.one_of(st.characters(), st.sampled_from("ABab .,'#@-12\n。")), max_size=120))
 def test_spans_are_ordered_inside_the_text_and_do_not_overlap(text: str) -> None:
-    spans = find_names(Annotation(text), KNOWN)
+    spans = find_all_names([Annotation(text)], KNOWN)[0]
     places = [place for span in spans for place in (span.start, span.end)]
     assert places == sorted(places)
     assert all(0 <= span.start < span.end <= len(text) and span.name for span in spans)
@@ -218,7 +218,7 @@ def test_most_mentions_of_the_labelled_conversations_are_found() -> None:
     labelled = missed = invented = 0
     for row, annotation in zip(rows, PIPELINE.annotate([r["text"] for r in rows]), strict=True):
         expected = {entity_norm(m["name"]) for m in row["mentions"][1:]}
-        names = {entity_norm(span.name) for span in find_names(annotation, {})}
+        names = {entity_norm(span.name) for span in find_all_names([annotation], {})[0]}
         labelled += len(expected)
         missed += len(expected - names)
         invented += len(names - expected)
