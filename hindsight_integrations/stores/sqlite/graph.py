@@ -184,8 +184,9 @@ class SqliteGraph(Searching):
                 )
             )
             invalidated, first, last = tx.execute(
-                "SELECT count(invalidated_at), min(mentioned_at), max(mentioned_at) "
-                f"FROM memories WHERE key {within}",
+                "SELECT count(invalidated_at), min(said), max(said) FROM (SELECT invalidated_at, "
+                "iif(typeof(mentioned_at) = 'integer', mentioned_at, NULL) AS said "
+                f"FROM memories WHERE key {within})",
                 tx.bounds,
             ).fetchone()
             entities, documents, chunks = (
