@@ -11,7 +11,7 @@ import numpy as np
 from hindsight_integrations.history import AuditEntry
 from hindsight_integrations.models import Bank, Document, Entity, Link, Memory, MentalModel
 from hindsight_integrations.nlp.bm25 import LONGEST
-from hindsight_integrations.stores.base import MemoryRecord
+from hindsight_integrations.stores.base import EntityNames, MemoryRecord
 from hindsight_integrations.stores.soundness import sound_interaction
 
 MOST_INTERACTION = 1 << 20
@@ -39,9 +39,6 @@ _MOST = {
 }
 """Most characters by field, where that is not `MOST_NAME`."""
 
-_NAMES = {"id", "name", "aliases"}
-"""Fields that name something: none is blank but the name of a bank."""
-
 _AROUND = 4000
 """Terms of a memory that its speaker, title, date and question may add."""
 
@@ -63,12 +60,21 @@ def check_ranges(part: object) -> None:
             raise ValueError(f"a label of the audit is longer than {MOST_LABEL} characters")
     elif isinstance(part, Link) and not 0 < part.weight <= 1 + _A_LITTLE:
         raise ValueError(f"the weight of a link is {part.weight}; it is above 0 and at most 1")
-    elif isinstance(part, Entity | Document):
-        count = part.mention_count if isinstance(part, Entity) else part.chunk_count
-        if count < 0:
-            raise ValueError(f"a count is {count}; it is at least 0")
-    elif isinstance(part, MentalModel) and part.max_tokens < 1:
-        raise ValueError(f"max_tokens is {part.max_tokens}; it is at least 1")
+    elif isinstance(part, Entity | EntityNames) and not all(
+        name.strip() for name in (part.name, *part.aliases)
+    ):
+        raise ValueError("a name is blank")
+    if (count := _least_number(part)) < 0:
+        raise ValueError(f"a number is {count}; it is at least 0")
+
+
+def _least_number(part: object) -> int:
+    """Return the least of the numbers of a part that count something."""
+    if isinstance(part, Entity):
+        return part.mention_count
+    if isinstance(part, Document):
+        return part.chunk_count
+    return part.max_tokens if isinstance(part, MentalModel) else 0
 
 
 def _check_fields(part: object) -> None:
@@ -82,8 +88,6 @@ def _check_field(name: str, value: object) -> None:
     if isinstance(value, str):
         if len(value) > (most := _MOST.get(name, MOST_NAME)):
             raise ValueError(f"{name} has {len(value):,} characters; it has at most {most:,}")
-        if name in _NAMES and not value.strip():
-            raise ValueError(f"{name} is blank")
     elif isinstance(value, tuple | Mapping):
         if len(value) > MOST_NAMED:
             raise ValueError(f"{len(value):,} {name}; there are at most {MOST_NAMED:,}")

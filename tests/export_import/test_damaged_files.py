@@ -296,8 +296,8 @@ def test_no_text_of_any_line_is_longer_than_a_store_could_have_made_it(
         ("entity", "aliases", ["a"] * 100_001, "at most 100,000"),
         ("entity", "mention_count", -1, "at least 0"),
         ("document", "chunk_count", -1, "at least 0"),
-        ("document", "id", "", "id is blank"),
-        ("model", "max_tokens", 0, "at least 1"),
+        ("edited", "aliases", ["Anna", ""], "name is blank"),
+        ("model", "max_tokens", -1, "at least 0"),
         ("audit", "fields", ["a"] * 100_001, "at most 100,000"),
     ],
 )

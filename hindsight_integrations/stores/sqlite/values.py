@@ -105,7 +105,7 @@ _RULES = (
     _Rule("mental_models", "tags", _NO_TEXTS, "'[]'"),
     _Rule("mental_models", "sources", _NO_TEXTS, "'[]'"),
     _Rule("mental_models", "auto_refresh", _NO_NUMBER, "0"),
-    _Rule("mental_models", "max_tokens", "typeof({0}) <> 'integer' OR {0} < 1", "1024"),
+    _Rule("mental_models", "max_tokens", "typeof({0}) <> 'integer' OR {0} < 0", "1024"),
 )
 
 
