@@ -60,6 +60,8 @@ class _Rule(NamedTuple):
 _NO_NUMBER = "typeof({0}) <> 'integer'"
 _FIRST, _LAST = (micros(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
 _NO_TIME = f"typeof({{0}}) <> 'integer' OR {{0}} NOT BETWEEN {_FIRST} AND {_LAST}"
+NO_SAID = _NO_TIME.format("mentioned_at")
+"""Condition of a `mentioned_at` that is no time."""
 _NO_TEXTS = (
     "CASE WHEN NOT json_valid({0}) THEN TRUE WHEN json_type({0}) <> 'array' THEN TRUE "
     "ELSE EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text') END"
