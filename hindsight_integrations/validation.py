@@ -18,6 +18,9 @@ MAX_ID = 256
 MAX_QUERY = 20_000
 """Longest query, in characters."""
 
+MAX_CONTEXT = 2_000_000
+"""Longest context of a text, in characters."""
+
 MAX_METADATA = 200
 """Most metadata fields of a memory."""
 

@@ -49,6 +49,18 @@ def test_a_memory_a_queue_and_an_export_are_closed_to_others(folder: Path, tmp_p
                 assert rights(path) == (0o700 if path.is_dir() else 0o600), path.name
 
 
+def test_pictures_and_audits_are_closed_to_others(memory: Hindsight, tmp_path: Path) -> None:
+    memory.retain("b", "Anna met Mira in Porto on 3 May 2024.")
+    memory.graph("b").save(tmp_path / "graph.html")
+    memory.graph("b").save(tmp_path / "graph.json")
+    memory.timeline("b").save(tmp_path / "timeline.svg")
+    memory.audit.export("b", tmp_path / "audit.jsonl")
+    memory.graph("b").save(tmp_path / "graph.html")  # once more
+    assert {path.name: rights(path) for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("graph.html", "graph.json", "timeline.svg", "audit.jsonl"), 0o600
+    )
+
+
 def test_rights_that_somebody_gave_stay(folder: Path) -> None:
     Hindsight(folder, settings=QUIET).close()
     folder.chmod(0o750)

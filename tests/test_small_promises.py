@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -136,7 +137,9 @@ def test_a_closing_client_refuses_calls_and_ends_those_that_run(folder: Path) ->
     for thread in threads:
         thread.start()
     working.wait(60)
+    started = time.monotonic()
     memory.close()
+    assert time.monotonic() - started < 10  # it waits for nothing but the calls that write
     for thread in threads:
         thread.join(60)
     assert [type(error) for error in ends] == [ClosedError] * len(calls)

@@ -32,9 +32,9 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.normalization import new_id
+from hindsight_integrations.private import PRIVATE, create_private
 from hindsight_integrations.retain.request import Submission
 from hindsight_integrations.stores.common import micros
-from hindsight_integrations.stores.folder import PRIVATE, create_private
 from hindsight_integrations.stores.sqlite.connection import BUSY_SECONDS, store_error
 
 if TYPE_CHECKING:
@@ -246,7 +246,9 @@ class ReplayQueue:
         """Delete dead letters for good; returns how many there were."""
         with self._writing() as cursor:
             cursor.executemany("DELETE FROM set_aside WHERE id = ?", [(id,) for id in ids])
-            return cursor.rowcount
+            count = cursor.rowcount
+        self._empty_log()
+        return count
 
     # Processes
 

@@ -57,8 +57,8 @@ from hindsight_integrations.models import (
     MentalModel,
     Source,
 )
+from hindsight_integrations.private import PRIVATE
 from hindsight_integrations.stores.base import EmbedderStamp, EntityNames, MemoryRecord
-from hindsight_integrations.stores.folder import PRIVATE
 from hindsight_integrations.timespan import as_utc
 from hindsight_integrations.validation import shown
 
@@ -223,6 +223,7 @@ def read_lines(file: BankFile, bank_id: str = "") -> Iterator[Header | Part | En
     lines = enumerate(file.lines(), start=1)
     number, line = next(lines, (1, b""))
     header: Header = _value(file, number, line, bank_id)
+    _check_part(file, number, header.bank, header.embedder.dimension)
     yield header
     digest, counts, end = sha256(line), Counter[str](), None
     without_evidence: dict[str, int] = {}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 
 from hindsight_integrations.history import AuditEntry
-from hindsight_integrations.models import Chunk, Link, Memory
+from hindsight_integrations.models import Bank, Document, Entity, Link, Memory, MentalModel
 from hindsight_integrations.nlp.bm25 import LONGEST
-from hindsight_integrations.stores.base import MemoryRecord
+from hindsight_integrations.stores.base import EntityNames, MemoryRecord
 from hindsight_integrations.stores.soundness import sound_interaction
 
 MOST_INTERACTION = 1 << 20
@@ -19,10 +21,23 @@ MOST_TEXT = 2_000_000
 """Characters of a memory's or a chunk's text: those that one retain takes, by default."""
 
 MOST_NAMED = 100_000
-"""Names, tags, times or metadata of a memory: no text holds so many."""
+"""Names, tags, times or metadata of a memory, or items of any list: no text holds so many."""
 
 MOST_LABEL = 256
 """Characters of an action, a kind and the name of a field."""
+
+MOST_NAME = 1000
+"""Characters of an id, a name, a tag, and of whatever else is no text."""
+
+MOST_NOTE = 20_000
+"""Characters of a part of a bank's profile, a question, a reason, or a value of metadata."""
+
+_MOST = {
+    **dict.fromkeys(("text", "quote", "old", "new", "context", "reasoning"), MOST_TEXT),
+    **dict.fromkeys(("mission", "background", "directives", "source_query"), MOST_NOTE),
+    **dict.fromkeys(("reason", "invalidated_because", "metadata"), MOST_NOTE),
+}
+"""Most characters by field, where that is not `MOST_NAME`."""
 
 _AROUND = 4000
 """Terms of a memory that its speaker, title, date and question may add."""
@@ -37,20 +52,55 @@ def check_ranges(part: object) -> None:
     Raises:
         ValueError: one has not.
     """
+    _check_fields(part.memory if isinstance(part, MemoryRecord) else part)
     if isinstance(part, MemoryRecord):
         _check_record(part)
-    elif isinstance(part, Chunk):
-        _check_text("chunk", part.text)
     elif isinstance(part, AuditEntry):
-        _check_text("reason", part.reason or "")
         if any(len(value) > MOST_LABEL for value in (part.action, part.kind, *part.fields)):
             raise ValueError(f"a label of the audit is longer than {MOST_LABEL} characters")
     elif isinstance(part, Link) and not 0 < part.weight <= 1 + _A_LITTLE:
         raise ValueError(f"the weight of a link is {part.weight}; it is above 0 and at most 1")
+    elif isinstance(part, Entity | EntityNames) and not all(
+        name.strip() for name in (part.name, *part.aliases)
+    ):
+        raise ValueError("a name is blank")
+    if (count := _least_number(part)) < 0:
+        raise ValueError(f"a number is {count}; it is at least 0")
+
+
+def _least_number(part: object) -> int:
+    """Return the least of the numbers of a part that count something."""
+    if isinstance(part, Entity):
+        return part.mention_count
+    if isinstance(part, Document):
+        return part.chunk_count
+    return part.max_tokens if isinstance(part, MentalModel) else 0
+
+
+def _check_fields(part: object) -> None:
+    """Check the sizes of all texts and lists of a part, and of what it consists of."""
+    for each in fields(part):  # type: ignore[arg-type]
+        is_profile = isinstance(part, Bank) and each.name == "name"  # as long as a mission
+        _check_field("mission" if is_profile else each.name, getattr(part, each.name))
+
+
+def _check_field(name: str, value: object) -> None:
+    if isinstance(value, str):
+        if len(value) > (most := _MOST.get(name, MOST_NAME)):
+            raise ValueError(f"{name} has {len(value):,} characters; it has at most {most:,}")
+    elif isinstance(value, tuple | Mapping):
+        if len(value) > MOST_NAMED:
+            raise ValueError(f"{len(value):,} {name}; there are at most {MOST_NAMED:,}")
+        for item in value.values() if isinstance(value, Mapping) else value:
+            _check_field(name, item)
+    elif is_dataclass(value):
+        _check_fields(value)
 
 
 def _check_record(record: MemoryRecord) -> None:
     _check_memory(record.memory)
+    _check_field("fingerprint", record.fingerprint)
+    _check_field("entities", record.entity_ids)
     length = float(np.linalg.norm(record.vector.astype(np.float64)))
     if not math.isfinite(length) or not length:
         raise ValueError("a vector is zero, or has numbers that are not finite")
@@ -69,12 +119,3 @@ def _check_memory(memory: Memory) -> None:
         raise ValueError(f"a confidence is {memory.confidence}; it is from 0 to 1")
     if not memory.text.strip():
         raise ValueError("a memory has no text")
-    _check_text("memory", memory.text)
-    for what in ("entities", "tags", "occurred", "metadata"):
-        if (number := len(getattr(memory, what))) > MOST_NAMED:
-            raise ValueError(f"a memory has {number:,} {what}; it has at most {MOST_NAMED:,}")
-
-
-def _check_text(what: str, text: str) -> None:
-    if len(text) > MOST_TEXT:
-        raise ValueError(f"a {what} has {len(text):,} characters; it has at most {MOST_TEXT:,}")

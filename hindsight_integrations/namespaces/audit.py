@@ -14,9 +14,9 @@ from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.history import AuditEntry
 from hindsight_integrations.models import as_datetime
+from hindsight_integrations.private import create_private
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import AUDIT
-from hindsight_integrations.stores.folder import PRIVATE
 
 
 class Audit:
@@ -80,14 +80,11 @@ def write_entries(entries: Sequence[AuditEntry], path: str | os.PathLike[str]) -
     """
     target = Path(validation.file_path("path", path))
     try:
-        with open(target, "w", encoding="utf-8", opener=_private) as out:
+        create_private(target)
+        with target.open("w", encoding="utf-8") as out:
             for entry in entries:
                 line = asdict(entry) | {"at": entry.at.isoformat()}
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
     except (OSError, ValueError) as error:
         raise StoreUnavailableError(f"{target} cannot be written: {error}") from error
     return len(entries)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, PRIVATE)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hindsight_integrations.errors import InvalidInputError, MissingExtraError
 from hindsight_integrations.pictures.drawing import COLOURS, Drawing, clean
+from hindsight_integrations.private import create_private
 
 PNG_SCALE = 2
 """Pixels of a PNG for each unit of the drawing: sharp in print and on dense screens."""
@@ -81,6 +82,8 @@ class Picture(ABC):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture into a file of the form that its suffix names; return the path.
 
+        A new file is its user's alone, since it shows memories.
+
         Raises:
             InvalidInputError: there is no such form.
             MissingExtraError: the form needs the `pictures` extra.
@@ -94,6 +97,7 @@ class Picture(ABC):
                 f"{', '.join(forms)}"
             )
         content: str | bytes = make()
+        create_private(file)
         file.write_bytes(content.encode() if isinstance(content, str) else content)
         return file
 

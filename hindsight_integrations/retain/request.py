@@ -396,7 +396,11 @@ def _mode(mode: str) -> UpdateMode:
 def _stamp(item: Item) -> Stamp:
     expires_at = validation.timestamp("expires_at", item.expires_at)
     return Stamp(
-        context=None if item.context is None else validation.text(item.context, "context"),
+        context=(
+            None
+            if item.context is None
+            else validation.text(item.context, "context", most=validation.MAX_CONTEXT)
+        ),
         metadata=validation.metadata(item.metadata),
         tags=validation.tags(item.tags),
         entities=tuple(

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 
 from hindsight_integrations.errors import StoreUnavailableError
-from hindsight_integrations.stores.folder import PRIVATE, create_private
+from hindsight_integrations.private import PRIVATE, create_private
 
 FILE = "service.json"
 

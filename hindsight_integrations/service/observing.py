@@ -27,12 +27,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, StoreUnavailableError
+from hindsight_integrations.private import create_private
 from hindsight_integrations.remote.connection import ACTOR, OPERATION
 from hindsight_integrations.service.limits import Load
 from hindsight_integrations.service.security import Access, bank_of
 from hindsight_integrations.service.settings import ServiceSettings
 from hindsight_integrations.service.telemetry import Telemetry
-from hindsight_integrations.stores.folder import create_private
 
 log = logging.getLogger("hindsight_integrations.service.requests")
 

@@ -19,8 +19,8 @@ from hindsight_integrations.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
+from hindsight_integrations.private import PRIVATE, create_private
 from hindsight_integrations.service.discovery import RunningService, find_service
-from hindsight_integrations.stores.folder import PRIVATE, create_private
 
 IDLE_SECONDS = 60.0
 """Seconds without a request after which a service that was started here ends."""

@@ -24,17 +24,7 @@ from filelock import FileLock, Timeout
 from hindsight_integrations.asynchronous import ContextManaged
 from hindsight_integrations.errors import InvalidInputError, StoreLockedError, StoreUnavailableError
 from hindsight_integrations.models import utc_now
-
-PRIVATE = 0o600
-"""Rights of the files that hold memories: their user reads and writes them, nobody else."""
-
-
-def create_private(path: Path) -> None:
-    """Create an empty file that only its user may open; leave one that exists as it is."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
-    except FileExistsError:
-        return
+from hindsight_integrations.private import PRIVATE, create_private
 
 
 class Folder(ContextManaged):

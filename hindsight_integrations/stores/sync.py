@@ -561,7 +561,7 @@ def check_graph_file(folder: Folder) -> None:
 def _check_same_memory(folder: Folder, graph: GraphStore, index: VectorIndex) -> None:
     """Check that a graph without any bank is not opened beside the index of another."""
     if not _banks(graph) and not graph.pending_vectors(1) and index.keys():
-        raise StoreCorruptError(_lost_graph(folder, f"{graph!r} has no bank at all"))
+        raise StoreCorruptError(_lost_graph(folder, f"its file {folder.GRAPH} has no bank at all"))
 
 
 def _lost_graph(folder: Folder, state: str) -> str:

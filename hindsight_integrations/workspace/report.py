@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hindsight_integrations.private import create_private
 from hindsight_integrations.results import Reflection
 from hindsight_integrations.workspace.migration import (
     Comparison,
@@ -55,9 +56,13 @@ class MigrationReport:
         )
 
     def write(self, path: Path) -> tuple[Path, Path]:
-        """Write the report beside `path` with the endings .md and .html; return both paths."""
+        """Write the report beside `path` with the endings .md and .html; return both paths.
+
+        New files are their user's alone.
+        """
         files = path.with_suffix(".md"), path.with_suffix(".html")
         for file, text in zip(files, (self.markdown, self.html), strict=True):
+            create_private(file)
             file.write_text(text, encoding="utf-8")
         return files
 

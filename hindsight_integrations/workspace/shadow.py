@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hindsight_integrations.errors import InvalidInputError, StoreUnavailableError
-from hindsight_integrations.stores.folder import create_private
+from hindsight_integrations.private import create_private
 from hindsight_integrations.workspace.results import SearchHit, escaped, hit_table
 
 if TYPE_CHECKING:

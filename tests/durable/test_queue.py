@@ -134,6 +134,18 @@ def test_what_was_struck_leaves_no_text_and_no_room_behind(queue: Path) -> None:
     assert queue.stat().st_size == empty
 
 
+def test_what_was_discarded_leaves_no_text_while_the_queue_is_open(queue: Path) -> None:
+    waiting = ReplayQueue(queue)
+    kept, bad = waiting.add("b", [submission("It is heron."), submission("It is osprey.")])
+    waiting.set_aside(bad, "too long")
+    assert waiting.discard([bad.id]) == 1
+    files = [file.read_bytes() for file in queue.parent.glob(f"{queue.name}*")]
+    assert not any(b"osprey" in content for content in files)
+    assert any(b"heron" in content for content in files)
+    assert [operation.id for operation in waiting.head(9)] == [kept.id]
+    waiting.close()
+
+
 @pytest.fixture
 def full_disk() -> Iterator[Callable[[int], None]]:
     """Lets no file of this process grow beyond so many bytes: the system refuses the write."""

@@ -251,6 +251,66 @@ def test_a_memory_beyond_every_size_is_refused(
     assert "at most" in refused(home, poisoned(whole, "memory", change), tmp_path)
 
 
+def _texts(content: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Return where the texts of a line stand, one for each list."""
+    if isinstance(content, str):
+        return [path]
+    if isinstance(content, dict):
+        return [at for key, item in content.items() for at in _texts(item, (*path, key))]
+    return _texts(content[0], (*path, 0)) if isinstance(content, list) and content else []
+
+
+def _changed(line: bytes, path: Sequence[str | int], value: object) -> bytes:
+    content = inner = json.loads(line)
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return json.dumps(content).encode()
+
+
+def test_no_text_of_any_line_is_longer_than_a_store_could_have_made_it(
+    home: Hindsight, whole: Path, tmp_path: Path
+) -> None:
+    """Ids, names, tags, profiles, reasons, quotations, histories: each has its limit."""
+    lines = whole.read_bytes().splitlines()[:-1]
+    kinds: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        kinds.setdefault(next(iter(json.loads(line))), number)
+    assert len(kinds) > 8
+    for kind, number in kinds.items():
+        paths = _texts(json.loads(lines[number])[kind], (kind,))
+        assert paths
+        for path in paths:
+            if path[-1] in ("package", "vector", "interaction") or "embedder" in path:
+                continue
+            poison = list(lines)
+            poison[number] = _changed(lines[number], path, "x" * 2_100_000)
+            message = refused(home, signed(poison), tmp_path)
+            assert f"line {number + 1}: " in message, path
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value", "said"),
+    [
+        ("entity", "name", " ", "name is blank"),
+        ("entity", "aliases", ["a"] * 100_001, "at most 100,000"),
+        ("entity", "mention_count", -1, "at least 0"),
+        ("document", "chunk_count", -1, "at least 0"),
+        ("edited", "aliases", ["Anna", ""], "name is blank"),
+        ("model", "max_tokens", -1, "at least 0"),
+        ("audit", "fields", ["a"] * 100_001, "at most 100,000"),
+    ],
+)
+def test_a_number_or_name_that_no_bank_has_is_refused(
+    home: Hindsight, whole: Path, tmp_path: Path, kind: str, field: str, value: object, said: str
+) -> None:
+    def change(content: dict[str, Any]) -> None:
+        assert field in content
+        content[field] = value
+
+    assert said in refused(home, poisoned(whole, kind, change), tmp_path)
+
+
 def test_a_confidence_out_of_range_is_refused(home: Hindsight, whole: Path, tmp_path: Path) -> None:
     def change(content: dict[str, Any]) -> None:
         content["memory"]["confidence"] = 7.0

@@ -41,7 +41,11 @@ PROMISES = (
     ),
     Promise(
         "A damaged value costs one memory, never the bank; the doctor repairs it",
-        ("tests/test_damaged_memories.py", "tests/stores/test_opening.py"),
+        (
+            "tests/test_damaged_memories.py",
+            "tests/stores/test_damaged_values.py",
+            "tests/stores/test_opening.py",
+        ),
     ),
     Promise(
         "The doctor repairs beside writers, and takes nothing of theirs for a fault",

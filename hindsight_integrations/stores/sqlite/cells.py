@@ -7,7 +7,6 @@ else gets the value of a memory that has none. A lost text is reported by who re
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 
 from hindsight_integrations.models import MemoryType, Precision
@@ -47,34 +46,6 @@ def check_cells(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]:
             if not _is_sound(tuple(row), tx.id):
                 yield from _check_row(tx, key, dict(zip(columns, row, strict=True)), repair=repair)
         after = page[-1][0]
-    yield from _check_sources(tx, repair=repair)
-
-
-_TEXTS = {
-    "banks": "no",
-    **dict.fromkeys(("names", "entities", "documents", "chunks", "history", "audit"), "key"),
-    "mental_models": "key",
-    "sources": "unit, ordinal",
-}
-"""Tables with texts that nothing else holds, besides those of memories, and their primary keys."""
-
-
-def check_texts(cursor: sqlite3.Cursor, *, repair: bool) -> Iterator[StoreFault]:
-    """Yield tables with texts that are no UTF-8; repaired, U+FFFD stands for what was lost."""
-    for table, keys in _TEXTS.items():
-        described = cursor.execute(f"SELECT name, type FROM pragma_table_info('{table}')")
-        columns = [name for name, type_ in described if type_ == "TEXT"]
-        width = len(columns)
-        rows = cursor.execute(f"SELECT {', '.join(columns)}, {keys} FROM {table}")
-        damaged = [row for row in rows if any(type(value) is DamagedText for value in row)]
-        if damaged and repair:
-            cursor.executemany(
-                f"UPDATE OR IGNORE {table} SET {', '.join(f'{name} = ?' for name in columns)} "
-                f"WHERE ({keys}) = ({', '.join('?' * (len(damaged[0]) - width))})",
-                damaged,
-            )
-        if damaged:
-            yield StoreFault(table, "a text is no UTF-8", len(damaged), repair)
 
 
 def _is_sound(row: tuple[SqlValue, ...], bank_id: str) -> bool:
@@ -99,25 +70,6 @@ def _check_row(
                     (_RESTORED[column](tx, key, row), key),
                 )
             yield StoreFault("memories", f"{column} cannot be read", 1, repair)
-
-
-def _check_sources(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]:
-    """Yield sources whose time or position cannot be read; restored from the memory."""
-    rows = tx.execute(
-        "SELECT unit, ordinal FROM sources WHERE unit BETWEEN ? AND ? AND (typeof(position) <> "
-        "'integer' OR typeof(mentioned_at) <> 'integer')",
-        tx.bounds,
-    ).fetchall()
-    if rows and repair:
-        tx.executemany(
-            "UPDATE sources SET position = iif(typeof(position) = 'integer', position, 0), "
-            "mentioned_at = iif(typeof(mentioned_at) = 'integer', mentioned_at, "
-            "(SELECT m.mentioned_at FROM memories m WHERE m.key = unit)) "
-            "WHERE unit = ? AND ordinal = ?",
-            rows,
-        )
-    if rows:
-        yield StoreFault("sources", "time or position cannot be read", len(rows), repair)
 
 
 def _fits(column: str, value: SqlValue) -> bool:

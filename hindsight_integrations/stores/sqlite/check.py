@@ -24,7 +24,7 @@ from hindsight_integrations.stores.soundness import (
     set_aside,
 )
 from hindsight_integrations.stores.sqlite import writing
-from hindsight_integrations.stores.sqlite.cells import check_cells, check_texts
+from hindsight_integrations.stores.sqlite.cells import check_cells
 from hindsight_integrations.stores.sqlite.entities import SqliteEntities
 from hindsight_integrations.stores.sqlite.filters import DERIVED, derived_rows
 from hindsight_integrations.stores.sqlite.rows import (
@@ -36,6 +36,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     lexemes_of,
     memory_of,
 )
+from hindsight_integrations.stores.sqlite.values import check_texts, check_values
 
 _CHILDREN = (
     *((table, "unit", "memories") for table in ("contents", "sources", *DERIVED, "lexemes")),
@@ -101,6 +102,7 @@ def check_rows(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
     faults = [
         *_text_index(cursor, repair),
         *check_texts(cursor, repair=repair),
+        *check_values(cursor, repair=repair),
         *_orphans(cursor, repair),
         *_outbox(cursor, repair),
     ]

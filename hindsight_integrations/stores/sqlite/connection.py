@@ -26,8 +26,8 @@ from hindsight_integrations.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
+from hindsight_integrations.private import PRIVATE, create_private
 from hindsight_integrations.stores.common import storable
-from hindsight_integrations.stores.folder import PRIVATE, create_private
 from hindsight_integrations.stores.soundness import text_of
 from hindsight_integrations.stores.sqlite.schema import migrate
 

@@ -32,6 +32,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     stored_bank,
 )
 from hindsight_integrations.stores.sqlite.searching import Searching
+from hindsight_integrations.stores.sqlite.values import NO_SAID
 
 _PURGED = {
     **dict.fromkeys(("lexemes", "contents", "vectors", "staged", "waiting"), "unit"),
@@ -184,8 +185,9 @@ class SqliteGraph(Searching):
                 )
             )
             invalidated, first, last = tx.execute(
-                "SELECT count(invalidated_at), min(mentioned_at), max(mentioned_at) "
-                f"FROM memories WHERE key {within}",
+                "SELECT count(invalidated_at), min(said), max(said) FROM (SELECT invalidated_at, "
+                f"iif({NO_SAID}, NULL, mentioned_at) AS said "
+                f"FROM memories WHERE key {within})",
                 tx.bounds,
             ).fetchone()
             entities, documents, chunks = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -71,6 +72,8 @@ from hindsight_integrations.stores.sqlite.rows import (
     spans_of,
 )
 
+log = logging.getLogger("hindsight_integrations")
+
 T = TypeVar("T")
 _Reader: TypeAlias = Callable[[BankTransaction, Sequence[str]], dict[str, Any]]
 _Scanner: TypeAlias = Callable[[BankTransaction, Any], list[tuple[Any, Any]]]
@@ -92,7 +95,7 @@ class Reading:
     def read(self, bank_id: str, kind: Kind[T], keys: Sequence[str]) -> dict[str, T]:
         """See `GraphStore`; memories that were lost in part, or cannot be read, are left out."""
         reader = reader_of(_READERS, kind)
-        with self._reading(bank_id) as tx, decoding(bank_id):
+        with self._reading(bank_id) as tx:
             return reader(tx, list(dict.fromkeys(keys)))
 
     def scan(self, bank_id: str, kind: Kind[T]) -> Iterator[T]:
@@ -147,7 +150,7 @@ class Reading:
 
     @contextmanager
     def _reading(self, bank_id: str) -> Iterator[BankTransaction]:
-        with self._connections.read() as cursor:
+        with self._connections.read() as cursor, decoding(bank_id):
             yield find_bank(cursor, bank_id)
 
     @contextmanager
@@ -382,11 +385,16 @@ def conclusions_citing(tx: BankTransaction, ids: Sequence[str]) -> dict[str, tup
 
 
 def mental_models(tx: BankTransaction) -> list[MentalModel]:
-    """Return all mental models of the bank, by id."""
-    rows = tx.execute(
+    """Return the mental models of the bank that can be read, by id."""
+    models: list[MentalModel] = []
+    for row in tx.execute(
         f"SELECT {MENTAL_MODEL_COLUMNS} FROM mental_models WHERE bank = ? ORDER BY id", (tx.no,)
-    )
-    return [mental_model_of(row, tx.id) for row in rows]
+    ):
+        try:
+            models.append(mental_model_of(row, tx.id))
+        except UNREADABLE as error:
+            log.warning("mental model %r of bank %r cannot be read: %s", row[0], tx.id, error)
+    return models
 
 
 def _history_reader(of_model: bool) -> _Reader:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
 from typing import Any, TypeAlias
 
+from hindsight_integrations.errors import StoreCorruptError
 from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
@@ -37,10 +39,13 @@ from hindsight_integrations.stores.common import (
     timestamp_or_none,
 )
 from hindsight_integrations.stores.soundness import (
+    UNREADABLE,
     DamagedText,
     sound_memory,
     sound_row,
 )
+
+log = logging.getLogger("hindsight_integrations")
 
 SqlValue: TypeAlias = str | int | float | bytes | None
 Row: TypeAlias = tuple[Any, ...]
@@ -116,6 +121,8 @@ class BankTransaction:
             "RETURNING last_sequence",
             (count, self.no),
         ).fetchone()
+        if not isinstance(last, int):
+            raise StoreCorruptError(f"the last key of bank {self.id!r} is lost; run the doctor")
         low, _ = self.bounds
         return range(low + last - count + 1, low + last + 1)
 
@@ -219,26 +226,73 @@ def bank_row(bank: Bank) -> tuple[SqlValue, ...]:
 
 
 def stored_bank(row: Row) -> StoredBank:
-    """Return the bank of a row of `STORED_BANK_COLUMNS`."""
-    no, revision, version, importing, leaving, embedder, dimension, *stated = row
-    id_, name, mission, background, *traits, directives, expiry, apart, named, created, updated = (
-        stated
-    )
-    bank = Bank(
-        id=id_,
-        name=name,
-        mission=mission,
-        background=background,
-        disposition=Disposition(*traits),
-        directives=tuple(json.loads(directives)),
-        expiry=expiry_of(expiry),
-        kept_apart=tuple(json.loads(apart)),
-        named_directives=directives_of(named),
-        created_at=timestamp(created),
-        updated_at=timestamp(updated),
-    )
+    """Return the bank of a row of `STORED_BANK_COLUMNS`.
+
+    A value of its profile that cannot be read is left out, so that the bank, and the others beside
+    it, can be used until the doctor has been run.
+    """
+    no, revision, version, importing, leaving, embedder, dimension, id_, *stated = row
+    given = {
+        column: _profile_value(id_, column, value)
+        for column, value in zip(PROFILE, stated, strict=True)
+    }
+    traits = Disposition(*(given.pop(trait) for trait in _TRAITS))
+    bank = Bank(id=id_, disposition=traits, **given)
     stamp = EmbedderStamp(embedder, dimension)
     return StoredBank(bank, vector_key(no, revision), stamp, version, importing, leaving)
+
+
+def _profile_value(bank_id: str, column: str, value: SqlValue) -> Any:
+    decode, default = PROFILE[column]
+    try:
+        return decode(value)
+    except UNREADABLE as error:
+        log.warning(
+            "%s of bank %r cannot be read and is left out: %s; run the doctor, and give it again",
+            column,
+            bank_id,
+            error,
+        )
+        return decode(default)
+
+
+def is_unreadable(column: str, value: SqlValue) -> bool:
+    """Return True if a column of `PROFILE` does not hold what was stored."""
+    try:
+        PROFILE[column][0](value)
+    except UNREADABLE:
+        return True
+    return False
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("it is no text")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(map(_text, json.loads(value)))
+
+
+def _trait(value: Any) -> int:
+    Disposition(value)  # raises if it is none
+    return int(value)
+
+
+_TRAITS = ("skepticism", "literalism", "empathy")
+
+PROFILE: Mapping[str, tuple[Callable[[Any], Any], SqlValue]] = {
+    **dict.fromkeys(("name", "mission", "background"), (_text, "")),
+    **dict.fromkeys(_TRAITS, (_trait, 3)),
+    "directives": (_texts, "[]"),
+    "expiry": (expiry_of, "{}"),
+    "kept_apart": (_texts, "[]"),
+    "named_directives": (directives_of, "[]"),
+    "created_at": (timestamp, 0),
+    "updated_at": (timestamp, 0),
+}
+"""Columns of `BANK_COLUMNS` after the id: how to read each, and what stands for what is lost."""
 
 
 # Memories
@@ -295,7 +349,7 @@ def memory_of(
     derived, pinned, *said = row[8:19]
     confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = said
     memory = Memory(
-        id=id_,
+        id=_text(id_),
         bank_id=bank_id,
         text=text,
         type=MemoryType(type_),
@@ -440,10 +494,10 @@ def mental_model_of(row: Row, bank_id: str) -> MentalModel:
     """Return the mental model of a row of `MENTAL_MODEL_COLUMNS`."""
     id_, name, text, query, max_tokens, tags, sources, auto_refresh, created, refreshed = row
     return MentalModel(
-        id=id_,
+        id=_text(id_),
         bank_id=bank_id,
-        name=name,
-        text=text,
+        name=_text(name),
+        text=_text(text),
         source_query=query,
         max_tokens=max_tokens,
         tags=tuple(json.loads(tags)),

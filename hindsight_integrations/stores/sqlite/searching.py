@@ -285,7 +285,9 @@ def _links(
 
 def _lexeme_stats(tx: BankTransaction, lexemes: Sequence[str]) -> LexemeStats:
     documents, length = tx.execute(
-        "SELECT valid_memories, valid_lexemes FROM banks WHERE no = ?", (tx.no,)
+        "SELECT max(0, CAST(valid_memories AS INTEGER)), max(0, CAST(valid_lexemes AS INTEGER)) "
+        "FROM banks WHERE no = ?",
+        (tx.no,),
     ).fetchone()
     sql = "SELECT lexeme, memories FROM lexeme_counts WHERE bank = ? AND lexeme IN (*)"
     counts: dict[str, int] = dict(tx.select_in(sql, lexemes))
