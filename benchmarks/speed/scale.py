@@ -34,7 +34,7 @@ from hindsight_integrations.evaluate.report import markdown_table
 
 SHAPES = ("1x100000", "100x1000")
 QUESTIONS, RETAINED = 100, 20
-SECTION = "scale"
+SECTION, SERVED_SECTION = "scale", "scale-served"
 
 T = TypeVar("T")
 
@@ -176,7 +176,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure as the command line says; return the exit code."""
     given = _parser().parse_args(arguments)
     console = Console(stderr=True)
-    description = machine.description()
+    called = " ".join(arguments if arguments is not None else sys.argv[1:])
+    command = f"python -m benchmarks.speed.scale {called}".strip()
+    heading = f"`{command}` on {machine.description()}"
+    section = SERVED_SECTION if given.servers else SECTION
     measured: dict[Shape, tuple[Filled, Used]] = {}
     for shape in given.shapes:
         with TemporaryDirectory(prefix="hindsight-scale-", dir=given.folder) as folder:
@@ -186,12 +189,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 filled = _apart(fill, place, shape)
                 console.print(f"{filled.rate:,.0f} memories/s")
                 measured[shape] = (filled, _apart(use, place, shape))
-    called = " ".join(arguments if arguments is not None else sys.argv[1:])
-    command = f"python -m benchmarks.speed.scale {called}".strip()
-    text = f"`{command}` on {description}\n\n{table(measured)}"
-    if given.page:
-        write_section(given.page, SECTION, text)
-    Console().print(Markdown(text))
+        # After each shape: a big one may take hours, and be interrupted.
+        text = f"{heading}\n\n{table(measured)}"
+        if given.page:
+            write_section(given.page, section, text)
+        Console().print(Markdown(text))
     return 0
 
 

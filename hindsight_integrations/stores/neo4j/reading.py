@@ -26,6 +26,7 @@ from hindsight_integrations.stores.base import (
     Kind,
     MemoryFilter,
     MemoryRecord,
+    Place,
     QueueCheckpoint,
 )
 from hindsight_integrations.stores.common import (
@@ -48,6 +49,7 @@ from hindsight_integrations.stores.neo4j.nodes import (
     lock_bank,
     memory_of,
     mental_model_of,
+    position_in,
     spans_of,
     time_of,
     time_or_none,
@@ -58,6 +60,7 @@ from hindsight_integrations.stores.soundness import (
     UNREADABLE,
     decoding,
     set_aside,
+    sound_expiry,
     sound_interaction,
     sound_text,
     sound_vector,
@@ -81,6 +84,11 @@ _DOCUMENT_COLUMNS = (
     "n.id, n.fingerprint, n.created_at, n.updated_at, "
     "COUNT { MATCH (c:Chunk) WHERE c.bank = n.bank AND c.document_id = n.id }, n.is_record"
 )
+
+_PLACES = """
+    MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > $after AND m.invalidated_at IS NULL
+    WITH m ORDER BY m.bank, m.seq LIMIT $limit
+    RETURN collect([m.seq, m.id, m.document_id, m.place, m.expires_at])"""
 
 
 class Reading:
@@ -164,6 +172,17 @@ class Reading:
             return None if len(found) > limit else _in_sequence(found)
 
         return self._read(bank_id, work)
+
+    def places(self, bank_id: str, after: int, limit: int) -> list[Place]:
+        """See `GraphStore`."""
+        rows = self._read(
+            bank_id, lambda tx: tx.collected(_PLACES, after=after, limit=max(limit, 0))
+        )
+        return [
+            Place(seq, id, document, position_in(place), sound_expiry(time_or_none, expires))
+            for seq, id, document, place, expires in sorted(rows, key=lambda row: row[0])
+            if None not in (id, place)  # deleted while the statement ran
+        ]
 
     def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
         """See `GraphStore`."""
