@@ -70,7 +70,7 @@ def read_ahead(
     counted = parts.alongside(partial(graph.lexeme_stats, id, question.lexemes))
     everything = layout = near = None
     depth = DEPTHS[request.budget]
-    if is_whole(request) and asks_for_valid(filter):
+    if is_whole(request) and filter.is_plain:
         layout = parts.alongside(partial(parts.layouts.read, graph, bank, depth.whole))
     elif is_whole(request):
         everything = parts.alongside(partial(graph.find_ids, id, filter, depth.whole))
@@ -120,11 +120,6 @@ def _confirmed(
 def _alive(layout: Callable[[], Layout | None], filter: MemoryFilter) -> list[str] | None:
     read = layout()
     return None if read is None else read.alive(filter.now)
-
-
-def asks_for_valid(filter: MemoryFilter) -> bool:
-    """Return True if all valid memories pass that have not expired, and no others."""
-    return not filter.is_selective and filter.types is None and not filter.include_invalid
 
 
 def is_whole(request: RecallRequest) -> bool:
