@@ -12,7 +12,7 @@ __all__ = ["empty_neo4j", "neo4j_address"]
 
 MEMORIES = 4_000
 LISTS = {
-    *("bank_stats", "find_ids of a big bank", "list_memories", "list_entities"),
+    *("bank_stats", "find_ids of a big bank", "list_entities"),
     *("who is beside a hub", "companions of a hub", "similar_entities"),
 }
 """Questions that read as much as they count or rank: of the bank, or of what is beside a name."""

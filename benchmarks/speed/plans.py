@@ -147,6 +147,7 @@ def questions(graph: Neo4jGraph, memories: int) -> Mapping[str, Callable[[], obj
     day = TimeSpan(_START + timedelta(days=1), _START + timedelta(days=2))
     some = [f"m{n}" for n in range(1, memories, memories // 40)]
     return {
+        "places of new memories": lambda: graph.places(BANK, memories - 20, 2_000),
         "get_bank": lambda: graph.get_bank(BANK),
         "bank_stats": lambda: graph.bank_stats(BANK),
         "lexeme_stats": lambda: graph.lexeme_stats(BANK, ["w3", "w4"]),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from hindsight_integrations.models import Arm, Entity
 from hindsight_integrations.recall.arms import entity, semantic
 from hindsight_integrations.recall.base import DEPTHS, Question
 from hindsight_integrations.recall.dependencies import RecallDependencies
+from hindsight_integrations.recall.layout import Layout
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.stores.base import LexemeStats, MemoryFilter, StoredBank
 
@@ -25,6 +26,7 @@ class Ahead:
         filter: the filter of the request, with the ids of those.
         stats: term statistics for the question.
         everything: returns all memories that pass, or None if they are many; None if not read.
+        layout: returns the layout of the bank, or None if it is big; None if not read.
         near: what the index is asked for the semantic arm; None if it does not run.
     """
 
@@ -34,6 +36,7 @@ class Ahead:
     filter: MemoryFilter
     stats: LexemeStats
     everything: Callable[[], list[str] | None] | None
+    layout: Callable[[], Layout | None] | None
     near: Callable[[], list[tuple[str, float]]] | None
 
 
@@ -65,9 +68,11 @@ def read_ahead(
     ids = tuple(given[name].id if name in given else name for name in request.entities)
     filter = replace(request.filter, entity_ids=ids)
     counted = parts.alongside(partial(graph.lexeme_stats, id, question.lexemes))
-    everything = near = None
+    everything = layout = near = None
     depth = DEPTHS[request.budget]
-    if is_whole(request):
+    if is_whole(request) and filter.is_plain:
+        layout = parts.alongside(partial(parts.layouts.read, graph, bank, depth.whole))
+    elif is_whole(request):
         everything = parts.alongside(partial(graph.find_ids, id, filter, depth.whole))
     if by_meaning:
         most = semantic.fetched(filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits))
@@ -76,7 +81,45 @@ def read_ahead(
     now = bank if confirmed is None else confirmed()
     if now.key != bank.key:  # deleted and made again, or with another embedder
         return read_ahead(parts, now, request, question, None, by_meaning)
-    return Ahead(now, spoken(), given, filter, counted(), everything, near)
+    stats = counted()
+    if layout is not None:
+        layout = _confirmed(parts, bank, now, stats, layout, depth.whole)
+        everything = partial(_alive, layout, filter)
+    return Ahead(now, spoken(), given, filter, stats, everything, layout, near)
+
+
+def _confirmed(
+    parts: RecallDependencies,
+    before: StoredBank,
+    now: StoredBank,
+    stats: LexemeStats,
+    read: Callable[[], Layout | None],
+    most: int,
+) -> Callable[[], Layout | None]:
+    """Return what returns a layout that holds, read once more if it does not.
+
+    It does not if the bank had another version, or if it lacks a memory: one that was stored while
+    those after it were read.
+    """
+
+    @cache
+    def confirmed() -> Layout | None:
+        layout = read()
+        if layout is None:
+            holds = stats.documents > most or now.version == before.version
+        else:
+            holds = now.version == before.version and len(layout.places) == stats.documents
+        if holds:
+            return layout
+        parts.layouts.forget(now)
+        return parts.layouts.read(parts.graph, now, most)
+
+    return confirmed
+
+
+def _alive(layout: Callable[[], Layout | None], filter: MemoryFilter) -> list[str] | None:
+    read = layout()
+    return None if read is None else read.alive(filter.now)
 
 
 def is_whole(request: RecallRequest) -> bool:

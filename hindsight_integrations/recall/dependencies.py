@@ -21,6 +21,7 @@ from hindsight_integrations.nlp.text_encoder import TextEncoder
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.cache import CandidateCache, VersionedCache
+from hindsight_integrations.recall.layout import LayoutCache
 from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
 from hindsight_integrations.recall.relevance import Calibration
 from hindsight_integrations.settings import Settings
@@ -60,6 +61,7 @@ class RecallDependencies:
     weights: Weights = DEFAULT_WEIGHTS
     calibration: Calibration | None = None
     candidates: CandidateCache = field(default_factory=CandidateCache)
+    layouts: LayoutCache = field(default_factory=LayoutCache)
     memories: VersionedCache[Memory] = field(default_factory=VersionedCache)
     turns: Semaphore | None = None
 

@@ -313,6 +313,7 @@ def _gather_bank(
     search = BankSearch(
         *(parts.graph, parts.index, ahead.bank, question, ahead.filter, depth, stats),
         admitted=ahead.everything if is_small else None,
+        layout=ahead.layout,
         near=ahead.near,
     )
     failures: list[Failure] = []

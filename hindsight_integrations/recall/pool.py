@@ -98,9 +98,7 @@ def gather(
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
-    beside = request.graph.neighbours(
-        request.bank_id, chosen[:PLACED], max(OFFSETS), request.filter
-    )
+    beside = _neighbours(request, chosen[:PLACED])
     everything = None if whole is None else whole()
     only_pinned = replace(request.filter, pinned=True)
     first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
@@ -123,6 +121,15 @@ def gather(
         unreadable=existing(request.graph, request.bank_id, lost),
         pinned=frozenset((request.bank_id, id) for id in first),
     )
+
+
+def _neighbours(request: BankSearch, ids: Sequence[str]) -> list[Neighbour]:
+    """Return the neighbours of memories; in a small bank they are known already."""
+    distance, filter = max(OFFSETS), request.filter
+    layout = None if request.layout is None else request.layout()
+    if layout is not None:
+        return layout.neighbours(ids, distance, filter.now)
+    return request.graph.neighbours(request.bank_id, ids, distance, filter)
 
 
 def existing(graph: GraphStore, bank_id: str, ids: Collection[str]) -> tuple[tuple[str, str], ...]:

@@ -40,6 +40,7 @@ from hindsight_integrations.stores.conditions import MemoryFilter as MemoryFilte
 from hindsight_integrations.stores.conditions import TagsMatch as TagsMatch
 from hindsight_integrations.stores.hits import LexemeStats as LexemeStats
 from hindsight_integrations.stores.hits import Neighbour as Neighbour
+from hindsight_integrations.stores.hits import Place as Place
 from hindsight_integrations.stores.hits import Posting as Posting
 from hindsight_integrations.stores.hits import Surroundings as Surroundings
 from hindsight_integrations.stores.hits import TextHit as TextHit
@@ -509,6 +510,12 @@ class GraphStore(Protocol):
 
     def find_ids(self, bank_id: str, filter: MemoryFilter, limit: int) -> list[str] | None:
         """Return all ids that pass the filter, in storing order; None if more than `limit`."""
+
+    def places(self, bank_id: str, after: int, limit: int) -> list[Place]:
+        """Return the first `limit` valid memories with a number above `after`, in storing order.
+
+        Expired ones too. In a version of the bank none of them moves or leaves; see `StoredBank`.
+        """
 
     def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
         """Return the first `limit` memory ids pending consolidation, in storing order."""

@@ -50,6 +50,7 @@ from hindsight_integrations.stores.base import (
     MemoryRecord,
     Neighbour,
     OvertakenError,
+    Place,
     StoreFault,
     Vector,
 )
@@ -342,6 +343,30 @@ def reader_of(readers: Mapping[Kind[Any], T], kind: Kind[Any]) -> T:
     if kind not in readers:
         raise InvalidInputError(f"a {kind.name} cannot be read this way; see Kind in stores.base")
     return readers[kind]
+
+
+def in_documents(places: Iterable[Place]) -> list[list[str]]:
+    """Return the ids of the memories of each document, in the order of its text."""
+    documents: dict[str, list[str]] = {}
+    for place in sorted(places, key=lambda place: (place.position, place.number)):
+        if place.document_id is not None:
+            documents.setdefault(place.document_id, []).append(place.memory_id)
+    return list(documents.values())
+
+
+def neighbours_in(
+    documents: Iterable[Sequence[str]], ids: Iterable[str], distance: int
+) -> list[Neighbour]:
+    """Return the neighbours of memories, given the ids in each document in order."""
+    index = {id: (group, n) for group in documents for n, id in enumerate(group)}
+    size = max(distance, 0)
+    found: list[Neighbour] = []
+    for id in dict.fromkeys(ids):
+        if id in index:
+            group, n = index[id]
+            before = group[max(n - size, 0) : n][::-1]
+            found += neighbours_around(id, before, group[n + 1 : n + 1 + size])
+    return found
 
 
 def neighbours_around(id: str, before: Sequence[str], after: Sequence[str]) -> list[Neighbour]:

@@ -225,6 +225,11 @@ class MemoryFilter:
         some = bool(self.tags or self.where or self.entity_ids or self.only_invalid)
         return some or any(value is not None for value in (*exact, *times))
 
+    @property
+    def is_plain(self) -> bool:
+        """Return True if all valid memories pass that have not expired, and no others."""
+        return not self.is_selective and self.types is None and not self.include_invalid
+
 
 EVERYTHING = MemoryFilter(now=None, include_invalid=True)
 """Admits every memory of a bank, expired and invalidated ones too."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -68,6 +69,22 @@ class Surroundings(NamedTuple):
     postings: Mapping[str, Sequence[Posting]]
     mentions: Mapping[str, Sequence[tuple[str, str]]]
     links: Mapping[str, Sequence[Link]]
+
+
+class Place(NamedTuple):
+    """Where a valid memory stands in its bank and in its first document, and until when.
+
+    Attributes:
+        number: rises in storing order; never used again in the bank.
+        document_id: the document it was first stated in, if any.
+        position: there; see `Source.position`.
+    """
+
+    number: int
+    memory_id: str
+    document_id: str | None
+    position: int
+    expires_at: datetime | None
 
 
 class Neighbour(NamedTuple):

@@ -313,24 +313,25 @@ class PlainBank:
             {id: found for id, found in links.items() if found},
         )
 
+    def places(self, after: int, limit: int) -> list[base.Place]:
+        """Return the first valid memories with a number above `after`, in storing order."""
+        found = sorted(
+            base.Place(
+                *(self.numbers[id], id, record.memory.document_id),
+                *(next((each.position for each in record.memory.sources), 0),),
+                record.memory.expires_at,
+            )
+            for id, record in self.memories.items()
+            if record.memory.invalidated_at is None and self.numbers[id] > after
+        )
+        return found[: max(limit, 0)]
+
     def neighbours(
         self, ids: Sequence[str], distance: int, filter: MemoryFilter
     ) -> list[base.Neighbour]:
         """Return memories up to `distance` positions from each, by first source."""
-        size = max(distance, 0)
-        places = sorted(
-            (record.memory.sources[0].position, self.numbers[id], id, record.memory.document_id)
-            for id, record in self.memories.items()
-            if record.memory.invalidated_at is None and record.memory.document_id is not None
-        )
-        ordered = _grouped((str(document_id), id) for _, _, id, document_id in places)
-        index = {id: (group, n) for group in ordered.values() for n, id in enumerate(group)}
-        found = []
-        for id in dict.fromkeys(ids):
-            if id in index:
-                group, n = index[id]
-                before = group[max(n - size, 0) : n][::-1]
-                found += common.neighbours_around(id, before, group[n + 1 : n + 1 + size])
+        documents = common.in_documents(self.places(-1, len(self.memories)))
+        found = common.neighbours_in(documents, ids, distance)
         passing = self.passing(filter)
         return [each for each in found if each.neighbour_id in passing]
 

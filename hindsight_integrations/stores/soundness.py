@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
+from typing import TypeVar
 
 from hindsight_integrations.errors import HindsightError, StoreCorruptError
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.late_interaction import is_whole
 from hindsight_integrations.stores.base import Vector
 from hindsight_integrations.stores.common import vector_of
+
+T = TypeVar("T")
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -104,6 +108,14 @@ def sound_note(note: str | None) -> str | None:
     if note is not None and not isinstance(note, str):
         raise ValueError("a note on it is no text")
     return note
+
+
+def sound_expiry(read: Callable[[T], datetime | None], stored: T) -> datetime | None:
+    """Return when a memory expires, or None if that cannot be read: so the memory is looked at."""
+    try:
+        return read(stored)
+    except UNREADABLE:
+        return None
 
 
 def sound_memory(memory: Memory) -> Memory:

@@ -535,6 +535,9 @@ class InMemoryGraph:
         limits = (per_entity, per_memory, filter)
         return self._bank(bank_id).surroundings(entity_ids, memory_ids, *limits)
 
+    def places(self, bank_id: str, after: int, limit: int) -> list[base.Place]:
+        return self._bank(bank_id).places(after, limit)
+
     def neighbours(
         self, bank_id: str, ids: Sequence[str], distance: int, filter: MemoryFilter
     ) -> list[base.Neighbour]:

@@ -434,6 +434,11 @@ def source_properties(seq: int, sources: Sequence[Source]) -> Properties:
     }
 
 
+def position_in(place: int) -> int:
+    """Return the position of a memory's first source, of its property `place`."""
+    return place >> _SEQUENCE_BITS
+
+
 def memory_of(node: Mapping[str, Any], bank_id: str, entities: Iterable[str] = ()) -> Memory:
     """Return the memory of a node, with the names of its entities."""
     memory = Memory(

@@ -26,6 +26,7 @@ from hindsight_integrations.stores.base import (
     Kind,
     MemoryFilter,
     MemoryRecord,
+    Place,
     QueueCheckpoint,
 )
 from hindsight_integrations.stores.common import (
@@ -37,7 +38,7 @@ from hindsight_integrations.stores.common import (
     spellings,
 )
 from hindsight_integrations.stores.neo4j.connection import Database, Row, Transaction
-from hindsight_integrations.stores.neo4j.filters import condition, start, terms_of
+from hindsight_integrations.stores.neo4j.filters import Cypher, condition, start, terms_of
 from hindsight_integrations.stores.neo4j.nodes import (
     BankReader,
     BankTransaction,
@@ -48,7 +49,9 @@ from hindsight_integrations.stores.neo4j.nodes import (
     lock_bank,
     memory_of,
     mental_model_of,
+    position_in,
     spans_of,
+    text_or_none,
     time_of,
     time_or_none,
 )
@@ -58,6 +61,7 @@ from hindsight_integrations.stores.soundness import (
     UNREADABLE,
     decoding,
     set_aside,
+    sound_expiry,
     sound_interaction,
     sound_text,
     sound_vector,
@@ -81,6 +85,17 @@ _DOCUMENT_COLUMNS = (
     "n.id, n.fingerprint, n.created_at, n.updated_at, "
     "COUNT { MATCH (c:Chunk) WHERE c.bank = n.bank AND c.document_id = n.id }, n.is_record"
 )
+
+_TOTAL = """
+    MATCH (b:Bank {key: $bank}) RETURN collect([b.valid_memories - COUNT {
+        MATCH (m:Memory) WHERE m.bank = $bank AND m.expires_at <= $now AND m.invalidated_at IS NULL
+    }])"""
+"""Memories that pass a plain filter: all but the expired of those that the bank counts."""
+
+_PLACES = """
+    MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > $after AND m.invalidated_at IS NULL
+    WITH m ORDER BY m.bank, m.seq LIMIT $limit
+    RETURN collect([m.seq, m.id, m.document_id, m.place, m.expires_at])"""
 
 
 class Reading:
@@ -126,8 +141,7 @@ class Reading:
 
         def work(tx: BankTransaction) -> Page[Memory]:
             chosen = start(tx, filter)
-            counted = f"{chosen.text} WITH count(m) AS total RETURN collect([total])"
-            ((total,),) = tx.collected(counted, **chosen.params)
+            total = _total(tx, filter, chosen)
             rows = tx.collected(
                 f"{chosen.text} WITH m WHERE m.seq > $after WITH m ORDER BY m.bank, m.seq "
                 f"LIMIT $most RETURN collect([m.seq, {_NODE}, {_MENTIONED}])",
@@ -164,6 +178,17 @@ class Reading:
             return None if len(found) > limit else _in_sequence(found)
 
         return self._read(bank_id, work)
+
+    def places(self, bank_id: str, after: int, limit: int) -> list[Place]:
+        """See `GraphStore`."""
+        rows = self._read(
+            bank_id, lambda tx: tx.collected(_PLACES, after=after, limit=max(limit, 0))
+        )
+        return [
+            Place(seq, id, document, position_in(place), sound_expiry(time_or_none, expires))
+            for seq, id, document, place, expires in sorted(rows, key=lambda row: row[0])
+            if None not in (id, place)  # deleted while the statement ran
+        ]
 
     def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
         """See `GraphStore`."""
@@ -205,6 +230,17 @@ class Reading:
                 return
             after, _ = found[-1]
             yield from (item for _, item in found)
+
+
+def _total(tx: BankTransaction, filter: MemoryFilter, chosen: Cypher) -> int:
+    """Return how many memories pass the filter, which `chosen` finds."""
+    if filter.is_plain:
+        counted = tx.collected(_TOTAL, now=text_or_none(filter.now))
+    else:
+        query = f"{chosen.text} WITH count(m) AS total RETURN collect([total])"
+        counted = tx.collected(query, **chosen.params)
+    ((total,),) = counted
+    return int(total)
 
 
 def _in_sequence(rows: Sequence[Row]) -> list[str]:

@@ -27,6 +27,7 @@ from hindsight_integrations.stores.base import (
     Kind,
     MemoryFilter,
     MemoryRecord,
+    Place,
     QueueCheckpoint,
     Vector,
 )
@@ -44,6 +45,7 @@ from hindsight_integrations.stores.soundness import (
     UNREADABLE,
     decoding,
     set_aside,
+    sound_expiry,
     sound_interaction,
     sound_note,
     sound_row,
@@ -84,6 +86,13 @@ _DOCUMENT_COLUMNS = (
 )
 _CHUNK_COLUMNS = "id, document_id, position, text, fingerprint"
 _FINGERPRINT = MEMORY_COLUMNS.split(", ").index("fingerprint")
+
+
+_PLACES = """
+    SELECT m.key, m.id, s.document_id,
+        CASE typeof(s.position) WHEN 'integer' THEN s.position ELSE 0 END, m.expires_at
+    FROM memories m LEFT JOIN sources s ON s.unit = m.key AND s.ordinal = 0
+    WHERE m.key BETWEEN ? AND ? AND m.invalidated_at IS NULL ORDER BY m.key LIMIT ?"""
 
 
 class Reading:
@@ -137,6 +146,16 @@ class Reading:
         with self._reading(bank_id) as tx:
             found = matching_keys(tx, filter, limit)
             return None if found is None else list(found.values())
+
+    def places(self, bank_id: str, after: int, limit: int) -> list[Place]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as tx:
+            low, high = tx.bounds
+            rows = tx.execute(_PLACES, (low + after + 1, high, max(limit, 0))).fetchall()
+        return [
+            Place(key - low, id, document, position, sound_expiry(timestamp_or_none, expires))
+            for key, id, document, position, expires in rows
+        ]
 
     def pending_consolidation(self, bank_id: str, limit: int) -> list[str]:
         """See `GraphStore`."""

@@ -386,6 +386,31 @@ class WritingContract:
         assert graph.neighbours("b", ["a", "e"], 0, VALID) == []
         assert graph.neighbours("b", ["e"], 3, VALID) == []
 
+    def test_places_tell_where_valid_memories_stand(
+        self, graph: GraphStore, other_bank: str
+    ) -> None:
+        keep(
+            graph,
+            record("c", sources=(source("d", 20), source("e", 1))),
+            record("x", sources=(source("d", 15),), invalidated_at=ago(1)),
+            record("a", sources=(source("d", 10),), expires_at=ago(1)),
+            record("none"),
+        )
+        keep(graph, record("b", sources=(source("e", 3),), expires_at=ago(-1)))
+        keep(graph, record("other", bank_id=other_bank))
+        places = graph.places("b", -1, 9)
+        assert [place[1:] for place in places] == [
+            ("c", "d", 20, None),
+            ("a", "d", 10, ago(1)),
+            ("none", None, 0, None),
+            ("b", "e", 3, ago(-1)),
+        ]
+        numbers = [place.number for place in places]
+        assert numbers == sorted(set(numbers))
+        assert graph.places("b", -1, 2) == places[:2]
+        assert graph.places("b", numbers[1], 9) == places[2:]
+        assert graph.places("b", numbers[-1], 9) == graph.places("b", -1, 0) == []
+
     def test_neighbours_that_do_not_pass_are_counted_and_left_out(self, graph: GraphStore) -> None:
         scopes = zip("abcd", ("x", "y", "x", "x"), strict=True)
         keep(graph, *(record(id, scope=scope, sources=(source("d", 0),)) for id, scope in scopes))
