@@ -66,8 +66,8 @@ def _count(memory: Hindsight, to_graph: Proxy, to_vectors: Proxy) -> None:
         to_graph,
         to_vectors,
     )
-    assert 0 < sentence.graph <= 13
-    assert 0 < long.graph <= 16
+    assert 0 < sentence.graph <= 15
+    assert 0 < long.graph <= 17
     assert sentence.vectors == long.vectors == 2
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from ssl import SSLError
@@ -184,10 +184,7 @@ class Database:
         self._check_open()
 
         def run(session: Session, attempt: _Attempt) -> T:
-            # The driver begins what it sends together with the first statement only in its own
-            # `execute_query`; otherwise that is a round trip.
-            with getattr(session, "_pipelined_begin", nullcontext()):
-                return session.execute_write(lambda driver: work(_transaction(driver, attempt)))
+            return session.execute_write(lambda driver: work(_transaction(driver, attempt)))
 
         return self._in_time("WRITE", run)
 
