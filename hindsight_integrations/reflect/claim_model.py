@@ -1,4 +1,4 @@
-"""Claims of a sentence: values that a subject holds, and turns that end or replace them."""
+"""Claims of a sentence: values that a subject holds, and what ends or replaces them."""
 
 from __future__ import annotations
 
@@ -94,42 +94,6 @@ class Holding:
     def terms(self) -> frozenset[str]:
         """Lexemes of all values but times."""
         return timeless(self.values.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A change told by a sentence: something ended, or began in place of something else.
-
-    Attributes:
-        subject: key of whom or what it is said of.
-        verb: the verb that says what ended or begins, or its family; None if any may.
-        before: the value that ends, if it is named.
-        after: the value that begins, if one does.
-        slot: preposition of the value; None if any.
-        about: key of the thing whose value changes, if it is not the subject.
-        terms: lexemes that an earlier sentence must have too.
-        relocates: somebody moves house.
-        bond: family of verbs of which the earlier statement has to be; None if any may.
-    """
-
-    subject: str
-    verb: str | None = None
-    before: Value | None = None
-    after: Value | None = None
-    slot: str | None = None
-    about: str | None = None
-    terms: frozenset[str] = frozenset()
-    relocates: bool = False
-    bond: str | None = None
-
-    def begun(self) -> Holding | None:
-        """Return what is so after it, which a later one may change."""
-        if self.after is None or self.slot is not None:
-            return None
-        if self.relocates:
-            return Holding(self.subject, "residence", {"in": self.after})
-        about = self.about if self.about not in (None, "*") else self.subject
-        return Holding(about or self.subject, "be", {"to": self.after})
 
 
 class Mention(NamedTuple):
@@ -249,7 +213,6 @@ class Claims:
 
     Attributes:
         holdings: what it says is so.
-        turns: what it says has changed.
         is_clause: it has a verb with a subject, and asserts something.
         is_plain: it is a clause, and neither denies anything, nor says that anything changes, nor
             what might be: it may be proof of its topics.
@@ -262,7 +225,6 @@ class Claims:
     """
 
     holdings: tuple[Holding, ...] = ()
-    turns: tuple[Turn, ...] = ()
     is_clause: bool = False
     is_plain: bool = False
     ended: tuple[Value, ...] = ()
@@ -275,19 +237,14 @@ class Claims:
     @property
     def may_change(self) -> bool:
         """True if it may change what was said before."""
-        return bool(self.turns or self.endings or self.current or self.steps)
+        return bool(self.endings or self.current or self.steps)
 
 
 def joined(claims: Sequence[Claims]) -> Claims:
-    """Return what the parts of a sentence claim together, each of which has a clause or none.
-
-    Turns that name what comes after stand first.
-    """
+    """Return what the parts of a sentence claim together, each of which has a clause or none."""
     clauses = [one for one in claims if one.is_clause]
-    turns = [turn for one in claims for turn in one.turns]
     return Claims(
         tuple(holding for one in claims for holding in one.holdings),
-        tuple(sorted(turns, key=lambda turn: turn.after is None)),
         bool(clauses),
         bool(clauses) and all(one.is_plain for one in clauses),
         tuple(value for one in claims for value in one.ended),

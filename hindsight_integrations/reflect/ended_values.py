@@ -122,7 +122,8 @@ def _may_end(ending: Ending, holding: Holding) -> bool:
         return False
     if not _fits(ending) or (holding.verb in HABITS and ending.kind != "end"):
         return False
-    if ending.kind == "shift" and travels and ending.ended.kind != "number":
+    is_state = ending.ended.kind == "number" or groups_of(ending.ended.text)
+    if ending.kind == "shift" and travels and not is_state:
         return not _is_person(holding.subject)
     if not ending.bonds or "any" in ending.bonds:
         return True
@@ -166,7 +167,13 @@ def _core(ending: Ending, holding: Holding) -> Iterator[Value]:
         named = value.kind in ("name", *_DATES, "number")
         explicit = ending.kind in ("shift", "replacement") and named
         broad = ending.kind == "end" and "any" in ending.bonds
-        if slot == "obj" or thing is None or explicit or broad or (is_bound and named):
+        if (
+            slot == "obj"
+            or thing is None
+            or explicit
+            or broad
+            or (is_bound and (named or slot == "of"))
+        ):
             yield value
     yield from holding.inner
     does = frozenset(lexemes(holding.verb))
@@ -186,7 +193,7 @@ def _is_same(ending: Ending, value: Value, holding: Holding) -> bool:
         return False
     head = frozenset(lexemes(value.text.split()[-1]))
     shared = bool(ending.head & known) or (known <= ended and ending.head <= _GENERAL)
-    whole = value.kind in ("name", "number") or head <= ended
+    whole = value.kind in ("name", "number", "role") or head <= ended
     return not further and shared and whole
 
 
@@ -282,7 +289,7 @@ def _is_ours(ending: Ending, holding: Holding, before: Value, *, same_speaker: b
     alike = [m for m in ending.others if called & m.terms]
     if any(m.is_another or m.terms - called - _GENERAL for m in alike):
         return False
-    return by_us and (bool(alike) or (same_speaker and mine))
+    return by_us and (bool(alike) or (same_speaker if mine else "/" not in subject))
 
 
 # What came instead

@@ -23,7 +23,7 @@ from hindsight_integrations.reflect.claim_model import (
     family,
     groups_of,
 )
-from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value
+from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value, state_of
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 
@@ -105,8 +105,8 @@ class EndingReader(Phrases):
     def current(self, sequels: Sequence[Holding]) -> tuple[Holding, ...]:
         """Return the sequels that hold since something changed: "now", "these days", "new"."""
         if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
-            return (*sequels, *self.moved())
-        return self.moved()
+            return (*sequels, *self.moved(), *self._became())
+        return (*self.moved(), *self._became())
 
     @property
     def adds(self) -> bool:
@@ -184,15 +184,19 @@ class EndingReader(Phrases):
         if self.is_limited(verb):
             return
         agents = self._agents(self._subject_word(told))
-        opposed = any(word.lower == "but" and word.dep == "cc" for word in self.sentence.words)
-        if "obj" in values and len(values) > 1 and (opposed or self.sentence.child(verb, "neg")):
+        but = next((w for w in self.sentence.words if w.lower == "but" and w.dep == "cc"), None)
+        if "obj" in values and len(values) > 1 and (but or self.sentence.child(verb, "neg")):
             return  # which of them has ended is unclear
-        for value in values.values():
+        instead = self._phrase(but.index + 1) if but is not None else None
+        if but is not None and instead is None:
+            return
+        for value in values.values() or (plain_value(verb.lemma),):
             head = frozenset(lexemes(value.text.split()[-1]))
             name = family(verb.lemma, self._verb(verb))
             ended = Ended(value, head, verb.index, verb.index + 1, name)
             limits = frozenset[str]().union(*(v.terms for v in values.values() if v != value))
-            made = self._made("end", verb, ended, None, frozenset({"any"}))
+            after = instead.value if instead is not None else None
+            made = self._made("end", verb, ended, after, frozenset({"any"}))
             yield replace(made, limits=limits, agents=agents)
 
     def _is_present(self, verb: Word) -> bool:
@@ -230,6 +234,19 @@ class EndingReader(Phrases):
             if value is not None and value.kind in ("date", "time", "number") and key:
                 found.append(Holding(key, "moved", {"to": value}, called=self._called(thing)))
         return tuple(found)
+
+    def _became(self) -> Iterator[Holding]:
+        """Yield what "became a manager", "became a married man" and "got married" say is so."""
+        for verb in self.sentence.words:
+            passive = bool(self.sentence.children(verb, "auxpass"))
+            becomes = verb.lemma == "become" or (passive and verb.lemma in _CHANGES["becoming"])
+            key = self.subject_key(self._subject_word(verb))
+            if not becomes or key is None or not self._is_told(verb):
+                continue
+            for value in self._values(verb).values():
+                state = value if value.kind == "role" else state_of(value)
+                if state is not None:
+                    yield Holding(key, "be", {"obj": state})
 
     def _says_since(self) -> bool:
         words = [word.lower for word in self.sentence.words]
@@ -511,7 +528,7 @@ class EndingReader(Phrases):
             and self._belongs(words, end, start, after_to=after_to)
         ):
             end += 1
-        while end > start and words[end - 1].tag == "POS":
+        while end > start and words[end - 1].tag in ("POS", "HYPH"):
             end -= 1
         return self._as_phrase(start, end) if end > start else None
 

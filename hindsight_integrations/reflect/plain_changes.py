@@ -17,7 +17,7 @@ from hindsight_integrations.reflect.claim_model import (
 )
 from hindsight_integrations.reflect.ended_values import HABITS
 from hindsight_integrations.reflect.plain_subjects import ACTING, role_of
-from hindsight_integrations.reflect.value_kinds import are_alike, kinds, same_verb, shares_name
+from hindsight_integrations.reflect.value_kinds import are_alike, kinds, same_verb
 
 _WORDS = word_sets("frames")
 _KINDS = table("kinds")
@@ -199,7 +199,7 @@ def _sibling(step: PlainStep, state: PlainState) -> Value | None:
         return None
     beside = (value for slot, value in state.values if slot in _WORDS["bond"])
     held = [value for value in beside if are_alike(value, after)]
-    lasts = state.verb not in _POSSESSING and not is_attitude(state.verb)
+    lasts = state.verb not in _POSSESSING
     return held[0] if len(held) == 1 and lasts else None
 
 
@@ -257,7 +257,7 @@ def _used(state: PlainState) -> list[Value]:
 
 def _its_own(state: PlainState) -> list[Value]:
     """Return what a thing is or comes from: "our bank is X", "our power comes from X"."""
-    slots = _OF_THINGS.get(state.verb, ())
+    slots = ("on", "in", "with", "by") if state.passive else _OF_THINGS.get(state.verb, ())
     return [value for slot, value in state.values if slot in slots]
 
 
@@ -278,7 +278,7 @@ def _now_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
         fits = value.same_kind(after) if counted else bool(kinds(value) & kinds(after))
         fits = fits and (after.kind != "number" or slot in (step.slot, "obj", "for", "at"))
         fits = fits or (
-            step.verb == "be" and slot == step.slot != "obj" and shares_name(value, after)
+            step.verb == "be" and slot == step.slot != "obj" and are_alike(value, after)
         )
         if places or (fits and (slot in (step.slot, "obj") or step.verb == "be" or general)):
             alike.append(value)

@@ -192,7 +192,8 @@ class PlainReader(EndingReader):
             found[slot], at = named
         purpose = self._phrase(at + 1) if self.word(at) == "for" else None
         whom = purpose is not None and purpose.value.text.split()[-1] in ACTING
-        if purpose is not None and not whom and not is_time(purpose.value):
+        told = purpose is not None and not whom and not self._is_beside("for", purpose.value)
+        if purpose is not None and told:
             theme |= purpose.value.terms
         if "to" in found and self._ends(at):
             before = found.get("from") or self._compared(at)

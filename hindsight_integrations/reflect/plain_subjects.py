@@ -42,7 +42,7 @@ def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | 
         return "same"
     if any(_is_whole(each, state) for each in (*called, tuple(w for w, _ in step.opening))):
         return "same"
-    if step.before is not None and _is_moved(step, state):
+    if _is_moved(step, state):
         return "same"
     owner = _owner(state.subject)
     if owner:
