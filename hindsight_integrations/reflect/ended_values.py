@@ -115,10 +115,14 @@ def _anchored(ending: Ending, holding: Holding, *, same_speaker: bool) -> Value 
 
 def _may_end(ending: Ending, holding: Holding) -> bool:
     """Return True if the cue may end such a bond: one leaves a home, and sells a car."""
+    named = holding.verb in ("call", "name")
     if ending.kind == "renaming":
-        return holding.verb in ("call", "name", "be")
+        return named or holding.verb == "be"
+    if named and ending.kind == "end" and ending.does != holding.verb:
+        return False  # "dropped a biscuit", whose dog is called Biscuit
     travels = ending.verb in _JOURNEYS and holding.verb in ("residence", "be", "employment")
-    if ending.does not in ("", *_LIGHT, holding.verb) and not _is_favoured(ending, holding):
+    does = lexemes(ending.does) != lexemes(holding.verb) and ending.does not in ("", *_LIGHT)
+    if does and not _is_favoured(ending, holding):
         return False
     if not _fits(ending) or (holding.verb in HABITS and ending.kind != "end"):
         return False
@@ -179,7 +183,7 @@ def _core(ending: Ending, holding: Holding) -> Iterator[Value]:
     does = frozenset(lexemes(holding.verb))
     activity = ending.ended.text.endswith("ing") or ending.does == holding.verb
     if activity and holding.verb not in _LIGHT and ending.ended.terms == does:
-        yield Value(holding.verb, does, "thing")
+        yield ending.ended
 
 
 def _is_same(ending: Ending, value: Value, holding: Holding) -> bool:
@@ -319,7 +323,8 @@ def sequel(
             slot: value
             for slot, value in one.values.items()
             if (before.kind in _DATES or not is_time(value))
-            and not value.terms <= known | ended
+            and (not value.terms <= known | ended or value.kind == before.kind == "role")
+            and value.terms != before.terms
             and value.text.casefold() not in _NOTHING
             and slot not in _REASONS
         }
@@ -381,7 +386,8 @@ def _counterpart(holding: Holding, current: Holding, slot: str, after: Value) ->
     moved = current.verb == "moved" and after.kind in (*_DATES, "number")
     if holding.verb != current.verb and not moved and not _are_roles(holding, after):
         return None
-    if not timeless(v for s, v in current.values.items() if s != slot) <= holding.terms:
+    beside = timeless(v for s, v in current.values.items() if s != slot)
+    if not (beside <= holding.terms or (slot == "obj" and _are_roles(holding, after))):
         return None
     is_day = after.kind in _DATES
     single = holding.verb in _SINGLE or holding.passive or is_day or after.kind == "role"

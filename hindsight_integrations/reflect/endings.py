@@ -185,11 +185,11 @@ class EndingReader(Phrases):
             return
         agents = self._agents(self._subject_word(told))
         but = next((w for w in self.sentence.words if w.lower == "but" and w.dep == "cc"), None)
-        if "obj" in values and len(values) > 1 and (but or self.sentence.child(verb, "neg")):
+        thing = values.get("obj")
+        several = thing is not None and len(values) > 1 and thing.kind != "role"
+        if several and (but or self.sentence.child(verb, "neg")):
             return  # which of them has ended is unclear
         instead = self._phrase(but.index + 1) if but is not None else None
-        if but is not None and instead is None:
-            return
         for value in values.values() or (plain_value(verb.lemma),):
             head = frozenset(lexemes(value.text.split()[-1]))
             name = family(verb.lemma, self._verb(verb))
@@ -255,10 +255,10 @@ class EndingReader(Phrases):
         return (
             bool(_WORDS["since"].intersection(words))
             or any(f" {phrase} " in joined for phrase in phrases)
-            or any(self._is_since(word) for word in self.sentence.words)
+            or any(self._opens_span(word) for word in self.sentence.words)
         )
 
-    def _is_since(self, word: Word) -> bool:
+    def _opens_span(self, word: Word) -> bool:
         """Return True for "since May", "since the move"."""
         after = self.sentence.words[word.index + 1 :]
         opens = word.lower == "since" or (word.lower == "from" and word.index == 0)
@@ -513,7 +513,9 @@ class EndingReader(Phrases):
         while index < len(words) and words[index].lower in _PASSED_OVER:
             index += 1
         if activity and index < len(words) and words[index].lower.endswith("ing"):
-            further = self._phrase(index + 1)
+            beside = self._after_word(index + 1, ("at", "in", "for", "with"))
+            named = beside if beside is not None and beside.value.kind == "name" else None
+            further = self._phrase(index + 1) or named
             if words[index].tag in ("VBG", "NN") and further is not None:
                 return further._replace(does=words[index].lemma)
             if words[index].tag in ("VBG", "NN"):

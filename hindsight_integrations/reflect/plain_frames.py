@@ -78,6 +78,8 @@ class PlainReader(EndingReader):
         ]
         if opening and opening[-1].text == ",":  # "Ana, our designer, is"
             opening = list(takewhile(lambda w: w.text != ",", opening))
+        elif opening and opening[0].tag == "IN":  # "For the record, the service stores"
+            opening = list(takewhile(lambda w: w.text != ",", opening[::-1]))[::-1]
         subject = _without_article([w.lower for w in opening])
         values = tuple(self.given(verb + 1))
         lemma = words[verb].lemma
@@ -559,4 +561,7 @@ def _is_made(words: Sequence[Word], verb: Word) -> bool:
         own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")
         return bool(own) and after[0].tag.startswith("JJ")
     told = any(word.dep == "ccomp" and word.head == verb.index for word in words)
+    if [w.text for w in words[max(0, verb.index - 2) : verb.index - 1]] == [","]:
+        has = any(w.dep in ("dobj", "dative") and w.head == verb.index for w in words)
+        return has and words[verb.index - 1].tag == "PRP"  # ", she told us at dinner"
     return verb.lemma == "write" and not told and bool(after) and after[0].tag in _COMPLEMENT
