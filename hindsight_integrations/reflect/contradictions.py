@@ -122,7 +122,10 @@ def _told(older: DatedStatement, newer: DatedStatement, ambiguous: Set[str]) -> 
     if told is None or told.after is None:
         before, after = older.statement.claims, newer.statement.claims
         ended = ended_value(before, after, same_speaker=same_speaker)
-        told = Shift(*ended) if ended and (told is None or ended.after) else told
+        if told is None:
+            told = Shift(*ended) if ended is not None else None
+        elif ended is not None and ended.after:
+            told = told._replace(after=ended.after)
     if told is None:
         foreign = foreign_change(older.text, newer.text, same_speaker=same_speaker)
         told = Shift(*foreign) if foreign else None

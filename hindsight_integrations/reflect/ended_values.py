@@ -70,15 +70,14 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
                 after = ending.after or sequel(before, holding, newer, ending.agents, ended)
                 if after is None or after.terms != before.terms:
                     return EndedValue(holding.subject, before.text, after.text if after else None)
-    return next(
-        (
-            told
-            for holding in known
-            for current in newer.current
-            if (told := _superseded(holding, current)) is not None
-        ),
-        None,
+    read = (
+        _moved(holding, current, same_speaker=same_speaker)
+        if current.verb == "moved"
+        else _superseded(holding, current)
+        for current in newer.current
+        for holding in (older.holdings if current.verb == "moved" else known)
     )
+    return next(filter(None, read), None)
 
 
 def _implied(holding: Holding) -> Iterator[Holding]:
@@ -367,11 +366,38 @@ def _same_bond(verb: str, other: str) -> bool:
     return verb == other or ({verb, other} <= couple and "be" in (verb, other))
 
 
+def _moved(holding: Holding, current: Holding, *, same_speaker: bool) -> EndedValue | None:
+    """Return the only value of the kind of the one that a thing was moved to.
+
+    The earlier statement is of the thing, or says what is done with it: "I'll build it in React".
+    """
+    values = dict(holding.values)
+    after = current.values["to"]
+    if _bare(holding.subject) != _bare(current.subject):
+        own = frozenset(lexemes(current.subject.rpartition("/")[2]))
+        slot = next((slot for slot, value in values.items() if value.terms == own), None)
+        if slot is None or not same_speaker or "@" in current.subject:
+            return None
+        del values[slot]
+    elif not _is_one_thing(holding, current):
+        return None
+    beside = timeless(value for slot, value in current.values.items() if slot != "to")
+    alike = [value for value in values.values() if value.same_kind(after)]
+    if len(alike) != 1 or alike[0].terms == after.terms or not beside <= holding.terms:
+        return None
+    return EndedValue(current.subject, alike[0].text, after.text)
+
+
+def _is_one_thing(holding: Holding, current: Holding) -> bool:
+    called = bool(holding.called and current.called)
+    return not called or one_thing(holding.called[0], current.called[0])
+
+
 def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
     """Return the value that "now" takes the place of: of one attribute, and of one kind."""
     if not current.subject or _bare(holding.subject) != _bare(current.subject):
         return None
-    if holding.called and current.called and not one_thing(holding.called[0], current.called[0]):
+    if not _is_one_thing(holding, current):
         return None
     for slot, after in current.values.items():
         if slot in ("from", "since", "of", "until") and is_time(after):
@@ -383,8 +409,7 @@ def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
 
 
 def _counterpart(holding: Holding, current: Holding, slot: str, after: Value) -> Value | None:
-    moved = current.verb == "moved" and after.kind in (*_DATES, "number")
-    if holding.verb != current.verb and not moved and not _are_roles(holding, after):
+    if holding.verb != current.verb and not _are_roles(holding, after):
         return None
     beside = timeless(v for s, v in current.values.items() if s != slot)
     if not (beside <= holding.terms or (slot == "obj" and _are_roles(holding, after))):
@@ -392,7 +417,7 @@ def _counterpart(holding: Holding, current: Holding, slot: str, after: Value) ->
     is_day = after.kind in _DATES
     single = holding.verb in _SINGLE or holding.passive or is_day or after.kind == "role"
     slots: tuple[str, ...] = (slot,)
-    if is_day or moved:
+    if is_day:
         slots = ("on", "at", "by", "for", "obj", "to")
     elif after.kind == "role":
         slots = ("obj", "as")

@@ -222,28 +222,43 @@ class EndingReader(Phrases):
             return Holding(key or "", "be", {"obj": state}, called=called)
         return Holding(key or "", name, values, True, passive, called, inner)
 
-    def moved(self) -> tuple[Holding, ...]:
-        """Return the days and numbers that something was moved to: "was extended to 17 March"."""
-        found = []
+    def moved(self) -> Iterator[Holding]:
+        """Yield to what a thing was moved, if that tells its kind: "was extended to 17 March"."""
         for verb in self.sentence.words:
             lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
-            shifts = verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"])
-            value = self._values(verb).get("to") if shifts and self._is_told(verb) else None
+            if not verb.tag.startswith("VB") or _longest(lemmas, _SPLIT["shifts"]) is None:
+                continue
+            values = self._values(verb)
+            after = values.get("to")
             thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
             key = self.phrase_key(thing) if thing is not None else None
-            if value is not None and value.kind in ("date", "time", "number") and key:
-                found.append(Holding(key, "moved", {"to": value}, called=self._called(thing)))
-        return tuple(found)
+            if after is None or not key or not self._is_moved(verb, after):
+                continue
+            person = "/" not in key and key.startswith(("@", "i|", "we|"))
+            kind = groups_of(after.text) and not person
+            if after.kind in ("date", "time", "number") or kind:
+                beside = {s: values[s] for s in ("for", "at", "on") if s in values}
+                called = self._called(thing)
+                yield Holding(key, "moved", {"to": after, **beside}, called=called)
+
+    def _is_moved(self, verb: Word, after: Value) -> bool:
+        """Return True for "moved", "spent three nights moving", and "moves to 11 March"."""
+        above = self.sentence.head(verb)
+        phase = verb.tag == "VBG" and above.lemma in _CHANGES["phases"] and self._is_told(above)
+        dated = verb.tag == "VBZ" and after.kind == "date" and self._is_asserted(verb)
+        return phase or dated or self._is_told(verb)
 
     def _became(self) -> Iterator[Holding]:
         """Yield what "became a manager", "became a married man" and "got married" say is so."""
         for verb in self.sentence.words:
-            passive = bool(self.sentence.children(verb, "auxpass"))
-            becomes = verb.lemma == "become" or (passive and verb.lemma in _CHANGES["becoming"])
+            helper = self.sentence.child(verb, "auxpass")
+            wed = helper is not None and helper.lemma == "get" and groups_of(verb.lower)
+            named = helper is not None and verb.lemma in _CHANGES["becoming"]
             key = self.subject_key(self._subject_word(verb))
-            if not becomes or key is None or not self._is_told(verb):
+            if not (verb.lemma == "become" or named or wed) or not key or not self._is_told(verb):
                 continue
-            for value in self._values(verb).values():
+            values = (plain_value(verb.lower),) if wed else self._values(verb).values()
+            for value in values:
                 state = value if value.kind == "role" else state_of(value)
                 if state is not None:
                     yield Holding(key, "be", {"obj": state})

@@ -44,7 +44,7 @@ _FINITE = _PRESENT | {"VBD", "MD"}
 _COMPLEMENT = frozenset({"IN", "DT", "PRP$", "NN", "NNS", "NNP", "RB", "JJ"})
 _LIMITS = frozenset({"only", "once", "while", "until"})
 """Of these, the ones that say something of their own clause alone: ", only the piano stayed"."""
-_DOUBTS = (_CHANGES["stories"] - {"play"}) | _CHANGES["hedges"] | _CHANGES["doubts"]
+_DOUBTS = _CHANGES["hedges"] | _CHANGES["doubts"]
 _SAYING = _CHANGES["reporting"] - _CHANGES["asserting"] | _CHANGES["saying"]
 _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully completely".split()}
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
@@ -497,10 +497,10 @@ def repaired(sentence: Sentence) -> Sentence:
         words[-1] = replace(words[-1], text=words[-1].text[:-1])
     for at, word in enumerate(words[1:], 1):
         before = words[at - 1]
-        if before.lower in ("longer", "now") and at > 1 and not _is_verb(words[at - 2]):
+        subject = words[max(0, at - 2 - (before.lower == "longer"))]
+        if before.lower in ("longer", "now") and at > 1 and not _is_verb(subject):
             if before.lower == "longer" and word.tag in ("NN", "NNS", "VB"):
                 words[at] = replace(word, tag="VBP")
-            subject = words[at - 2 - (before.lower == "longer")]
             if subject.tag == "VBP" and subject.index and subject.lemma not in _WORDS["helpers"]:
                 words[subject.index] = replace(subject, tag="NN")  # "the build no longer uses"
         elif word.tag in ("VB", "VBP") and (
