@@ -218,8 +218,7 @@ class Claims:
             what might be: it may be proof of its topics.
         ended: what it says has ended, also if it is unclear for how long.
         endings: what its cues say has ended or been replaced.
-        sequels: what it says is so beside that; the subject is "" for one named before.
-        current: of these, what it says is so since something changed.
+        current: what it says is so since something changed.
         states: what its clauses give their subjects, if it is plain and sure.
         steps: what its clauses say has changed, if it is plain and sure.
     """
@@ -229,7 +228,6 @@ class Claims:
     is_plain: bool = False
     ended: tuple[Value, ...] = ()
     endings: tuple[Ending, ...] = ()
-    sequels: tuple[Holding, ...] = ()
     current: tuple[Holding, ...] = ()
     states: tuple[PlainState, ...] = ()
     steps: tuple[PlainStep, ...] = ()
@@ -249,7 +247,6 @@ def joined(claims: Sequence[Claims]) -> Claims:
         bool(clauses) and all(one.is_plain for one in clauses),
         tuple(value for one in claims for value in one.ended),
         tuple(ending for one in claims for ending in one.endings),
-        tuple(holding for one in claims for holding in one.sequels),
         tuple(holding for one in claims for holding in one.current),
         tuple(state for one in claims for state in one.states),
         tuple(step for one in claims for step in one.steps),

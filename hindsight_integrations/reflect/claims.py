@@ -8,24 +8,23 @@ condition, a report of what somebody else says, and what holds for a while only 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, has_clause, parse
 from hindsight_integrations.reflect.claim_model import (
     Claims,
     Holding,
+    Value,
     family,
+    groups_of,
     is_attitude,
     joined,
 )
-from hindsight_integrations.reflect.endings import EndingReader
+from hindsight_integrations.reflect.endings import THIRD, EndingReader
 from hindsight_integrations.reflect.form_lines import form_claims, form_line
-from hindsight_integrations.reflect.phrases import (
-    SUBJECTS,
-    Phrases,
-)
+from hindsight_integrations.reflect.phrases import SUBJECTS, plain_value, state_of
 from hindsight_integrations.reflect.plain_clauses import frames
 
 _TABLE = table("changes")
@@ -79,11 +78,10 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
     return replace(joined(claims), states=states, steps=steps)
 
 
-@dataclass(slots=True)
-class _Reader(Phrases):
+class _Reader(EndingReader):
     """Reads one parsed sentence."""
 
-    holdings: list[Holding] = field(default_factory=list)
+    __slots__ = ()
 
     @property
     def is_sure(self) -> bool:
@@ -109,21 +107,20 @@ class _Reader(Phrases):
         return any(subject.index < 4 for subject in subjects)
 
     def claims(self, *, sure: bool) -> Claims:
+        """Return what the sentence claims; of an unsure one only that it is no plain clause."""
         verbs = [word for word in self.sentence.words if self._asserts(word)]
-        for verb in verbs if sure else ():
-            self._read(verb)
-        adds, passing = self.adds, self.is_passing
-        holdings = () if passing else tuple(self.holdings)
-        with_subject = any(self._subject_word(verb) for verb in verbs)
-        is_clause = sure and with_subject
-        cues = EndingReader(self.sentence, self.names, self.speaker)
-        endings = cues.endings() if sure else []
+        is_clause = sure and any(self._subject_word(verb) for verb in verbs)
+        endings = tuple(self.endings()) if sure else ()
         ended = tuple(ending.ended for ending in endings)
-        endings = [] if cues.adds or cues.is_passing else endings
         is_plain = is_clause and not endings and self._is_plain()
-        sequels = cues.sequels() if sure and not adds else ()
-        current = () if passing or adds or not sure else cues.current(sequels)
-        return Claims(holdings, is_clause, is_plain, ended, tuple(endings), sequels, current)
+        if not sure:
+            return Claims(ended=ended)
+        present, changed = tuple(self._present()), (*self._moved(), *self._became())
+        holdings = (*present, *self._begun(), *changed)
+        if self.adds or self.is_passing:
+            return Claims(holdings, is_clause, is_plain, ended)
+        current = (*present, *changed) if self._says_since() else changed
+        return Claims(holdings, is_clause, is_plain, ended, endings, current)
 
     @property
     def adds(self) -> bool:
@@ -193,53 +190,80 @@ class _Reader(Phrases):
         between = self.sentence.words[verb.index : subject.index]
         return bool(own) and any(word.text in (",", "-", "–", "—") for word in between)
 
-    @property
-    def is_passing(self) -> bool:
-        """True for what holds for a while only."""
-        if self.comes_back:
-            return True
-        for word in self.sentence.words:
-            if word.lower in _WORDS["temporary"]:
-                return True
-            if self.is_no_span(word):
+    # What is so
+
+    def _present(self) -> Iterator[Holding]:
+        """Yield what clauses in the present say is so, and as not lasting what is planned."""
+        for verb in self.sentence.words:
+            ended = any(word.lower == "longer" for word in self._words_of(verb))
+            planned = any(word.tag == "MD" for word in self.sentence.children(verb, "aux"))
+            planned = planned and verb.tag == "VB" and not self.sentence.child(verb, "neg")
+            if not ended and (planned or self._is_present(verb)):
+                yield self._held(verb, lasting=not planned)
+
+    def _begun(self) -> Iterator[Holding]:
+        """Yield what clauses in the past say was begun: "they went down to X", "she joined X"."""
+        for verb in self.sentence.words:
+            joins = verb.lemma in _WORDS["joining"]
+            if not (joins or self.shifts(verb)) or not self._is_told(verb):
                 continue
-            if word.lower in ("this", "these", "tonight", "tomorrow", "next") and (
-                (word.lower[0] == "t" and word.lower[1:] in ("onight", "omorrow"))
-                or self.sentence.head(word).lemma in _WORDS["time_words"]
-            ):
-                return True
-            if word.lower in _WORDS["spans"] and any(
-                below.lemma in _WORDS["time_words"] or below.lower in _WORDS["time_words"]
-                for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
-            ):
-                return True
-        return False
+            values = self._values(verb)
+            slots = ("obj", "for", "with") if joins else ("to",)
+            begun = next((values[slot] for slot in slots if slot in values), None)
+            subject = self._subject_word(verb)
+            given = subject is not None and subject.lower not in THIRD
+            key = self.subject_key(subject) if given or subject is None else ""
+            if begun is not None and "from" not in values and key is not None:
+                yield Holding(key, "begun", {"to": begun})
 
-    def _read(self, verb: Word) -> None:
+    def _held(self, verb: Word, *, lasting: bool) -> Holding:
         subject = self._subject_word(verb)
-        if subject is None and verb.dep == "ROOT" and verb.tag == "VB":
-            return  # a command
-        key = self.subject_key(subject)
-        phase = self.sentence.child(verb, "xcomp", "advcl")
-        if verb.lemma in _WORDS["phases"] and phase is not None and phase.tag == "VBG":
-            verb = phase
-        if key is None and not self._is_passive(verb) and not self.sentence.child(verb, "dobj"):
-            return
-        self._read_clause(verb, key or "", subject)
-
-    def _is_passive(self, verb: Word) -> bool:
-        return bool(self.sentence.children(verb, "auxpass"))
-
-    def _read_clause(self, verb: Word, key: str, subject: Word | None) -> None:
-        helpers = self.sentence.children(verb, "aux", "auxpass")
-        if self.sentence.children(verb, "neg") or self.says_ended(verb):
-            return
-        lasting = not any(word.tag == "MD" for word in helpers) and (
-            verb.tag in ("VBZ", "VBP")
-            or (verb.tag == "VBG" and verb.dep in _CLAUSES)
-            or any(word.tag in ("VBZ", "VBP") for word in helpers)
-        )
+        given = subject is not None and subject.lower not in THIRD
+        key = self.subject_key(subject) if given or subject is None else None
+        passive = bool(self.sentence.children(verb, "auxpass"))
         name = family(verb.lemma, self._verb(verb))
-        values, inner = self._values(verb), self._inner(verb)
-        passive, called = self._is_passive(verb), self._called(subject)
-        self.holdings.append(Holding(key, name, values, lasting, passive, called, inner))
+        called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
+        if passive and groups_of(verb.lower):  # "is now approved"
+            state = plain_value(verb.text)
+            return Holding(key or "", "be", {"obj": state, **values}, lasting, called=called)
+        return Holding(key or "", name, values, lasting, passive, called, inner)
+
+    def _moved(self) -> Iterator[Holding]:
+        """Yield to what a thing was moved, if that tells its kind: "was extended to 17 March"."""
+        for verb in self.sentence.words:
+            if not self.shifts(verb):
+                continue
+            values = self._values(verb)
+            after = values.get("to")
+            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
+            key = self.phrase_key(thing) if thing is not None else None
+            if after is None or not key or not self._is_moved(verb, after):
+                continue
+            person = "/" not in key and key.startswith(("@", "i|", "we|"))
+            kind = groups_of(after.text) and not person
+            if after.kind in ("date", "time", "number") or kind:
+                beside = {s: values[s] for s in ("for", "at", "on") if s in values}
+                called = self._called(thing)
+                yield Holding(key, "moved", {"to": after, **beside}, called=called)
+
+    def _is_moved(self, verb: Word, after: Value) -> bool:
+        """Return True for "moved", "spent three nights moving", and "moves to 11 March"."""
+        above = self.sentence.head(verb)
+        phase = verb.tag == "VBG" and above.lemma in _WORDS["phases"] and self._is_told(above)
+        dated = verb.tag == "VBZ" and after.kind == "date" and self._is_asserted(verb)
+        return phase or dated or self._is_told(verb)
+
+    def _became(self) -> Iterator[Holding]:
+        """Yield what "became a manager", "became a married man" and "got married" say is so."""
+        for verb in self.sentence.words:
+            helper = self.sentence.child(verb, "auxpass")
+            wed = helper is not None and helper.lemma == "get" and groups_of(verb.lower)
+            named = helper is not None and verb.lemma in _WORDS["becoming"]
+            key = self.subject_key(self._subject_word(verb))
+            if not (verb.lemma == "become" or named or wed) or not key or not self._is_told(verb):
+                continue
+            values = (plain_value(verb.lower),) if wed else self._values(verb).values()
+            for value in values:
+                state = value if value.kind == "role" else state_of(value)
+                if state is not None:
+                    yield Holding(key, "be", {"obj": state})

@@ -60,8 +60,7 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
         newer: what the later one claims.
         same_speaker: both are said by the same person, so that "my car" is one car.
     """
-    given = older.holdings or older.sequels
-    known = [holding for one in given for holding in _implied(one)]
+    known = [holding for one in older.holdings for holding in _implied(one)]
     for ending in newer.endings:
         for holding in known:
             before = _anchored(ending, holding, same_speaker=same_speaker)
@@ -317,7 +316,7 @@ def sequel(
     known = frozenset[str]().union(*(value.terms for value in holding.values.values()))
     old = next((s for s, v in holding.values.items() if v == before), "obj")
     subjects = {_bare(holding.subject), *map(_bare, agents)}
-    for one in newer.sequels:
+    for one in filter(lambda held: held.lasting, newer.holdings):
         fresh = {
             slot: value
             for slot, value in one.values.items()

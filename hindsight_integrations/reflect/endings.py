@@ -17,13 +17,11 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word
 from hindsight_integrations.reflect.claim_model import (
     Ending,
-    Holding,
     Mention,
     Value,
     family,
-    groups_of,
 )
-from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value, state_of
+from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 
@@ -42,7 +40,7 @@ _SPLIT = {name: {tuple(cue.split("_")) for cue in _WORDS[name]} for name in (
 )}  # fmt: skip
 _PHRASE = frozenset({"NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "CD", "POS", "HYPH", "FW", "ADD"})
 _LEAD = frozenset({"DT", "PRP$", "PDT"})
-_THIRD = frozenset({"he", "she", "it", "they"})
+THIRD = frozenset({"he", "she", "it", "they"})
 _POSSESSIVE = frozenset({"his", "her", "its", "their"})
 _TO = frozenset({"to", "into", "->", "→"})
 _PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", "both"})
@@ -75,60 +73,31 @@ class EndingReader(Phrases):
             *(ending for verb in self.sentence.words for ending in self._no_longer(verb)),
         ]
 
-    def sequels(self) -> tuple[Holding, ...]:
-        """Return what the clauses in the present tense say is so."""
-        verbs = [
-            word
-            for word in self.sentence.words
-            if self._is_present(word)
-            and not any(each.lower == "longer" for each in self._words_of(word))
-        ]
-        return (*(self._sequel(verb) for verb in verbs), *self._begun())
-
-    def _begun(self) -> Iterator[Holding]:
-        """Yield what clauses in the past say was begun: "they went down to X", "she joined X"."""
-        for verb in self.sentence.words:
-            lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
-            shifts = _longest(lemmas, _SPLIT["shifts"]) is not None
-            joins = verb.lemma in _CHANGES["joining"]
-            if not verb.tag.startswith("VB") or not (shifts or joins) or not self._is_told(verb):
-                continue
-            values = self._values(verb)
-            slots = ("obj", "for", "with") if joins else ("to",)
-            begun = next((values[slot] for slot in slots if slot in values), None)
-            subject = self._subject_word(verb)
-            given = subject is not None and subject.lower not in _THIRD
-            key = self.subject_key(subject) if given or subject is None else ""
-            if begun is not None and "from" not in values and key is not None:
-                yield Holding(key, "begun", {"to": begun})
-
-    def current(self, sequels: Sequence[Holding]) -> tuple[Holding, ...]:
-        """Return the sequels that hold since something changed: "now", "these days", "new"."""
-        if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
-            return (*sequels, *self.moved(), *self._became())
-        return (*self.moved(), *self._became())
-
-    @property
-    def adds(self) -> bool:
-        """True for "also", "as well": what is told comes beside what was."""
-        words = [word.lower for word in self.sentence.words if not self.is_degree(word)]
-        return {"as", "well"} <= {*words} or not _BESIDE.isdisjoint(words)
-
     @property
     def is_passing(self) -> bool:
-        """True for what was so for a time only, or this once."""
+        """True for what holds for a while only, was so for a time, or this once."""
         words = [word.lower for word in self.sentence.words]
-        spans = any(
-            word.lower in _CHANGES["spans"]
-            and any(
-                below.lemma in _CHANGES["time_words"] and below.lower != "good"
-                for below in self.sentence.children(word, "pobj", "pcomp")
-            )
+        if self.comes_back or "once" in words or words[:1] == ["during"]:
+            return True
+        return any(
+            word.lower in _CHANGES["temporary"]
+            or (not self.is_no_span(word) and (self._is_this_time(word) or self._spans(word)))
             for word in self.sentence.words
         )
-        opening = words[:1] == ["during"]  # "During the strike she switched to the bus."
-        temporary = bool(_CHANGES["temporary"].intersection(words))
-        return spans or opening or temporary or "once" in words
+
+    def _is_this_time(self, word: Word) -> bool:
+        """Return True for "tonight", and the "this" of "this week"."""
+        timed = self.sentence.head(word).lemma in _CHANGES["time_words"]
+        this = word.lower in ("this", "these", "next") and timed
+        return this or word.lower in ("tonight", "tomorrow")
+
+    def _spans(self, word: Word) -> bool:
+        """Return True for the "for" of "for two weeks", not of "for good"."""
+        return word.lower in _CHANGES["spans"] and any(
+            not {below.lemma, below.lower}.isdisjoint(_CHANGES["time_words"])
+            and below.lower != "good"
+            for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
+        )
 
     # What is told
 
@@ -210,65 +179,13 @@ class EndingReader(Phrases):
         )
         return present and verb.tag.startswith("VB") and self._is_asserted(verb)
 
-    def _sequel(self, verb: Word) -> Holding:
-        subject = self._subject_word(verb)
-        given = subject is not None and subject.lower not in _THIRD
-        key = self.subject_key(subject) if given or subject is None else None
-        passive = bool(self.sentence.children(verb, "auxpass"))
-        name = family(verb.lemma, self._verb(verb))
-        called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
-        if passive and groups_of(verb.lower):  # "is now approved"
-            state = plain_value(verb.text)
-            return Holding(key or "", "be", {"obj": state}, called=called)
-        return Holding(key or "", name, values, True, passive, called, inner)
-
-    def moved(self) -> Iterator[Holding]:
-        """Yield to what a thing was moved, if that tells its kind: "was extended to 17 March"."""
-        for verb in self.sentence.words:
-            lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
-            if not verb.tag.startswith("VB") or _longest(lemmas, _SPLIT["shifts"]) is None:
-                continue
-            values = self._values(verb)
-            after = values.get("to")
-            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
-            key = self.phrase_key(thing) if thing is not None else None
-            if after is None or not key or not self._is_moved(verb, after):
-                continue
-            person = "/" not in key and key.startswith(("@", "i|", "we|"))
-            kind = groups_of(after.text) and not person
-            if after.kind in ("date", "time", "number") or kind:
-                beside = {s: values[s] for s in ("for", "at", "on") if s in values}
-                called = self._called(thing)
-                yield Holding(key, "moved", {"to": after, **beside}, called=called)
-
-    def _is_moved(self, verb: Word, after: Value) -> bool:
-        """Return True for "moved", "spent three nights moving", and "moves to 11 March"."""
-        above = self.sentence.head(verb)
-        phase = verb.tag == "VBG" and above.lemma in _CHANGES["phases"] and self._is_told(above)
-        dated = verb.tag == "VBZ" and after.kind == "date" and self._is_asserted(verb)
-        return phase or dated or self._is_told(verb)
-
-    def _became(self) -> Iterator[Holding]:
-        """Yield what "became a manager", "became a married man" and "got married" say is so."""
-        for verb in self.sentence.words:
-            helper = self.sentence.child(verb, "auxpass")
-            wed = helper is not None and helper.lemma == "get" and groups_of(verb.lower)
-            named = helper is not None and verb.lemma in _CHANGES["becoming"]
-            key = self.subject_key(self._subject_word(verb))
-            if not (verb.lemma == "become" or named or wed) or not key or not self._is_told(verb):
-                continue
-            values = (plain_value(verb.lower),) if wed else self._values(verb).values()
-            for value in values:
-                state = value if value.kind == "role" else state_of(value)
-                if state is not None:
-                    yield Holding(key, "be", {"obj": state})
-
     def _says_since(self) -> bool:
         words = [word.lower for word in self.sentence.words]
         joined = f" {' '.join(words)} "
         phrases = (phrase.replace("_", " ") for phrase in _WORDS["since_phrases"])
         return (
-            bool(_WORDS["since"].intersection(words))
+            not {"new", "newly"}.isdisjoint(words[:4])
+            or bool(_WORDS["since"].intersection(words))
             or any(f" {phrase} " in joined for phrase in phrases)
             or any(self._opens_span(word) for word in self.sentence.words)
         )
@@ -342,11 +259,15 @@ class EndingReader(Phrases):
         if before is not None and after is not None:
             yield self._made("renaming", verb, before, after.value)
 
+    def shifts(self, verb: Word) -> bool:
+        """Return True for a verb after which something is otherwise: "moved", "went up"."""
+        lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
+        return verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"]) is not None
+
     def _shift(self, verb: Word) -> Ending | None:
         """Read "from X to Y" after a verb of change."""
         words = self.sentence.words
-        lemmas = [word.lemma for word in words[verb.index : verb.index + 2]]
-        if _longest(lemmas, _SPLIT["shifts"]) is None:
+        if not self.shifts(verb):
             return None
         start = next((w.index for w in words[verb.index :] if w.lower == "from"), None)
         before = self._phrase(start + 1) if start is not None else None
@@ -478,9 +399,9 @@ class EndingReader(Phrases):
         """Return the keys of a subject; "she" is whom the sentence began with."""
         if subject is None:
             return frozenset({f"i|{self.speaker or ''}"})
-        if subject.lower in _THIRD:
+        if subject.lower in THIRD:
             first = next((w for w in self.sentence.words if w.dep in SUBJECTS), subject)
-            key = self.phrase_key(first) if first.lower not in _THIRD else None
+            key = self.phrase_key(first) if first.lower not in THIRD else None
             return frozenset({key}) if key and "|" not in key else frozenset()
         joined = self.sentence.children(subject, "conj")
         keys = (self.phrase_key(word) for word in (subject, *joined))

@@ -409,12 +409,5 @@ class Phrases:
             return True
         verb = self.sentence.head(span)
         past = word.lower == "this" and verb.tag in ("VBD", "VBN")
-        return past and (span.lemma not in _WORDS["brief"] or verb.lemma in _WORDS["reporting"])
-
-    def _for_whom(self, verb: Word) -> Value | None:
-        """Return the Y of "left X for Y to lead a group", which a model reads as a clause of Y."""
-        for clause in self.sentence.children(verb, "advcl"):
-            mark, name = self.sentence.child(clause, "mark"), self.sentence.child(clause, "nsubj")
-            if mark is not None and mark.lower == "for" and name is not None:
-                return self._value(name) if name.tag == "NNP" else None
-        return None
+        brief = span.lemma in _WORDS["brief"] and verb.lemma in _WORDS["moving"]
+        return past and (not brief or verb.lemma in _WORDS["reporting"])
