@@ -19,12 +19,11 @@ from hindsight_integrations.reflect.claim_model import (
     Value,
     family,
     groups_of,
-    is_attitude,
     joined,
 )
 from hindsight_integrations.reflect.endings import THIRD, EndingReader
 from hindsight_integrations.reflect.form_lines import form_claims, form_line
-from hindsight_integrations.reflect.phrases import SUBJECTS, plain_value, state_of
+from hindsight_integrations.reflect.phrases import plain_value, state_of
 from hindsight_integrations.reflect.plain_clauses import frames
 
 _TABLE = table("changes")
@@ -33,7 +32,6 @@ _WORDS = word_sets("changes")
 
 _LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
 """Mark of a list or key of a ticket before a sentence."""
-_WORD = re.compile(r"(?:[^\W\d_]|['’-])*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
 _IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
@@ -47,7 +45,6 @@ _NOT_PLAIN = (
     | _WORDS["rescheduling"]
     | _WORDS["unreal"]
 )
-_CLAUSES = frozenset({"ROOT", "conj"})
 
 
 def bare_sentence(text: str) -> str:
@@ -108,8 +105,7 @@ class _Reader(EndingReader):
 
     def claims(self, *, sure: bool) -> Claims:
         """Return what the sentence claims; of an unsure one only that it is no plain clause."""
-        verbs = [word for word in self.sentence.words if self._asserts(word)]
-        is_clause = sure and any(self._subject_word(verb) for verb in verbs)
+        is_clause = sure and self._has_clause()
         endings = tuple(self.endings()) if sure else ()
         ended = tuple(ending.ended for ending in endings)
         is_plain = is_clause and not endings and self._is_plain()
@@ -158,37 +154,15 @@ class _Reader(EndingReader):
             for word in words
         )
 
-    def _asserts(self, word: Word) -> bool:
-        """Return True for a finite verb of the main clause, or one joined to it."""
-        clausal = word.dep in _CLAUSES or self._is_juxtaposed(word)
-        if not word.tag.startswith("VB") or not clausal or not _WORD.fullmatch(word.text):
-            return False
-        at = word
-        while at.dep == "conj":
-            at = self.sentence.head(at)
-        if at.dep != "ROOT" and not self._is_juxtaposed(at):
-            return False
-        if word.tag == "VB" and not self.sentence.children(word, *SUBJECTS):
-            return word.dep == "conj"  # else a command
-        return word.tag != "VBG" or bool(self.sentence.children(word, "aux"))
-
-    def _is_juxtaposed(self, verb: Word) -> bool:
-        """Return True for the first of two main clauses that a comma parts.
-
-        A parser makes it the complement of the second: "X is no longer Y, it is Z". It is none if
-        the second says that somebody says or thinks it.
-        """
-        second = self.sentence.head(verb)
-        if verb.dep != "ccomp" or second.dep != "ROOT" or verb.index > second.index:
-            return False
-        subject = self.sentence.child(second, *SUBJECTS)
-        if subject is None or is_attitude(second.lemma) or second.lemma in _WORDS["reporting"]:
-            return False
-        if subject.lower in ("that", "this"):
-            return False  # "that is what Bob says"
-        own = self.sentence.children(verb, *SUBJECTS) and not self.sentence.children(verb, "mark")
-        between = self.sentence.words[verb.index : subject.index]
-        return bool(own) and any(word.text in (",", "-", "–", "—") for word in between)
+    def _has_clause(self) -> bool:
+        """Return True if a verb of the main clause, or of one beside it, has a subject."""
+        return any(
+            verb.tag.startswith("VB")
+            and (verb.tag != "VBG" or bool(self.sentence.child(verb, "aux")))
+            and self._is_asserted(verb)
+            and self._subject_word(verb) is not None
+            for verb in self.sentence.words
+        )
 
     # What is so
 
@@ -242,9 +216,8 @@ class _Reader(EndingReader):
             person = "/" not in key and key.startswith(("@", "i|", "we|"))
             kind = groups_of(after.text) and not person
             if after.kind in ("date", "time", "number") or kind:
-                beside = {s: values[s] for s in ("for", "at", "on") if s in values}
-                called = self._called(thing)
-                yield Holding(key, "moved", {"to": after, **beside}, called=called)
+                kept = {s: v for s, v in values.items() if s in ("to", "for", "at", "on")}
+                yield Holding(key, "moved", kept, called=self._called(thing))
 
     def _is_moved(self, verb: Word, after: Value) -> bool:
         """Return True for "moved", "spent three nights moving", and "moves to 11 March"."""

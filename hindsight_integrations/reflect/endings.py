@@ -472,6 +472,9 @@ class EndingReader(Phrases):
 
     def _belongs(self, words: Sequence[Word], at: int, start: int, *, after_to: bool) -> bool:
         word = words[at]
+        after = words[at + 1].lemma if at + 1 < len(words) else ""
+        if at > start and word.tag == "CD" and after in _CHANGES["time_words"]:
+            return False  # "the saxophone two years ago"
         if word.tag in _PHRASE or (word.tag == "SYM" and at > start):
             return True
         before_noun = at + 1 < len(words) and words[at + 1].tag.startswith("NN")

@@ -441,9 +441,6 @@ class PlainReader(EndingReader):
 
     def _belongs(self, words: Sequence[Word], at: int, start: int, *, after_to: bool) -> bool:
         """Return True for what belongs to a phrase; a name may have any tag."""
-        after = words[at + 1].lemma if at + 1 < len(words) else ""
-        if at > start and words[at].tag == "CD" and after in _CHANGES["time_words"]:
-            return False  # "the saxophone two years in"
         named = words[at].text[:1].isupper() and words[at].tag != "PRP"
         if at == start and after_to and words[at].tag == "RB":
             return words[at - 1].lower in {"from", *_TO}  # "from early to late"
