@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 
 _TABLE = table("changes")
@@ -14,7 +13,6 @@ _TIME_WORDS = word_sets("changes")["time_words"]
 _NUMBERS = word_sets("changes")["numbers"]
 _ATTITUDES = frozenset(_TABLE["attitudes"]["verbs"].split())
 _CHOOSING = frozenset(_TABLE["attitudes"]["choosing"].split())
-_WHOLES = frozenset(_TABLE["people"]["groups"].split())
 _UNTOLD = word_sets("endings")["another"] | {"new", "old", "bigger", "smaller", "better", "own"}
 _FAMILY = {verb: name for name, verbs in _TABLE["families"].items() for verb in verbs.split()}
 _GROUPS = tuple(
@@ -37,19 +35,6 @@ class Value:
     text: str
     terms: frozenset[str]
     kind: str
-
-    @property
-    def proper(self) -> frozenset[str]:
-        """Lexemes of a name without the words in lower case before it; of other things none."""
-        first, _, rest = self.text.partition(" ")
-        is_described = self.kind == "name" and first.islower() and rest[:1].isupper()
-        return frozenset(lexemes(rest)) if is_described else frozenset()
-
-    @property
-    def bare(self) -> frozenset[str]:
-        """Lexemes of what a group or place is of: "sales" of "sales team"; of other things none."""
-        first, _, last = self.text.rpartition(" ")
-        return frozenset(lexemes(first)) if first and last in _WHOLES else frozenset()
 
     def is_sibling(self, other: Value) -> bool:
         """Return True for two things that their last word calls the same: "the Bergen office"."""
@@ -144,7 +129,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class PlainState:
+class FrameState:
     """Values that a plain clause in the present tense gives its subject, in the order of its words.
 
     Attributes:
@@ -169,7 +154,7 @@ class PlainState:
 
 
 @dataclass(frozen=True, slots=True)
-class PlainStep:
+class FrameStep:
     """Change that a plain clause tells, in the order of its words.
 
     Attributes:
@@ -229,8 +214,8 @@ class Claims:
     ended: tuple[Value, ...] = ()
     endings: tuple[Ending, ...] = ()
     current: tuple[Holding, ...] = ()
-    states: tuple[PlainState, ...] = ()
-    steps: tuple[PlainStep, ...] = ()
+    states: tuple[FrameState, ...] = ()
+    steps: tuple[FrameStep, ...] = ()
 
     @property
     def may_change(self) -> bool:

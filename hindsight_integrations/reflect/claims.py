@@ -23,8 +23,8 @@ from hindsight_integrations.reflect.claim_model import (
 )
 from hindsight_integrations.reflect.endings import THIRD, EndingReader
 from hindsight_integrations.reflect.form_lines import form_claims, form_line
+from hindsight_integrations.reflect.frames import frames
 from hindsight_integrations.reflect.phrases import plain_value, state_of
-from hindsight_integrations.reflect.plain_clauses import frames
 
 _TABLE = table("changes")
 

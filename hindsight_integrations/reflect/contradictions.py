@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.claim_model import (
-    PlainState,
+    FrameState,
     Value,
     groups_of,
     is_attitude,
@@ -25,10 +24,9 @@ from hindsight_integrations.reflect.claim_model import (
 )
 from hindsight_integrations.reflect.ended_values import ended_value
 from hindsight_integrations.reflect.foreign_changes import foreign_change, tells_ending
-from hindsight_integrations.reflect.plain_changes import plain_step
+from hindsight_integrations.reflect.frame_changes import frame_change
 from hindsight_integrations.reflect.topics import Statement, statements
 
-_WORDS = word_sets("changes")
 _EXCEPT = re.compile(r"\b(?:only|except|apart from|unless|at least)\b", re.IGNORECASE)
 _NAMESAKE = re.compile(r"(?P<name>[A-Z]\w+) (?:from|in|of) (?:the )?(?P<of>\w+)")
 """Words that tell one of a name from another: "Susan from legal"."""
@@ -118,7 +116,7 @@ def _is_limited(older: str, newer: str, told: Shift) -> bool:
 def _told(older: DatedStatement, newer: DatedStatement, ambiguous: Set[str]) -> Shift | None:
     """Return the change that names what came after, if one of the readings tells one."""
     same_speaker = older.memory.speaker == newer.memory.speaker
-    told = _plainly_told(older, newer, same_speaker=same_speaker)
+    told = _told_by_frames(older, newer, same_speaker=same_speaker)
     if told is None or told.after is None:
         before, after = older.statement.claims, newer.statement.claims
         ended = ended_value(before, after, same_speaker=same_speaker)
@@ -133,19 +131,19 @@ def _told(older: DatedStatement, newer: DatedStatement, ambiguous: Set[str]) -> 
     return None if unclear else told
 
 
-def _plainly_told(
+def _told_by_frames(
     older: DatedStatement, newer: DatedStatement, *, same_speaker: bool
 ) -> Shift | None:
     """Return the change that the words of two plain clauses tell."""
     for step in newer.statement.claims.steps:
         for state in older.statement.claims.states:
-            told = plain_step(step, state, same_speaker=same_speaker)
+            told = frame_change(step, state, same_speaker=same_speaker)
             if told is not None:
                 return Shift(_key(state), *told)
     return None
 
 
-def _key(state: PlainState) -> str:
+def _key(state: FrameState) -> str:
     """Return the key of a subject in its words: of "I" that of the speaker."""
     first, *rest = state.subject
     if first in ("i", "we"):

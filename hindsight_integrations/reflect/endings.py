@@ -45,7 +45,6 @@ _POSSESSIVE = frozenset({"his", "her", "its", "their"})
 _TO = frozenset({"to", "into", "->", "→"})
 _PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", "both"})
 _TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
-_BESIDE = _CHANGES["additive"] - {"again", "still", "yet", "either"}
 _CLOSE = _WORDS["reasons"] | {",", ";", ".", "!", "and", "but", ")", "-", "–", "—", ":"}
 _INSTEAD = (("instead", "of"), ("rather", "than"), (",", "not"))
 

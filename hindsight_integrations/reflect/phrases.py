@@ -38,16 +38,6 @@ def plain_value(text: str) -> Value:
     return Value(text, frozenset(lexemes(text)), _kind(text, text.split()[-1].lower()))
 
 
-def is_alike(before: Value | None, after: Value) -> bool:
-    """Return True if a thing may take the place of another: their phrases have one length."""
-    known = before is not None and groups_of(before.text)
-    if before is not None and known and after.kind == "thing" and not before.same_kind(after):
-        return False  # "from the train to the platform"
-    return before is not None and (
-        len(before.text.split()) == len(after.text.split()) or before.same_kind(after)
-    )
-
-
 def state_of(value: Value | None) -> Value | None:
     """Return the state that a phrase names: "married" of "a married man"."""
     if value is None:

@@ -16,20 +16,20 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.reflect.claim_model import (
-    PlainState,
-    PlainStep,
+    FrameState,
+    FrameStep,
     Value,
     family,
     is_time,
 )
 from hindsight_integrations.reflect.endings import EndingReader
-from hindsight_integrations.reflect.phrases import plain_value
-from hindsight_integrations.reflect.plain_subjects import (
+from hindsight_integrations.reflect.frame_subjects import (
     ACTING,
     CALLED,
     DETERMINERS,
     STOPS,
 )
+from hindsight_integrations.reflect.phrases import plain_value
 from hindsight_integrations.reflect.value_kinds import kinds
 
 _CHANGES = word_sets("changes")
@@ -49,16 +49,14 @@ _SAYING = _CHANGES["reporting"] - _CHANGES["asserting"] | _CHANGES["saying"]
 _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully completely".split()}
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
 _LIGHT = _WORDS["helpers"] | {"do", "help", "let", "make"}
-_OWNING = _WORDS["owning"] | {"my"}
-_NOW_TERMS = frozenset({"now", "instead"})
 
 
-class PlainReader(EndingReader):
+class FrameReader(EndingReader):
     """Reads the frames of one parsed clause."""
 
     __slots__ = ()
 
-    def state(self) -> PlainState | None:
+    def state(self) -> FrameState | None:
         """Return what a clause in the present tense gives its subject."""
         words = self.sentence.words
         at = next((w.index for w in words if w.tag in _FINITE), 0)
@@ -94,9 +92,9 @@ class PlainReader(EndingReader):
         is_thing = (common and plain_value(last.text).kind != "role") or not CALLED.isdisjoint(
             subject
         )
-        return PlainState(subject, self.speaker, does, values, terms, called, passive, is_thing)
+        return FrameState(subject, self.speaker, does, values, terms, called, passive, is_thing)
 
-    def steps(self) -> Iterator[PlainStep]:
+    def steps(self) -> Iterator[FrameStep]:
         """Yield what a clause says has changed."""
         words = self.sentence.words
         for word in words:
@@ -111,7 +109,7 @@ class PlainReader(EndingReader):
 
     # Cues
 
-    def _moved(self, verb: Word) -> Iterator[PlainStep]:
+    def _moved(self, verb: Word) -> Iterator[FrameStep]:
         """Read "moved (the blog) (last week) (from X) to Y" and "left X (in May) for Y"."""
         opening, helped = self._opening(verb.index)
         if opening is None or (verb.tag == "VBN" and not helped) or self._adds(verb.index):
@@ -182,7 +180,7 @@ class PlainReader(EndingReader):
 
     def _targets_of(
         self, verb: Word, opening: tuple[Word, ...], at: int, theme: frozenset[str]
-    ) -> Iterator[PlainStep]:
+    ) -> Iterator[FrameStep]:
         found: dict[str, Value] = {}
         while self.word(at) in {"from", *_TO}:
             slot = "from" if self.word(at) == "from" else "to"
@@ -201,7 +199,7 @@ class PlainReader(EndingReader):
             before = found.get("from") or self._compared(at)
             yield self._step("move", verb, opening, before, found["to"], theme)
 
-    def _said_ended(self, at: int) -> Iterator[PlainStep]:
+    def _said_ended(self, at: int) -> Iterator[FrameStep]:
         """Read "is no longer at X", "no longer uses X"."""
         words = self.sentence.words
         before = words[at - 2] if at > 1 else None
@@ -265,7 +263,7 @@ class PlainReader(EndingReader):
                 return next((p.value for p in found if p.end == word.index), None)
         return None
 
-    def _now(self, at: int) -> Iterator[PlainStep]:
+    def _now(self, at: int) -> Iterator[FrameStep]:
         """Read "is now at Y", "now uses Y", "now X uses Y" and "uses Y now"."""
         words = self.sentence.words
         is_so = at > 0 and words[at - 1].lemma == "be"
@@ -339,7 +337,7 @@ class PlainReader(EndingReader):
         theme: frozenset[str] = frozenset(),
         slot: str = "",
         limits: frozenset[str] = frozenset(),
-    ) -> PlainStep:
+    ) -> FrameStep:
         told = tuple((word.lower, word.tag) for word in opening if word.text != ".")
         does = family(verb.lemma, verb.lemma)
         if does == "be" and slot == "in" and _tells_house(self.sentence.words):
@@ -347,7 +345,7 @@ class PlainReader(EndingReader):
         place = after is not None and self._names_place(after)
         bare = after is not None and self._is_bare(after) and (not before or self._is_bare(before))
         firm = after is not None and self._is_organisation(after)
-        return PlainStep(
+        return FrameStep(
             cue, self.speaker, told, does, before, after, theme, slot, limits, place, firm, bare
         )
 
