@@ -29,7 +29,6 @@ _CHANGES = table("changes")
 _BONDS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["bonds"].items()}
 _ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
 _GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexemes(word))
-_PARTNERS = word_sets("endings")["partners"]
 _JOURNEYS = word_sets("endings")["journeys"]
 _PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
@@ -128,14 +127,7 @@ def _may_end(ending: Ending, holding: Holding) -> bool:
         return not _is_person(holding.subject)
     if not ending.bonds or "any" in ending.bonds:
         return True
-    if _has_partner(ending, holding):
-        return True
     return any(holding.verb in _BONDS[bond] for bond in ending.bonds)
-
-
-def _has_partner(ending: Ending, holding: Holding) -> bool:
-    """Return True if a couple parts, and the earlier statement names somebody's partner."""
-    return "couple" in ending.bonds and holding.subject.rpartition("/")[2] in _PARTNERS
 
 
 def _is_favoured(ending: Ending, holding: Holding) -> bool:
@@ -214,9 +206,7 @@ def _concerns(ending: Ending, holding: Holding, before: Value, *, same_speaker: 
     owner, _, thing = subject.rpartition("/")
     states = before == holding.values.get("obj") and (holding.verb == "be" or holding.passive)
     own_thing = owner in agents and not _is_by_other_object(ending, holding, before)
-    singular = (
-        not _is_group(thing) or _is_favoured(ending, holding) or _has_partner(ending, holding)
-    )
+    singular = not _is_group(thing) or _is_favoured(ending, holding)
     if owner and own_thing and states and singular:
         return True
     own = same_speaker or not subject.startswith("i|")

@@ -283,7 +283,7 @@ def _now_value(step: FrameStep, state: FrameState, role: str) -> Value | None:
         if places or (fits and (slot in (step.slot, "obj") or step.verb == "be" or general)):
             alike.append(value)
     if not alike and role == "same":
-        return _rested_on(step, state) or _served(step, state) or _same_slot(step, state)
+        return _rested_on(step, state) or _same_slot(step, state)
     if not (step.verb == "be" or general or same_verb(step.verb, state.verb)):
         return None
     return alike[0] if len(alike) == 1 else None
@@ -300,15 +300,6 @@ def _same_slot(step: FrameStep, state: FrameState) -> Value | None:
     here, there = (kinds(held[0]), kinds(after)) if held else (frozenset[str](), frozenset[str]())
     sure = len(held) == 1 and held[0].kind == "name" and not (here and there)
     return held[0] if sure else None
-
-
-def _served(step: FrameStep, state: FrameState) -> Value | None:
-    """Return what was used for the purpose that "now uses Y for the tickets" names."""
-    purpose, after = step.limits - _WORDS["vague"], step.after
-    if not purpose or after is None or after.kind != "name" or step.verb != "use":
-        return None
-    held = [v for v in _used(state) if v.kind == "name" and not v.terms <= purpose]
-    return held[0] if len(held) == 1 and _may_follow(held[0], step) else None
 
 
 def _equal(one: Value, other: Value) -> bool:

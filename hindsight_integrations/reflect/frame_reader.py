@@ -196,8 +196,7 @@ class FrameReader(EndingReader):
         if purpose is not None and told:
             theme |= purpose.value.terms
         if "to" in found and self._ends(at):
-            before = found.get("from") or self._compared(at)
-            yield self._step("move", verb, opening, before, found["to"], theme)
+            yield self._step("move", verb, opening, found.get("from"), found["to"], theme)
 
     def _said_ended(self, at: int) -> Iterator[FrameStep]:
         """Read "is no longer at X", "no longer uses X"."""
@@ -285,7 +284,6 @@ class FrameReader(EndingReader):
         values = [(s, v) for s, v in self.given(start) if v.text.casefold() != "now"]
         if not values or not _is_of_each_one(values) or self._is_where(verb, start, values[0]):
             return
-        opposed = self._compared(start)
         for at, (slot, value) in enumerate(values):
             rest = [one for i, one in enumerate(values) if i != at and not self._is_beside(*one)]
             if at and value.kind != "name":
@@ -293,7 +291,7 @@ class FrameReader(EndingReader):
             if at and values[0][1].kind == "role":
                 rest = []  # "is now an engineer at Y"
             limits = frozenset[str]().union(*(v.terms for _, v in rest))
-            yield self._step("now", verb, opening, opposed, value, slot=slot, limits=limits)
+            yield self._step("now", verb, opening, None, value, slot=slot, limits=limits)
 
     def _is_beside(self, slot: str, value: Value) -> bool:
         """Return True for a value that says when or why, or tells nothing apart."""
@@ -311,15 +309,6 @@ class FrameReader(EndingReader):
                 and not _WORDS["any"].isdisjoint([*value.text.lower().split(), *before])
             )
         )
-
-    def _compared(self, at: int) -> Value | None:
-        """Return the X of "is quieter than X" and "instead of X" after a word."""
-        for one, other in pairwise(self.sentence.words[at:]):
-            opposed = (one.lower, other.lower) in (("instead", "of"), ("rather", "than"))
-            if opposed or one.lower == "than":
-                named = self._named(other.index + opposed)
-                return named[0] if named is not None else None
-        return None
 
     def then(self, at: int) -> Sentence | None:
         """Return the clause that follows a word after a comma or dash."""
@@ -340,8 +329,6 @@ class FrameReader(EndingReader):
     ) -> FrameStep:
         told = tuple((word.lower, word.tag) for word in opening if word.text != ".")
         does = family(verb.lemma, verb.lemma)
-        if does == "be" and slot == "in" and _tells_house(self.sentence.words):
-            does = "residence"  # "is now in Y, in a flat by the river"
         place = after is not None and self._names_place(after)
         bare = after is not None and self._is_bare(after) and (not before or self._is_bare(before))
         firm = after is not None and self._is_organisation(after)
@@ -515,13 +502,6 @@ def repaired(sentence: Sentence) -> Sentence:
 
 def _is_verb(word: Word) -> bool:
     return word.tag in _FINITE or word.lemma == "be"
-
-
-def _tells_house(words: Sequence[Word]) -> bool:
-    return any(
-        is_in.lower == "in" and "house" in kinds(plain_value(noun.text))
-        for is_in, _, noun in zip(words, words[1:], words[2:], strict=False)
-    )
 
 
 def _is_of_each_one(values: Sequence[tuple[str, Value]]) -> bool:
