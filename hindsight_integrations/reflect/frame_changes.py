@@ -6,6 +6,8 @@ value of the kind, or in the relation, of the one that begins.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.claim_model import (
@@ -165,6 +167,8 @@ def _replaced(step: FrameStep, state: FrameState, role: str) -> Value | None:
         v for v in given
         if (both := kinds(v) & kinds(after)) and (not shared or both & {*shared})
     ]  # fmt: skip
+    if not alike and role == "same":
+        alike = _done_with(state, kinds(after))
     if not alike and step.theme:
         alike = [
             v
@@ -181,6 +185,14 @@ def _replaced(step: FrameStep, state: FrameState, role: str) -> Value | None:
             or _field(step, state)
         )
     return alike[0] if len(alike) == 1 else None
+
+
+def _done_with(state: FrameState, wanted: Set[str]) -> list[Value]:
+    """Return the well-known names of a kind with which something is done: "draws in Sketch"."""
+    named = {kind for kind in wanted if kind.startswith("name ")}
+    if state.verb in _POSSESSING:
+        return []  # "has shares in Tesla"
+    return [v for slot, v in state.values if slot in ("in", "on") and named & kinds(v)]
 
 
 def _field(step: FrameStep, state: FrameState) -> Value | None:
