@@ -66,7 +66,8 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
                 ended = ending.ended.terms
                 after = ending.after or sequel(before, holding, newer, ending.agents, ended)
                 if after is None or after.terms != before.terms:
-                    return EndedValue(holding.subject, before.text, after.text if after else None)
+                    text = _whole(before, holding) if ending.limits else before.text
+                    return EndedValue(holding.subject, text, after.text if after else None)
     read = (
         _moved(holding, current, same_speaker=same_speaker)
         if current.verb == "moved"
@@ -75,6 +76,15 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
         for holding in (older.holdings if current.verb == "moved" else known)
     )
     return next(filter(None, read), None)
+
+
+def _whole(before: Value, holding: Holding) -> str:
+    """Return what somebody is with what limits it: "allergic to cats"."""
+    if holding.verb != "be" or before != holding.values.get("obj") or before.kind != "thing":
+        return before.text
+    return " ".join(
+        [before.text, *(f"{s} {v.text}" for s, v in holding.values.items() if s != "obj")]
+    )
 
 
 def _implied(holding: Holding) -> Iterator[Holding]:

@@ -155,7 +155,8 @@ class EndingReader(Phrases):
         but = next((w for w in self.sentence.words if w.lower == "but" and w.dep == "cc"), None)
         thing = values.get("obj")
         several = thing is not None and len(values) > 1 and thing.kind != "role"
-        if several and (but or self.sentence.child(verb, "neg")):
+        unclear = several and (but is not None or bool(self.sentence.child(verb, "neg")))
+        if unclear and (but is not None or verb.lemma != "be"):
             return  # which of them has ended is unclear
         instead = self._phrase(but.index + 1) if but is not None else None
         for value in values.values() or (plain_value(verb.lemma),):
