@@ -1,8 +1,15 @@
-"""Read from the grammar of a sentence what it says is so, and what it says has changed.
+"""Read what a sentence claims: what it says is so, and what it says has changed.
 
-A holding gives a subject one value ("Alice lives in Berlin"). A turn says that such a value ended
-or was replaced ("Alice moved to Paris", "no longer uses React"). A question, a wish, a plan, a
-condition, a report of what somebody else says, and what holds for a while only make no turn.
+Two readings, of which neither finds what the other does, and both for a sentence that is sure of
+what it says (no question, wish, condition, hearsay or story):
+
+- by grammar: a holding is a value that a clause gives its subject (`claims`), an ending a cue that
+  something is over or replaced, with what it names ("gave up X", "swapped X for Y": `endings`);
+- by the order of words: a state and a step are the frames of plain clauses ("S is at X", "S moved
+  from X to Y": `frame_reader`, `frames`), which small models parse wrongly.
+
+What changes what is decided by `contradictions`, with `ended_values` for the endings and
+`frame_changes` for the steps, each of which has to name what an earlier sentence says.
 """
 
 from __future__ import annotations
@@ -104,13 +111,17 @@ class _Reader(EndingReader):
         return any(subject.index < 4 for subject in subjects)
 
     def claims(self, *, sure: bool) -> Claims:
-        """Return what the sentence claims; of an unsure one only that it is no plain clause."""
-        is_clause = sure and self._has_clause()
-        endings = tuple(self.endings()) if sure else ()
-        ended = tuple(ending.ended for ending in endings)
-        is_plain = is_clause and not endings and self._is_plain()
+        """Return what the sentence claims; of an unsure one nothing.
+
+        What is handed in or returned is not over: it may be proof of its topic still.
+        """
         if not sure:
-            return Claims(ended=ended)
+            return Claims()
+        is_clause, endings = self._has_clause(), tuple(self.endings())
+        ended = tuple(
+            one.ended for one in endings if one.bonds != {"possession"} or one.verb == "sell"
+        )
+        is_plain = is_clause and not endings and self._is_plain()
         present, changed = tuple(self._present()), (*self._moved(), *self._became())
         holdings = (*present, *self._begun(), *changed)
         if self.adds or self.is_passing:
@@ -158,6 +169,7 @@ class _Reader(EndingReader):
         """Return True if a verb of the main clause, or of one beside it, has a subject."""
         return any(
             verb.tag.startswith("VB")
+            and not any(map(str.isdigit, verb.text))  # "Latency p95 610 ms"
             and (verb.tag != "VBG" or bool(self.sentence.child(verb, "aux")))
             and self._is_asserted(verb)
             and self._subject_word(verb) is not None

@@ -336,6 +336,9 @@ class EndingReader(Phrases):
         """Return True if a clause ends at a word: nothing there says how or where to."""
         words = self.sentence.words
         if index < len(words) and words[index].text in ("and", "but"):
+            then = next((w.lemma for w in words[index + 1 : index + 2]), "")
+            if family(then, then) in ("residence", "employment", "study"):
+                return True  # "left X and work at Y", of which a model makes a noun
             verb = next((w for w in words[index:] if w.tag in ("VBD", "VBZ", "VBP", "VBN")), None)
             return verb is not None and verb.tag in ("VBZ", "VBP")
         return index >= len(words) or words[index].text in (",", ".", ";", "!")
