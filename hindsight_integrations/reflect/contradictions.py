@@ -1,7 +1,9 @@
-"""Decide by grammar whether a later statement changes an earlier one: pure functions.
+"""Decide whether a later statement changes an earlier one: pure functions.
 
 A change is told only if both statements are of the same subject and the same attribute, and the
-later one says itself that something ended or was replaced (`claims`).
+later one says itself that something ended or was replaced. What they say `claims` has read. Frames
+are compared first (`frame_changes`); endings (`ended_values`) tell what frames do not, or what came
+after; other languages than English are compared word by word (`foreign_changes`).
 """
 
 from __future__ import annotations
