@@ -46,6 +46,7 @@ _TO = frozenset({"to", "into", "->", "→"})
 _PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", "both"})
 _TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
 _CLOSE = _WORDS["reasons"] | {",", ";", ".", "!", "and", "but", ")", "-", "–", "—", ":"}
+_WHERE_TO = frozenset({"from", "off", "into", "onto", "behind", "on", "at"})
 _INSTEAD = (("instead", "of"), ("rather", "than"), (",", "not"))
 
 
@@ -326,8 +327,9 @@ class EndingReader(Phrases):
         favour = self.word(phrase.end + 1) in ("favour", "favor")
         if self.word(phrase.end) == "in":
             after = self._phrase(phrase.end + 3) if favour else None
-        if verb.lemma == "leave" and not self._closes(phrase.end):
-            return
+        falls = verb.lemma == "drop" and self.word(phrase.end) in _WHERE_TO
+        if falls or (verb.lemma == "leave" and not self._closes(phrase.end)):
+            return  # "dropped the bees from the story"
         named = after is not None and (after.value.same_kind(phrase.value) or favour)
         value = after.value if after is not None and named else None
         yield self._made("end", verb, phrase, value, bonds)
@@ -337,7 +339,8 @@ class EndingReader(Phrases):
         words = self.sentence.words
         if index < len(words) and words[index].text in ("and", "but"):
             then = next((w.lemma for w in words[index + 1 : index + 2]), "")
-            if family(then, then) in ("residence", "employment", "study"):
+            placed = self.word(index + 2) in ("at", "for", "in")
+            if placed and family(then, then) in ("residence", "employment", "study"):
                 return True  # "left X and work at Y", of which a model makes a noun
             verb = next((w for w in words[index:] if w.tag in ("VBD", "VBZ", "VBP", "VBN")), None)
             return verb is not None and verb.tag in ("VBZ", "VBP")

@@ -190,8 +190,8 @@ def _replaced(step: FrameStep, state: FrameState, role: str) -> Value | None:
 def _done_with(state: FrameState, wanted: Set[str]) -> list[Value]:
     """Return the well-known names of a kind with which something is done: "draws in Sketch"."""
     named = {kind for kind in wanted if kind.startswith("name ")}
-    if state.verb in _POSSESSING:
-        return []  # "has shares in Tesla"
+    if state.verb in (*_POSSESSING, "residence"):
+        return []  # "has shares in Tesla", "lives in Orange"
     return [v for slot, v in state.values if slot in ("in", "on") and named & kinds(v)]
 
 
