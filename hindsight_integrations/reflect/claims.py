@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, has_clause, parse
@@ -158,7 +159,8 @@ class _Reader(EndingReader):
 
     def _is_plain(self) -> bool:
         words = self.sentence.words
-        return not any(
+        was = any((a.lower, b.lower) == ("used", "to") for a, b in pairwise(words))
+        return not was and not any(
             word.dep == "neg"
             or word.lower in _WORDS["unreal"]
             or (word.lemma in _NOT_PLAIN and word.tag.startswith("VB"))
