@@ -82,7 +82,7 @@ class Weights:
     theme: float = 3.0
     """Cosine with the mean of the best hits, -1 to 1: behind these, what is like all of them is
     more likely to belong to the answer than what is like the question alone [Rocchio, "Relevance
-    Feedback in Information Retrieval", 1971]."""
+    Feedback in Information Retrieval", 1971]. In a chat with the agent all is like its replies."""
 
 
 DEFAULT_WEIGHTS = Weights()
@@ -444,7 +444,8 @@ def _add_theme(table: _SignalTable, pool: Pool, weights: Weights) -> None:
     stating = np.flatnonzero(~pool.memories.context)
     order = stating[np.argsort(-table.total[stating], kind="stable")]
     best, rest = order[:THEMATIC], order[THEMATIC:]
-    if not len(rest):
+    share = 1.0 - pool.memories.own_share
+    if not len(rest) or not share:
         return
     vectors = pool.memories.vectors
     centre = vectors[best].sum(axis=0, dtype=np.float64)
@@ -452,7 +453,7 @@ def _add_theme(table: _SignalTable, pool: Pool, weights: Weights) -> None:
     likeness = vectors @ (centre / length) if length else np.zeros(len(pool))
     fall = np.zeros(len(pool))
     fall[rest] = likeness[rest] - likeness[rest].max()
-    table.add("theme", likeness, weights.theme * fall)
+    table.add("theme", likeness, share * weights.theme * fall)
 
 
 def _with_context_last(table: _SignalTable, pool: Pool) -> Ranking:

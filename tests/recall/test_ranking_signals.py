@@ -192,6 +192,16 @@ def test_ten_memories_and_what_states_nothing_have_no_theme() -> None:
     assert "theme" not in ranked(pool_of([*best, asks])).names
 
 
+def test_the_theme_counts_less_the_more_the_agent_says() -> None:
+    # One of eight turns is the agent's, a quarter of the half from where nothing is left of it.
+    turns = [candidate(f"{n}", vector=unit(1.0), speaker="A", document=f"{n}") for n in range(7)]
+    own = candidate("7", vector=unit(1.0), speaker="B", type=MemoryType.EXPERIENCE)
+    notes = [candidate(f"{n}", vector=unit(1.0)) for n in range(8, 10)]
+    rest = [candidate("10", vector=unit(0.2)), candidate("11", vector=unit(0.5))]
+    ranking = ranked(pool_of([*turns, own, *notes, *rest]))
+    assert min(added(ranking, "theme")) == pytest.approx(-0.9 * 0.75)
+
+
 def test_opposite_vectors_have_no_theme() -> None:
     best = [candidate(f"{n}", vector=(0.0, (-1.0) ** n)) for n in range(10)]
     ranking = ranked(pool_of([*best, candidate("10", vector=unit(-0.5))]))
@@ -322,14 +332,17 @@ def test_outside_the_time_asked_for_a_session_gains_nothing_and_loses_as_before(
     assert value(ranked(sessions(), hint), "session") == pytest.approx(expected)
 
 
+WORDS_ALONE = ("meaning", "terms", "length", "date", "recency boost", "proof boost")
+
+
 def test_texts_that_nobody_said_have_no_signals_of_conversation() -> None:
     names = ranked(pool_of([candidate("0"), candidate("1")])).names
-    assert names == ("meaning", "terms", "length", "date", "recency boost", "proof boost")
+    assert names == WORDS_ALONE
 
 
 def test_statements_alone_in_their_sessions_have_no_signals_of_conversation() -> None:
     pool = pool_of([candidate(name, speaker=name, document=name) for name in "AB"])
-    assert ranked(pool).names == ("meaning", "terms", "length", "date", "recency boost", "proof boost")
+    assert ranked(pool).names == WORDS_ALONE
 
 
 CONVERSATION = ("neighbours", "further", "session", "substance", "speaker", "asks", "answers")
