@@ -55,6 +55,7 @@ SURROUNDINGS = {
     "answers": "answers a question like this one",
     "event": "tells the event that the question counts from",
     "residual": "covers what the best hits lack",
+    "theme": "like the best hits together",
 }
 """Signals that no arm reports, in plain words."""
 

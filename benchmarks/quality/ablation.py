@@ -25,6 +25,7 @@ SIGNALS: Mapping[str, tuple[str, ...]] = {
     "late interaction": ("interaction", "residual"),
     "embeddings": ("meaning",),
     "BM25": ("terms",),
+    "length": ("length",),
     "dates": ("date",),
     "turns beside it": ("neighbours", "further"),
     "the whole session": ("session",),
@@ -33,6 +34,7 @@ SIGNALS: Mapping[str, tuple[str, ...]] = {
     "what a turn says by itself": ("substance",),
     "the agent's own words": ("own_words",),
     "shared entities": ("pagerank", "shared_name", "residual"),
+    "the theme of the best hits": ("theme",),
 }
 """Parts of the ranking, and the weights that stand for them."""
 

@@ -76,6 +76,11 @@ class Candidates(tuple[Candidate, ...]):
         return HeldTerms([memory.lexemes for memory in self])
 
     @cached_property
+    def lengths(self) -> Scores:
+        """Logarithm of the characters of each; 10 more, so that "Yes." is not like nothing."""
+        return np.log([10.0 + len(memory.text) for memory in self])
+
+    @cached_property
     def speakers(self) -> tuple[str, ...]:
         """Normal form of each speaker's name; empty where there is none."""
         return tuple(entity_norm(memory.speaker or "") for memory in self)
@@ -197,7 +202,7 @@ class Candidates(tuple[Candidate, ...]):
             rare,
             np.log1p([sum(id in linking for id, _ in memory.entities) for memory in self]),
             np.array([bool(memory.occurred) for memory in self], dtype=np.float64),
-            np.log([10 + len(memory.text) for memory in self]),
+            self.lengths,
         )
         parts = zip(SUBSTANCE, measured, strict=True)
         return np.asarray(sum(weight * standardise(part) for weight, part in parts) * self.speaking)

@@ -51,6 +51,9 @@ class Weights:
     """Late interaction, -1 to 1: each term of the question finds its nearest in the memory."""
     terms: float = 0.7
     """BM25 over the logarithm of the number of memories: about 1 for a rare word in common."""
+    length: float = -0.6
+    """Logarithm of the number of characters and 10: what a memory says has to be worth the part of
+    the token budget that it takes, and a long one has something of every question."""
     date: float = 3.0
     """Fit of the memory's times to the window asked for, 0 to 1."""
     neighbours: float = 1.4
@@ -76,6 +79,10 @@ class Weights:
     """Drawn up to one of the best hits by a rare name they share."""
     residual: float = 1.0
     """Late interaction with the part of the question that the best hits do not cover yet."""
+    theme: float = 3.0
+    """Cosine with the mean of the best hits, -1 to 1: behind these, what is like all of them is
+    more likely to belong to the answer than what is like the question alone [Rocchio, "Relevance
+    Feedback in Information Retrieval", 1971]. In a chat with the agent all is like its replies."""
 
 
 DEFAULT_WEIGHTS = Weights()
@@ -96,6 +103,9 @@ CONTEXT_GAP = 0.1
 SAME_TERMS = 0.8
 """Share of the weight of the question's words, from which a memory that has them answers it however
 little like it the embedder finds them: numbers, codes, other languages."""
+
+THEMATIC = 10
+"""Best hits whose mean is the theme. They keep their places, which it would only confirm."""
 
 FLOOR = 1e-6
 """Added to fused scores before their logarithm, so that a neighbour's 0 has one."""
@@ -207,6 +217,8 @@ def rank(
     table.add("meaning", dense, (1.0 - dialogue) * weights.meaning * dense)
     rare = math.log(2 + pool.stats.documents)
     table.add("terms", lexical, weights.terms * lexical / rare)
+    lengths = pool.memories.lengths
+    table.add("length", lengths, weights.length * lengths)
     fit = date_fit(pool, question)
     table.add("date", fit, weights.date * fit)
     _add_conversation(table, pool, question, dense, lexical, fit, weights)
@@ -226,6 +238,7 @@ def rank(
         _add_bridges(table, pool, weights, None, None, None)
     _add_events(table, pool, question)
     _add_boosts(table, pool, question, fit)
+    _add_theme(table, pool, weights)
     ranking = _with_context_last(table, pool)
     if calibration is None or question.tokens is None or not question.embedded:
         return ranking
@@ -424,6 +437,23 @@ def _add_boosts(table: _SignalTable, pool: Pool, question: Question, fit: Scores
     if question.windows:
         temporal = signals.temporal_boost(fit)
         table.add("temporal boost", temporal, np.log(temporal))
+
+
+def _add_theme(table: _SignalTable, pool: Pool, weights: Weights) -> None:
+    """Push what is behind the best hits down by how much less it is like them than the likest."""
+    stating = np.flatnonzero(~pool.memories.context)
+    order = stating[np.argsort(-table.total[stating], kind="stable")]
+    best, rest = order[:THEMATIC], order[THEMATIC:]
+    share = 1.0 - pool.memories.own_share
+    if not len(rest) or not share:
+        return
+    vectors = pool.memories.vectors
+    centre = vectors[best].sum(axis=0, dtype=np.float64)
+    length = float(np.linalg.norm(centre))
+    likeness = vectors @ (centre / length) if length else np.zeros(len(pool))
+    fall = np.zeros(len(pool))
+    fall[rest] = likeness[rest] - likeness[rest].max()
+    table.add("theme", likeness, share * weights.theme * fall)
 
 
 def _with_context_last(table: _SignalTable, pool: Pool) -> Ranking:

@@ -92,8 +92,9 @@ def test_a_signal_adds_as_many_times_more_as_its_weight_is_raised(weight: str) -
             )
             for n in range(5)
         ]
-        + [candidate("passage", entities=["X"], interaction=stored_tokens((9, 9)))],
-        around=[*in_a_row(5), [-1] * 4],
+        + [candidate("passage", entities=["X"], interaction=stored_tokens((9, 9)))]
+        + [candidate(f"further {n}", vector=unit(-n / 9)) for n in range(7)],
+        around=[*in_a_row(5), *[[-1] * 4] * 8],
         stats=LexemeStats(9, 1.0, {"cat": 2, "x": 1}),
     )
     tokens = asked_tokens(*[(id, {id: 1.0}) for id in (1, 2, 9)])
@@ -152,6 +153,59 @@ def test_terms_are_bm25_over_the_logarithm_of_the_memories_at_seven_tenths() -> 
     bm25 = math.log(1 + 8.5 / 1.5) * 2 * 1.9 / (2 + 0.9 * 1.4)
     assert value(ranking, "terms") == pytest.approx([bm25, 0.0])
     assert added(ranking, "terms") == pytest.approx([0.7 * bm25 / math.log(11), 0.0])
+
+
+def test_length_takes_six_tenths_of_its_logarithm_away() -> None:
+    # 4 and 30 characters, and 10 more of each: of two as like the question the shorter is first.
+    pool = pool_of([candidate("0", text="a" * 30), candidate("1", text="text")])
+    ranking = ranked(pool)
+    assert value(ranking, "length") == pytest.approx([math.log(40), math.log(14)])
+    assert added(ranking, "length") == pytest.approx([-0.6 * math.log(40), -0.6 * math.log(14)])
+    assert ranking.order.tolist() == [1, 0]
+
+
+def test_the_theme_pushes_down_what_is_unlike_the_ten_best() -> None:
+    # The ten best are the axis itself, so their mean is: of the others the likest loses nothing,
+    # and 0.3 less like it is three times as much in the total.
+    best = [candidate(f"{n}", vector=unit(1.0)) for n in range(10)]
+    pool = pool_of([*best, candidate("10", vector=unit(0.2)), candidate("11", vector=unit(0.5))])
+    ranking = ranked(pool)
+    assert value(ranking, "theme") == pytest.approx([1.0] * 10 + [0.2, 0.5])
+    assert added(ranking, "theme") == pytest.approx([0.0] * 10 + [-0.9, 0.0])
+
+
+def test_the_theme_is_the_mean_of_the_best_whatever_the_question() -> None:
+    # Nine stand 0.6 along the question and 0.8 across it, one 0.8 along: the mean, of length 1.
+    best = [candidate(f"{n}", vector=unit(0.6)) for n in range(9)]
+    rest = [candidate("10", vector=(0.0, 1.0)), candidate("11", vector=(0.0, -1.0))]
+    ranking = ranked(pool_of([*best, candidate("9", vector=unit(0.8)), *rest]))
+    along, across = 9 * 0.6 + 0.8, 9 * 0.8 + 0.6
+    assert value(ranking, "theme")[10:] == pytest.approx(
+        [across / math.hypot(along, across), -across / math.hypot(along, across)]
+    )
+
+
+def test_ten_memories_and_what_states_nothing_have_no_theme() -> None:
+    best = [candidate(f"{n}", vector=unit(1.0)) for n in range(10)]
+    asks = candidate("10", vector=unit(0.5), kind=TurnKind.QUESTION, speaker="A")
+    assert "theme" not in ranked(pool_of(best)).names
+    assert "theme" not in ranked(pool_of([*best, asks])).names
+
+
+def test_the_theme_counts_less_the_more_the_agent_says() -> None:
+    # One of eight turns is the agent's, a quarter of the half from where nothing is left of it.
+    turns = [candidate(f"{n}", vector=unit(1.0), speaker="A", document=f"{n}") for n in range(7)]
+    own = candidate("7", vector=unit(1.0), speaker="B", type=MemoryType.EXPERIENCE)
+    notes = [candidate(f"{n}", vector=unit(1.0)) for n in range(8, 10)]
+    rest = [candidate("10", vector=unit(0.2)), candidate("11", vector=unit(0.5))]
+    ranking = ranked(pool_of([*turns, own, *notes, *rest]))
+    assert min(added(ranking, "theme")) == pytest.approx(-0.9 * 0.75)
+
+
+def test_opposite_vectors_have_no_theme() -> None:
+    best = [candidate(f"{n}", vector=(0.0, (-1.0) ** n)) for n in range(10)]
+    ranking = ranked(pool_of([*best, candidate("10", vector=unit(-0.5))]))
+    assert added(ranking, "theme") == [0.0] * 11
 
 
 # Time
@@ -278,14 +332,17 @@ def test_outside_the_time_asked_for_a_session_gains_nothing_and_loses_as_before(
     assert value(ranked(sessions(), hint), "session") == pytest.approx(expected)
 
 
+WORDS_ALONE = ("meaning", "terms", "length", "date", "recency boost", "proof boost")
+
+
 def test_texts_that_nobody_said_have_no_signals_of_conversation() -> None:
     names = ranked(pool_of([candidate("0"), candidate("1")])).names
-    assert names == ("meaning", "terms", "date", "recency boost", "proof boost")
+    assert names == WORDS_ALONE
 
 
 def test_statements_alone_in_their_sessions_have_no_signals_of_conversation() -> None:
     pool = pool_of([candidate(name, speaker=name, document=name) for name in "AB"])
-    assert ranked(pool).names == ("meaning", "terms", "date", "recency boost", "proof boost")
+    assert ranked(pool).names == WORDS_ALONE
 
 
 CONVERSATION = ("neighbours", "further", "session", "substance", "speaker", "asks", "answers")
