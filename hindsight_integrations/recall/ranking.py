@@ -90,6 +90,9 @@ DEFAULT_WEIGHTS = Weights()
 IN_DIALOGUE = 3.6
 """Factor of late interaction among turns of a dialogue."""
 
+LENGTH_IN_DIALOGUE = 1 / 3
+"""Factor of the length among turns of a dialogue: their substance is already one for a length."""
+
 EVENT_RISE = 0.7
 """Share of the way to the best hit that the memory of an event is raised."""
 
@@ -218,7 +221,8 @@ def rank(
     rare = math.log(2 + pool.stats.documents)
     table.add("terms", lexical, weights.terms * lexical / rare)
     lengths = pool.memories.lengths
-    table.add("length", lengths, weights.length * lengths)
+    said = 1.0 + (LENGTH_IN_DIALOGUE - 1.0) * dialogue
+    table.add("length", lengths, said * weights.length * lengths)
     fit = date_fit(pool, question)
     table.add("date", fit, weights.date * fit)
     _add_conversation(table, pool, question, dense, lexical, fit, weights)

@@ -164,6 +164,11 @@ def test_length_takes_six_tenths_of_its_logarithm_away() -> None:
     assert ranking.order.tolist() == [1, 0]
 
 
+def test_length_counts_a_third_among_turns_of_a_dialogue() -> None:
+    pool = pool_of([candidate("0", speaker="A"), candidate("1", speaker="B")])
+    assert added(ranked(pool), "length") == pytest.approx([-0.2 * math.log(14)] * 2)
+
+
 def test_the_theme_pushes_down_what_is_unlike_the_ten_best() -> None:
     # The ten best are the axis itself, so their mean is: of the others the likest loses nothing,
     # and 0.3 less like it is three times as much in the total.
