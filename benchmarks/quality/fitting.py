@@ -24,7 +24,7 @@ STEPS = (0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0)
 ROUNDS = 4
 """Most passes over all weights."""
 
-_SCALES = {"meaning": 10.0, "interaction": 10.0, "length": -1.0, "asks": -1.0, "own_words": -1.0}
+_SCALES = {"meaning": 10.0, "interaction": 10.0, "length": -0.25, "asks": -1.0, "own_words": -1.0}
 
 NEUTRAL = Weights(**{each.name: _SCALES.get(each.name, 1.0) for each in fields(Weights)})
 """Start of the fitting, independent of the weights in use: a cosine spreads over a tenth."""

@@ -51,7 +51,7 @@ class Weights:
     """Late interaction, -1 to 1: each term of the question finds its nearest in the memory."""
     terms: float = 0.7
     """BM25 over the logarithm of the number of memories: about 1 for a rare word in common."""
-    length: float = -0.6
+    length: float = -0.2
     """Logarithm of the number of characters and 10: what a memory says has to be worth the part of
     the token budget that it takes, and a long one has something of every question."""
     date: float = 3.0
@@ -89,9 +89,6 @@ DEFAULT_WEIGHTS = Weights()
 
 IN_DIALOGUE = 3.6
 """Factor of late interaction among turns of a dialogue."""
-
-LENGTH_IN_DIALOGUE = 1 / 3
-"""Factor of the length among turns of a dialogue: their substance is already one for a length."""
 
 EVENT_RISE = 0.7
 """Share of the way to the best hit that the memory of an event is raised."""
@@ -220,9 +217,6 @@ def rank(
     table.add("meaning", dense, (1.0 - dialogue) * weights.meaning * dense)
     rare = math.log(2 + pool.stats.documents)
     table.add("terms", lexical, weights.terms * lexical / rare)
-    lengths = pool.memories.lengths
-    said = 1.0 + (LENGTH_IN_DIALOGUE - 1.0) * dialogue
-    table.add("length", lengths, said * weights.length * lengths)
     fit = date_fit(pool, question)
     table.add("date", fit, weights.date * fit)
     _add_conversation(table, pool, question, dense, lexical, fit, weights)
@@ -240,6 +234,8 @@ def rank(
         _add_bridges(table, pool, weights, first, coverage, importance)
     else:
         _add_bridges(table, pool, weights, None, None, None)
+    lengths = pool.memories.lengths
+    table.add("length", lengths, weights.length * lengths)
     _add_events(table, pool, question)
     _add_boosts(table, pool, question, fit)
     _add_theme(table, pool, weights)

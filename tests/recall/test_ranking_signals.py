@@ -155,18 +155,13 @@ def test_terms_are_bm25_over_the_logarithm_of_the_memories_at_seven_tenths() -> 
     assert added(ranking, "terms") == pytest.approx([0.7 * bm25 / math.log(11), 0.0])
 
 
-def test_length_takes_six_tenths_of_its_logarithm_away() -> None:
+def test_length_takes_a_fifth_of_its_logarithm_away() -> None:
     # 4 and 30 characters, and 10 more of each: of two as like the question the shorter is first.
     pool = pool_of([candidate("0", text="a" * 30), candidate("1", text="text")])
     ranking = ranked(pool)
     assert value(ranking, "length") == pytest.approx([math.log(40), math.log(14)])
-    assert added(ranking, "length") == pytest.approx([-0.6 * math.log(40), -0.6 * math.log(14)])
+    assert added(ranking, "length") == pytest.approx([-0.2 * math.log(40), -0.2 * math.log(14)])
     assert ranking.order.tolist() == [1, 0]
-
-
-def test_length_counts_a_third_among_turns_of_a_dialogue() -> None:
-    pool = pool_of([candidate("0", speaker="A"), candidate("1", speaker="B")])
-    assert added(ranked(pool), "length") == pytest.approx([-0.2 * math.log(14)] * 2)
 
 
 def test_the_theme_pushes_down_what_is_unlike_the_ten_best() -> None:
