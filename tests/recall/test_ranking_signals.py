@@ -332,7 +332,7 @@ def test_outside_the_time_asked_for_a_session_gains_nothing_and_loses_as_before(
     assert value(ranked(sessions(), hint), "session") == pytest.approx(expected)
 
 
-WORDS_ALONE = ("meaning", "terms", "length", "date", "recency boost", "proof boost")
+WORDS_ALONE = ("meaning", "terms", "date", "length", "recency boost", "proof boost")
 
 
 def test_texts_that_nobody_said_have_no_signals_of_conversation() -> None:
