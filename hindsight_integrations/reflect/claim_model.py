@@ -1,4 +1,4 @@
-"""Claims of a sentence: values that a subject holds, and what ends or replaces them."""
+"""Claims of a sentence: values that a subject holds, and turns that end or replace them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 
 _TABLE = table("changes")
@@ -13,6 +14,7 @@ _TIME_WORDS = word_sets("changes")["time_words"]
 _NUMBERS = word_sets("changes")["numbers"]
 _ATTITUDES = frozenset(_TABLE["attitudes"]["verbs"].split())
 _CHOOSING = frozenset(_TABLE["attitudes"]["choosing"].split())
+_WHOLES = frozenset(_TABLE["people"]["groups"].split())
 _UNTOLD = word_sets("endings")["another"] | {"new", "old", "bigger", "smaller", "better", "own"}
 _FAMILY = {verb: name for name, verbs in _TABLE["families"].items() for verb in verbs.split()}
 _GROUPS = tuple(
@@ -35,6 +37,19 @@ class Value:
     text: str
     terms: frozenset[str]
     kind: str
+
+    @property
+    def proper(self) -> frozenset[str]:
+        """Lexemes of a name without the words in lower case before it; of other things none."""
+        first, _, rest = self.text.partition(" ")
+        is_described = self.kind == "name" and first.islower() and rest[:1].isupper()
+        return frozenset(lexemes(rest)) if is_described else frozenset()
+
+    @property
+    def bare(self) -> frozenset[str]:
+        """Lexemes of what a group or place is of: "sales" of "sales team"; of other things none."""
+        first, _, last = self.text.rpartition(" ")
+        return frozenset(lexemes(first)) if first and last in _WHOLES else frozenset()
 
     def is_sibling(self, other: Value) -> bool:
         """Return True for two things that their last word calls the same: "the Bergen office"."""
@@ -79,6 +94,42 @@ class Holding:
     def terms(self) -> frozenset[str]:
         """Lexemes of all values but times."""
         return timeless(self.values.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A change told by a sentence: something ended, or began in place of something else.
+
+    Attributes:
+        subject: key of whom or what it is said of.
+        verb: the verb that says what ended or begins, or its family; None if any may.
+        before: the value that ends, if it is named.
+        after: the value that begins, if one does.
+        slot: preposition of the value; None if any.
+        about: key of the thing whose value changes, if it is not the subject.
+        terms: lexemes that an earlier sentence must have too.
+        relocates: somebody moves house.
+        bond: family of verbs of which the earlier statement has to be; None if any may.
+    """
+
+    subject: str
+    verb: str | None = None
+    before: Value | None = None
+    after: Value | None = None
+    slot: str | None = None
+    about: str | None = None
+    terms: frozenset[str] = frozenset()
+    relocates: bool = False
+    bond: str | None = None
+
+    def begun(self) -> Holding | None:
+        """Return what is so after it, which a later one may change."""
+        if self.after is None or self.slot is not None:
+            return None
+        if self.relocates:
+            return Holding(self.subject, "residence", {"in": self.after})
+        about = self.about if self.about not in (None, "*") else self.subject
+        return Holding(about or self.subject, "be", {"to": self.after})
 
 
 class Mention(NamedTuple):
@@ -129,7 +180,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class FrameState:
+class PlainState:
     """Values that a plain clause in the present tense gives its subject, in the order of its words.
 
     Attributes:
@@ -154,7 +205,7 @@ class FrameState:
 
 
 @dataclass(frozen=True, slots=True)
-class FrameStep:
+class PlainStep:
     """Change that a plain clause tells, in the order of its words.
 
     Attributes:
@@ -198,40 +249,50 @@ class Claims:
 
     Attributes:
         holdings: what it says is so.
+        turns: what it says has changed.
         is_clause: it has a verb with a subject, and asserts something.
         is_plain: it is a clause, and neither denies anything, nor says that anything changes, nor
             what might be: it may be proof of its topics.
         ended: what it says has ended, also if it is unclear for how long.
         endings: what its cues say has ended or been replaced.
-        current: what it says is so since something changed.
+        sequels: what it says is so beside that; the subject is "" for one named before.
+        current: of these, what it says is so since something changed.
         states: what its clauses give their subjects, if it is plain and sure.
         steps: what its clauses say has changed, if it is plain and sure.
     """
 
     holdings: tuple[Holding, ...] = ()
+    turns: tuple[Turn, ...] = ()
     is_clause: bool = False
     is_plain: bool = False
     ended: tuple[Value, ...] = ()
     endings: tuple[Ending, ...] = ()
+    sequels: tuple[Holding, ...] = ()
     current: tuple[Holding, ...] = ()
-    states: tuple[FrameState, ...] = ()
-    steps: tuple[FrameStep, ...] = ()
+    states: tuple[PlainState, ...] = ()
+    steps: tuple[PlainStep, ...] = ()
 
     @property
     def may_change(self) -> bool:
         """True if it may change what was said before."""
-        return bool(self.endings or self.current or self.steps)
+        return bool(self.turns or self.endings or self.current or self.steps)
 
 
 def joined(claims: Sequence[Claims]) -> Claims:
-    """Return what the parts of a sentence claim together, each of which has a clause or none."""
+    """Return what the parts of a sentence claim together, each of which has a clause or none.
+
+    Turns that name what comes after stand first.
+    """
     clauses = [one for one in claims if one.is_clause]
+    turns = [turn for one in claims for turn in one.turns]
     return Claims(
         tuple(holding for one in claims for holding in one.holdings),
+        tuple(sorted(turns, key=lambda turn: turn.after is None)),
         bool(clauses),
         bool(clauses) and all(one.is_plain for one in clauses),
         tuple(value for one in claims for value in one.ended),
         tuple(ending for one in claims for ending in one.endings),
+        tuple(holding for one in claims for holding in one.sequels),
         tuple(holding for one in claims for holding in one.current),
         tuple(state for one in claims for state in one.states),
         tuple(step for one in claims for step in one.steps),

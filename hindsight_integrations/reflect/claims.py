@@ -1,45 +1,54 @@
-"""Read what a sentence claims: what it says is so, and what it says has changed.
+"""Read from the grammar of a sentence what it says is so, and what it says has changed.
 
-Two readings, of which neither finds what the other does, and both for a sentence that is sure of
-what it says (no question, wish, condition, hearsay or story):
-
-- by grammar: a holding is a value that a clause gives its subject (`claims`), an ending a cue that
-  something is over or replaced, with what it names ("gave up X", "swapped X for Y": `endings`);
-- by the order of words: a state and a step are the frames of plain clauses ("S is at X", "S moved
-  from X to Y": `frame_reader`, `frames`), which small models parse wrongly.
-
-What changes what is decided by `contradictions`, with `ended_values` for the endings and
-`frame_changes` for the steps, each of which has to name what an earlier sentence says.
+A holding gives a subject one value ("Alice lives in Berlin"). A turn says that such a value ended
+or was replaced ("Alice moved to Paris", "no longer uses React"). A question, a wish, a plan, a
+condition, a report of what somebody else says, and what holds for a while only make no turn.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, has_clause, parse
 from hindsight_integrations.reflect.claim_model import (
     Claims,
     Holding,
+    Turn,
     Value,
     family,
     groups_of,
+    is_attitude,
+    is_time,
     joined,
+    timeless,
 )
-from hindsight_integrations.reflect.endings import THIRD, EndingReader
+from hindsight_integrations.reflect.clauses import is_past, plain_clauses
+from hindsight_integrations.reflect.endings import EndingReader
 from hindsight_integrations.reflect.form_lines import form_claims, form_line
-from hindsight_integrations.reflect.frames import frames
-from hindsight_integrations.reflect.phrases import plain_value, state_of
+from hindsight_integrations.reflect.phrases import (
+    SUBJECTS,
+    Phrases,
+    is_alike,
+    plain_value,
+    state_of,
+)
+from hindsight_integrations.reflect.plain_clauses import frames
 
 _TABLE = table("changes")
 
 _WORDS = word_sets("changes")
+_SINGLE = frozenset(_TABLE["single"]["verbs"].split())
+_SLOTS = frozenset(_TABLE["single"]["slots"].split())
+_POSTS = frozenset(lexemes(_TABLE["posts"]))
 
 _LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
 """Mark of a list or key of a ticket before a sentence."""
+_WORD = re.compile(r"(?:[^\W\d_]|['’-])*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
 _IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
@@ -53,6 +62,20 @@ _NOT_PLAIN = (
     | _WORDS["rescheduling"]
     | _WORDS["unreal"]
 )
+_CLAUSES = frozenset({"ROOT", "conj"})
+_PARTING = _WORDS["turning"] | _WORDS["parting"] | _WORDS["selling"] | _WORDS["resigning"]
+_LASTING = frozenset({"residence", "employment", "study"})
+_BESIDE = {
+    ("residence", "in"): ("with", "on"),
+    ("be", "at"): ("in",),
+    ("be", "with"): ("in",),
+    ("employment", "at"): ("in",),
+    ("employment", "for"): ("in",),
+}
+"""Prepositions of what is said beside a place, by verb and preposition: "is with X in Y"."""
+_REPLACED = frozenset({"use", "drive"})
+"""Verbs whose object "now" replaces, though a subject may have several."""
+_THIRD = frozenset({"he", "she", "it", "they"})
 
 
 def bare_sentence(text: str) -> str:
@@ -77,16 +100,54 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
     sure = not (_IRONIC.match(bare) or _HEARSAY.search(bare)) and all(
         reader.is_sure for reader in read
     )
-    claims = [reader.claims(sure=sure) for reader in read]
+    claims = [one for reader in read for one in _by_clause(reader, sure=sure)]
     clauses = [(reader.sentence, reader.is_passing) for reader in read] if sure else []
     states, steps = frames(clauses, names, speaker)
     return replace(joined(claims), states=states, steps=steps)
 
 
-class _Reader(EndingReader):
+def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
+    """Yield what a sentence claims, and what its clauses claim by themselves.
+
+    What the sentence doubts, limits in time or adds to something holds of its clauses too.
+    """
+    claims = reader.claims(sure=sure)
+    yield claims
+    names = [*reader.names, *reader.names.values()]
+    texts = plain_clauses(reader.sentence.text, names) if sure else ()
+    beside = [parse(text) for text in texts[1:] if not is_past(parse(text))]
+    for whole in [parse(texts[0]), *beside] if len(texts) > 1 else [reader.sentence]:
+        read = _Reader(whole, reader.names, reader.speaker)
+        cues = EndingReader(whole, reader.names, reader.speaker)
+        if read.adds or read.is_passing or cues.adds or cues.is_passing:
+            return
+    for text in texts:
+        clause = _Reader(parse(text), reader.names, reader.speaker)
+        yield replace(clause.claims(sure=clause.is_sure), is_clause=claims.is_clause)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """An end that the next clause may complete: "X is no longer Y, it is Z".
+
+    Attributes:
+        turn: its turn.
+        slot: of the value that ends.
+        told: the turn is told without the next clause too.
+    """
+
+    turn: Turn
+    slot: str
+    told: bool
+
+
+@dataclass(slots=True)
+class _Reader(Phrases):
     """Reads one parsed sentence."""
 
-    __slots__ = ()
+    holdings: list[Holding] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    pending: _Ended | None = None
 
     @property
     def is_sure(self) -> bool:
@@ -111,24 +172,29 @@ class _Reader(EndingReader):
         subjects = self.sentence.children(verb, "nsubj", "nsubjpass")
         return any(subject.index < 4 for subject in subjects)
 
-    def claims(self, *, sure: bool) -> Claims:
-        """Return what the sentence claims; of an unsure one nothing.
+    @property
+    def _is_conditional(self) -> bool:
+        """True for a sentence that says when it is so: "no longer takes the bus if it snows"."""
+        return any(word.lower in _WORDS["conditions"] for word in self.sentence.words)
 
-        What is handed in or returned is not over: it may be proof of its topic still.
-        """
-        if not sure:
-            return Claims()
-        is_clause, endings = self._has_clause(), tuple(self.endings())
-        ended = tuple(
-            one.ended for one in endings if one.bonds != {"possession"} or one.verb == "sell"
-        )
+    def claims(self, *, sure: bool) -> Claims:
+        verbs = [word for word in self.sentence.words if self._asserts(word)]
+        for verb in verbs if sure else ():
+            self._read(verb)
+            self._end(verb)
+        adds, passing = self.adds, self.is_passing
+        turns = () if adds or passing else tuple(self.turns)
+        begun = (holding for turn in turns if (holding := turn.begun()))
+        holdings = () if passing else (*self.holdings, *begun)
+        ended = tuple(turn.before for turn in self.turns if turn.before is not None)
+        with_subject = any(self._subject_word(verb) for verb in verbs)
+        is_clause = sure and with_subject
+        cues = EndingReader(self.sentence, self.names, self.speaker)
+        endings = cues.endings() if sure and not cues.adds and not cues.is_passing else ()
         is_plain = is_clause and not endings and self._is_plain()
-        present, changed = tuple(self._present()), (*self._moved(), *self._became())
-        holdings = (*present, *self._begun(), *changed)
-        if self.adds or self.is_passing:
-            return Claims(holdings, is_clause, is_plain, ended)
-        current = (*present, *changed) if self._says_since() else changed
-        return Claims(holdings, is_clause, is_plain, ended, endings, current)
+        sequels = cues.sequels() if sure and not adds else ()
+        current = () if passing or adds or not sure else cues.current(sequels)
+        return Claims(holdings, turns, is_clause, is_plain, ended, tuple(endings), sequels, current)
 
     @property
     def adds(self) -> bool:
@@ -159,98 +225,474 @@ class _Reader(EndingReader):
 
     def _is_plain(self) -> bool:
         words = self.sentence.words
-        was = any((a.lower, b.lower) == ("used", "to") for a, b in pairwise(words))
-        return not was and not any(
+        return not self.turns and not any(
             word.dep == "neg"
             or word.lower in _WORDS["unreal"]
             or (word.lemma in _NOT_PLAIN and word.tag.startswith("VB"))
             for word in words
         )
 
-    def _has_clause(self) -> bool:
-        """Return True if a verb of the main clause, or of one beside it, has a subject."""
-        return any(
-            verb.tag.startswith("VB")
-            and not any(map(str.isdigit, verb.text))  # "Latency p95 610 ms"
-            and (verb.tag != "VBG" or bool(self.sentence.child(verb, "aux")))
-            and self._is_asserted(verb)
-            and self._subject_word(verb) is not None
-            for verb in self.sentence.words
+    def _asserts(self, word: Word) -> bool:
+        """Return True for a finite verb of the main clause, or one joined to it."""
+        clausal = word.dep in _CLAUSES or self._is_juxtaposed(word)
+        if not word.tag.startswith("VB") or not clausal or not _WORD.fullmatch(word.text):
+            return False
+        at = word
+        while at.dep == "conj":
+            at = self.sentence.head(at)
+        if at.dep != "ROOT" and not self._is_juxtaposed(at):
+            return False
+        if word.tag == "VB" and not self.sentence.children(word, *SUBJECTS):
+            return word.dep == "conj"  # else a command
+        return word.tag != "VBG" or bool(self.sentence.children(word, "aux"))
+
+    def _is_juxtaposed(self, verb: Word) -> bool:
+        """Return True for the first of two main clauses that a comma parts.
+
+        A parser makes it the complement of the second: "X is no longer Y, it is Z". It is none if
+        the second says that somebody says or thinks it.
+        """
+        second = self.sentence.head(verb)
+        if verb.dep != "ccomp" or second.dep != "ROOT" or verb.index > second.index:
+            return False
+        subject = self.sentence.child(second, *SUBJECTS)
+        if subject is None or is_attitude(second.lemma) or second.lemma in _WORDS["reporting"]:
+            return False
+        if subject.lower in ("that", "this"):
+            return False  # "that is what Bob says"
+        own = self.sentence.children(verb, *SUBJECTS) and not self.sentence.children(verb, "mark")
+        between = self.sentence.words[verb.index : subject.index]
+        return bool(own) and any(word.text in (",", "-", "–", "—") for word in between)
+
+    @property
+    def is_passing(self) -> bool:
+        """True for what holds for a while only."""
+        if self.comes_back:
+            return True
+        for word in self.sentence.words:
+            if word.lower in _WORDS["temporary"]:
+                return True
+            if self.is_no_span(word):
+                continue
+            if word.lower in ("this", "these", "tonight", "tomorrow", "next") and (
+                (word.lower[0] == "t" and word.lower[1:] in ("onight", "omorrow"))
+                or self.sentence.head(word).lemma in _WORDS["time_words"]
+            ):
+                return True
+            if word.lower in _WORDS["spans"] and any(
+                below.lemma in _WORDS["time_words"] or below.lower in _WORDS["time_words"]
+                for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
+            ):
+                return True
+        return False
+
+    # Clauses
+
+    def _end(self, verb: Word) -> None:
+        """Complete the end that the clause before told, if this one says what came instead."""
+        pending, self.pending = self.pending, None
+        if pending is None:
+            self.pending = self._opened(verb)
+            return
+        subject = self.sentence.child(verb, *SUBJECTS)
+        goes_on = subject is None or subject.lower in _THIRD
+        goes_on = goes_on or self.subject_key(subject) == pending.turn.subject
+        values = self._values(verb)
+        after = values.get(pending.slot)
+        name = family(verb.lemma, self._verb(verb))
+        is_so = verb.tag in ("VBZ", "VBP") and not self.sentence.children(verb, "neg", "aux")
+        if not (goes_on and is_so and after is not None and name == pending.turn.verb):
+            return
+        before = pending.turn.before
+        if before and before.terms != after.terms and before.kind == after.kind:
+            if pending.told:
+                self.turns.remove(pending.turn)
+            self.turns.append(replace(pending.turn, after=after))
+
+    def _opened(self, verb: Word) -> _Ended | None:
+        """Return the end that a clause tells, with "no longer" or "used to"."""
+        did = self.sentence.child(verb, "xcomp")
+        used = verb.lemma == "use" and verb.tag == "VBD" and did is not None and did.tag == "VB"
+        if used and did is not None and not self.sentence.children(verb, "neg"):
+            key = self.subject_key(self._subject_word(verb))
+            values = self._values(did)
+            slot = next(
+                (s for s in sorted(values, key="obj".__ne__) if not is_time(values[s])), None
+            )
+            if key is None or slot is None:
+                return None
+            before = values[slot]
+            turn = Turn(key, family(did.lemma, self._verb(did)), before, terms=before.terms)
+            return _Ended(turn, slot, told=False)
+        turn_told = next((t for t in self.turns if t.before and not t.after and t.verb), None)
+        if turn_told is None or not self.says_ended(verb):
+            return None
+        slots = (s for s, v in self._values(verb).items() if v == turn_told.before)
+        slot = next(slots, None)
+        return None if slot is None else _Ended(turn_told, slot, told=True)
+
+    def _read(self, verb: Word) -> None:
+        subject = self._subject_word(verb)
+        if subject is None and verb.dep == "ROOT" and verb.tag == "VB":
+            return  # a command
+        key = self.subject_key(subject)
+        phase = self.sentence.child(verb, "xcomp", "advcl")
+        if verb.lemma in _WORDS["phases"] and phase is not None and phase.tag == "VBG":
+            verb = phase
+        if key is None and not self._is_passive(verb) and not self.sentence.child(verb, "dobj"):
+            return
+        self._read_clause(verb, key or "", subject)
+
+    def _is_passive(self, verb: Word) -> bool:
+        return bool(self.sentence.children(verb, "auxpass"))
+
+    def _read_clause(self, verb: Word, key: str, subject: Word | None) -> None:
+        helpers = self.sentence.children(verb, "aux", "auxpass")
+        modal = any(word.tag == "MD" for word in helpers)
+        negative = bool(self.sentence.children(verb, "neg"))
+        wants = self.sentence.child(verb, "xcomp")
+        progressive = verb.tag == "VBG" and verb.dep in _CLAUSES
+        ended = self.says_ended(verb)
+        if ended and not modal and not self._is_conditional:
+            self._add_ended(verb, key)
+        elif not negative and not modal:
+            if not progressive:
+                self._add_turns(verb, key, subject)
+            if wants is None or verb.lemma == "be":
+                self._add_current(verb, key)
+            if verb.tag in ("VBZ", "VBP"):
+                self._add_instead(verb, key)
+        lasting = (
+            not negative
+            and not modal
+            and (verb.tag in ("VBZ", "VBP") or progressive or self._is_present(helpers))
+        )
+        if not negative and not ended:
+            values = self._values(verb)
+            passive = self._is_passive(verb)
+            name = family(verb.lemma, self._verb(verb))
+            called = self._called(subject)
+            inner = self._inner(verb)
+            self.holdings.append(Holding(key, name, values, lasting, passive, called, inner))
+
+    def _is_present(self, helpers: list[Word]) -> bool:
+        return any(word.tag in ("VBZ", "VBP") for word in helpers)
+
+    def _add_ended(self, verb: Word, key: str) -> None:
+        phase = self.sentence.child(verb, "xcomp")
+        verb = phase if phase is not None and verb.lemma in ("want",) else verb
+        holding = Holding(key, family(verb.lemma, self._verb(verb)), self._values(verb))
+        beside = {"since", "because", *self.detached(verb)}
+        values = {s: v for s, v in holding.values.items() if s not in beside}
+        named = [s for s in sorted(values, key="obj".__ne__) if not is_time(values[s])]
+        if (values and not named) or self.is_limited(verb):
+            return  # "no longer runs in the morning" may run at another time
+        if "obj" in named and len(named) > 1:
+            if holding.verb != "be" and self._add_opposed(verb, holding, named[1:]):
+                return
+            if holding.verb != "be":
+                return  # "no longer buys bread at X" may buy it elsewhere, or something else there
+            whole = f"{values['obj'].text} {named[1]} {values[named[1]].text}"
+            values["obj"] = Value(whole, values["obj"].terms, values["obj"].kind)
+        before = values[named[0]] if named else None
+        terms = frozenset[str]().union(*(value.terms for value in values.values()))
+        after = self._opposed(verb) if before is not None else None
+        if after is not None and is_time(after):  # "on Thursdays but on Sundays"
+            before = next((value for value in values.values() if is_time(value)), before)
+        terms = terms or frozenset(lexemes(verb.text))
+        self.turns.append(Turn(key, holding.verb, before, after, terms=terms))
+
+    def _add_opposed(self, verb: Word, holding: Holding, slots: Sequence[str]) -> bool:
+        """Add the turn of "no longer buys bread from X but from Y"; return False if it is none."""
+        after = self._opposed(verb)
+        if after is None or len(slots) > 1 or holding.values[slots[0]].kind != after.kind:
+            return False
+        before = holding.values[slots[0]]
+        self.turns.append(Turn(holding.subject, holding.verb, before, after, terms=holding.terms))
+        return True
+
+    def _opposed(self, verb: Word) -> Value | None:
+        """Return the Y of "no longer drinks X but Y"."""
+        things = self.sentence.children(verb, "dobj", "attr", "acomp")
+        things += [
+            at
+            for prep in self.sentence.children(verb, "prep")
+            for at in (prep, *self.sentence.children(prep, "pobj"))
+        ]
+        if things and any(word.lower == "but" for word in self.sentence.children(verb, "cc")):
+            for other in self.sentence.children(verb, "conj"):
+                if other.tag[:2] == things[0].tag[:2] and other.tag[:2] in ("NN", "JJ"):
+                    return self._value(other)
+        for thing in things:
+            if any(word.lower == "but" for word in self.sentence.children(thing, "cc")):
+                for other in self.sentence.children(thing, "conj"):
+                    inside = self.sentence.child(other, "pobj") if other.tag == "IN" else other
+                    if inside is not None and inside.tag[:2] == thing.tag[:2] != "IN":
+                        return self._value(inside)
+                    if inside is not None and other.tag == thing.tag == "IN":
+                        return self._value(inside) if other.lower == thing.lower else None
+        return None
+
+    def _add_current(self, verb: Word, key: str) -> None:
+        """Add the turn that "now" makes: "is now in Bremen"."""
+        if not any(word.lower == "now" for word in self.sentence.children(verb, "advmod")):
+            lowered = self.sentence.text.casefold().rstrip(". !")
+            if not lowered.endswith(" now") or verb.dep != "ROOT":
+                return
+        values = self._values(verb)
+        name = family(verb.lemma, self._verb(verb))
+        passive = self._is_passive(verb)
+        single = passive or name in _SINGLE | _LASTING | _REPLACED
+        for slot, value in values.items():
+            if slot in _SLOTS and (single or (slot != "obj" and value.kind == "name")):
+                if name == "be" and key.startswith(("@", "i|", "we|")) and self._names_place(value):
+                    continue
+                beside = {slot, *self.detached(verb), *_BESIDE.get((name, slot), ())}
+                others = timeless(v for s, v in values.items() if s not in beside)
+                self.turns.append(Turn(key, name, after=value, slot=slot, terms=others))
+
+    def _add_instead(self, verb: Word, key: str) -> None:
+        """Add the turn of "now uses Y instead of X"."""
+        words = self.sentence.words
+        after = self._values(verb).get("obj")
+        if after is None or not any(word.lower == "now" for word in words):
+            return
+        for instead, of in pairwise(words):
+            if (instead.lower, of.lower) == ("instead", "of"):
+                host = self.sentence.head(of)
+                host = self.sentence.head(host) if host.lower == "instead" else host
+                ended = self.sentence.child(of, "pobj")
+                before = self._value(ended) if ended is not None else None
+                if before is not None and verb in (host, self.sentence.head(host)):
+                    name = family(verb.lemma, self._verb(verb))
+                    self.turns.append(Turn(key, name, before, after, terms=before.terms))
+
+    def _add_turns(self, verb: Word, key: str, subject: Word | None) -> None:
+        name, values = self._verb(verb), self._values(verb)
+        passive = self._is_passive(verb)
+        moved = self.sentence.child(verb, "dobj", "nsubjpass")
+        about = self.phrase_key(moved) if moved is not None else None
+        owned = _WORDS["replacing"] | _WORDS["selling"] | _WORDS["dropping"]
+        if moved is not None and about is None and name not in owned:
+            return
+        graded = name in _WORDS["grading"] and "from" in values
+        if graded or name in _WORDS["moving"] | _WORDS["rescheduling"] | _WORDS["renaming"]:
+            self._add_move(verb, key, about, values)
+        elif name in _PARTING:
+            self._add_parted(verb, name, key, values)
+        elif name in _WORDS["replacing"]:
+            self._add_replaced(key, values, self._value(moved) if moved and passive else None)
+        elif name in _WORDS["becoming"] and (passive or name == "become"):
+            self._add_role(key, values)
+        elif passive and _is_wed(verb, self.sentence.children(verb, "auxpass")):
+            self.turns.append(Turn(key, "be", after=plain_value(verb.lower), slot="obj"))
+        elif (stopped := self._activity(verb, name)) is not None:
+            self._add_stopped(verb, stopped, key, values)
+        elif name in _WORDS["dropping"] and not passive:
+            self._add_dropped(verb, name, key, values)
+
+    def _add_stopped(
+        self, verb: Word, stopped: Word, key: str, values: Mapping[str, Value]
+    ) -> None:
+        """Add the turn of "stopped eating meat", "quit swimming at X"."""
+        holding = Holding(key, family(stopped.lemma, self._verb(stopped)), self._values(stopped))
+        if (thing := self._thing_of(verb, stopped)) is not None:
+            holding = replace(holding, values={"obj": thing})
+        elif not holding.values:  # "quit swimming at X": a model hangs X on the first verb
+            at = {s: v for s, v in values.items() if s != "obj" and v.kind == "name"}
+            holding = replace(holding, values=at)
+        named = (holding.values[s] for s in sorted(holding.values, key="obj".__ne__))
+        before = next((value for value in named if not is_time(value)), None)
+        terms = holding.terms or frozenset(lexemes(stopped.text))
+        self.turns.append(Turn(key, holding.verb, before or self._value(stopped), terms=terms))
+
+    def _activity(self, verb: Word, name: str) -> Word | None:
+        """Return the verb of an activity that stops: "smoking" of "gave up smoking"."""
+        if name not in _WORDS["stopping"]:
+            return None
+        thing = self.sentence.child(verb, "dobj")
+        inside = self.sentence.children(thing, "compound", "amod") if thing is not None else []
+        if inside and inside[0].tag == "VBG" and inside[0].index <= verb.index + 2:
+            return inside[0]  # a model's misreading of "stopped smoking cigars"
+        return next(
+            (
+                word
+                for word in self.sentence.children(verb, "xcomp", "dobj", "pcomp")
+                if word.lower.endswith("ing")
+                and word.tag in ("VBG", "NN")
+                and (self._values(word) or self._ends_phrase(word))
+            ),
+            None,
         )
 
-    # What is so
+    def _thing_of(self, verb: Word, activity: Word) -> Value | None:
+        """Return the object of an activity that a model reads as part of its object."""
+        thing = self.sentence.child(verb, "dobj")
+        if thing is None or self.sentence.head(activity) != thing:
+            return None
+        start = self.sentence.words[activity.index + 1].start
+        return plain_value(self.sentence.text[start : thing.start + len(thing.text)])
 
-    def _present(self) -> Iterator[Holding]:
-        """Yield what clauses in the present say is so, and as not lasting what is planned."""
-        for verb in self.sentence.words:
-            ended = any(word.lower == "longer" for word in self._words_of(verb))
-            planned = any(word.tag == "MD" for word in self.sentence.children(verb, "aux"))
-            planned = planned and verb.tag == "VB" and not self.sentence.child(verb, "neg")
-            if not ended and (planned or self._is_present(verb)):
-                yield self._held(verb, lasting=not planned)
+    def _ends_phrase(self, word: Word) -> bool:
+        """Return True if nothing that may be its object follows a word."""
+        rest = self.sentence.words[word.index + 1 :]
+        return not rest or rest[0].tag in ("IN", "RB", "CC", ".", ",", "RP")
 
-    def _begun(self) -> Iterator[Holding]:
-        """Yield what clauses in the past say was begun: "they went down to X", "she joined X"."""
-        for verb in self.sentence.words:
-            joins = verb.lemma in _WORDS["joining"]
-            if not (joins or self.shifts(verb)) or not self._is_told(verb):
-                continue
-            values = self._values(verb)
-            slots = ("obj", "for", "with") if joins else ("to",)
-            begun = next((values[slot] for slot in slots if slot in values), None)
-            subject = self._subject_word(verb)
-            given = subject is not None and subject.lower not in THIRD
-            key = self.subject_key(subject) if given or subject is None else ""
-            if begun is not None and "from" not in values and key is not None:
-                yield Holding(key, "begun", {"to": begun})
+    def _add_move(
+        self, verb: Word, key: str, about: str | None, values: Mapping[str, Value]
+    ) -> None:
+        after, before = values.get("to"), values.get("from")
+        kind = before is None and after and (" " in after.text or groups_of(after.text))
+        if after is None or (after.kind == "thing" and not (kind or is_alike(before, after))):
+            return
+        if about is None and verb.tag in ("VBZ", "VBP", "VBG") and after.kind == "name":
+            return  # "moves to Paris in June" is a plan
+        others = frozenset().union(
+            *(value.terms for slot, value in values.items() if slot in ("for", "at", "on")
+              and slot not in self.detached(verb) and value.kind not in ("date", "time"))
+        )  # fmt: skip
+        proper = after.kind == "name" and not after.text.split()[-1].islower()
+        relocates = about is None and verb.lemma in _WORDS["relocating"] and proper
+        if verb.lemma == "move" and before is None and self._is_organisation(after):
+            relocates = False
+        self.turns.append(
+            Turn(key, None, before, after, about=about, terms=others, relocates=relocates)
+        )
 
-    def _held(self, verb: Word, *, lasting: bool) -> Holding:
-        subject = self._subject_word(verb)
-        given = subject is not None and subject.lower not in THIRD
-        key = self.subject_key(subject) if given or subject is None else None
-        passive = bool(self.sentence.children(verb, "auxpass"))
-        name = family(verb.lemma, self._verb(verb))
-        called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
-        if passive and groups_of(verb.lower):  # "is now approved"
-            state = plain_value(verb.text)
-            return Holding(key or "", "be", {"obj": state, **values}, lasting, called=called)
-        return Holding(key or "", name, values, lasting, passive, called, inner)
+    def _add_parted(self, verb: Word, name: str, key: str, values: Mapping[str, Value]) -> None:
+        """Add the turn of "broke up with X", "retired from X", "sold his X", "went from X to Y"."""
+        thing = self.sentence.child(verb, "dobj")
+        before, after = values.get("with") or values.get("from"), values.get("to")
+        role = values.get("as")
+        if name in _WORDS["resigning"]:
+            if role is not None and role.kind == "role":
+                self.turns.append(Turn(key, "be", role, terms=role.terms))
+                return
+            if name not in _WORDS["parting"]:
+                return
+        if name in _WORDS["turning"]:
+            if before and after and groups_of(before.text) & groups_of(after.text):
+                self.turns.append(Turn(key, None, before, after))
+        elif name in _WORDS["selling"]:
+            owner = self.sentence.child(thing, "poss") if thing is not None else None
+            if owner is not None and owner.tag == "PRP$" and "obj" in values:
+                self.turns.append(Turn(key, name, values["obj"]))
+        elif before is not None and before.kind == "name" and thing is None:
+            self.turns.append(Turn(key, name, before))
 
-    def _moved(self) -> Iterator[Holding]:
-        """Yield to what a thing was moved, if that tells its kind: "was extended to 17 March"."""
-        for verb in self.sentence.words:
-            if not self.shifts(verb):
-                continue
-            values = self._values(verb)
-            after = values.get("to")
-            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
-            key = self.phrase_key(thing) if thing is not None else None
-            if after is None or not key or not self._is_moved(verb, after):
-                continue
-            person = "/" not in key and key.startswith(("@", "i|", "we|"))
-            kind = groups_of(after.text) and not person
-            if after.kind in ("date", "time", "number") or kind:
-                kept = {s: v for s, v in values.items() if s in ("to", "for", "at", "on")}
-                yield Holding(key, "moved", kept, called=self._called(thing))
+    def _add_replaced(self, key: str, values: Mapping[str, Value], undergone: Value | None) -> None:
+        before = undergone or values.get("obj")
+        after = values.get("by") if undergone else None
+        after = after or values.get("with") or values.get("for")
+        if before is not None and after is not None:
+            by = "we|" if undergone else key
+            self.turns.append(Turn(by, None, before, after, about="*"))
 
-    def _is_moved(self, verb: Word, after: Value) -> bool:
-        """Return True for "moved", "spent three nights moving", and "moves to 11 March"."""
-        above = self.sentence.head(verb)
-        phase = verb.tag == "VBG" and above.lemma in _WORDS["phases"] and self._is_told(above)
-        dated = verb.tag == "VBZ" and after.kind == "date" and self._is_asserted(verb)
-        return phase or dated or self._is_told(verb)
+    def _add_role(self, key: str, values: Mapping[str, Value]) -> None:
+        """Add the turn of "became a manager", and of "became vegan", "became a married man"."""
+        roles = (value for value in values.values() if value.kind == "role")
+        role = next(roles, None) or state_of(values.get("obj"))
+        if role is not None:
+            self.turns.append(Turn(key, "be", after=role, slot="obj"))
 
-    def _became(self) -> Iterator[Holding]:
-        """Yield what "became a manager", "became a married man" and "got married" say is so."""
-        for verb in self.sentence.words:
-            helper = self.sentence.child(verb, "auxpass")
-            wed = helper is not None and helper.lemma == "get" and groups_of(verb.lower)
-            named = helper is not None and verb.lemma in _WORDS["becoming"]
-            key = self.subject_key(self._subject_word(verb))
-            if not (verb.lemma == "become" or named or wed) or not key or not self._is_told(verb):
-                continue
-            values = (plain_value(verb.lower),) if wed else self._values(verb).values()
-            for value in values:
-                state = value if value.kind == "role" else state_of(value)
-                if state is not None:
-                    yield Holding(key, "be", {"obj": state})
+    def _add_dropped(self, verb: Word, name: str, key: str, values: Mapping[str, Value]) -> None:
+        before = values.get("obj") or (values.get("of") if name == "get_rid" else None)
+        before = before or (values.get("with") if name == "do_away" else None)
+        if before is not None and before.terms <= _POSTS and name in ("quit", "cancel"):
+            before = next((values[s] for s in ("at", "with", "to") if s in values), before)
+            name = name if name == "quit" else "unsubscribe"
+        if before is None or before.kind in ("date", "time"):
+            return
+        after = values.get("for") or self._for_whom(verb)
+        favour = self.sentence.text.casefold()
+        if after is None and ("in favour of" in favour or "in favor of" in favour):
+            after = values.get("of") or self._favoured()
+        if after is not None and (after.kind == "thing" and not after.same_kind(before)):
+            after = None
+        if after is None and (bound := self._bound_since(verb, before)) is not None:
+            self.turns.append(Turn(key, name, before, bound[0], bond=bound[1]))
+            return
+        after = after or self._since(verb, before)
+        at = values.get("at")
+        if name == "leave" and after is not None and at and at.text not in ("end", "start"):
+            return  # "left Leeds at noon for Everton" is a journey
+        if name in _WORDS["leaving"] and after is None and self._is_passing(verb, values):
+            return
+        self.turns.append(Turn(key, name, before, after))
+
+    def _since(self, verb: Word, before: Value) -> Value | None:
+        """Return the Y of "left X and joined Y", "left X and now plays for Y"."""
+        after = None
+        for second in self.sentence.children(verb, "conj"):
+            now = any(word.lower == "now" for word in self.sentence.children(second, "advmod"))
+            if second.lemma in _WORDS["joining"]:
+                after = after or self._joined(second)
+            elif after is None and now:
+                values = self._values(second).values()
+                alike = (v for v in values if v.kind == "name" and v.same_kind(before))
+                after = next(alike, None)
+        return after
+
+    def _bound_since(self, verb: Word, before: Value) -> tuple[Value, str] | None:
+        """Return the Y of "left X and works at Y", and the bond."""
+        for second in self.sentence.children(verb, "conj"):
+            bond = self._bond_of(verb, second)
+            after = self._bound(second, bond) if bond else None
+            if bond and after is not None and after.terms != before.terms:
+                return after, bond
+        return None
+
+    def _bond_of(self, verb: Word, second: Word) -> str | None:
+        """Return the bond of "left X and works at Y": the second verb says what holds since."""
+        name = family(second.lemma, self._verb(second))
+        since = verb.tag in ("VBD", "VBN", "VBP") and second.tag in ("VBZ", "VBP")
+        own = self.sentence.children(second, *SUBJECTS, "neg", "aux")
+        return name if since and not own and name in _LASTING else None
+
+    def _bound(self, verb: Word, bond: str) -> Value | None:
+        """Return with whom, where or what: the value that such a bond has one of."""
+        values = self._values(verb)
+        slots = {"residence": ("in", "at"), "study": ("obj", "at")}.get(bond, ("at", "for"))
+        return next((values[slot] for slot in slots if slot in values), None)
+
+    def _joined(self, verb: Word) -> Value | None:
+        """Return the name that somebody joins: "and joined the Hawks", "and signed for Ajax"."""
+        values = self._values(verb)
+        slots = ("obj",) if verb.lemma == "join" else ("for", "with")
+        found = next((values[s] for s in slots if s in values), None)
+        others = [v for v in values.values() if v != found and v.kind != "date"]
+        if found is None or found.kind != "name" or others:
+            return None
+        thing = self.sentence.child(verb, "dobj")
+        person = thing is not None and not self.sentence.child(thing, "det")
+        return None if person and not self._is_organisation(found) else found
+
+    def _is_passing(self, verb: Word, values: Mapping[str, Value]) -> bool:
+        """Return True if "left X" may mean a departure: "left X at five", "left X early"."""
+        if verb.lemma != "leave":
+            return False
+        adverbs = self.sentence.children(verb, "advmod", "acomp", "oprd", "npadvmod", "dative")
+        return (
+            any(slot != "obj" and not (slot == "in" and is_time(v)) for slot, v in values.items())
+            or any(
+                word.lower not in _WORDS["at_last"] and word.lemma not in ("month", "year")
+                for word in adverbs
+            )
+            or any(
+                word.tag.startswith("VB") and word != verb and word.dep != "aux"
+                for word in self.sentence.words
+            )
+        )
+
+    def _favoured(self) -> Value | None:
+        for word in self.sentence.words:
+            if word.lower in ("favour", "favor"):
+                for prep in self.sentence.children(word, "prep"):
+                    for value in self.sentence.children(prep, "pobj"):
+                        return self._value(value)
+        return None
+
+
+def _is_wed(verb: Word, helpers: Sequence[Word]) -> bool:
+    """Return True for a state that one gets into: "got married", "got divorced"."""
+    return bool(groups_of(verb.lower)) and any(word.lemma == "get" for word in helpers)

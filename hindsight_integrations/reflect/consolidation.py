@@ -280,8 +280,8 @@ def _sharing(
 def _ambiguous(graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord]) -> Iterator[str]:
     """Yield the first names of those who changed something that several people have."""
     claims = [one.statement.claims for r in records for one in dated_statements(r.memory)]
-    agents = {key for one in claims for ending in one.endings for key in ending.agents}
-    named = {key[1:] for key in agents if key.startswith("@") and " " not in key}
+    turned = {turn.subject for one in claims for turn in one.turns}
+    named = {key[1:] for key in turned if key.startswith("@") and " " not in key}
     last = [step.opening[-1] for one in claims for step in one.steps if step.opening]
     named |= {entity_norm(word) for word, tag in last if tag == "NNP"}
     for first in sorted(named):

@@ -29,8 +29,10 @@ _CHANGES = table("changes")
 _BONDS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["bonds"].items()}
 _ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
 _GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexemes(word))
+_PARTNERS = word_sets("endings")["partners"]
 _JOURNEYS = word_sets("endings")["journeys"]
 _PEOPLE = frozenset(_CHANGES["people"]["groups"].split())
+_ROLES = frozenset(_CHANGES["roles"]["words"].split())
 _SINGLE = frozenset(_CHANGES["single"]["verbs"].split()) | {"residence", "employment", "study"}
 _LIKING = frozenset(_CHANGES["attitudes"]["choosing"].split()) | {"support", "follow"}
 HABITS = frozenset({"read", "watch", "buy", "visit", "order"})
@@ -58,7 +60,8 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
         newer: what the later one claims.
         same_speaker: both are said by the same person, so that "my car" is one car.
     """
-    known = [holding for one in older.holdings for holding in _implied(one)]
+    given = older.holdings or older.sequels
+    known = [holding for one in given for holding in _implied(one)]
     for ending in newer.endings:
         for holding in known:
             before = _anchored(ending, holding, same_speaker=same_speaker)
@@ -66,24 +69,15 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
                 ended = ending.ended.terms
                 after = ending.after or sequel(before, holding, newer, ending.agents, ended)
                 if after is None or after.terms != before.terms:
-                    text = _whole(before, holding) if ending.limits else before.text
-                    return EndedValue(holding.subject, text, after.text if after else None)
-    read = (
-        _moved(holding, current, same_speaker=same_speaker)
-        if current.verb == "moved"
-        else _superseded(holding, current)
-        for current in newer.current
-        for holding in (older.holdings if current.verb == "moved" else known)
-    )
-    return next(filter(None, read), None)
-
-
-def _whole(before: Value, holding: Holding) -> str:
-    """Return what somebody is with what limits it: "allergic to cats"."""
-    if holding.verb != "be" or before != holding.values.get("obj") or before.kind != "thing":
-        return before.text
-    return " ".join(
-        [before.text, *(f"{s} {v.text}" for s, v in holding.values.items() if s != "obj")]
+                    return EndedValue(holding.subject, before.text, after.text if after else None)
+    return next(
+        (
+            told
+            for holding in known
+            for current in newer.current
+            if (told := _superseded(holding, current)) is not None
+        ),
+        None,
     )
 
 
@@ -121,23 +115,25 @@ def _anchored(ending: Ending, holding: Holding, *, same_speaker: bool) -> Value 
 
 def _may_end(ending: Ending, holding: Holding) -> bool:
     """Return True if the cue may end such a bond: one leaves a home, and sells a car."""
-    named = holding.verb in ("call", "name")
     if ending.kind == "renaming":
-        return named or holding.verb == "be"
-    if named and ending.kind == "end" and ending.does != holding.verb:
-        return False  # "dropped a biscuit", whose dog is called Biscuit
+        return holding.verb in ("call", "name", "be")
     travels = ending.verb in _JOURNEYS and holding.verb in ("residence", "be", "employment")
-    does = lexemes(ending.does) != lexemes(holding.verb) and ending.does not in ("", *_LIGHT)
-    if does and not _is_favoured(ending, holding):
+    if ending.does not in ("", *_LIGHT, holding.verb) and not _is_favoured(ending, holding):
         return False
     if not _fits(ending) or (holding.verb in HABITS and ending.kind != "end"):
         return False
-    is_state = ending.ended.kind == "number" or groups_of(ending.ended.text)
-    if ending.kind == "shift" and travels and not is_state:
+    if ending.kind == "shift" and travels and ending.ended.kind != "number":
         return not _is_person(holding.subject)
     if not ending.bonds or "any" in ending.bonds:
         return True
+    if _has_partner(ending, holding):
+        return True
     return any(holding.verb in _BONDS[bond] for bond in ending.bonds)
+
+
+def _has_partner(ending: Ending, holding: Holding) -> bool:
+    """Return True if a couple parts, and the earlier statement names somebody's partner."""
+    return "couple" in ending.bonds and holding.subject.rpartition("/")[2] in _PARTNERS
 
 
 def _is_favoured(ending: Ending, holding: Holding) -> bool:
@@ -170,19 +166,13 @@ def _core(ending: Ending, holding: Holding) -> Iterator[Value]:
         named = value.kind in ("name", *_DATES, "number")
         explicit = ending.kind in ("shift", "replacement") and named
         broad = ending.kind == "end" and "any" in ending.bonds
-        if (
-            slot == "obj"
-            or thing is None
-            or explicit
-            or broad
-            or (is_bound and (named or slot == "of"))
-        ):
+        if slot == "obj" or thing is None or explicit or broad or (is_bound and named):
             yield value
     yield from holding.inner
     does = frozenset(lexemes(holding.verb))
     activity = ending.ended.text.endswith("ing") or ending.does == holding.verb
     if activity and holding.verb not in _LIGHT and ending.ended.terms == does:
-        yield ending.ended
+        yield Value(holding.verb, does, "thing")
 
 
 def _is_same(ending: Ending, value: Value, holding: Holding) -> bool:
@@ -196,7 +186,7 @@ def _is_same(ending: Ending, value: Value, holding: Holding) -> bool:
         return False
     head = frozenset(lexemes(value.text.split()[-1]))
     shared = bool(ending.head & known) or (known <= ended and ending.head <= _GENERAL)
-    whole = value.kind in ("name", "number", "role") or head <= ended
+    whole = value.kind in ("name", "number") or head <= ended
     return not further and shared and whole
 
 
@@ -216,7 +206,9 @@ def _concerns(ending: Ending, holding: Holding, before: Value, *, same_speaker: 
     owner, _, thing = subject.rpartition("/")
     states = before == holding.values.get("obj") and (holding.verb == "be" or holding.passive)
     own_thing = owner in agents and not _is_by_other_object(ending, holding, before)
-    singular = not _is_group(thing) or _is_favoured(ending, holding)
+    singular = (
+        not _is_group(thing) or _is_favoured(ending, holding) or _has_partner(ending, holding)
+    )
     if owner and own_thing and states and singular:
         return True
     own = same_speaker or not subject.startswith("i|")
@@ -290,7 +282,7 @@ def _is_ours(ending: Ending, holding: Holding, before: Value, *, same_speaker: b
     alike = [m for m in ending.others if called & m.terms]
     if any(m.is_another or m.terms - called - _GENERAL for m in alike):
         return False
-    return by_us and (bool(alike) or (same_speaker if mine else "/" not in subject))
+    return by_us and (bool(alike) or (same_speaker and mine))
 
 
 # What came instead
@@ -315,13 +307,12 @@ def sequel(
     known = frozenset[str]().union(*(value.terms for value in holding.values.values()))
     old = next((s for s, v in holding.values.items() if v == before), "obj")
     subjects = {_bare(holding.subject), *map(_bare, agents)}
-    for one in filter(lambda held: held.lasting, newer.holdings):
+    for one in newer.sequels:
         fresh = {
             slot: value
             for slot, value in one.values.items()
             if (before.kind in _DATES or not is_time(value))
-            and (not value.terms <= known | ended or value.kind == before.kind == "role")
-            and value.terms != before.terms
+            and not value.terms <= known | ended
             and value.text.casefold() not in _NOTHING
             and slot not in _REASONS
         }
@@ -364,38 +355,11 @@ def _same_bond(verb: str, other: str) -> bool:
     return verb == other or ({verb, other} <= couple and "be" in (verb, other))
 
 
-def _moved(holding: Holding, current: Holding, *, same_speaker: bool) -> EndedValue | None:
-    """Return the only value of the kind of the one that a thing was moved to.
-
-    The earlier statement is of the thing, or says what is done with it: "I'll build it in React".
-    """
-    values = dict(holding.values)
-    after = current.values["to"]
-    if _bare(holding.subject) != _bare(current.subject):
-        own = frozenset(lexemes(current.subject.rpartition("/")[2]))
-        slot = next((slot for slot, value in values.items() if value.terms == own), None)
-        if slot is None or not same_speaker or "@" in current.subject:
-            return None
-        del values[slot]
-    elif not _is_one_thing(holding, current):
-        return None
-    beside = timeless(value for slot, value in current.values.items() if slot != "to")
-    alike = [value for value in values.values() if value.same_kind(after)]
-    if len(alike) != 1 or alike[0].terms == after.terms or not beside <= holding.terms:
-        return None
-    return EndedValue(current.subject, alike[0].text, after.text)
-
-
-def _is_one_thing(holding: Holding, current: Holding) -> bool:
-    called = bool(holding.called and current.called)
-    return not called or one_thing(holding.called[0], current.called[0])
-
-
 def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
     """Return the value that "now" takes the place of: of one attribute, and of one kind."""
     if not current.subject or _bare(holding.subject) != _bare(current.subject):
         return None
-    if not _is_one_thing(holding, current):
+    if holding.called and current.called and not one_thing(holding.called[0], current.called[0]):
         return None
     for slot, after in current.values.items():
         if slot in ("from", "since", "of", "until") and is_time(after):
@@ -407,15 +371,15 @@ def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
 
 
 def _counterpart(holding: Holding, current: Holding, slot: str, after: Value) -> Value | None:
-    if holding.verb != current.verb and not _are_roles(holding, after):
+    moved = current.verb == "moved" and after.kind in (*_DATES, "number")
+    if holding.verb != current.verb and not moved and not _are_roles(holding, after):
         return None
-    beside = timeless(v for s, v in current.values.items() if s != slot)
-    if not (beside <= holding.terms or (slot == "obj" and _are_roles(holding, after))):
+    if not timeless(v for s, v in current.values.items() if s != slot) <= holding.terms:
         return None
     is_day = after.kind in _DATES
     single = holding.verb in _SINGLE or holding.passive or is_day or after.kind == "role"
     slots: tuple[str, ...] = (slot,)
-    if is_day:
+    if is_day or moved:
         slots = ("on", "at", "by", "for", "obj", "to")
     elif after.kind == "role":
         slots = ("obj", "as")

@@ -1,8 +1,8 @@
 """Read from a sentence what it says has ended or been replaced, whatever the thing was to whom.
 
-This reads cues ("gave up", "swapped ... for", "from X to Y", "no longer") and the phrases beside
-them. By itself that proves little: `ended_values` makes a change of it only if an earlier statement
-gives the same subject that very value.
+Where `claims` reads whole frames of grammar, this reads cues ("gave up", "swapped ... for", "from X
+to Y", "no longer") and the phrases beside them. By itself that proves little: `ended_values` makes
+a change of it only if an earlier statement gives the same subject that very value.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.nlp.syntax import Sentence, Word
 from hindsight_integrations.reflect.claim_model import (
     Ending,
+    Holding,
     Mention,
     Value,
     family,
+    groups_of,
 )
 from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value
 
@@ -40,13 +42,13 @@ _SPLIT = {name: {tuple(cue.split("_")) for cue in _WORDS[name]} for name in (
 )}  # fmt: skip
 _PHRASE = frozenset({"NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "CD", "POS", "HYPH", "FW", "ADD"})
 _LEAD = frozenset({"DT", "PRP$", "PDT"})
-THIRD = frozenset({"he", "she", "it", "they"})
+_THIRD = frozenset({"he", "she", "it", "they"})
 _POSSESSIVE = frozenset({"his", "her", "its", "their"})
 _TO = frozenset({"to", "into", "->", "→"})
 _PASSED_OVER = frozenset({"finally", "just", "also", "recently", "then", "all", "both"})
 _TIMES = frozenset({"last", "next", "this", "ago", "yesterday", "today"})
+_BESIDE = _CHANGES["additive"] - {"again", "still", "yet", "either"}
 _CLOSE = _WORDS["reasons"] | {",", ";", ".", "!", "and", "but", ")", "-", "–", "—", ":"}
-_WHERE_TO = frozenset({"from", "off", "into", "onto", "behind", "on", "at"})
 _INSTEAD = (("instead", "of"), ("rather", "than"), (",", "not"))
 
 
@@ -73,31 +75,60 @@ class EndingReader(Phrases):
             *(ending for verb in self.sentence.words for ending in self._no_longer(verb)),
         ]
 
+    def sequels(self) -> tuple[Holding, ...]:
+        """Return what the clauses in the present tense say is so."""
+        verbs = [
+            word
+            for word in self.sentence.words
+            if self._is_present(word)
+            and not any(each.lower == "longer" for each in self._words_of(word))
+        ]
+        return (*(self._sequel(verb) for verb in verbs), *self._begun())
+
+    def _begun(self) -> Iterator[Holding]:
+        """Yield what clauses in the past say was begun: "they went down to X", "she joined X"."""
+        for verb in self.sentence.words:
+            lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
+            shifts = _longest(lemmas, _SPLIT["shifts"]) is not None
+            joins = verb.lemma in _CHANGES["joining"]
+            if not verb.tag.startswith("VB") or not (shifts or joins) or not self._is_told(verb):
+                continue
+            values = self._values(verb)
+            slots = ("obj", "for", "with") if joins else ("to",)
+            begun = next((values[slot] for slot in slots if slot in values), None)
+            subject = self._subject_word(verb)
+            given = subject is not None and subject.lower not in _THIRD
+            key = self.subject_key(subject) if given or subject is None else ""
+            if begun is not None and "from" not in values and key is not None:
+                yield Holding(key, "begun", {"to": begun})
+
+    def current(self, sequels: Sequence[Holding]) -> tuple[Holding, ...]:
+        """Return the sequels that hold since something changed: "now", "these days", "new"."""
+        if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
+            return (*sequels, *self.moved())
+        return self.moved()
+
+    @property
+    def adds(self) -> bool:
+        """True for "also", "as well": what is told comes beside what was."""
+        words = [word.lower for word in self.sentence.words if not self.is_degree(word)]
+        return {"as", "well"} <= {*words} or not _BESIDE.isdisjoint(words)
+
     @property
     def is_passing(self) -> bool:
-        """True for what holds for a while only, was so for a time, or this once."""
+        """True for what was so for a time only, or this once."""
         words = [word.lower for word in self.sentence.words]
-        if self.comes_back or "once" in words or words[:1] == ["during"]:
-            return True
-        return any(
-            word.lower in _CHANGES["temporary"]
-            or (not self.is_no_span(word) and (self._is_this_time(word) or self._spans(word)))
+        spans = any(
+            word.lower in _CHANGES["spans"]
+            and any(
+                below.lemma in _CHANGES["time_words"] and below.lower != "good"
+                for below in self.sentence.children(word, "pobj", "pcomp")
+            )
             for word in self.sentence.words
         )
-
-    def _is_this_time(self, word: Word) -> bool:
-        """Return True for "tonight", and the "this" of "this week"."""
-        timed = self.sentence.head(word).lemma in _CHANGES["time_words"]
-        this = word.lower in ("this", "these", "next") and timed
-        return this or word.lower in ("tonight", "tomorrow")
-
-    def _spans(self, word: Word) -> bool:
-        """Return True for the "for" of "for two weeks", not of "for good"."""
-        return word.lower in _CHANGES["spans"] and any(
-            not {below.lemma, below.lower}.isdisjoint(_CHANGES["time_words"])
-            and below.lower != "good"
-            for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
-        )
+        opening = words[:1] == ["during"]  # "During the strike she switched to the bus."
+        temporary = bool(_CHANGES["temporary"].intersection(words))
+        return spans or opening or temporary or "once" in words
 
     # What is told
 
@@ -153,20 +184,15 @@ class EndingReader(Phrases):
         if self.is_limited(verb):
             return
         agents = self._agents(self._subject_word(told))
-        but = next((w for w in self.sentence.words if w.lower == "but" and w.dep == "cc"), None)
-        thing = values.get("obj")
-        several = thing is not None and len(values) > 1 and thing.kind != "role"
-        unclear = several and (but is not None or bool(self.sentence.child(verb, "neg")))
-        if unclear and (but is not None or verb.lemma != "be"):
+        opposed = any(word.lower == "but" and word.dep == "cc" for word in self.sentence.words)
+        if "obj" in values and len(values) > 1 and (opposed or self.sentence.child(verb, "neg")):
             return  # which of them has ended is unclear
-        instead = self._phrase(but.index + 1) if but is not None else None
-        for value in values.values() or (plain_value(verb.lemma),):
+        for value in values.values():
             head = frozenset(lexemes(value.text.split()[-1]))
             name = family(verb.lemma, self._verb(verb))
             ended = Ended(value, head, verb.index, verb.index + 1, name)
             limits = frozenset[str]().union(*(v.terms for v in values.values() if v != value))
-            after = instead.value if instead is not None else None
-            made = self._made("end", verb, ended, after, frozenset({"any"}))
+            made = self._made("end", verb, ended, None, frozenset({"any"}))
             yield replace(made, limits=limits, agents=agents)
 
     def _is_present(self, verb: Word) -> bool:
@@ -180,18 +206,42 @@ class EndingReader(Phrases):
         )
         return present and verb.tag.startswith("VB") and self._is_asserted(verb)
 
+    def _sequel(self, verb: Word) -> Holding:
+        subject = self._subject_word(verb)
+        given = subject is not None and subject.lower not in _THIRD
+        key = self.subject_key(subject) if given or subject is None else None
+        passive = bool(self.sentence.children(verb, "auxpass"))
+        name = family(verb.lemma, self._verb(verb))
+        called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
+        if passive and groups_of(verb.lower):  # "is now approved"
+            state = plain_value(verb.text)
+            return Holding(key or "", "be", {"obj": state}, called=called)
+        return Holding(key or "", name, values, True, passive, called, inner)
+
+    def moved(self) -> tuple[Holding, ...]:
+        """Return the days and numbers that something was moved to: "was extended to 17 March"."""
+        found = []
+        for verb in self.sentence.words:
+            lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
+            shifts = verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"])
+            value = self._values(verb).get("to") if shifts and self._is_told(verb) else None
+            thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
+            key = self.phrase_key(thing) if thing is not None else None
+            if value is not None and value.kind in ("date", "time", "number") and key:
+                found.append(Holding(key, "moved", {"to": value}, called=self._called(thing)))
+        return tuple(found)
+
     def _says_since(self) -> bool:
         words = [word.lower for word in self.sentence.words]
         joined = f" {' '.join(words)} "
         phrases = (phrase.replace("_", " ") for phrase in _WORDS["since_phrases"])
         return (
-            not {"new", "newly"}.isdisjoint(words[:4])
-            or bool(_WORDS["since"].intersection(words))
+            bool(_WORDS["since"].intersection(words))
             or any(f" {phrase} " in joined for phrase in phrases)
-            or any(self._opens_span(word) for word in self.sentence.words)
+            or any(self._is_since(word) for word in self.sentence.words)
         )
 
-    def _opens_span(self, word: Word) -> bool:
+    def _is_since(self, word: Word) -> bool:
         """Return True for "since May", "since the move"."""
         after = self.sentence.words[word.index + 1 :]
         opens = word.lower == "since" or (word.lower == "from" and word.index == 0)
@@ -260,15 +310,11 @@ class EndingReader(Phrases):
         if before is not None and after is not None:
             yield self._made("renaming", verb, before, after.value)
 
-    def shifts(self, verb: Word) -> bool:
-        """Return True for a verb after which something is otherwise: "moved", "went up"."""
-        lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
-        return verb.tag.startswith("VB") and _longest(lemmas, _SPLIT["shifts"]) is not None
-
     def _shift(self, verb: Word) -> Ending | None:
         """Read "from X to Y" after a verb of change."""
         words = self.sentence.words
-        if not self.shifts(verb):
+        lemmas = [word.lemma for word in words[verb.index : verb.index + 2]]
+        if _longest(lemmas, _SPLIT["shifts"]) is None:
             return None
         start = next((w.index for w in words[verb.index :] if w.lower == "from"), None)
         before = self._phrase(start + 1) if start is not None else None
@@ -327,9 +373,8 @@ class EndingReader(Phrases):
         favour = self.word(phrase.end + 1) in ("favour", "favor")
         if self.word(phrase.end) == "in":
             after = self._phrase(phrase.end + 3) if favour else None
-        falls = verb.lemma == "drop" and self.word(phrase.end) in _WHERE_TO
-        if falls or (verb.lemma == "leave" and not self._closes(phrase.end)):
-            return  # "dropped the bees from the story"
+        if verb.lemma == "leave" and not self._closes(phrase.end):
+            return
         named = after is not None and (after.value.same_kind(phrase.value) or favour)
         value = after.value if after is not None and named else None
         yield self._made("end", verb, phrase, value, bonds)
@@ -338,10 +383,6 @@ class EndingReader(Phrases):
         """Return True if a clause ends at a word: nothing there says how or where to."""
         words = self.sentence.words
         if index < len(words) and words[index].text in ("and", "but"):
-            then = next((w.lemma for w in words[index + 1 : index + 2]), "")
-            placed = self.word(index + 2) in ("at", "for", "in")
-            if placed and family(then, then) in ("residence", "employment", "study"):
-                return True  # "left X and work at Y", of which a model makes a noun
             verb = next((w for w in words[index:] if w.tag in ("VBD", "VBZ", "VBP", "VBN")), None)
             return verb is not None and verb.tag in ("VBZ", "VBP")
         return index >= len(words) or words[index].text in (",", ".", ";", "!")
@@ -405,9 +446,9 @@ class EndingReader(Phrases):
         """Return the keys of a subject; "she" is whom the sentence began with."""
         if subject is None:
             return frozenset({f"i|{self.speaker or ''}"})
-        if subject.lower in THIRD:
+        if subject.lower in _THIRD:
             first = next((w for w in self.sentence.words if w.dep in SUBJECTS), subject)
-            key = self.phrase_key(first) if first.lower not in THIRD else None
+            key = self.phrase_key(first) if first.lower not in _THIRD else None
             return frozenset({key}) if key and "|" not in key else frozenset()
         joined = self.sentence.children(subject, "conj")
         keys = (self.phrase_key(word) for word in (subject, *joined))
@@ -420,8 +461,9 @@ class EndingReader(Phrases):
         if owner is not None and owner.lower in _POSSESSIVE and (own := next(iter(agents), None)):
             key = f"{own}/{word.lemma}"
         below = self.sentence.subtree(word, frozenset({"relcl", "conj", "cc", "appos", "advcl"}))
-        text = " ".join(each.text for each in below if each.tag != "POS")
-        others = {each.lower for each in below} & _WORDS["another"]
+        cut = [w for w in below if not _opens_shift(self.sentence, w)]
+        text = " ".join(each.text for each in cut if each.tag != "POS")
+        others = {each.lower for each in cut} & _WORDS["another"]
         inside = self.sentence.child(owner, "poss") if owner is not None else None
         theirs = inside is not None and inside.lower in _POSSESSIVE
         return Mention(key, word.lemma, frozenset(lexemes(text)), bool(others) or theirs)
@@ -454,9 +496,7 @@ class EndingReader(Phrases):
         while index < len(words) and words[index].lower in _PASSED_OVER:
             index += 1
         if activity and index < len(words) and words[index].lower.endswith("ing"):
-            beside = self._after_word(index + 1, ("at", "in", "for", "with"))
-            named = beside if beside is not None and beside.value.kind == "name" else None
-            further = self._phrase(index + 1) or named
+            further = self._phrase(index + 1)
             if words[index].tag in ("VBG", "NN") and further is not None:
                 return further._replace(does=words[index].lemma)
             if words[index].tag in ("VBG", "NN"):
@@ -471,15 +511,12 @@ class EndingReader(Phrases):
             and self._belongs(words, end, start, after_to=after_to)
         ):
             end += 1
-        while end > start and words[end - 1].tag in ("POS", "HYPH"):
+        while end > start and words[end - 1].tag == "POS":
             end -= 1
         return self._as_phrase(start, end) if end > start else None
 
     def _belongs(self, words: Sequence[Word], at: int, start: int, *, after_to: bool) -> bool:
         word = words[at]
-        after = words[at + 1].lemma if at + 1 < len(words) else ""
-        if at > start and word.tag == "CD" and after in _CHANGES["time_words"]:
-            return False  # "the saxophone two years ago"
         if word.tag in _PHRASE or (word.tag == "SYM" and at > start):
             return True
         before_noun = at + 1 < len(words) and words[at + 1].tag.startswith("NN")
@@ -521,3 +558,13 @@ def _longest(lemmas: Sequence[str], cues: Iterable[tuple[str, ...]]) -> int | No
 def _is_past_too(verb: Word) -> bool:
     """Return True for a form that is of the past as well: "quit", "cut", "let"."""
     return verb.lower == verb.lemma and verb.lemma in ("quit", "cut", "let", "put", "set", "shed")
+
+
+def _opens_shift(sentence: Sentence, word: Word) -> bool:
+    """Return True for the words of "from X to Y" that a parser hangs on a noun."""
+    at = word
+    while at.dep != "ROOT" and at.head != at.index:
+        if at.lower == "from" and at.dep == "prep":
+            return True
+        at = sentence.head(at)
+    return False

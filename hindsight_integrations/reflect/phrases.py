@@ -38,6 +38,16 @@ def plain_value(text: str) -> Value:
     return Value(text, frozenset(lexemes(text)), _kind(text, text.split()[-1].lower()))
 
 
+def is_alike(before: Value | None, after: Value) -> bool:
+    """Return True if a thing may take the place of another: their phrases have one length."""
+    known = before is not None and groups_of(before.text)
+    if before is not None and known and after.kind == "thing" and not before.same_kind(after):
+        return False  # "from the train to the platform"
+    return before is not None and (
+        len(before.text.split()) == len(after.text.split()) or before.same_kind(after)
+    )
+
+
 def state_of(value: Value | None) -> Value | None:
     """Return the state that a phrase names: "married" of "a married man"."""
     if value is None:
@@ -399,5 +409,12 @@ class Phrases:
             return True
         verb = self.sentence.head(span)
         past = word.lower == "this" and verb.tag in ("VBD", "VBN")
-        brief = span.lemma in _WORDS["brief"] and verb.lemma in _WORDS["moving"]
-        return past and (not brief or verb.lemma in _WORDS["reporting"])
+        return past and (span.lemma not in _WORDS["brief"] or verb.lemma in _WORDS["reporting"])
+
+    def _for_whom(self, verb: Word) -> Value | None:
+        """Return the Y of "left X for Y to lead a group", which a model reads as a clause of Y."""
+        for clause in self.sentence.children(verb, "advcl"):
+            mark, name = self.sentence.child(clause, "mark"), self.sentence.child(clause, "nsubj")
+            if mark is not None and mark.lower == "for" and name is not None:
+                return self._value(name) if name.tag == "NNP" else None
+        return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.reflect.claim_model import FrameState, FrameStep
+from hindsight_integrations.reflect.claim_model import PlainState, PlainStep
 
 _CHANGES = word_sets("changes")
 _WORDS = word_sets("frames")
@@ -25,7 +25,7 @@ DETERMINERS = frozenset({"the", "a", "an"})
 STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 
 
-def role_of(step: FrameStep, state: FrameState, *, same_speaker: bool) -> str | None:
+def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | None:
     """Return how the subjects of two clauses are one: "same", "own" (thing) or "attribute"."""
     own = any(word in _FIRST or word in _MINE for word in state.subject)
     called = list(subjects(step.opening))
@@ -42,7 +42,7 @@ def role_of(step: FrameStep, state: FrameState, *, same_speaker: bool) -> str | 
         return "same"
     if any(_is_whole(each, state) for each in (*called, tuple(w for w, _ in step.opening))):
         return "same"
-    if _is_moved(step, state):
+    if step.before is not None and _is_moved(step, state):
         return "same"
     owner = _owner(state.subject)
     if owner:
@@ -51,7 +51,7 @@ def role_of(step: FrameStep, state: FrameState, *, same_speaker: bool) -> str | 
     return next(filter(None, read), None)
 
 
-def _names(state: FrameState) -> Iterator[tuple[str, ...]]:
+def _names(state: PlainState) -> Iterator[tuple[str, ...]]:
     """Yield the "Olga" of "my sister Olga", the "Dr. Havel" of "our dentist Dr. Havel"."""
     words = state.called.text.split() if state.subject[0] in _MINE else []
     for at in range(1, len(words)):
@@ -68,7 +68,7 @@ def _joined(called: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield called[2:]
 
 
-def _is_whole(called: tuple[str, ...], state: FrameState) -> bool:
+def _is_whole(called: tuple[str, ...], state: PlainState) -> bool:
     """Return True for "the squad's standup" after "the squad holds its standup on Tuesdays"."""
     things = [value for slot, value in state.values if slot == "obj" and value.kind != "name"]
     own = frozenset(lexemes(" ".join(state.subject)))
@@ -76,7 +76,7 @@ def _is_whole(called: tuple[str, ...], state: FrameState) -> bool:
     return bool(own) and any(told == own | thing.terms != own for thing in things)
 
 
-def _is_moved(step: FrameStep, state: FrameState) -> bool:
+def _is_moved(step: PlainStep, state: PlainState) -> bool:
     """Return True for the X of "we moved X from A to B"."""
     own = frozenset(lexemes(" ".join(state.subject)))
     return bool(own) and own == step.theme and (state.is_thing or state.passive)
@@ -92,7 +92,7 @@ def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return (("i",), ("we",)) if subject[0] in _MINE and not was else ()
 
 
-def _attribute(called: tuple[str, ...], step: FrameStep, state: FrameState) -> str | None:
+def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> str | None:
     """Return "same" for the words of one subject, "attribute" for "the fee at S" and "S"."""
     own, others = {*called} - _WORDS["small"], {*state.subject} - _WORDS["small"]
     if own == others:

@@ -16,20 +16,20 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.reflect.claim_model import (
-    FrameState,
-    FrameStep,
+    PlainState,
+    PlainStep,
     Value,
     family,
     is_time,
 )
 from hindsight_integrations.reflect.endings import EndingReader
-from hindsight_integrations.reflect.frame_subjects import (
+from hindsight_integrations.reflect.phrases import plain_value
+from hindsight_integrations.reflect.plain_subjects import (
     ACTING,
     CALLED,
     DETERMINERS,
     STOPS,
 )
-from hindsight_integrations.reflect.phrases import plain_value
 from hindsight_integrations.reflect.value_kinds import kinds
 
 _CHANGES = word_sets("changes")
@@ -44,19 +44,21 @@ _FINITE = _PRESENT | {"VBD", "MD"}
 _COMPLEMENT = frozenset({"IN", "DT", "PRP$", "NN", "NNS", "NNP", "RB", "JJ"})
 _LIMITS = frozenset({"only", "once", "while", "until"})
 """Of these, the ones that say something of their own clause alone: ", only the piano stayed"."""
-_DOUBTS = _CHANGES["hedges"] | _CHANGES["doubts"]
+_DOUBTS = (_CHANGES["stories"] - {"play"}) | _CHANGES["hedges"] | _CHANGES["doubts"]
 _SAYING = _CHANGES["reporting"] - _CHANGES["asserting"] | _CHANGES["saying"]
 _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully completely".split()}
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
 _LIGHT = _WORDS["helpers"] | {"do", "help", "let", "make"}
+_OWNING = _WORDS["owning"] | {"my"}
+_NOW_TERMS = frozenset({"now", "instead"})
 
 
-class FrameReader(EndingReader):
+class PlainReader(EndingReader):
     """Reads the frames of one parsed clause."""
 
     __slots__ = ()
 
-    def state(self) -> FrameState | None:
+    def state(self) -> PlainState | None:
         """Return what a clause in the present tense gives its subject."""
         words = self.sentence.words
         at = next((w.index for w in words if w.tag in _FINITE), 0)
@@ -76,8 +78,6 @@ class FrameReader(EndingReader):
         ]
         if opening and opening[-1].text == ",":  # "Ana, our designer, is"
             opening = list(takewhile(lambda w: w.text != ",", opening))
-        elif opening and opening[0].tag == "IN":  # "For the record, the service stores"
-            opening = list(takewhile(lambda w: w.text != ",", opening[::-1]))[::-1]
         subject = _without_article([w.lower for w in opening])
         values = tuple(self.given(verb + 1))
         lemma = words[verb].lemma
@@ -92,9 +92,9 @@ class FrameReader(EndingReader):
         is_thing = (common and plain_value(last.text).kind != "role") or not CALLED.isdisjoint(
             subject
         )
-        return FrameState(subject, self.speaker, does, values, terms, called, passive, is_thing)
+        return PlainState(subject, self.speaker, does, values, terms, called, passive, is_thing)
 
-    def steps(self) -> Iterator[FrameStep]:
+    def steps(self) -> Iterator[PlainStep]:
         """Yield what a clause says has changed."""
         words = self.sentence.words
         for word in words:
@@ -109,7 +109,7 @@ class FrameReader(EndingReader):
 
     # Cues
 
-    def _moved(self, verb: Word) -> Iterator[FrameStep]:
+    def _moved(self, verb: Word) -> Iterator[PlainStep]:
         """Read "moved (the blog) (last week) (from X) to Y" and "left X (in May) for Y"."""
         opening, helped = self._opening(verb.index)
         if opening is None or (verb.tag == "VBN" and not helped) or self._adds(verb.index):
@@ -180,7 +180,7 @@ class FrameReader(EndingReader):
 
     def _targets_of(
         self, verb: Word, opening: tuple[Word, ...], at: int, theme: frozenset[str]
-    ) -> Iterator[FrameStep]:
+    ) -> Iterator[PlainStep]:
         found: dict[str, Value] = {}
         while self.word(at) in {"from", *_TO}:
             slot = "from" if self.word(at) == "from" else "to"
@@ -192,13 +192,13 @@ class FrameReader(EndingReader):
             found[slot], at = named
         purpose = self._phrase(at + 1) if self.word(at) == "for" else None
         whom = purpose is not None and purpose.value.text.split()[-1] in ACTING
-        told = purpose is not None and not whom and not self._is_beside("for", purpose.value)
-        if purpose is not None and told:
+        if purpose is not None and not whom and not is_time(purpose.value):
             theme |= purpose.value.terms
         if "to" in found and self._ends(at):
-            yield self._step("move", verb, opening, found.get("from"), found["to"], theme)
+            before = found.get("from") or self._compared(at)
+            yield self._step("move", verb, opening, before, found["to"], theme)
 
-    def _said_ended(self, at: int) -> Iterator[FrameStep]:
+    def _said_ended(self, at: int) -> Iterator[PlainStep]:
         """Read "is no longer at X", "no longer uses X"."""
         words = self.sentence.words
         before = words[at - 2] if at > 1 else None
@@ -262,7 +262,7 @@ class FrameReader(EndingReader):
                 return next((p.value for p in found if p.end == word.index), None)
         return None
 
-    def _now(self, at: int) -> Iterator[FrameStep]:
+    def _now(self, at: int) -> Iterator[PlainStep]:
         """Read "is now at Y", "now uses Y", "now X uses Y" and "uses Y now"."""
         words = self.sentence.words
         is_so = at > 0 and words[at - 1].lemma == "be"
@@ -284,6 +284,7 @@ class FrameReader(EndingReader):
         values = [(s, v) for s, v in self.given(start) if v.text.casefold() != "now"]
         if not values or not _is_of_each_one(values) or self._is_where(verb, start, values[0]):
             return
+        opposed = self._compared(start)
         for at, (slot, value) in enumerate(values):
             rest = [one for i, one in enumerate(values) if i != at and not self._is_beside(*one)]
             if at and value.kind != "name":
@@ -291,7 +292,7 @@ class FrameReader(EndingReader):
             if at and values[0][1].kind == "role":
                 rest = []  # "is now an engineer at Y"
             limits = frozenset[str]().union(*(v.terms for _, v in rest))
-            yield self._step("now", verb, opening, None, value, slot=slot, limits=limits)
+            yield self._step("now", verb, opening, opposed, value, slot=slot, limits=limits)
 
     def _is_beside(self, slot: str, value: Value) -> bool:
         """Return True for a value that says when or why, or tells nothing apart."""
@@ -310,6 +311,15 @@ class FrameReader(EndingReader):
             )
         )
 
+    def _compared(self, at: int) -> Value | None:
+        """Return the X of "is quieter than X" and "instead of X" after a word."""
+        for one, other in pairwise(self.sentence.words[at:]):
+            opposed = (one.lower, other.lower) in (("instead", "of"), ("rather", "than"))
+            if opposed or one.lower == "than":
+                named = self._named(other.index + opposed)
+                return named[0] if named is not None else None
+        return None
+
     def then(self, at: int) -> Sentence | None:
         """Return the clause that follows a word after a comma or dash."""
         stop = next((w for w in self.sentence.words[at:] if w.text in STOPS), None)
@@ -326,13 +336,15 @@ class FrameReader(EndingReader):
         theme: frozenset[str] = frozenset(),
         slot: str = "",
         limits: frozenset[str] = frozenset(),
-    ) -> FrameStep:
+    ) -> PlainStep:
         told = tuple((word.lower, word.tag) for word in opening if word.text != ".")
         does = family(verb.lemma, verb.lemma)
+        if does == "be" and slot == "in" and _tells_house(self.sentence.words):
+            does = "residence"  # "is now in Y, in a flat by the river"
         place = after is not None and self._names_place(after)
         bare = after is not None and self._is_bare(after) and (not before or self._is_bare(before))
         firm = after is not None and self._is_organisation(after)
-        return FrameStep(
+        return PlainStep(
             cue, self.speaker, told, does, before, after, theme, slot, limits, place, firm, bare
         )
 
@@ -426,6 +438,9 @@ class FrameReader(EndingReader):
 
     def _belongs(self, words: Sequence[Word], at: int, start: int, *, after_to: bool) -> bool:
         """Return True for what belongs to a phrase; a name may have any tag."""
+        after = words[at + 1].lemma if at + 1 < len(words) else ""
+        if at > start and words[at].tag == "CD" and after in _CHANGES["time_words"]:
+            return False  # "the saxophone two years in"
         named = words[at].text[:1].isupper() and words[at].tag != "PRP"
         if at == start and after_to and words[at].tag == "RB":
             return words[at - 1].lower in {"from", *_TO}  # "from early to late"
@@ -479,10 +494,10 @@ def repaired(sentence: Sentence) -> Sentence:
         words[-1] = replace(words[-1], text=words[-1].text[:-1])
     for at, word in enumerate(words[1:], 1):
         before = words[at - 1]
-        subject = words[max(0, at - 2 - (before.lower == "longer"))]
-        if before.lower in ("longer", "now") and at > 1 and not _is_verb(subject):
+        if before.lower in ("longer", "now") and at > 1 and not _is_verb(words[at - 2]):
             if before.lower == "longer" and word.tag in ("NN", "NNS", "VB"):
                 words[at] = replace(word, tag="VBP")
+            subject = words[at - 2 - (before.lower == "longer")]
             if subject.tag == "VBP" and subject.index and subject.lemma not in _WORDS["helpers"]:
                 words[subject.index] = replace(subject, tag="NN")  # "the build no longer uses"
         elif word.tag in ("VB", "VBP") and (
@@ -502,6 +517,13 @@ def repaired(sentence: Sentence) -> Sentence:
 
 def _is_verb(word: Word) -> bool:
     return word.tag in _FINITE or word.lemma == "be"
+
+
+def _tells_house(words: Sequence[Word]) -> bool:
+    return any(
+        is_in.lower == "in" and "house" in kinds(plain_value(noun.text))
+        for is_in, _, noun in zip(words, words[1:], words[2:], strict=False)
+    )
 
 
 def _is_of_each_one(values: Sequence[tuple[str, Value]]) -> bool:
@@ -536,7 +558,4 @@ def _is_made(words: Sequence[Word], verb: Word) -> bool:
         own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")
         return bool(own) and after[0].tag.startswith("JJ")
     told = any(word.dep == "ccomp" and word.head == verb.index for word in words)
-    if [w.text for w in words[max(0, verb.index - 2) : verb.index - 1]] == [","]:
-        has = any(w.dep in ("dobj", "dative") and w.head == verb.index for w in words)
-        return has and words[verb.index - 1].tag == "PRP"  # ", she told us at dinner"
     return verb.lemma == "write" and not told and bool(after) and after[0].tag in _COMPLEMENT

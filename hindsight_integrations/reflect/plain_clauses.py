@@ -10,15 +10,15 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence
 from hindsight_integrations.reflect.claim_model import (
-    FrameState,
-    FrameStep,
+    PlainState,
+    PlainStep,
     Value,
     is_attitude,
     is_time,
 )
-from hindsight_integrations.reflect.frame_reader import FrameReader, is_plain, repaired
-from hindsight_integrations.reflect.frame_subjects import ACTING, subjects
 from hindsight_integrations.reflect.phrases import plain_value
+from hindsight_integrations.reflect.plain_frames import PlainReader, is_plain, repaired
+from hindsight_integrations.reflect.plain_subjects import ACTING, subjects
 from hindsight_integrations.reflect.value_kinds import kinds, same_verb
 
 _CHANGES = word_sets("changes")
@@ -30,17 +30,17 @@ _WHOM = frozenset({"him", "her", "them", "me", "us"})
 
 def frames(
     clauses: Sequence[tuple[Sentence, bool]], names: Mapping[str, str], speaker: str | None
-) -> tuple[tuple[FrameState, ...], tuple[FrameStep, ...]]:
+) -> tuple[tuple[PlainState, ...], tuple[PlainStep, ...]]:
     """Return the states and steps of clauses, each given with True if it holds for a while only.
 
     One that casts doubt on what it says has none; one that adds to what was has no steps.
     """
-    states: list[FrameState] = []
-    steps: list[FrameStep] = []
+    states: list[PlainState] = []
+    steps: list[PlainStep] = []
     for (clause, is_passing), then in zip_longest(clauses, (one for one, _ in clauses[1:])):
         if not is_plain(clause.words):
             continue
-        reader = FrameReader(repaired(clause), names, speaker)
+        reader = PlainReader(repaired(clause), names, speaker)
         if reader.is_limited_to:
             continue
         state = reader.state()
@@ -50,7 +50,7 @@ def frames(
     return tuple(states), tuple(steps)
 
 
-def _completed(step: FrameStep, reader: FrameReader, then: Sentence | None) -> FrameStep:
+def _completed(step: PlainStep, reader: PlainReader, then: Sentence | None) -> PlainStep:
     """Return an end with what the next clause says came instead: "it goes via Y"."""
     if step.cue != "end" or step.after is not None or step.before is None:
         return step
@@ -62,14 +62,14 @@ def _completed(step: FrameStep, reader: FrameReader, then: Sentence | None) -> F
     for clause in (reader.then(len(step.opening)), then):
         if clause is None or not is_plain(clause.words):
             continue
-        following = FrameReader(repaired(clause), reader.names, reader.speaker)
+        following = PlainReader(repaired(clause), reader.names, reader.speaker)
         if not (following.is_passing or following.is_limited_to):
             told = filter(None, (_followed(end, following) for end in ends))
             step = next(told, step)
     return step
 
 
-def _followed(end: FrameStep, following: FrameReader) -> FrameStep | None:
+def _followed(end: PlainStep, following: PlainReader) -> PlainStep | None:
     """Return an end with who or what a clause says came instead, if it does."""
     state = following.state()
     if state is not None and state.verb == "do" and not state.values:
@@ -81,12 +81,12 @@ def _followed(end: FrameStep, following: FrameReader) -> FrameStep | None:
     return replace(end, stand_in=stand_in) if stand_in is not None else None
 
 
-def _goes_on(step: FrameStep, subject: tuple[str, ...]) -> bool:
+def _goes_on(step: PlainStep, subject: tuple[str, ...]) -> bool:
     """Return True for a subject that is that of a step, or whom and what it goes on about."""
     return subject[0] in _WORDS["goes_on"] or subject in set(subjects(step.opening))
 
 
-def _begun(step: FrameStep, then: FrameReader) -> Value | None:
+def _begun(step: PlainStep, then: PlainReader) -> Value | None:
     """Return what a clause says was got in place of what ended: "we got a Kia", "he moved to Y"."""
     before = step.before
     moved = next((one for one in then.steps() if one.cue == "move"), None)
@@ -116,12 +116,12 @@ def _begun(step: FrameStep, then: FrameReader) -> Value | None:
     return found[0] if len(found) == 1 else None
 
 
-def _goes_on_of(step: FrameStep, moved: FrameStep) -> bool:
+def _goes_on_of(step: PlainStep, moved: PlainStep) -> bool:
     own = tuple(word for word, _ in moved.opening)
     return not own or _goes_on(step, own)
 
 
-def _sequel(step: FrameStep, state: FrameState) -> Value | None:
+def _sequel(step: PlainStep, state: PlainState) -> Value | None:
     """Return what a clause after an end gives its subject in place of what ended."""
     before = step.before
     if before is None:
@@ -160,7 +160,7 @@ def _sequel(step: FrameStep, state: FrameState) -> Value | None:
     return found[0] if (goes_on or owned) and len(found) == 1 else None
 
 
-def _is_agent(state: FrameState) -> bool:
+def _is_agent(state: PlainState) -> bool:
     """Return True for "their insurer is Y", "his manager these days is Y"; not for his brother."""
     noun = next((word for word in state.subject[1:2]), "")
     return (
@@ -172,7 +172,7 @@ def _is_agent(state: FrameState) -> bool:
 
 
 def _stand_in(
-    step: FrameStep, then: FrameReader, state: FrameState | None
+    step: PlainStep, then: PlainReader, state: PlainState | None
 ) -> tuple[Value, frozenset[str]] | None:
     """Return who or what does instead what ended, and the lexemes of what it does.
 

@@ -6,20 +6,18 @@ value of the kind, or in the relation, of the one that begins.
 
 from __future__ import annotations
 
-from collections.abc import Set
-
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.claim_model import (
-    FrameState,
-    FrameStep,
+    PlainState,
+    PlainStep,
     Value,
     is_attitude,
     is_time,
 )
 from hindsight_integrations.reflect.ended_values import HABITS
-from hindsight_integrations.reflect.frame_subjects import ACTING, role_of
-from hindsight_integrations.reflect.value_kinds import are_alike, kinds, same_verb
+from hindsight_integrations.reflect.plain_subjects import ACTING, role_of
+from hindsight_integrations.reflect.value_kinds import are_alike, kinds, same_verb, shares_name
 
 _WORDS = word_sets("frames")
 _KINDS = table("kinds")
@@ -34,8 +32,8 @@ _OF_THINGS = {"be": ("obj",), "come": ("from",), "run": ("on",), "go": ("through
 """Slots of what a thing of ours is or rests on, by verb: "our CI runs on Jenkins"."""
 
 
-def frame_change(
-    step: FrameStep, state: FrameState, *, same_speaker: bool
+def plain_step(
+    step: PlainStep, state: PlainState, *, same_speaker: bool
 ) -> tuple[str, str | None] | None:
     """Return the values before and after, if a step changes what an earlier statement gave."""
     feels = is_attitude(state.verb) and state.verb not in HABITS | _USES
@@ -57,7 +55,7 @@ def frame_change(
     return before.text, after.text if after else None
 
 
-def _held_by(step: FrameStep, state: FrameState) -> tuple[str, str | None] | None:
+def _held_by(step: PlainStep, state: PlainState) -> tuple[str, str | None] | None:
     """Return the change of "X is led by A" by "A no longer leads X" or "B now leads X"."""
     by = [value for slot, value in state.values if slot == "by"] if state.passive else []
     thing = step.after if step.cue == "now" else step.before
@@ -72,7 +70,7 @@ def _held_by(step: FrameStep, state: FrameState) -> tuple[str, str | None] | Non
     return (by[0].text, agent.title()) if named and agent else None
 
 
-def _before(step: FrameStep, state: FrameState, role: str) -> Value | None:
+def _before(step: PlainStep, state: PlainState, role: str) -> Value | None:
     if step.cue == "end":
         return _ended_value(step, state) if role == "same" else None
     if role == "attribute" and step.cue != "now":
@@ -86,7 +84,7 @@ def _before(step: FrameStep, state: FrameState, role: str) -> Value | None:
     return _now_value(step, state, role) if step.cue == "now" else _replaced(step, state, role)
 
 
-def _ended_value(step: FrameStep, state: FrameState) -> Value | None:
+def _ended_value(step: PlainStep, state: PlainState) -> Value | None:
     before, verb = step.before, step.verb
     if before is None or not step.limits <= state.terms:
         return None
@@ -104,14 +102,14 @@ def _ended_value(step: FrameStep, state: FrameState) -> Value | None:
     return None
 
 
-def _is_bond(step: FrameStep, state: FrameState) -> bool:
+def _is_bond(step: PlainStep, state: PlainState) -> bool:
     """Return True for what "is no longer at X" ends: "works at X", "is insured with X"."""
     return state.passive or state.verb == "employment" or (
         state.verb in _USES and step.slot in ("at", "with")
     )  # fmt: skip
 
 
-def _left_value(step: FrameStep, state: FrameState, role: str) -> Value | None:
+def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     before, after = step.before, step.after
     if before is None or after is None or not _tells_same(step, state, before):
         return None
@@ -149,14 +147,14 @@ def _left_value(step: FrameStep, state: FrameState, role: str) -> Value | None:
     return value if before.terms >= value.terms or before.kind == "name" else before
 
 
-def _tells_same(step: FrameStep, state: FrameState, before: Value) -> bool:
+def _tells_same(step: PlainStep, state: PlainState, before: Value) -> bool:
     """Return True if what is moved is of the earlier clause, or what X is: "switched banks"."""
     told = step.theme | step.limits
     kind = frozenset(lexemes(" ".join(name.replace("_", " ") for name in kinds(before))))
     return told <= state.terms | kind | _ANY
 
 
-def _replaced(step: FrameStep, state: FrameState, role: str) -> Value | None:
+def _replaced(step: PlainStep, state: PlainState, role: str) -> Value | None:
     """Return the only value of the kind of the one that "moved (the blog) to Y" names."""
     after = step.after
     if after is None or not step.theme <= state.terms | _ANY:
@@ -167,8 +165,6 @@ def _replaced(step: FrameStep, state: FrameState, role: str) -> Value | None:
         v for v in given
         if (both := kinds(v) & kinds(after)) and (not shared or both & {*shared})
     ]  # fmt: skip
-    if not alike and role == "same":
-        alike = _done_with(state, kinds(after))
     if not alike and step.theme:
         alike = [
             v
@@ -187,15 +183,7 @@ def _replaced(step: FrameStep, state: FrameState, role: str) -> Value | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _done_with(state: FrameState, wanted: Set[str]) -> list[Value]:
-    """Return the well-known names of a kind with which something is done: "draws in Sketch"."""
-    named = {kind for kind in wanted if kind.startswith("name ")}
-    if state.verb in (*_POSSESSING, "residence"):
-        return []  # "has shares in Tesla", "lives in Orange"
-    return [v for slot, v in state.values if slot in ("in", "on") and named & kinds(v)]
-
-
-def _field(step: FrameStep, state: FrameState) -> Value | None:
+def _field(step: PlainStep, state: PlainState) -> Value | None:
     """Return the subject of study of who "switched to geology", or where "moved to tax" worked."""
     after = step.after
     if after is None or after.kind != "thing" or kinds(after):
@@ -205,17 +193,17 @@ def _field(step: FrameStep, state: FrameState) -> Value | None:
     return held[0] if step.bare and after.text.isalpha() and len(held) == 1 else None
 
 
-def _sibling(step: FrameStep, state: FrameState) -> Value | None:
+def _sibling(step: PlainStep, state: PlainState) -> Value | None:
     """Return the value beside a preposition that shares a word: "on the fifth floor"."""
     if (after := step.after) is None:
         return None
     beside = (value for slot, value in state.values if slot in _WORDS["bond"])
     held = [value for value in beside if are_alike(value, after)]
-    lasts = state.verb not in _POSSESSING
+    lasts = state.verb not in _POSSESSING and not is_attitude(state.verb)
     return held[0] if len(held) == 1 and lasts else None
 
 
-def _lived_in(step: FrameStep, state: FrameState) -> Value | None:
+def _lived_in(step: PlainStep, state: PlainState) -> Value | None:
     """Return where somebody lived who "moved to Y", no organisation."""
     works = step.firm and step.opening[-1:] != (("we", "PRP"),)
     moved = step.verb in _RELOCATING and not (step.theme or works) and step.after
@@ -227,7 +215,7 @@ def _lived_in(step: FrameStep, state: FrameState) -> Value | None:
     return places[0] if lived and len(places) == 1 else None
 
 
-def _rested_on(step: FrameStep, state: FrameState) -> Value | None:
+def _rested_on(step: PlainStep, state: PlainState) -> Value | None:
     """Return on what or where a thing was that moved to another, or "is now in Y"."""
     after = step.after
     meets = state.subject[-1] in _MEETING and same_verb(state.verb, "meet")
@@ -244,7 +232,7 @@ def _rested_on(step: FrameStep, state: FrameState) -> Value | None:
     return held[0] if len(held) == 1 and (meets or _may_follow(held[0], step)) else None
 
 
-def _may_follow(before: Value, step: FrameStep) -> bool:
+def _may_follow(before: Value, step: PlainStep) -> bool:
     """Return False for names of different kinds, and where only one is of a known one."""
     if step.after is None:
         return False
@@ -255,25 +243,25 @@ def _may_follow(before: Value, step: FrameStep) -> bool:
     return not placed and all(kind.startswith("name ") for kind in here | there)
 
 
-def _held(state: FrameState) -> list[Value]:
+def _held(state: PlainState) -> list[Value]:
     """Return the values, less where or with whom something else is: "has a son at Elm School"."""
     things = [v.text.casefold().split()[-1] for slot, v in state.values if slot == "obj"]
     bound = state.verb not in _POSSESSING or not things or things[0] not in ACTING
     return [v for slot, v in state.values if (bound or slot == "obj") and slot in _WORDS["slots"]]
 
 
-def _used(state: FrameState) -> list[Value]:
+def _used(state: PlainState) -> list[Value]:
     """Return the values if the verb tells what somebody uses, does or belongs to."""
     return _held(state) if state.verb in _USES else []
 
 
-def _its_own(state: FrameState) -> list[Value]:
+def _its_own(state: PlainState) -> list[Value]:
     """Return what a thing is or comes from: "our bank is X", "our power comes from X"."""
-    slots = ("on", "in", "with", "by") if state.passive else _OF_THINGS.get(state.verb, ())
+    slots = _OF_THINGS.get(state.verb, ())
     return [value for slot, value in state.values if slot in slots]
 
 
-def _now_value(step: FrameStep, state: FrameState, role: str) -> Value | None:
+def _now_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     """Return the only value of the kind of the one that "is now Y" names."""
     after = step.after
     if after is None or not step.limits <= state.terms:
@@ -290,18 +278,18 @@ def _now_value(step: FrameStep, state: FrameState, role: str) -> Value | None:
         fits = value.same_kind(after) if counted else bool(kinds(value) & kinds(after))
         fits = fits and (after.kind != "number" or slot in (step.slot, "obj", "for", "at"))
         fits = fits or (
-            step.verb == "be" and slot == step.slot != "obj" and are_alike(value, after)
+            step.verb == "be" and slot == step.slot != "obj" and shares_name(value, after)
         )
         if places or (fits and (slot in (step.slot, "obj") or step.verb == "be" or general)):
             alike.append(value)
     if not alike and role == "same":
-        return _rested_on(step, state) or _same_slot(step, state)
+        return _rested_on(step, state) or _served(step, state) or _same_slot(step, state)
     if not (step.verb == "be" or general or same_verb(step.verb, state.verb)):
         return None
     return alike[0] if len(alike) == 1 else None
 
 
-def _same_slot(step: FrameStep, state: FrameState) -> Value | None:
+def _same_slot(step: PlainStep, state: PlainState) -> Value | None:
     """Return the only name beside the preposition and verb of the one that "is now Y" names."""
     after = step.after
     does = state.verb == step.verb or (state.passive and same_verb(step.verb, state.verb))
@@ -312,6 +300,15 @@ def _same_slot(step: FrameStep, state: FrameState) -> Value | None:
     here, there = (kinds(held[0]), kinds(after)) if held else (frozenset[str](), frozenset[str]())
     sure = len(held) == 1 and held[0].kind == "name" and not (here and there)
     return held[0] if sure else None
+
+
+def _served(step: PlainStep, state: PlainState) -> Value | None:
+    """Return what was used for the purpose that "now uses Y for the tickets" names."""
+    purpose, after = step.limits - _WORDS["vague"], step.after
+    if not purpose or after is None or after.kind != "name" or step.verb != "use":
+        return None
+    held = [v for v in _used(state) if v.kind == "name" and not v.terms <= purpose]
+    return held[0] if len(held) == 1 and _may_follow(held[0], step) else None
 
 
 def _equal(one: Value, other: Value) -> bool:
@@ -325,6 +322,6 @@ def _equal(one: Value, other: Value) -> bool:
     )
 
 
-def _is_of_once(state: FrameState) -> bool:
+def _is_of_once(state: PlainState) -> bool:
     """Return True for what is planned or takes place once: "has an interview at Bosch"."""
     return any(value.text.casefold().split()[-1] in _EVENTS for _, value in state.values[:1])
