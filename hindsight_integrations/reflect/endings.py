@@ -120,6 +120,7 @@ class EndingReader(Phrases):
         words = [word.lower for word in self.sentence.words]
         spans = any(
             word.lower in _CHANGES["spans"]
+            and not self.is_no_span(word)
             and any(
                 below.lemma in _CHANGES["time_words"] and below.lower != "good"
                 for below in self.sentence.children(word, "pobj", "pcomp")

@@ -16,7 +16,7 @@ from hindsight_integrations.reflect.claim_model import (
     is_time,
 )
 from hindsight_integrations.reflect.ended_values import HABITS
-from hindsight_integrations.reflect.plain_subjects import ACTING, role_of
+from hindsight_integrations.reflect.plain_subjects import ACTING, is_moved, role_of
 from hindsight_integrations.reflect.value_kinds import are_alike, kinds, same_verb, shares_name
 
 _WORDS = word_sets("frames")
@@ -28,7 +28,7 @@ _BESIDE = frozenset({"at", "in", "to", "with", "for", "on"})
 _POSSESSING = ("have", "own")
 _RELOCATING = word_sets("changes")["relocating"]
 _ANY = frozenset(lexemes(" ".join(_WORDS["any"] | _WORDS["accounts"] | {"house", "home"})))
-_OF_THINGS = {"be": ("obj",), "come": ("from",), "run": ("on",), "go": ("through",)}
+_OF_THINGS = {"be": ("obj", "with"), "come": ("from",), "run": ("on",), "go": ("through",)}
 """Slots of what a thing of ours is or rests on, by verb: "our CI runs on Jenkins"."""
 
 
@@ -88,6 +88,8 @@ def _ended_value(step: PlainStep, state: PlainState) -> Value | None:
     before, verb = step.before, step.verb
     if before is None or not step.limits <= state.terms:
         return None
+    if _is_held_as_role(step, state) or _is_shared_home(step, state):
+        return before
     has = verb == "have" and step.slot == "obj" and state.verb in _USES
     if not (has or same_verb(verb, state.verb) or (_is_bond(step, state) and verb == "be")):
         return None
@@ -100,6 +102,26 @@ def _ended_value(step: PlainStep, state: PlainState) -> Value | None:
         if uses and slot in _BESIDE and named and before.terms == value.terms:
             return value
     return None
+
+
+def _is_held_as_role(step: PlainStep, state: PlainState) -> bool:
+    """Return True for "is the owner of X" before "no longer owns X"."""
+    if step.before is None or state.verb != "be" or step.slot != "obj":
+        return False
+    roles = {step.verb, *(step.verb.removesuffix("e") + end for end in ("er", "or"))}
+    for _, value in state.values:
+        role, _, held = value.text.partition(" of ")
+        if role.casefold() in roles and frozenset(lexemes(held)) == step.before.terms:
+            return True
+    return False
+
+
+def _is_shared_home(step: PlainStep, state: PlainState) -> bool:
+    """Return True for "shares a flat with X" before "no longer lives with X"."""
+    home = any(slot == "obj" and "house" in kinds(value) for slot, value in state.values)
+    return step.verb == "residence" and home and (
+        any((slot, value) == ("with", step.before) for slot, value in state.values)
+    )  # fmt: skip
 
 
 def _is_bond(step: PlainStep, state: PlainState) -> bool:
@@ -132,7 +154,7 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     idle = after.text.casefold() in _WORDS["no_target"] | _EVENTS
     switched = sure and step.bare and one_size and not idle
     rested = role == "same" and state.is_thing and state.verb in _WORDS["rests"]
-    switched = switched or (rested and not step.theme)
+    switched = switched or (rested and (not step.theme or is_moved(step, state)))
     if after.kind == "thing" and not (alike or hired or switched):
         return None  # "from the train to the platform"
     named = (
@@ -188,8 +210,9 @@ def _field(step: PlainStep, state: PlainState) -> Value | None:
     after = step.after
     if after is None or after.kind != "thing" or kinds(after):
         return None
-    slot = {("study", "switch"): "obj", ("employment", "move"): "in"}.get((state.verb, step.verb))
-    held = [v for given, v in state.values if given == slot and v.kind == "thing"]
+    slots = {("study", "switch"): ("obj", "in"), ("employment", "move"): ("in",)}
+    told = slots.get((state.verb, step.verb), ())
+    held = [v for slot, v in state.values if slot in told and v.kind == "thing"]
     return held[0] if step.bare and after.text.isalpha() and len(held) == 1 else None
 
 
@@ -283,10 +306,24 @@ def _now_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
         if places or (fits and (slot in (step.slot, "obj") or step.verb == "be" or general)):
             alike.append(value)
     if not alike and role == "same":
-        return _rested_on(step, state) or _served(step, state) or _same_slot(step, state)
+        return (
+            _rested_on(step, state)
+            or _served(step, state)
+            or _same_slot(step, state)
+            or _identified(step, state)
+        )
     if not (step.verb == "be" or general or same_verb(step.verb, state.verb)):
         return None
     return alike[0] if len(alike) == 1 else None
+
+
+def _identified(step: PlainStep, state: PlainState) -> Value | None:
+    """Return what a thing was that "is now Y", by name: "our paper supplier is Igepa"."""
+    after = step.after
+    if not (step.verb == state.verb == "be" and step.slot == "obj" and state.is_thing) or not after:
+        return None
+    named = [v for slot, v in state.values if slot == "obj" and v.kind == after.kind == "name"]
+    return named[0] if len(state.values) == len(named) == 1 else None
 
 
 def _same_slot(step: PlainStep, state: PlainState) -> Value | None:
@@ -324,4 +361,7 @@ def _equal(one: Value, other: Value) -> bool:
 
 def _is_of_once(state: PlainState) -> bool:
     """Return True for what is planned or takes place once: "has an interview at Bosch"."""
-    return any(value.text.casefold().split()[-1] in _EVENTS for _, value in state.values[:1])
+    eaten = state.verb in _WORDS["serves"]  # "orders lunch from"
+    return not eaten and any(
+        value.text.casefold().split()[-1] in _EVENTS for _, value in state.values[:1]
+    )

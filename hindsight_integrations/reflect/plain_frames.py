@@ -50,7 +50,7 @@ _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully complete
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
 _LIGHT = _WORDS["helpers"] | {"do", "help", "let", "make"}
 _OWNING = _WORDS["owning"] | {"my"}
-_NOW_TERMS = frozenset({"now", "instead"})
+_VEHICLES = frozenset({"name commute", "name airline", "vehicle", "alternatives transport"})
 
 
 class PlainReader(EndingReader):
@@ -124,7 +124,9 @@ class PlainReader(EndingReader):
         value, end = thing
         after = self._past_beside(end, {"from", *_TO})
         if self.word(after) in {"from", *_TO} and verb.lemma not in _CHANGES["leaving"]:
-            yield from self._targets_of(verb, opening, after, value.terms)
+            whose = self.word(at) if self._tag(at) == "PRP$" else ""
+            for step in self._targets_of(verb, opening, after, value.terms):
+                yield replace(step, whose=whose)
         elif verb.lemma in _WORDS["leaves"] and (then := self._new_one(verb, end)) is not None:
             yield self._step("leave", verb, opening, before=value, after=then)
 
@@ -149,7 +151,11 @@ class PlainReader(EndingReader):
         if self.word(at) not in links:
             return None
         then = self._at_whom(at + 1)
-        return then[0] if then is not None and self._ends(then[1]) else None
+        journey = then is not None and any(
+            value.kind == "time" or not _VEHICLES.isdisjoint(kinds(value))
+            for _, value in self.given(then[1])
+        )  # "left Bonn for Cologne on the 8:15 train"
+        return then[0] if then is not None and self._ends(then[1]) and not journey else None
 
     def _at_whom(self, at: int) -> tuple[Value, int] | None:
         """Return the phrase at a word, of "her job at X" the X, and where it ends."""
@@ -232,9 +238,12 @@ class PlainReader(EndingReader):
             yield replace(step, inner=inner)
 
     def _limits_manner(self, at: int) -> bool:
-        """Return True for an adverb after what has ended: "no longer runs the shop alone"."""
+        """Return True for "no longer runs the shop alone", "no longer takes it for granted"."""
         rest = takewhile(lambda w: w.text not in STOPS, self.sentence.words[at + 2 :])
-        return any(w.tag == "RB" and w.lower not in _CHANGES["at_last"] for w in rest)
+        return any(
+            w.lower == "granted" or (w.tag == "RB" and w.lower not in _CHANGES["at_last"])
+            for w in rest
+        )
 
     def _is_where(self, verb: Word, start: int, given: tuple[str, Value]) -> bool:
         """Return True for "is now at the X", "is now in Bremen": where somebody is."""
@@ -558,4 +567,6 @@ def _is_made(words: Sequence[Word], verb: Word) -> bool:
         own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")
         return bool(own) and after[0].tag.startswith("JJ")
     told = any(word.dep == "ccomp" and word.head == verb.index for word in words)
+    if verb.lemma == "plan" and verb.tag == "VBN":  # "is (now) planned for 3 May"
+        return any(w.lemma == "be" for w in words[max(0, verb.index - 2) : verb.index])
     return verb.lemma == "write" and not told and bool(after) and after[0].tag in _COMPLEMENT

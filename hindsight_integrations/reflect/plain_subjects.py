@@ -40,9 +40,11 @@ def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | 
         called += [one for each in called for one in _joined(each)]
     if state.subject in called:
         return "same"
+    if state.subject[0] not in _FIRST and any(_says_same(each, state.subject) for each in called):
+        return "same"
     if any(_is_whole(each, state) for each in (*called, tuple(w for w, _ in step.opening))):
         return "same"
-    if step.before is not None and _is_moved(step, state):
+    if step.before is not None and is_moved(step, state):
         return "same"
     owner = _owner(state.subject)
     if owner:
@@ -68,6 +70,11 @@ def _joined(called: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield called[2:]
 
 
+def _says_same(called: Sequence[str], subject: Sequence[str]) -> bool:
+    """Return True for "our paper supplier" and "our supplier for paper"."""
+    return {*called} - _WORDS["small"] == {*subject} - _WORDS["small"]
+
+
 def _is_whole(called: tuple[str, ...], state: PlainState) -> bool:
     """Return True for "the squad's standup" after "the squad holds its standup on Tuesdays"."""
     things = [value for slot, value in state.values if slot == "obj" and value.kind != "name"]
@@ -76,8 +83,10 @@ def _is_whole(called: tuple[str, ...], state: PlainState) -> bool:
     return bool(own) and any(told == own | thing.terms != own for thing in things)
 
 
-def _is_moved(step: PlainStep, state: PlainState) -> bool:
-    """Return True for the X of "we moved X from A to B"."""
+def is_moved(step: PlainStep, state: PlainState) -> bool:
+    """Return True for the X of "we moved X from A to B"; not for ours of "they moved their X"."""
+    if state.subject[0] in _MINE and step.whose not in ("", *_MINE):
+        return False
     own = frozenset(lexemes(" ".join(state.subject)))
     return bool(own) and own == step.theme and (state.is_thing or state.passive)
 
@@ -95,8 +104,6 @@ def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> str | None:
     """Return "same" for the words of one subject, "attribute" for "the fee at S" and "S"."""
     own, others = {*called} - _WORDS["small"], {*state.subject} - _WORDS["small"]
-    if own == others:
-        return "same"
     more = own ^ others
     if not own or not others or not (own < others or others < own):
         return None
