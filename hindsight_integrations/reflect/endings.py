@@ -129,7 +129,7 @@ class EndingReader(Phrases):
         )
         opening = words[:1] == ["during"]  # "During the strike she switched to the bus."
         temporary = bool(_CHANGES["temporary"].intersection(words))
-        return spans or opening or temporary or "once" in words
+        return spans or opening or temporary or "once" in words or self.comes_back
 
     # What is told
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.claim_model import PlainState, PlainStep
+from hindsight_integrations.reflect.value_kinds import kinds
 
 _CHANGES = word_sets("changes")
 _WORDS = word_sets("frames")
@@ -21,7 +22,7 @@ ACTING = frozenset(table("changes")["people"]["groups"].split()) | _WORDS["share
 """Nouns for those who act or are acted for: "team", and "stake", which they hold."""
 CALLED = frozenset(table("kinds")["called"]["roles"].split())
 """Nouns for a role, by which a thing or person is called."""
-DETERMINERS = frozenset({"the", "a", "an"})
+DETERMINERS = frozenset({"the", "a", "an", "all", "both"})
 STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 
 
@@ -35,7 +36,10 @@ def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | 
     if not same_speaker and own and not ours:
         return None
     if not step.opening:
-        return "same" if step.speaker and state.subject in (("i",), ("we",)) else None
+        own_words = frozenset(lexemes(" ".join(state.subject)))
+        moved = state.is_thing and step.before is not None and bool(step.theme & own_words)
+        first = bool(step.speaker) and state.subject in (("i",), ("we",))
+        return "same" if first or moved or is_moved(step, state) else None
     if step.before is not None:
         called += [one for each in called for one in _joined(each)]
     if state.subject in called:
@@ -88,7 +92,8 @@ def is_moved(step: PlainStep, state: PlainState) -> bool:
     if state.subject[0] in _MINE and step.whose not in ("", *_MINE):
         return False
     own = frozenset(lexemes(" ".join(state.subject)))
-    return bool(own) and own == step.theme and (state.is_thing or state.passive)
+    grouped = any("team" in kinds(value) for _, value in state.values)
+    return bool(own) and own == step.theme and (state.is_thing or state.passive or grouped)
 
 
 def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
