@@ -63,8 +63,8 @@ class Value:
         if here or there:
             return bool(here & there)
         units = {v.text.casefold().split()[-1] for v in (self, other)} - _NUMBERS
-        if self.kind == "number" and len(units) > 1 and all(map(str.isalpha, units)):
-            return False  # "20 euros", "25 pieces"
+        if self.kind == "number" and len(units) > 1 and any(map(str.isalpha, units)):
+            return False  # "20 euros", "25 pieces"; "64 GB of memory", "rack 6"
         return self.kind == other.kind != "thing"
 
 

@@ -326,7 +326,8 @@ def sequel(
             continue
         if _same_bond(one.verb, holding.verb) and fresh:
             return fresh.get(old) or next(iter(fresh.values()))
-        is_so = one.verb == "be" and old in fresh and fresh[old].kind == before.kind
+        named = before in holding.values.values()  # not "no longer babysits, it is her knees"
+        is_so = named and one.verb == "be" and old in fresh and fresh[old].kind == before.kind
         if is_so:
             return fresh[old]
         alike = [value for slot, value in fresh.items() if slot == old or one.verb == "begun"]

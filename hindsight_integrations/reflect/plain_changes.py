@@ -19,7 +19,7 @@ from hindsight_integrations.reflect.claim_model import (
 )
 from hindsight_integrations.reflect.ended_values import HABITS
 from hindsight_integrations.reflect.phrases import plain_value
-from hindsight_integrations.reflect.plain_subjects import ACTING, is_moved, role_of
+from hindsight_integrations.reflect.plain_subjects import ACTING, role_of
 from hindsight_integrations.reflect.value_kinds import are_alike, kinds, same_verb, shares_name
 
 _WORDS = word_sets("frames")
@@ -34,8 +34,13 @@ _BESIDE = frozenset({"at", "in", "to", "with", "for", "on"})
 _POSSESSING = ("have", "own")
 _RELOCATING = word_sets("changes")["relocating"]
 _ANY = frozenset(lexemes(" ".join(_WORDS["any"] | _WORDS["accounts"] | {"house", "home"})))
-_PEOPLE = frozenset(lexemes(" ".join(ACTING)))
-_OF_THINGS = {"be": ("obj", "with"), "come": ("from",), "run": ("on",), "go": ("through",)}
+_HOUSEHOLD = frozenset(lexemes(" ".join(_WORDS["household"])))
+_OF_THINGS = {
+    "be": ("obj", "with", "from", "on", "at"),
+    "come": ("from",),
+    "run": ("on",),
+    "go": ("through",),
+}
 """Slots of what a thing of ours is or rests on, by verb: "our CI runs on Jenkins"."""
 
 
@@ -160,8 +165,9 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     sure = step.verb in _WORDS["switches"] or state.verb in _WORDS["positions"]
     idle = after.text.casefold() in _WORDS["no_target"] | _EVENTS
     switched = sure and step.bare and one_size and not idle
-    rested = role == "same" and state.is_thing and state.verb in _WORDS["rests"]
-    switched = switched or (rested and (not step.theme or is_moved(step, state)))
+    placed = any(slot != "obj" and one is value for slot, one in state.values)
+    rested = role == "same" and state.is_thing and (placed or state.verb in _WORDS["rests"])
+    switched = switched or (rested and (not step.theme or step.theme <= state.terms))
     switched = switched or (role == "same" and _is_kept(step, state, value))
     if after.kind == "thing" and not (alike or hired or switched):
         return None  # "from the train to the platform"
@@ -180,8 +186,8 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
 def _is_kept(step: PlainStep, state: PlainState, value: Value) -> bool:
     """Return True for the box of "keeps the receipts in the box", from which they were moved."""
     things = [thing for slot, thing in state.values if slot == "obj"]
-    kept = state.verb in _WORDS["keeps"] and len(things) == 1
-    return kept and bool(step.theme) and step.theme == things[0].terms and value not in things
+    kept = state.verb not in _POSSESSING and not is_attitude(state.verb)
+    return kept and [thing.terms for thing in things] == [step.theme] and value not in things
 
 
 def _is_new_place(step: PlainStep, state: PlainState, before: Value) -> bool:
@@ -196,13 +202,14 @@ def _is_new_place(step: PlainStep, state: PlainState, before: Value) -> bool:
     bound = meets or any(
         slot in _WORDS["bond"] | {"to"} and _equal(before, value) for slot, value in state.values
     )
-    place = words[-1] in _WORKPLACES or "company" in kinds(after)
-    group = "team" in kinds(before) and step.after.kind == "thing" and len(words) == 1
     visits = state.verb == "be" and not (
-        kinds(before) & _GROUPS or any(slot == "obj" for slot, _ in state.values)
+        step.bare or kinds(before) & _GROUPS or any(slot == "obj" for slot, _ in state.values)
     )
+    place = words[-1] in _WORKPLACES or "company" in kinds(after)
+    group = kinds(before) & _GROUPS and len(words) < 3 and words[-1].endswith("ing")
+    group = group or (step.bare and len(words) == len(before.text.split()) == 1 and not visits)
     idle = words[-1] in _WORDS["no_target"] | _EVENTS
-    return bound and (place or group) and not (visits or idle)
+    return bound and bool(place or group) and not (visits or idle)
 
 
 def _is_of_same_group(before: Value, after: Value, state: PlainState) -> bool:
@@ -217,7 +224,7 @@ def _is_of_same_group(before: Value, after: Value, state: PlainState) -> bool:
 
 def _tells_same(step: PlainStep, state: PlainState, before: Value) -> bool:
     """Return True if what is moved is of the earlier clause, or what X is: "switched banks"."""
-    told = step.theme - _PEOPLE | step.limits
+    told = step.theme - _HOUSEHOLD | step.limits
     kind = frozenset(lexemes(" ".join(name.replace("_", " ") for name in kinds(before))))
     return told <= state.terms | kind | _ANY
 
@@ -249,6 +256,7 @@ def _replaced(step: PlainStep, state: PlainState, role: str) -> Value | None:
             or _rested_on(step, state)
             or _sibling(step, state)
             or _field(step, state)
+            or _consumed(step, state)
         )
     return alike[0] if len(alike) == 1 else None
 
@@ -258,10 +266,29 @@ def _field(step: PlainStep, state: PlainState) -> Value | None:
     after = step.after
     if after is None or after.kind != "thing" or kinds(after):
         return None
-    slots = {("study", "switch"): ("obj", "in"), ("employment", "move"): ("in",)}
+    slots = {
+        ("study", "switch"): ("obj", "in"),
+        ("train", "switch"): ("in",),
+        ("employment", "move"): ("in",),
+    }
     told = slots.get((state.verb, step.verb), ())
     held = [v for slot, v in state.values if slot in told and v.kind == "thing"]
     return held[0] if step.bare and after.text.isalpha() and len(held) == 1 else None
+
+
+def _consumed(step: PlainStep, state: PlainState) -> Value | None:
+    """Return what was eaten, drunk or read, by name, by whom "switched to Y"."""
+    after = step.after
+    named = [v for slot, v in state.values if slot == "obj" and v.kind == "name"]
+    if (
+        after is None
+        or after.kind != "name"
+        or len(named) != 1
+        or step.verb not in _WORDS["switches"]
+    ):
+        return None
+    unknown = not kinds(named[0]) and not kinds(after)
+    return named[0] if unknown and state.verb in _WORDS["consumes"] else None
 
 
 def _sibling(step: PlainStep, state: PlainState) -> Value | None:
@@ -329,6 +356,8 @@ def _used(state: PlainState) -> list[Value]:
 def _its_own(state: PlainState) -> list[Value]:
     """Return what a thing is or comes from: "our bank is X", "our power comes from X"."""
     slots = _OF_THINGS.get(state.verb, ())
+    if not state.is_thing:
+        slots = slots[:1]  # "our dentist is X"; not where a boss is
     return [value for slot, value in state.values if slot in slots]
 
 
@@ -385,7 +414,8 @@ def _same_slot(step: PlainStep, state: PlainState) -> Value | None:
     after = step.after
     does = state.verb == step.verb or (state.passive and same_verb(step.verb, state.verb))
     fits = step.slot in _WORDS["stays"] or (step.slot == "to" and state.is_thing)
-    if after is None or not _is_name(after) or not (does and fits) or state.verb in _POSSESSING:
+    fits = fits and (step.slot == "by" or state.verb not in _POSSESSING)
+    if after is None or not _is_name(after) or not (does and fits):
         return None
     held = [v for slot, v in state.values if slot == step.slot]
     here, there = (kinds(held[0]), kinds(after)) if held else (frozenset[str](), frozenset[str]())
@@ -398,7 +428,8 @@ def _served(step: PlainStep, state: PlainState) -> Value | None:
     purpose, after = step.limits - _WORDS["vague"], step.after
     if not purpose or after is None or after.kind != "name" or step.verb != "use":
         return None
-    held = [v for v in _used(state) if v.kind == "name" and not v.terms <= purpose]
+    by = [v for slot, v in state.values if slot in _WORDS["way"] - {"obj"}]
+    held = [v for v in _used(state) or by if v.kind == "name" and not v.terms <= purpose]
     return held[0] if len(held) == 1 and _may_follow(held[0], step) else None
 
 
@@ -417,7 +448,5 @@ def _is_of_once(state: PlainState) -> bool:
     """Return True for what is planned or takes place once: "has an interview at Bosch"."""
     eaten = state.verb in _WORDS["serves"]  # "orders lunch from"
     return not eaten and any(
-        value.text.casefold().split()[-1] in _EVENTS
-        for slot, value in state.values[:1]
-        if slot != "after"
+        value.text.casefold().split()[-1] in _EVENTS for _, value in state.values[:1]
     )

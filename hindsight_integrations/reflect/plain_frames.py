@@ -50,6 +50,12 @@ _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully complete
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
 _LIGHT = _WORDS["helpers"] | {"do", "help", "let", "make"}
 _OWNING = _WORDS["owning"] | {"my"}
+_UNREAD = (
+    (frozenset({"NNS", "NNPS"}), "VB", "VBP"),
+    (frozenset({"NNP", "NN", "JJ"}), "NNS", "VBZ"),
+)
+"""Tags of a subject, of the verb behind it as it is misread, and as it is: "Wren runs"."""
+_OWN_SUBJECT = {"me": "i", "us": "we"}
 _MANNERS = frozenset({"in", "by", "with", "via", "through", "on"})
 _PLACING = frozenset({"in", "on", "at", "above", "near", "by"})
 _VEHICLES = frozenset({"name commute", "name airline", "vehicle", "alternatives transport"})
@@ -120,6 +126,10 @@ class PlainReader(EndingReader):
         if self.word(at) in {"from", *_TO}:
             yield from self._targets_of(verb, opening, at, frozenset())
             return
+        if self.word(at) in _OWN_SUBJECT and self.word(at + 1) in {"from", *_TO}:
+            subject = replace(verb, text=_OWN_SUBJECT[self.word(at)], tag="PRP")
+            yield from self._targets_of(verb, (subject,), at + 1, frozenset())
+            return
         thing = self._at_whom(at)
         if thing is None:
             return
@@ -164,9 +174,7 @@ class PlainReader(EndingReader):
         """Return "a parish in Galway", "St Anne's" with all that belongs to it."""
         words = self.sentence.words
         at = self.sentence.text.find(value.text)
-        if self._tag(end - 1) == "POS" and (end == len(words) or words[end].text in STOPS):
-            last = words[end - 1]
-        elif value.kind == "thing" and self.word(end) in _PLACING and (
+        if value.kind == "thing" and self.word(end) in _PLACING and (
             (place := self._phrase(end + 1)) is not None and not is_time(place.value)
         ):  # fmt: skip
             end, last = place.end, words[place.end - 1]
@@ -196,7 +204,7 @@ class PlainReader(EndingReader):
                 if words[at].lower not in _BESIDE_MOVE or beside.value.text.endswith("day"):
                     return start
                 at = beside.end
-            elif (when := self._phrase(at)) is not None and is_time(when.value):
+            elif (when := self._phrase(at)) is not None and _says_when(when.value):
                 at = when.end
             else:
                 return start
@@ -213,7 +221,7 @@ class PlainReader(EndingReader):
                 break  # "moved to X to be near her"
             if slot in found:
                 return
-            found[slot], at = named
+            found[slot], at = self._whole(*named) if slot == "to" else named
         purpose = self._phrase(at + 1) if self.word(at) == "for" else None
         whom = purpose is not None and purpose.value.text.split()[-1] in ACTING
         if purpose is not None and not whom and not is_time(purpose.value):
@@ -447,7 +455,8 @@ class PlainReader(EndingReader):
                 return None, False
             helped = helped or word.lemma in _WORDS["helpers"]
             at -= 1
-        return words[: at + 1], helped
+        denied = any(word.lower in _WORDS["negations"] for word in words[: at + 1])
+        return None if denied else words[: at + 1], helped
 
     def _named(self, at: int) -> tuple[Value, int] | None:
         """Return the phrase at a word with what it is of, and where it ends."""
@@ -455,7 +464,12 @@ class PlainReader(EndingReader):
         if phrase is None:
             return None
         value, end = phrase.value, phrase.end
-        end += self._tag(end) == "POS"  # "left St. Mary's for X"
+        if self._tag(end) == "POS":
+            end += 1
+            if self._tag(end) in ("", ".", ",", "IN", "CC"):  # "left St. Mary's for X"
+                value = Value(
+                    f"{value.text}{self.sentence.words[end - 1].text}", value.terms, value.kind
+                )
         if self.word(end) == "of" and (inside := self._phrase(end + 1)) is not None:
             start = self.sentence.words[phrase.start].start
             last = self.sentence.words[inside.end - 1]
@@ -493,6 +507,9 @@ class PlainReader(EndingReader):
             praised = word.tag == "CC" and self._tag(at + 1) == "RB" and self._tag(at + 2) == "JJ"
             if word.lower in ("because", "due", "thanks", "but") or praised:
                 return
+            if word.tag == "RP" and self._tag(at + 1) in ("NN", "NNS", "NNP", "DT", "JJ", "PRP$"):
+                at += 1  # "lends out jigsaws"
+                continue
             if word.tag in ("IN", "TO", "RP") or word.lower in ("under", "per"):
                 slot, at = word.lower, at + 1
                 continue
@@ -515,33 +532,36 @@ def repaired(sentence: Sentence) -> Sentence:
     of "plays squash" for a verb.
     """
     words = list(sentence.words)
-    if (
-        words
-        and words[-1].text.endswith(".")
-        and words[-1].text.count(".") == 1 != len(words[-1].text)
-    ):
-        words[-1] = replace(words[-1], text=words[-1].text[:-1])
-    for at, word in enumerate(words[1:], 1):
-        before = words[at - 1]
-        if before.lower in ("longer", "now") and at > 1 and not _is_verb(words[at - 2]):
-            if before.lower == "longer" and word.tag in ("NN", "NNS", "VB"):
-                words[at] = replace(word, tag="VBP")
-            subject = words[at - 2 - (before.lower == "longer")]
-            if subject.tag in _PRESENT and subject.index and subject.lemma not in _WORDS["helpers"]:
-                words[subject.index] = replace(subject, tag="NN")  # "the build no longer uses"
-        elif word.tag in ("VB", "VBP") and (
-            before.tag == "DT"
-            or (before.tag == "NN" and plain_value(word.lower).kind == "role")  # "a team lead"
-            or (before.lower == "to" and kinds(plain_value(word.text)))
-            or (before.tag in _FINITE - {"MD"} and before.lemma not in _LIGHT)
-        ):
-            words[at] = replace(word, tag="NN")
-    if not any(w.tag in _FINITE for w in words):
+    last = words[-1].text if words else ""
+    if last.endswith(".") and last.count(".") == 1 != len(last):
+        words[-1] = replace(words[-1], text=last[:-1])
+    for at in range(1, len(words)):
+        _repair(words, at)
+    for names, tag, verb_tag in _UNREAD:
+        if any(word.tag in _FINITE for word in words):
+            break
         for name, verb in pairwise(words):
-            if name.tag in ("NNP", "NN", "JJ") and verb.tag == "NNS" and verb.text.islower():
-                words[verb.index] = replace(verb, tag="VBZ")
+            if name.tag in names and verb.tag == tag and verb.text.islower():
+                words[verb.index] = replace(verb, tag=verb_tag)
                 break
     return sentence if tuple(words) == sentence.words else Sentence(sentence.text, tuple(words))
+
+
+def _repair(words: list[Word], at: int) -> None:
+    word, before = words[at], words[at - 1]
+    if before.lower in ("longer", "now") and at > 1 and not _is_verb(words[at - 2]):
+        if before.lower == "longer" and word.tag in ("NN", "NNS", "VB"):
+            words[at] = replace(word, tag="VBP")
+        subject = words[at - 2 - (before.lower == "longer")]
+        if subject.tag in _PRESENT and subject.index and subject.lemma not in _WORDS["helpers"]:
+            words[subject.index] = replace(subject, tag="NN")  # "the build no longer uses"
+    elif word.tag in ("VB", "VBP") and (
+        before.tag == "DT"
+        or (before.tag == "NN" and plain_value(word.lower).kind == "role")  # "a team lead"
+        or (before.lower == "to" and kinds(plain_value(word.text)))
+        or (before.tag in _FINITE - {"MD"} and before.lemma not in _LIGHT)
+    ):
+        words[at] = replace(word, tag="NN")
 
 
 def _is_verb(word: Word) -> bool:
@@ -561,9 +581,17 @@ def _is_of_each_one(values: Sequence[tuple[str, Value]]) -> bool:
     return len({*slots}) == len(slots)
 
 
+def _says_when(value: Value) -> bool:
+    """Return True for "last week", "Monday"; not for the "bin day" that is moved."""
+    first = value.text.casefold().split()[0]
+    timed = first in _CHANGES["time_words"] | _CHANGES["numbers"] | {"last", "this", "next"}
+    return is_time(value) and (timed or value.kind in ("date", "time"))
+
+
 def is_of_one_time(slot: str, value: Value) -> bool:
     """Return True for when a change was, not for hours or days that come again."""
     again = value.text.endswith("s") or slot in ("after", "before", "at", "during")
+    again = again or value.text.split()[0].casefold() in ("first", "second", "third")
     return is_time(value) and not again
 
 
@@ -587,6 +615,11 @@ def _is_made(words: Sequence[Word], verb: Word) -> bool:
         own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")
         return bool(own) and after[0].tag.startswith("JJ")
     told = any(word.dep == "ccomp" and word.head == verb.index for word in words)
+    before = words[verb.index - 1] if verb.index else verb
+    if before.text in (",", ";") and verb.tag == "VB":
+        return True  # ", ask who signs there"
+    if before.text == "," and verb.tag == "VBZ":  # ", says the patients bite less"
+        return any(w.tag in _FINITE for w in words[verb.index + 1 :])
     if verb.lemma == "plan" and verb.tag == "VBN":  # "is (now) planned for 3 May"
         return any(w.lemma == "be" for w in words[max(0, verb.index - 2) : verb.index])
     return verb.lemma == "write" and not told and bool(after) and after[0].tag in _COMPLEMENT

@@ -28,33 +28,54 @@ STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 
 def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | None:
     """Return how the subjects of two clauses are one: "same", "own" (thing) or "attribute"."""
-    own = any(word in _FIRST or word in _MINE for word in state.subject)
     called = list(subjects(step.opening))
     if step.opening and any(name in called for name in _names(state)):
         return "same"
     ours = state.subject[0] == "our" and state.called.kind == "name"
+    own = any(word in _FIRST or word in _MINE for word in state.subject)
     if not same_speaker and own and not ours:
         return None
     if not step.opening:
-        own_words = frozenset(lexemes(" ".join(state.subject)))
-        moved = state.is_thing and step.before is not None and bool(step.theme & own_words)
-        first = bool(step.speaker) and state.subject in (("i",), ("we",))
-        return "same" if first or moved or is_moved(step, state) else None
+        return "same" if _is_same_unsaid(step, state) else None
     if step.before is not None:
         called += [one for each in called for one in _joined(each)]
-    if state.subject in called:
-        return "same"
-    if state.subject[0] not in _FIRST and any(_says_same(each, state.subject) for each in called):
-        return "same"
-    if any(_is_whole(each, state) for each in (*called, tuple(w for w, _ in step.opening))):
-        return "same"
-    if step.before is not None and is_moved(step, state):
+    whole = tuple(word for word, _ in step.opening)
+    if _is_called_alike((*called, whole), state) or _is_same_moved(step, state, called):
         return "same"
     owner = _owner(state.subject)
     if owner:
         return "own" if any(each in called for each in owner) else None
     read = (_attribute(each, step, state) for each in called if "'s" not in each)
     return next(filter(None, read), None)
+
+
+def _is_same_unsaid(step: PlainStep, state: PlainState) -> bool:
+    """Return True for a step without a subject: "Switched the bean order from X to Y"."""
+    own = frozenset(lexemes(" ".join(state.subject)))
+    moved = state.is_thing and step.before is not None and bool(step.theme & own)
+    first = bool(step.speaker) and state.subject in (("i",), ("we",))
+    return first or moved or is_moved(step, state)
+
+
+def _is_called_alike(called: Sequence[tuple[str, ...]], state: PlainState) -> bool:
+    """Return True if a subject is called as that of a state, in this or another order."""
+    return any(
+        each == state.subject
+        or _is_whole(each, state)
+        or (state.subject[0] not in _FIRST and _says_same(each, state.subject))
+        for each in called
+    )
+
+
+def _is_same_moved(step: PlainStep, state: PlainState, called: Sequence[tuple[str, ...]]) -> bool:
+    """Return True if what somebody moves, or does something for, is what a state speaks of."""
+    named = step.before is not None
+    if named and (is_moved(step, state) or _is_short_for(called, state)):
+        return True
+    if named and step.theme and {state.subject[0], *(one[0] for one in called)} <= _FIRST:
+        return True  # "we keep the tools in the shed", "I moved the tools from the shed"
+    about = _about(step.opening)[: len(state.subject)] == state.subject
+    return state.is_thing and (about or _is_spoken_of(step, state))
 
 
 def _names(state: PlainState) -> Iterator[tuple[str, ...]]:
@@ -72,6 +93,38 @@ def _joined(called: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield from (called[:at], called[at + 1 :])
     elif len(called) == 3 and called[0] in _MINE:
         yield called[2:]
+
+
+def _about(opening: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the words after the "for" that opens a sentence: "for offline data the app"."""
+    words = [word for word, _ in opening]
+    if words[:1] != ["for"]:
+        return ()
+    return tuple(words[2 if words[1:2] and words[1] in DETERMINERS | _MINE.keys() else 1 :])
+
+
+def _is_spoken_of(step: PlainStep, state: PlainState) -> bool:
+    """Return True for "we moved the Tamarind call" after "our weekly call with Tamarind is"."""
+    own = frozenset(lexemes(" ".join(w for w, tag in step.opening if tag not in ("PRP", "PRP$"))))
+    verb = frozenset(lexemes(state.verb))
+    head = (
+        frozenset(lexemes(state.called.text.split()[-1]))
+        | verb
+        | frozenset(lexemes(state.called.text.split(" with ")[0].split()[-1]))
+    )
+    theirs = step.whose not in ("", *_MINE) and state.subject[0] in _MINE
+    return bool(step.theme & head) and step.theme | own <= state.terms and not theirs
+
+
+def _is_short_for(called: Sequence[tuple[str, ...]], state: PlainState) -> bool:
+    """Return True for "the ward" after "our ward", "the pharmacy" after "the hospital pharmacy"."""
+    if not state.is_thing or "'s" in state.subject:
+        return False
+    whole = [word for word in state.subject if word not in DETERMINERS | _MINE.keys()]
+    return any(
+        each[-1] == state.subject[-1] and "'s" not in each and {*each} <= {*whole}
+        for each in called
+    )
 
 
 def _says_same(called: Sequence[str], subject: Sequence[str]) -> bool:
