@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from hindsight_integrations.models import LinkKind
 from hindsight_integrations.stores.base import StoreFault
 from hindsight_integrations.stores.common import (
     SCAN_PAGE,
@@ -30,6 +31,7 @@ from hindsight_integrations.stores.sqlite.filters import DERIVED, derived_rows
 from hindsight_integrations.stores.sqlite.rows import (
     CONTENT_COLUMNS,
     MEMORY_COLUMNS,
+    WEIGHED,
     BankTransaction,
     SqlValue,
     insert_sql,
@@ -105,6 +107,7 @@ def check_rows(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
         *check_values(cursor, repair=repair),
         *_orphans(cursor, repair),
         *_outbox(cursor, repair),
+        *_links(cursor, repair),
     ]
     for row in cursor.execute(
         "SELECT no, id, revision, dimension FROM banks WHERE deleted = 0"
@@ -149,6 +152,12 @@ def _orphans(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
 def _outbox(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
     where = "FROM outbox WHERE operation = 'upsert' AND unit NOT IN (SELECT unit FROM vectors)"
     yield from _removable(cursor, where, "outbox", "the vector to write is lost", repair)
+
+
+def _links(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
+    kinds = ", ".join(f"'{kind.value}'" for kind in LinkKind)
+    where = f"FROM links WHERE NOT coalesce({WEIGHED} AND kind IN ({kinds}), FALSE)"
+    yield from _removable(cursor, where, "links", "a kind or a weight cannot be read", repair)
 
 
 def _removable(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,6 +64,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     Row,
     audit_of_row,
     change_of,
+    count_of,
     find_bank,
     key_list,
     lexemes_of,
@@ -72,9 +72,8 @@ from hindsight_integrations.stores.sqlite.rows import (
     mental_model_of,
     source_of,
     spans_of,
+    time_or_null,
 )
-
-log = logging.getLogger("hindsight_integrations")
 
 T = TypeVar("T")
 _Reader: TypeAlias = Callable[[BankTransaction, Sequence[str]], dict[str, Any]]
@@ -174,7 +173,7 @@ class Reading:
 
     @contextmanager
     def _writing(self, bank_id: str) -> Iterator[BankTransaction]:
-        with self._connections.write() as cursor:
+        with decoding(bank_id), self._connections.write() as cursor:
             yield find_bank(cursor, bank_id)
 
     def _pages(self, page_of: _Scanner, tx: BankTransaction) -> Iterator[Any]:
@@ -404,16 +403,11 @@ def conclusions_citing(tx: BankTransaction, ids: Sequence[str]) -> dict[str, tup
 
 
 def mental_models(tx: BankTransaction) -> list[MentalModel]:
-    """Return the mental models of the bank that can be read, by id."""
-    models: list[MentalModel] = []
-    for row in tx.execute(
+    """Return the mental models of the bank, by id."""
+    rows = tx.execute(
         f"SELECT {MENTAL_MODEL_COLUMNS} FROM mental_models WHERE bank = ? ORDER BY id", (tx.no,)
-    ):
-        try:
-            models.append(mental_model_of(row, tx.id))
-        except UNREADABLE as error:
-            log.warning("mental model %r of bank %r cannot be read: %s", row[0], tx.id, error)
-    return models
+    )
+    return [mental_model_of(row, tx.id) for row in rows]
 
 
 def _history_reader(of_model: bool) -> _Reader:
@@ -490,8 +484,8 @@ def entities_of(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Entity]:
             last_seen=timestamp_or_none(last),
         )
         for key, id, kind, count, first, last in tx.execute(
-            "SELECT key, id, kind, mention_count, first_seen, last_seen FROM entities "
-            f"WHERE key {IN_KEYS}",
+            f"SELECT key, id, kind, {count_of('mention_count')}, {time_or_null('first_seen')}, "
+            f"{time_or_null('last_seen')} FROM entities WHERE key {IN_KEYS}",
             chosen,
         )
     }
@@ -499,7 +493,10 @@ def entities_of(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Entity]:
 
 def name_owners(tx: BankTransaction, norms: Iterable[str]) -> dict[str, int]:
     """Return normalised name to the key of the entity that has it as name or alias."""
-    sql = "SELECT norm, entity FROM names WHERE bank = ? AND norm IN (*)"
+    sql = (
+        "SELECT n.norm, n.entity FROM names n CROSS JOIN entities e ON e.key = n.entity "
+        "WHERE n.bank = ? AND n.norm IN (*)"
+    )
     return dict(tx.select_in(sql, norms))
 
 

@@ -47,8 +47,10 @@ from hindsight_integrations.stores.sqlite.rows import (
     IN_KEYS,
     INVALID,
     VALID,
+    WEIGHED,
     BankTransaction,
     Row,
+    count_of,
     index_term,
     key_list,
     lexemes_of,
@@ -239,7 +241,7 @@ def _postings(
     """Return the postings of each entity that exists."""
     test = condition(tx, filter)
     sql = (
-        "SELECT e.id, m.id, e.mention_count FROM entities e "
+        f"SELECT e.id, m.id, {count_of('e.mention_count')} FROM entities e "
         "CROSS JOIN mentions x ON x.entity = e.key CROSS JOIN memories m ON m.key = x.unit "
         f"WHERE e.key = ? AND {test.text} ORDER BY x.unit DESC LIMIT ?"
     )
@@ -261,9 +263,9 @@ def _links(
         "outward)) FROM ("
         "SELECT m.id AS id, l.kind AS kind, l.weight AS weight, l.outward AS outward "
         "FROM (SELECT target AS other, kind, weight, TRUE AS outward FROM links "
-        "WHERE source = asked.value "
+        f"WHERE source = asked.value AND {WEIGHED} "
         "UNION ALL SELECT source, kind, weight, FALSE FROM links "
-        "WHERE target = asked.value) l "
+        f"WHERE target = asked.value AND {WEIGHED}) l "
         f"CROSS JOIN memories m ON m.key = l.other WHERE {test.text} "
         "ORDER BY l.weight DESC, m.id, l.kind, l.outward LIMIT ?)) FROM json_each(?) asked"
     )
@@ -289,7 +291,9 @@ def _lexeme_stats(tx: BankTransaction, lexemes: Sequence[str]) -> LexemeStats:
         "FROM banks WHERE no = ?",
         (tx.no,),
     ).fetchone()
-    sql = "SELECT lexeme, memories FROM lexeme_counts WHERE bank = ? AND lexeme IN (*)"
+    sql = (
+        f"SELECT lexeme, {count_of('memories')} FROM lexeme_counts WHERE bank = ? AND lexeme IN (*)"
+    )
     counts: dict[str, int] = dict(tx.select_in(sql, lexemes))
     return lexeme_statistics(documents, length, lexemes, counts)
 
