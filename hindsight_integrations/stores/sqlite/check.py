@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from hindsight_integrations.models import LinkKind
 from hindsight_integrations.stores.base import StoreFault
 from hindsight_integrations.stores.common import (
     SCAN_PAGE,
@@ -30,8 +29,8 @@ from hindsight_integrations.stores.sqlite.entities import SqliteEntities
 from hindsight_integrations.stores.sqlite.filters import DERIVED, derived_rows
 from hindsight_integrations.stores.sqlite.rows import (
     CONTENT_COLUMNS,
+    IS_LINK,
     MEMORY_COLUMNS,
-    WEIGHED,
     BankTransaction,
     SqlValue,
     insert_sql,
@@ -155,8 +154,7 @@ def _outbox(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
 
 
 def _links(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
-    kinds = ", ".join(f"'{kind.value}'" for kind in LinkKind)
-    where = f"FROM links WHERE NOT coalesce({WEIGHED} AND kind IN ({kinds}), FALSE)"
+    where = f"FROM links WHERE NOT coalesce({IS_LINK}, FALSE)"
     yield from _removable(cursor, where, "links", "a kind or a weight cannot be read", repair)
 
 

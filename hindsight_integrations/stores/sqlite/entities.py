@@ -21,6 +21,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     IN_KEYS,
     BankTransaction,
     key_list,
+    text_in,
     time_or_null,
 )
 
@@ -48,7 +49,8 @@ class SqliteEntities(EntityWriter[int]):
         return name_owners(self._tx, norms)
 
     def names(self, entity: int) -> dict[str, str]:
-        sql = "SELECT norm, name FROM names WHERE entity = ? ORDER BY ordinal"
+        read = ", ".join(map(text_in, ("norm", "name")))
+        sql = f"SELECT {read} FROM names WHERE entity = ? ORDER BY ordinal"
         return dict(self._tx.execute(sql, (entity,)))
 
     def add_names(self, names: Mapping[int, Mapping[str, str]]) -> None:

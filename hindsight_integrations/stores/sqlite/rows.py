@@ -17,6 +17,7 @@ from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
     Disposition,
+    LinkKind,
     Memory,
     MemoryType,
     MentalModel,
@@ -64,8 +65,9 @@ SEQUENCE_BITS = 40
 IN_KEYS = "IN (SELECT value FROM json_each(?))"
 """Test of a column against `key_list`, which is one parameter however many keys there are."""
 
-WEIGHED = "weight > 0 AND weight <= 1.001"
-"""Test of a link's weight, which is a share or a cosine, the latter rounded."""
+_KINDS = ", ".join(f"'{kind.value}'" for kind in LinkKind)
+IS_LINK = f"weight > 0 AND weight <= 1.001 AND kind IN ({_KINDS})"
+"""Test of a link; its weight is a share or a cosine, the latter rounded."""
 
 _BATCH = 500
 """Values in one `IN (...)`; well below SQLite's limit on parameters."""
@@ -214,6 +216,11 @@ def assignments(columns: str) -> str:
 def count_of(column: str) -> str:
     """Return the SQL of a column that counts, 0 where it does not hold a number."""
     return f"iif(typeof({column}) = 'integer', {column}, 0)"
+
+
+def text_in(column: str) -> str:
+    """Return the SQL of a column of texts; bytes that stand in it are read as one."""
+    return f"CAST({column} AS TEXT)"
 
 
 _FIRST, _LAST = (micros(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))

@@ -46,14 +46,15 @@ from hindsight_integrations.stores.sqlite.reading import (
 from hindsight_integrations.stores.sqlite.rows import (
     IN_KEYS,
     INVALID,
+    IS_LINK,
     VALID,
-    WEIGHED,
     BankTransaction,
     Row,
     count_of,
     index_term,
     key_list,
     lexemes_of,
+    text_in,
 )
 
 _POSTINGS_READ = 20_000
@@ -197,8 +198,8 @@ class Searching(Reading):
         with self._reading(bank_id) as tx:
             sharing = {gram: _names_with(tx, gram) for gram in grams_of(norm)}
             names = tx.execute(
-                "SELECT e.id, n.norm FROM names n JOIN entities e ON e.key = n.entity "
-                f"WHERE n.key {IN_KEYS}",
+                f"SELECT e.id, {text_in('n.norm')} FROM names n "
+                f"JOIN entities e ON e.key = n.entity WHERE n.key {IN_KEYS}",
                 (key_list(names_sharing(norm, sharing)),),
             )
             keys = tx.entity_keys(most_similar(norm, names, limit))
@@ -263,9 +264,9 @@ def _links(
         "outward)) FROM ("
         "SELECT m.id AS id, l.kind AS kind, l.weight AS weight, l.outward AS outward "
         "FROM (SELECT target AS other, kind, weight, TRUE AS outward FROM links "
-        f"WHERE source = asked.value AND {WEIGHED} "
+        f"WHERE source = asked.value AND {IS_LINK} "
         "UNION ALL SELECT source, kind, weight, FALSE FROM links "
-        f"WHERE target = asked.value AND {WEIGHED}) l "
+        f"WHERE target = asked.value AND {IS_LINK}) l "
         f"CROSS JOIN memories m ON m.key = l.other WHERE {test.text} "
         "ORDER BY l.weight DESC, m.id, l.kind, l.outward LIMIT ?)) FROM json_each(?) asked"
     )

@@ -85,6 +85,10 @@ _OF_VECTORS = (
 )
 _NO_DIMENSION = f"{_NO_NUMBER} OR {{0}} IS NOT ifnull({_OF_VECTORS}, {{0}})"
 _NO_LAST = f"{_NO_NUMBER} OR {{0}} < {_LAST_SEQUENCE} OR {{0}} >> {SEQUENCE_BITS}"
+_NEXT = (
+    "(SELECT coalesce(max(o.ordinal), -1) + 1 FROM {0} o "
+    "WHERE o.unit = {0}.unit AND typeof(o.ordinal) = 'integer')"
+)
 _NO_IMPORT = f"{{0}} IS NOT NULL AND id NOT GLOB '{UNFINISHED}*'"
 _NO_EVIDENCE = (
     "{0} NOT IN (SELECT key FROM memories) "
@@ -105,6 +109,11 @@ _RULES = (
     _Rule("memories", "derived", _NO_NUMBER, "0"),
     _Rule("memories", "pinned", _NO_NUMBER, "0"),
     _Rule("sources", "bank", f"{{0}} IS NOT unit >> {SEQUENCE_BITS}", f"unit >> {SEQUENCE_BITS}"),
+    *(
+        _Rule(table, "ordinal", _NO_NUMBER, _NEXT.format(table))
+        for table in ("mentions", "sources")
+    ),
+    _Rule("sources", "evidence", f"{{0}} IS NOT NULL AND {_NO_NUMBER}", "-1"),  # then it is lost
     _Rule("sources", "evidence", _NO_EVIDENCE, "NULL"),
     _Rule("sources", "position", _NO_NUMBER, "0"),
     _Rule("sources", "mentioned_at", NO_TIME, _SAID_OF_MEMORY),
