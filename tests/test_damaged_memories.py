@@ -210,6 +210,8 @@ BESIDE: dict[str, tuple[str, str, object]] = {
     "an entity's count": ("entities", "mention_count", "many"),
     "a name of bytes": ("names", "name", b"\xff"),
     "the place of a mention": ("mentions", "ordinal", "first"),
+    "the entity of a mention": ("mentions", "entity", b"\xff"),
+    "the id of an entity, as bytes": ("entities", "id", b""),
     "a weight that is text": ("links", "weight", "heavy"),
     "a weight of bytes": ("links", "weight", b""),
     "an infinite weight": ("links", "weight", float("inf")),

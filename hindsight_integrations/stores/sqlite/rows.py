@@ -183,9 +183,9 @@ def key_bounds(no: int) -> tuple[int, int]:
     return low, low | ((1 << SEQUENCE_BITS) - 1)
 
 
-def key_list(keys: Iterable[int]) -> str:
-    """Return keys as one parameter, for `IN_KEYS` or `json_each(?)`."""
-    return json.dumps(list(keys))
+def key_list(keys: Iterable[object]) -> str:
+    """Return keys as one parameter, for `IN_KEYS` or `json_each(?)`; no row has one of bytes."""
+    return json.dumps([key for key in keys if not isinstance(key, bytes)])
 
 
 def marks(values: Sequence[object]) -> str:
