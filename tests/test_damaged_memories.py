@@ -15,6 +15,7 @@ from hindsight_integrations import (
     StoreError,
 )
 from hindsight_integrations.stores.base import MEMORY, RECORD
+from hindsight_integrations.stores.chroma.index import ChromaVectors
 
 from .engines import QUIET, empty_neo4j, engine, neo4j_address
 from .stores.neo4j_server import Address
@@ -378,4 +379,37 @@ def test_a_damaged_node_costs_one_memory_and_not_the_bank(
         assert not engine.maintenance.doctor().healthy
         assert graph.read("b", MEMORY, [id]) == {}
         engine.forget("b", id)
+        assert engine.maintenance.doctor().findings == ()
+
+
+PROPERTIES: dict[str, tuple[str, str, object]] = {
+    "a trait": ("Bank", "empathy", "much"),
+    "directives": ("Bank", "directives", 3),
+    "named directives": ("Bank", "named_directives", "{half"),
+    "an expiry": ("Bank", "expiry", "[1]"),
+    "the time of a bank": ("Bank", "created_at", "then"),
+    "a mission": ("Bank", "mission", 5),
+    "names kept apart": ("Bank", "kept_apart", True),
+    "the sources of a mental model": ("MentalModel", "sources", 3),
+    "the time of a mental model": ("MentalModel", "refreshed_at", "soon"),
+    "the size of a mental model": ("MentalModel", "max_tokens", "many"),
+}
+
+
+@pytest.mark.parametrize("engine", ["neo4j"], indirect=True)
+def test_a_damaged_property_beside_memories_costs_none(
+    engine: Hindsight, empty_neo4j: Address
+) -> None:
+    engine.retain("b", "Anna keeps bees near the church.")
+    model = engine.mental_models.create("b", "Anna", text="Anna keeps bees.")
+    for label, name, value in PROPERTIES.values():
+        empty_neo4j.run(f"MATCH (n:{label}) SET n.{name} = $value", value=value)
+        found = engine.recall("b", "Where does Anna keep bees?", mental_model_tokens=300)
+        assert found.failures == ()
+        assert [each.memory.text for each in found] == ["Anna keeps bees near the church."]
+        assert [bank.id for bank in engine.banks.list()] == ["b"]
+        with Hindsight(graph=empty_neo4j.graph(), vectors=ChromaVectors.in_memory()) as opened:
+            assert opened.mental_models.get("b", model.id).text == "Anna keeps bees."
+        (finding,) = engine.maintenance.doctor().findings
+        assert finding.problem == f"{name} cannot be read"
         assert engine.maintenance.doctor().findings == ()
