@@ -52,6 +52,7 @@ from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores import sync
 from hindsight_integrations.stores.base import EmbedderStamp, GraphStore, StoredBank, VectorIndex
 from hindsight_integrations.stores.chroma.index import ChromaVectors
+from hindsight_integrations.stores.common import is_unfinished
 from hindsight_integrations.stores.deadline import limited
 from hindsight_integrations.stores.folder import Folder
 from hindsight_integrations.stores.servers import graph_at, vectors_at
@@ -600,6 +601,12 @@ def embedded_in(path: str | os.PathLike[str] | None) -> bool:
 def _remove_unfinished_imports(runtime: Runtime) -> None:
     """Delete what imports stored that ended with their process; this one owns the folder."""
     for left in runtime.graph.list_banks(importing=True):
+        if not is_unfinished(left):
+            log.warning(
+                "bank %r is marked as an interrupted import and is none: run the doctor",
+                left.bank.id,
+            )
+            continue
         runtime.delete_bank(left)
         log.warning(
             "what an interrupted import of bank %r had stored was removed: import it again",

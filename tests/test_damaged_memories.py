@@ -8,8 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hindsight_integrations import Hindsight, StoreCorruptError, StoreError
+from hindsight_integrations import (
+    EmbedderMismatchError,
+    Hindsight,
+    StoreCorruptError,
+    StoreError,
+)
 from hindsight_integrations.stores.base import MEMORY, RECORD
+from hindsight_integrations.stores.chroma.index import ChromaVectors
 
 from .engines import QUIET, empty_neo4j, engine, neo4j_address
 from .stores.neo4j_server import Address
@@ -195,6 +201,130 @@ def test_other_texts_that_are_no_utf_8_leave_the_bank_usable(
         assert TEXT in [each.memory.text for each in found]
 
 
+BESIDE: dict[str, tuple[str, str, object]] = {
+    "the time of a mental model": ("mental_models", "refreshed_at", 1 << 62),
+    "the sources of a mental model": ("mental_models", "sources", "3"),
+    "the tags of a mental model": ("mental_models", "tags", "{half"),
+    "the size of a mental model": ("mental_models", "max_tokens", "many"),
+    "an entity's first mention": ("entities", "first_seen", "then"),
+    "an entity's last mention": ("entities", "last_seen", float("inf")),
+    "an entity's count": ("entities", "mention_count", "many"),
+    "a name of bytes": ("names", "name", b"\xff"),
+    "the place of a mention": ("mentions", "ordinal", "first"),
+    "the entity of a mention": ("mentions", "entity", b"\xff"),
+    "the id of an entity, as bytes": ("entities", "id", b""),
+    "a weight that is text": ("links", "weight", "heavy"),
+    "a weight of bytes": ("links", "weight", b""),
+    "an infinite weight": ("links", "weight", float("inf")),
+    "a link of no kind": ("links", "kind", "-5"),
+    "the count of a lexeme": ("lexeme_counts", "memories", "some"),
+    "the place of a source": ("sources", "position", float("inf")),
+    "what a source rests on": ("sources", "evidence", 12345),
+    "what a source rests on, as bytes": ("sources", "evidence", NAN),
+    "nested lists without an end": ("mental_models", "tags", "[" * 3000),
+    "the last key, as text": ("banks", "last_sequence", "[1]"),
+    "the last key, beyond all": ("banks", "last_sequence", 1 << 62),
+    "a fraction of an expiry": ("memories", "expires_at", 3.5),
+}
+"""Values whose loss costs neither the bank nor a memory."""
+
+
+def alter(folder: Path, table: str, column: str, value: object) -> None:
+    """Write a value into one row of a table."""
+    with sqlite3.connect(folder / "memory.sqlite3") as database:
+        found = database.execute(f"SELECT * FROM {table} LIMIT 1")
+        row = found.fetchone()
+        which = " AND ".join(f'"{name}" IS ?' for name, *_ in found.description)
+        database.execute(f"UPDATE {table} SET {column} = ? WHERE {which}", (value, *row))
+    database.close()
+
+
+@pytest.mark.parametrize("damage", BESIDE.values(), ids=BESIDE)
+def test_what_is_damaged_beside_memories_costs_none(
+    folder: Path, damage: tuple[str, str, object], tmp_path: Path
+) -> None:
+    filled(folder)
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.retain("b", "Anna keeps many bees near the school.")
+        memory.mental_models.create("b", "Anna", text="Anna keeps bees.", tags=["x"])
+    table, column, value = damage
+    alter(folder, table, column, value)
+    with Hindsight(folder, settings=QUIET) as memory:
+        if column not in ("expires_at", "last_sequence"):
+            found = memory.recall(
+                "b", "Where does Anna keep bees?", entity_tokens=300, mental_model_tokens=300
+            )
+            assert found.failures == ()
+            assert "Anna keeps bees near the church." in [each.memory.text for each in found]
+            assert len(memory.memories.list("b").items) == 4
+        assert memory.maintenance.doctor(repair=False).findings
+        memory.maintenance.doctor()
+        assert memory.maintenance.doctor().findings == ()
+        assert len(memory.memories.list("b").items) == 4
+        memory.banks.export("b", tmp_path / "b.jsonl")
+        assert memory.banks.import_(tmp_path / "b.jsonl", "copy").counts["memory"] == 4
+        (bees,) = memory.memories.list("b", text="church").items
+        assert memory.forget("b", bees.id) == (bees.id,)
+        assert memory.retain("b", "The lighthouse is white.").ids
+
+
+def test_a_name_of_no_entity_is_reported(folder: Path) -> None:
+    filled(folder)
+    alter(folder, "names", "entity", "null")
+    with Hindsight(folder, settings=QUIET) as memory:
+        works(memory)
+        memory.maintenance.doctor()
+        assert [each.problem for each in memory.maintenance.doctor().findings]
+        works(memory)
+
+
+def test_a_mental_model_that_lost_its_sources_quotes_nothing_that_is_forgotten(
+    folder: Path,
+) -> None:
+    id = filled(folder)
+    with Hindsight(folder, settings=QUIET) as memory:
+        model = memory.mental_models.create("b", "Mira", source_query="What of Mira's kettle?")
+        assert "kettle" in model.text
+    with sqlite3.connect(folder / "memory.sqlite3") as database:
+        database.execute("UPDATE mental_models SET sources = '3'")
+    database.close()
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.forget("b", id)
+        assert "kettle" not in memory.mental_models.get("b", model.id).text
+
+
+@pytest.mark.parametrize(("column", "value"), [("deleted", 7), ("importing", "{half")])
+def test_a_mark_that_no_bank_has_deletes_nothing(
+    folder: Path, column: str, value: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    id = filled(folder)
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.retain("other", "The lighthouse is white.")
+    with sqlite3.connect(folder / "memory.sqlite3") as database:
+        database.execute(f"UPDATE banks SET {column} = ? WHERE id = 'b'", (value,))
+    database.close()
+    with Hindsight(folder, settings=QUIET) as memory:
+        assert [bank.id for bank in memory.banks.list()] == ["other"]
+        memory.maintenance.doctor()
+        assert memory.memories.get("b", id).text == TEXT
+        assert memory.maintenance.doctor().findings == ()
+    assert column == "deleted" or "run the doctor" in caplog.text
+
+
+@pytest.mark.parametrize("value", [-5, 385, "wide", float("-inf"), b""])
+def test_a_lost_dimension_is_that_of_the_vectors(folder: Path, value: object) -> None:
+    filled(folder)
+    with sqlite3.connect(folder / "memory.sqlite3") as database:
+        database.execute("UPDATE banks SET dimension = ?", (value,))
+    database.close()
+    with Hindsight(folder, settings=QUIET) as memory:
+        with pytest.raises(EmbedderMismatchError, match="reindex"):
+            memory.recall("b", "Where does Anna keep bees?")
+        assert any("dimension" in each.problem for each in memory.maintenance.doctor().findings)
+        assert len(memory.recall("b", "Where does Anna keep bees?")) > 0
+        assert memory.maintenance.doctor().findings == ()
+
+
 def test_reindexing_makes_damaged_vectors_again(folder: Path) -> None:
     id = filled(folder)
     damaged(folder, id, "vectors", "vector", NAN)
@@ -249,4 +379,37 @@ def test_a_damaged_node_costs_one_memory_and_not_the_bank(
         assert not engine.maintenance.doctor().healthy
         assert graph.read("b", MEMORY, [id]) == {}
         engine.forget("b", id)
+        assert engine.maintenance.doctor().findings == ()
+
+
+PROPERTIES: dict[str, tuple[str, str, object]] = {
+    "a trait": ("Bank", "empathy", "much"),
+    "directives": ("Bank", "directives", 3),
+    "named directives": ("Bank", "named_directives", "{half"),
+    "an expiry": ("Bank", "expiry", "[1]"),
+    "the time of a bank": ("Bank", "created_at", "then"),
+    "a mission": ("Bank", "mission", 5),
+    "names kept apart": ("Bank", "kept_apart", True),
+    "the sources of a mental model": ("MentalModel", "sources", 3),
+    "the time of a mental model": ("MentalModel", "refreshed_at", "soon"),
+    "the size of a mental model": ("MentalModel", "max_tokens", "many"),
+}
+
+
+@pytest.mark.parametrize("engine", ["neo4j"], indirect=True)
+def test_a_damaged_property_beside_memories_costs_none(
+    engine: Hindsight, empty_neo4j: Address
+) -> None:
+    engine.retain("b", "Anna keeps bees near the church.")
+    model = engine.mental_models.create("b", "Anna", text="Anna keeps bees.")
+    for label, name, value in PROPERTIES.values():
+        empty_neo4j.run(f"MATCH (n:{label}) SET n.{name} = $value", value=value)
+        found = engine.recall("b", "Where does Anna keep bees?", mental_model_tokens=300)
+        assert found.failures == ()
+        assert [each.memory.text for each in found] == ["Anna keeps bees near the church."]
+        assert [bank.id for bank in engine.banks.list()] == ["b"]
+        with Hindsight(graph=empty_neo4j.graph(), vectors=ChromaVectors.in_memory()) as opened:
+            assert opened.mental_models.get("b", model.id).text == "Anna keeps bees."
+        (finding,) = engine.maintenance.doctor().findings
+        assert finding.problem == f"{name} cannot be read"
         assert engine.maintenance.doctor().findings == ()

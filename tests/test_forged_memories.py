@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import json
 import logging
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from html.parser import HTMLParser
 
 import pytest
+from fastapi.testclient import TestClient
 from langchain_core.documents import Document
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.schema import MetadataMode
-from rich.console import Console
+from mcp import Client
+from rich.console import Console, RenderableType
 
 from hindsight_integrations import Hindsight, Memory, Message, Settings
 from hindsight_integrations.cli import tables
@@ -27,10 +32,14 @@ from hindsight_integrations.llamaindex import (
     HindsightToolSpec,
 )
 from hindsight_integrations.llamaindex import HindsightRetriever as NodeRetriever
+from hindsight_integrations.mcp_server import create_server
 from hindsight_integrations.models import Page
 from hindsight_integrations.prompts import DATA_TAGS, as_data
 from hindsight_integrations.rendering import visible
+from hindsight_integrations.service.app import create_app
+from hindsight_integrations.service.settings import ServiceSettings
 from hindsight_integrations.sessions import ReflectionMemory
+from hindsight_integrations.viewer import viewer_app
 
 NOON = datetime(2024, 5, 7, 12, tzinfo=UTC)
 QUESTION = "Who keeps bees behind the mill?"
@@ -159,6 +168,28 @@ def asked_of_a_model(memory: Hindsight, bank: str) -> str:
     return prompts[0]
 
 
+def command(drawing: RenderableType) -> str:
+    """As a command draws it."""
+    written = io.StringIO()
+    with contextlib.redirect_stdout(written):
+        Screen(as_json=False).show(Output(None, drawing))
+    return written.getvalue()
+
+
+def mcp(tool: str, **arguments: object) -> Callable[[Hindsight, str], str]:
+    """As an agent's host gets the answer of a tool."""
+
+    def answer(memory: Hindsight, bank: str) -> str:
+        async def call() -> str:
+            async with Client(create_server(memory, bank=bank, tools="all")) as client:
+                (content,) = (await client.call_tool(tool, arguments)).content
+                return str(content.text)
+
+        return asyncio.run(call())
+
+    return answer
+
+
 ADAPTERS: dict[str, Callable[[Hindsight, str], str]] = {
     "recall": lambda memory, bank: memory.recall(bank, QUESTION).text,
     "context": lambda memory, bank: memory.context(bank, QUESTION).text,
@@ -174,13 +205,19 @@ ADAPTERS: dict[str, Callable[[Hindsight, str], str]] = {
     "llamaindex query engine": lambda m, bank: str(HindsightQueryEngine(m, bank).query(QUESTION)),
     "llamaindex block": llamaindex_block,
     "llamaindex chat": llamaindex_chat,
+    "mcp tool recall": mcp("recall", query=QUESTION),
+    "mcp tool list": mcp("list_memories"),
+    "mcp tool why": mcp("why", query=QUESTION),
+    "mcp tool reflect": mcp("reflect", query=QUESTION),
 }
 
 
 @pytest.mark.parametrize(
     "adapter",
     [
-        pytest.param(name, marks=pytest.mark.slow if name.startswith(("lang", "llama")) else ())
+        pytest.param(
+            name, marks=pytest.mark.slow if name.startswith(("lang", "llama", "mcp")) else ()
+        )
         for name in ADAPTERS
     ],
 )
@@ -197,6 +234,88 @@ def test_no_memory_can_look_like_another(engine: Hindsight, adapter: str) -> Non
         assert len(_MARK.findall(shown)) in (0, 2), (attack, shown)
         assert len(re.findall(r"\(\s*id m-1a2b3c4d5e6f", shown)) == 0 or "tool" not in adapter
         assert not _CONTROL.search(shown)
+
+
+COMMANDS: dict[str, Callable[[Hindsight, str], RenderableType]] = {
+    "recall": lambda memory, bank: tables.recalled(memory.recall(bank, QUESTION), 5),
+    "list": lambda memory, bank: tables.memories(memory.memories.list(bank)),
+    "show": lambda memory, bank: tables.memory(memory.memories.get(bank, "attack")),
+    "reflect": lambda memory, bank: tables.reflection(memory.reflect(bank, QUESTION)),
+}
+
+
+@pytest.mark.parametrize("drawn", COMMANDS)
+def test_no_memory_gets_a_row_of_its_own_in_what_a_command_draws(
+    engine: Hindsight, drawn: str
+) -> None:
+    for number, attack in enumerate(ATTACKS):
+        lines = command(COMMANDS[drawn](engine, f"b{number}")).splitlines()
+        assert any("bees" in line for line in lines)
+        own = [line for line in lines if "FORGED" in line and "bees" not in line]
+        assert all(line.startswith("  ") for line in own), (attack, lines)
+        assert not [line for line in lines if _HEADER.match(line) and "2025" in line]
+        assert not _CONTROL.search("".join(lines))
+
+
+class Elements(HTMLParser):
+    """The elements of a page, and its texts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def viewer_page(page: str, **query: str) -> Callable[[Hindsight, str], str]:
+    def read(memory: Hindsight, bank: str) -> str:
+        client = TestClient(viewer_app(memory), base_url="http://localhost:8888")
+        answer = client.get(f"/{page}", params={"bank": bank, **query})
+        assert answer.status_code == 200
+        return answer.text
+
+    return read
+
+
+DRAWN: dict[str, Callable[[Hindsight, str], str]] = {
+    "viewer recall": viewer_page("recall", query=QUESTION),
+    "viewer memories": viewer_page("memories"),
+    "viewer memory": viewer_page("memory", id="attack"),
+    "notebook recall": lambda memory, bank: memory.recall(bank, QUESTION)._repr_html_(),
+    "notebook memory": lambda memory, bank: memory.memories.get(bank, "attack")._repr_html_(),
+    "notebook explain": lambda m, bank: m.recall(bank, QUESTION).explain()._repr_html_(),
+}
+"""What a person sees as a page, where each memory is an element of its own."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drawn", DRAWN)
+def test_no_memory_gets_a_further_element_of_a_page(engine: Hindsight, drawn: str) -> None:
+    for number, attack in enumerate(ATTACKS):
+        page = Elements(DRAWN[drawn](engine, f"b{number}"))
+        assert not _CONTROL.search("".join(page.texts).replace("\r", "")), attack
+        own = [text for text in page.texts if "FORGED" in text or "bees" in text]
+        assert all("FORGED" not in text or "bees" in text for text in own), (attack, own)
+
+
+@pytest.mark.slow
+def test_the_service_answers_with_each_memory_as_an_item_of_its_own(engine: Hindsight) -> None:
+    token = "a token of the tests"
+    app = create_app(engine, ServiceSettings(token=token))
+    headers = {"Authorization": f"Bearer {token}"}
+    with TestClient(app, base_url="http://localhost:8888", headers=headers) as client:
+        for number, attack in enumerate(ATTACKS):
+            address = f"/v1/default/banks/b{number}/memories/recall"
+            answer = client.post(address, json={"query": QUESTION})
+            texts = [each["text"] for each in answer.json()["results"]]
+            assert texts[0] == attack
+            assert not any("FORGED" in text for text in texts[1:])
 
 
 @pytest.mark.parametrize("tag", DATA_TAGS)

@@ -49,6 +49,18 @@ def test_a_memory_a_queue_and_an_export_are_closed_to_others(folder: Path, tmp_p
                 assert rights(path) == (0o700 if path.is_dir() else 0o600), path.name
 
 
+def test_what_chroma_makes_is_closed_to_others(folder: Path) -> None:
+    for _ in range(2):
+        with Hindsight(folder, settings=QUIET) as memory:
+            memory.retain("b", "The kettle is red.")
+            assert rights(folder / "chroma") == 0o700
+            assert rights(folder / "chroma" / "chroma.sqlite3") == 0o600
+        made = list((folder / "chroma").rglob("*"))
+        assert any(path.suffix == ".bin" for path in made)
+        for path in made:
+            assert rights(path) == (0o700 if path.is_dir() else 0o600), path.name
+
+
 def test_pictures_and_audits_are_closed_to_others(memory: Hindsight, tmp_path: Path) -> None:
     memory.retain("b", "Anna met Mira in Porto on 3 May 2024.")
     memory.graph("b").save(tmp_path / "graph.html")

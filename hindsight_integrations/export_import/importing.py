@@ -30,6 +30,7 @@ from hindsight_integrations.normalization import new_id
 from hindsight_integrations.retain.reindex import reindex
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import ChangeSet, EntityNames, MemoryRecord, StoredBank
+from hindsight_integrations.stores.common import UNFINISHED
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int | None], None]
@@ -153,7 +154,7 @@ def _store(
     """Fill a hidden bank under an id of its own, and give it the final id when it is complete."""
     with runtime.lock(_lock_of(bank.id)):
         remove_unfinished(runtime, bank.id)  # left by an import that was killed
-        hidden = replace(bank, id=new_id("import-"))
+        hidden = replace(bank, id=new_id(UNFINISHED))
         stored = runtime.graph.create_bank(hidden, header.embedder, importing=bank.id)
         try:
             _fill(runtime, stored, _read_parts(file, hidden.id), end, reembed, report)

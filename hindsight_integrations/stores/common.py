@@ -51,6 +51,7 @@ from hindsight_integrations.stores.base import (
     Neighbour,
     OvertakenError,
     Place,
+    StoredBank,
     StoreFault,
     Vector,
 )
@@ -61,6 +62,9 @@ D = TypeVar("D")
 K = TypeVar("K")
 T = TypeVar("T")
 
+
+UNFINISHED = "import-"
+"""Begins the id of a bank that an import fills, until it is complete."""
 
 SCAN_PAGE = 1000
 """Values that `GraphStore.scan` reads at a time."""
@@ -294,6 +298,11 @@ def metadata_text(metadata: Metadata) -> str:
 
 
 # Answers
+
+
+def is_unfinished(bank: StoredBank) -> bool:
+    """Return True if an import is filling the bank, or ended before the bank was complete."""
+    return bank.importing is not None and bank.bank.id.startswith(UNFINISHED)
 
 
 def expiry_text(expiry: Expiry) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from hindsight_integrations.errors import HindsightError, StoreCorruptError
-from hindsight_integrations.models import Memory
+from hindsight_integrations.models import Disposition, Memory
 from hindsight_integrations.nlp.late_interaction import is_whole
 from hindsight_integrations.stores.base import Vector
 from hindsight_integrations.stores.common import vector_of
@@ -19,8 +19,63 @@ T = TypeVar("T")
 
 log = logging.getLogger("hindsight_integrations")
 
-UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """Errors of decoding a value that is not what was stored."""
+
+
+class Decoding(NamedTuple):
+    """The function that reads a stored value, and the stored value that stands for a lost one."""
+
+    decode: Callable[[Any], Any]
+    instead: Any
+
+    def is_lost(self, stored: object) -> bool:
+        """Return True if a value is not what was stored."""
+        try:
+            self.decode(stored)
+        except UNREADABLE:
+            return True
+        return False
+
+
+Decodings: TypeAlias = Mapping[str, Decoding]
+"""By field, how the values are read of what stands beside memories."""
+
+
+def decoded(owner: str, decodings: Decodings, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of all fields; one that cannot be read is left out, and logged."""
+    found: dict[str, Any] = {}
+    for field, (decode, instead) in decodings.items():
+        try:
+            found[field] = decode(stored.get(field))
+        except UNREADABLE as error:
+            found[field] = decode(instead)
+            log.warning(
+                "%s of %s cannot be read and is left out: %s; run the doctor, and give it again",
+                field,
+                owner,
+                error,
+            )
+    return found
+
+
+def a_text(value: Any) -> str:
+    """Return a stored text as it is. Raises `ValueError` if it is none."""
+    if not isinstance(value, str):
+        raise ValueError("it is no text")
+    return value
+
+
+def a_trait(value: Any) -> int:
+    """Return a trait of a bank as it is. Raises `InvalidInputError` if it is none."""
+    return Disposition(value).skepticism
+
+
+def a_count(value: Any) -> int:
+    """Return a number as it is. Raises `ValueError` if it is none, or below 0."""
+    if type(value) is not int or value < 0:
+        raise ValueError("it is no number from 0")
+    return value
 
 
 class DamagedText(str):
@@ -98,7 +153,7 @@ def sound_interaction(data: bytes | None) -> bytes | None:
 
 def sound_text(text: str) -> str:
     """Return a memory's text as it is. Raises `ValueError` if it is none."""
-    if not isinstance(text, str):
+    if not isinstance(text, str) or not text or text.isspace():
         raise ValueError("its text is no text")
     return text
 

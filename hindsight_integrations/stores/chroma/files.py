@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from contextlib import closing
+import stat
+from contextlib import closing, suppress
 from pathlib import Path
 from uuid import UUID
+
+from hindsight_integrations.private import create_private
 
 _DATABASE = "chroma.sqlite3"
 _MARK = "closed-cleanly.json"
@@ -35,8 +38,26 @@ def was_used(folder: Path) -> bool:
         return True
 
 
+def prepare(folder: Path) -> None:
+    """Make the folder ready for Chroma, with a database that only its user may open."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    remove_mark(folder)
+    create_private(folder / _DATABASE)
+    close_to_others(folder)
+
+
+def close_to_others(folder: Path) -> None:
+    """Take the rights from what Chroma made in the folder that others do not have on the folder."""
+    kept = ~0o077 | stat.S_IMODE(folder.stat().st_mode)
+    for path in folder.rglob("*"):
+        with suppress(PermissionError):  # of another user
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & kept)
+
+
 def mark_closed(folder: Path) -> None:
     """Write the mark of a clean end; Chroma must have closed the folder."""
+    create_private(folder / _MARK)
+    close_to_others(folder)
     (folder / _MARK).write_text(json.dumps(_files(folder)), encoding="utf-8")
 
 

@@ -36,8 +36,8 @@ from hindsight_integrations.stores.chroma.client import ChromaClient, chroma_err
 from hindsight_integrations.stores.chroma.files import (
     holds_index,
     mark_closed,
+    prepare,
     remove_leftovers,
-    remove_mark,
 )
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ class ChromaVectors:
         """
         folder = Path(path).absolute()
         with chroma_errors(str(folder)):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            remove_mark(folder)
+            prepare(folder)
         return cls(ChromaClient.embedded(folder), folder=folder)
 
     @classmethod

@@ -15,8 +15,14 @@ from hindsight_integrations.stores.common import lexeme_counts
 from hindsight_integrations.stores.neo4j import relating, writing
 from hindsight_integrations.stores.neo4j.entities import RECOUNT, Neo4jEntities
 from hindsight_integrations.stores.neo4j.filters import terms_of
-from hindsight_integrations.stores.neo4j.nodes import BankTransaction, sources_of
+from hindsight_integrations.stores.neo4j.nodes import (
+    PROFILE,
+    SUMMARY,
+    BankTransaction,
+    sources_of,
+)
 from hindsight_integrations.stores.neo4j.reading import read_in
+from hindsight_integrations.stores.soundness import Decodings
 
 _REMOVABLE = (
     ("Time", "belongs to nothing", "NOT EXISTS { (n)<-[:AT]-(:Memory) }"),
@@ -61,6 +67,8 @@ def check_bank(tx: BankTransaction, *, repair: bool) -> list[StoreFault]:
     if repair:
         writing.raise_version(tx)
     return [
+        *_undecodable(tx, "Bank", "n.key = $bank", PROFILE, repair),
+        *_undecodable(tx, "MentalModel", "n.key STARTS WITH $prefix", SUMMARY, repair),
         *_removable(tx, repair),
         *_evidence(tx, repair),
         *_lacking(tx),
@@ -69,6 +77,22 @@ def check_bank(tx: BankTransaction, *, repair: bool) -> list[StoreFault]:
         *_lexeme_counts(tx, repair),
         *relating.check(tx, repair=repair),
     ]
+
+
+def _undecodable(
+    tx: BankTransaction, label: str, test: str, decodings: Decodings, repair: bool
+) -> Iterator[StoreFault]:
+    """Find properties that their reader replaces; repaired, the store holds what it reads."""
+    nodes = tx.run(f"MATCH (n:{label}) WHERE {test} RETURN n.key, properties(n)")
+    for name, decoding in decodings.items():
+        lost = [key for key, node in nodes if name in node and decoding.is_lost(node[name])]
+        if lost and repair:
+            tx.run_each(
+                f"UNWIND $rows AS row MATCH (n:{label} {{key: row[0]}}) SET n.{name} = row[1]",
+                [[key, decoding.instead] for key in lost],
+            )
+        if lost:
+            yield StoreFault(label, f"{name} cannot be read", len(lost), repair)
 
 
 def _removable(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hindsight_integrations.history import AuditEntry, Change
@@ -36,7 +36,14 @@ from hindsight_integrations.stores.neo4j.connection import (
     Transaction,
 )
 from hindsight_integrations.stores.soundness import (
+    Decoding,
+    Decodings,
+    a_count,
+    a_text,
+    a_trait,
+    decoded,
     sound_memory,
+    sound_note,
 )
 from hindsight_integrations.timespan import as_utc
 
@@ -362,16 +369,54 @@ def bank_properties(bank: Bank) -> Properties:
 
 
 def stored_bank(node: Mapping[str, Any]) -> StoredBank:
-    """Return the bank of a node."""
-    traits = Disposition(**attributes(node, Disposition))
-    given = attributes(node, Bank, "disposition", "expiry", "named_directives")
-    given["kept_apart"] = given["kept_apart"] or ()
-    given["named_directives"] = directives_of(node.get("named_directives") or "[]")
-    bank = Bank(**given, disposition=traits, expiry=expiry_of(node.get("expiry", "{}")))
+    """Return the bank of a node; what cannot be read of its profile is left out, and logged."""
+    given = decoded(f"bank {node['id']!r}", PROFILE, {**_LATER, **node})
+    traits = Disposition(**{trait: given.pop(trait) for trait in _TRAITS})
+    bank = Bank(id=node["id"], disposition=traits, **given)
     stamp = EmbedderStamp(node["embedder"], node["dimension"])
     key = vector_key(node["key"], node["revision"])
     version, importing, leaving = node.get("edition", 0), node.get("importing"), node.get("leaving")
     return StoredBank(bank, key, stamp, version, importing, leaving)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise ValueError("it is no list")
+    return tuple(map(a_text, value))
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("it is neither true nor false")
+    return value
+
+
+_TRAITS = tuple(each.name for each in fields(Disposition))
+_LATER = {"expiry": "{}", "kept_apart": [], "named_directives": "[]"}
+"""Properties that banks of an older schema lack."""
+
+_TIME = Decoding(lambda text: as_utc(time_of(text)), text_of(datetime(1970, 1, 1, tzinfo=UTC)))
+
+PROFILE: Decodings = {
+    **dict.fromkeys(("name", "mission", "background"), Decoding(a_text, "")),
+    **dict.fromkeys(_TRAITS, Decoding(a_trait, 3)),
+    **dict.fromkeys(("directives", "kept_apart"), Decoding(_texts, [])),
+    "expiry": Decoding(expiry_of, "{}"),
+    "named_directives": Decoding(directives_of, "[]"),
+    **dict.fromkeys(("created_at", "updated_at"), _TIME),
+}
+"""Properties of a bank besides its id and its embedder."""
+
+SUMMARY: Decodings = {
+    **dict.fromkeys(("name", "text"), Decoding(a_text, "")),
+    "source_query": Decoding(sound_note, None),
+    "max_tokens": Decoding(a_count, 1024),
+    "tags": Decoding(_texts, []),
+    "sources": Decoding(_texts, ["lost"]),  # it may quote any memory that is forgotten
+    "auto_refresh": Decoding(_flag, False),
+    **dict.fromkeys(("created_at", "refreshed_at"), _TIME),
+}
+"""Properties of a mental model besides its id."""
 
 
 def change_of(node: Mapping[str, Any]) -> Change:
@@ -385,8 +430,9 @@ def audit_of_node(node: Mapping[str, Any]) -> AuditEntry:
 
 
 def mental_model_of(node: Mapping[str, Any], bank_id: str) -> MentalModel:
-    """Return the mental model of a node."""
-    return MentalModel(**attributes(node, MentalModel, "bank_id"), bank_id=bank_id)
+    """Return the mental model of a node; what cannot be read of it is left out, and logged."""
+    owner = f"mental model {node['id']!r} of bank {bank_id!r}"
+    return MentalModel(id=node["id"], bank_id=bank_id, **decoded(owner, SUMMARY, node))
 
 
 # Memories

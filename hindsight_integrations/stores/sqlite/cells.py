@@ -25,12 +25,10 @@ from hindsight_integrations.stores.sqlite.rows import (
     MEMORY_COLUMNS,
     BankTransaction,
     SqlValue,
-    memory_of,
     spans_of,
 )
 
 _IN_MEMORIES = MEMORY_COLUMNS.split(", ")
-_FINGERPRINT = _IN_MEMORIES.index("fingerprint")
 
 
 def check_cells(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]:
@@ -42,18 +40,10 @@ def check_cells(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]:
         "WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
         (after, high, SCAN_PAGE),
     ).fetchall():
-        for key, *row in page:
-            if not _is_sound(tuple(row), tx.id):
-                yield from _check_row(tx, key, dict(zip(columns, row, strict=True)), repair=repair)
+        for key, *values in page:
+            row = dict(zip(columns, values, strict=True))
+            yield from _check_row(tx, key, row, repair=repair)
         after = page[-1][0]
-
-
-def _is_sound(row: tuple[SqlValue, ...], bank_id: str) -> bool:
-    try:
-        memory_of(row, bank_id=bank_id)
-    except UNREADABLE:
-        return False
-    return isinstance(row[_FINGERPRINT], str)
 
 
 def _check_row(

@@ -29,6 +29,7 @@ from hindsight_integrations.stores.sqlite.entities import SqliteEntities
 from hindsight_integrations.stores.sqlite.filters import DERIVED, derived_rows
 from hindsight_integrations.stores.sqlite.rows import (
     CONTENT_COLUMNS,
+    IS_LINK,
     MEMORY_COLUMNS,
     BankTransaction,
     SqlValue,
@@ -105,6 +106,7 @@ def check_rows(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
         *check_values(cursor, repair=repair),
         *_orphans(cursor, repair),
         *_outbox(cursor, repair),
+        *_links(cursor, repair),
     ]
     for row in cursor.execute(
         "SELECT no, id, revision, dimension FROM banks WHERE deleted = 0"
@@ -149,6 +151,11 @@ def _orphans(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
 def _outbox(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
     where = "FROM outbox WHERE operation = 'upsert' AND unit NOT IN (SELECT unit FROM vectors)"
     yield from _removable(cursor, where, "outbox", "the vector to write is lost", repair)
+
+
+def _links(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
+    where = f"FROM links WHERE NOT coalesce({IS_LINK}, FALSE)"
+    yield from _removable(cursor, where, "links", "a kind or a weight cannot be read", repair)
 
 
 def _removable(

@@ -21,6 +21,8 @@ from hindsight_integrations.stores.sqlite.rows import (
     IN_KEYS,
     BankTransaction,
     key_list,
+    text_in,
+    time_or_null,
 )
 
 
@@ -47,7 +49,8 @@ class SqliteEntities(EntityWriter[int]):
         return name_owners(self._tx, norms)
 
     def names(self, entity: int) -> dict[str, str]:
-        sql = "SELECT norm, name FROM names WHERE entity = ? ORDER BY ordinal"
+        read = ", ".join(map(text_in, ("norm", "name")))
+        sql = f"SELECT {read} FROM names WHERE entity = ? ORDER BY ordinal"
         return dict(self._tx.execute(sql, (entity,)))
 
     def add_names(self, names: Mapping[int, Mapping[str, str]]) -> None:
@@ -137,14 +140,18 @@ class SqliteEntities(EntityWriter[int]):
             "DELETE FROM cooccurrence WHERE entity = ? AND other = ? AND count <= 0", list(pairs)
         )
         extremes = self._tx.execute(
-            f"SELECT key, first_seen, last_seen FROM entities WHERE key {IN_KEYS}",
+            f"SELECT key, {time_or_null('first_seen')}, {time_or_null('last_seen')} "
+            f"FROM entities WHERE key {IN_KEYS}",
             (key_list(seen),),
         )
         # Of an entity that keeps its first and last mention, no more than the count changes.
         return {
             entity
             for entity, first, last in extremes
-            if min(seen[entity]) <= first or max(seen[entity]) >= last
+            if first is None
+            or min(seen[entity]) <= first
+            or last is None
+            or max(seen[entity]) >= last
         }
 
     def mark_edited(self, entities: Iterable[int]) -> None:
@@ -176,7 +183,9 @@ def _seen(tx: BankTransaction, mentioned: Mapping[int, Sequence[int]]) -> dict[i
     """Return entity key to when each of the memories that mention it was said."""
     said = dict(
         tx.execute(
-            f"SELECT key, mentioned_at FROM memories WHERE key {IN_KEYS}", (key_list(mentioned),)
+            f"SELECT key, ifnull({time_or_null('mentioned_at')}, 0) FROM memories "
+            f"WHERE key {IN_KEYS}",
+            (key_list(mentioned),),
         )
     )
     seen: defaultdict[int, list[int]] = defaultdict(list)

@@ -192,7 +192,9 @@ def _validity(filter: MemoryFilter) -> Iterator[Sql]:
     if filter.only_invalid:
         yield Sql("m.invalidated_at IS NOT NULL")
     if filter.expired_by is not None:
-        yield Sql("m.expires_at <= ?", (micros(filter.expired_by),))
+        yield Sql(
+            "typeof(m.expires_at) = 'integer' AND m.expires_at <= ?", (micros(filter.expired_by),)
+        )
     if filter.as_of is None:
         if not filter.include_invalid:
             yield Sql("m.invalidated_at IS NULL")

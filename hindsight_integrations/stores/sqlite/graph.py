@@ -16,6 +16,7 @@ from hindsight_integrations.stores.base import (
     StoreFault,
 )
 from hindsight_integrations.stores.common import bank_exists, micros, timestamp_or_none
+from hindsight_integrations.stores.soundness import decoding
 from hindsight_integrations.stores.sqlite import check, vectors, writing
 from hindsight_integrations.stores.sqlite.copying import Copied, Progress, copy
 from hindsight_integrations.stores.sqlite.rows import (
@@ -30,9 +31,9 @@ from hindsight_integrations.stores.sqlite.rows import (
     key_bounds,
     key_list,
     stored_bank,
+    time_or_null,
 )
 from hindsight_integrations.stores.sqlite.searching import Searching
-from hindsight_integrations.stores.sqlite.values import NO_SAID
 
 _PURGED = {
     **dict.fromkeys(("lexemes", "contents", "vectors", "staged", "waiting"), "unit"),
@@ -149,7 +150,7 @@ class SqliteGraph(Searching):
         """See `GraphStore`."""
         removed = 0
         with self._connections.write() as cursor:
-            banks = cursor.execute("SELECT no FROM banks WHERE deleted ORDER BY no").fetchall()
+            banks = cursor.execute("SELECT no FROM banks WHERE deleted = 1 ORDER BY no").fetchall()
             for (no,) in banks:
                 for tables, bounds in ((_PURGED, key_bounds(no)), (_PURGED_BY_NUMBER, (no, no))):
                     for table, key in tables.items():
@@ -160,7 +161,7 @@ class SqliteGraph(Searching):
                             (*bounds, max(limit - removed, 0)),
                         )
                         removed += cursor.rowcount
-            left = cursor.execute("SELECT 1 FROM banks WHERE deleted").fetchone()
+            left = cursor.execute("SELECT 1 FROM banks WHERE deleted = 1").fetchone()
             is_done = bool(banks) and left is None
             if is_done:
                 writing.forget_terms(cursor)
@@ -186,7 +187,7 @@ class SqliteGraph(Searching):
             )
             invalidated, first, last = tx.execute(
                 "SELECT count(invalidated_at), min(said), max(said) FROM (SELECT invalidated_at, "
-                f"iif({NO_SAID}, NULL, mentioned_at) AS said "
+                f"{time_or_null('mentioned_at')} AS said "
                 f"FROM memories WHERE key {within})",
                 tx.bounds,
             ).fetchone()
@@ -218,7 +219,7 @@ class SqliteGraph(Searching):
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
         """See `GraphStore`."""
         forgets = bool(changes.remove_memories or changes.remove_documents)
-        with self._connections.write() as cursor:
+        with decoding(changes.bank_id), self._connections.write() as cursor:
             gone = writing.apply(cursor, changes)
             if forgets:
                 writing.forget_terms(cursor)

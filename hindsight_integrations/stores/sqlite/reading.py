@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,6 +64,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     Row,
     audit_of_row,
     change_of,
+    count_of,
     find_bank,
     key_list,
     lexemes_of,
@@ -72,9 +72,9 @@ from hindsight_integrations.stores.sqlite.rows import (
     mental_model_of,
     source_of,
     spans_of,
+    text_in,
+    time_or_null,
 )
-
-log = logging.getLogger("hindsight_integrations")
 
 T = TypeVar("T")
 _Reader: TypeAlias = Callable[[BankTransaction, Sequence[str]], dict[str, Any]]
@@ -84,13 +84,19 @@ _DOCUMENT_COLUMNS = (
     "id, fingerprint, created_at, updated_at, (SELECT count(*) FROM chunks c "
     "WHERE c.bank = d.bank AND c.document_id = d.id), is_record"
 )
-_CHUNK_COLUMNS = "id, document_id, position, text, fingerprint"
+_CHUNK_COLUMNS = f"id, document_id, {count_of('position')}, {text_in('text')}, fingerprint"
+_ENTITY_COLUMNS = ", ".join(
+    (
+        *("key", text_in("id"), text_in("kind"), count_of("mention_count")),
+        *map(time_or_null, ("first_seen", "last_seen")),
+    )
+)
 _FINGERPRINT = MEMORY_COLUMNS.split(", ").index("fingerprint")
 
 
-_PLACES = """
+_PLACES = f"""
     SELECT m.key, m.id, s.document_id,
-        CASE typeof(s.position) WHEN 'integer' THEN s.position ELSE 0 END, m.expires_at
+        {count_of("s.position")}, m.expires_at
     FROM memories m LEFT JOIN sources s ON s.unit = m.key AND s.ordinal = 0
     WHERE m.key BETWEEN ? AND ? AND m.invalidated_at IS NULL ORDER BY m.key LIMIT ?"""
 
@@ -174,7 +180,7 @@ class Reading:
 
     @contextmanager
     def _writing(self, bank_id: str) -> Iterator[BankTransaction]:
-        with self._connections.write() as cursor:
+        with decoding(bank_id), self._connections.write() as cursor:
             yield find_bank(cursor, bank_id)
 
     def _pages(self, page_of: _Scanner, tx: BankTransaction) -> Iterator[Any]:
@@ -326,8 +332,9 @@ def _memories(tx: BankTransaction, rows: dict[int, Row]) -> dict[int, Memory]:
     sources: dict[int, tuple[Row, ...]] = _grouped(
         (row[0], row[1:])
         for row in tx.execute(
-            "SELECT s.unit, s.document_id, s.chunk_id, s.position, s.mentioned_at, s.reference, "
-            "m.id, s.quote, s.supports FROM sources s LEFT JOIN memories m ON m.key = s.evidence "
+            "SELECT s.unit, s.document_id, s.chunk_id, "
+            f"{count_of('s.position')}, s.mentioned_at, s.reference, m.id, "
+            "s.quote, s.supports FROM sources s LEFT JOIN memories m ON m.key = s.evidence "
             f"WHERE s.unit {IN_KEYS} ORDER BY s.unit, s.ordinal",
             (key_list(rows),),
         )
@@ -354,7 +361,7 @@ def mentions_of(
     # In order as they are read; to sort them here is cheaper than to have SQLite promise it.
     stated = sorted(
         tx.execute(
-            "SELECT m.unit, m.ordinal, m.entity FROM json_each(?) asked "
+            f"SELECT m.unit, {count_of('m.ordinal')}, m.entity FROM json_each(?) asked "
             "CROSS JOIN mentions m ON m.unit = asked.value",
             (key_list(keys),),
         )
@@ -363,7 +370,7 @@ def mentions_of(
     entities = {
         key: (entity_id, name)
         for key, entity_id, name in tx.execute(
-            "SELECT e.key, e.id, ifnull(n.name, e.id) FROM entities e "
+            f"SELECT e.key, {text_in('e.id')}, {text_in('ifnull(n.name, e.id)')} FROM entities e "
             f"LEFT JOIN names n ON n.entity = e.key AND n.ordinal = 0 WHERE e.key {IN_KEYS}",
             (key_list({entity for _, _, entity in stated}),),
         )
@@ -404,16 +411,11 @@ def conclusions_citing(tx: BankTransaction, ids: Sequence[str]) -> dict[str, tup
 
 
 def mental_models(tx: BankTransaction) -> list[MentalModel]:
-    """Return the mental models of the bank that can be read, by id."""
-    models: list[MentalModel] = []
-    for row in tx.execute(
+    """Return the mental models of the bank, by id."""
+    rows = tx.execute(
         f"SELECT {MENTAL_MODEL_COLUMNS} FROM mental_models WHERE bank = ? ORDER BY id", (tx.no,)
-    ):
-        try:
-            models.append(mental_model_of(row, tx.id))
-        except UNREADABLE as error:
-            log.warning("mental model %r of bank %r cannot be read: %s", row[0], tx.id, error)
-    return models
+    )
+    return [mental_model_of(row, tx.id) for row in rows]
 
 
 def _history_reader(of_model: bool) -> _Reader:
@@ -474,7 +476,8 @@ def entities_of(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Entity]:
     chosen = (key_list(keys),)
     names = _grouped(
         tx.execute(
-            f"SELECT entity, name FROM names WHERE entity {IN_KEYS} ORDER BY entity, ordinal",
+            f"SELECT entity, {text_in('name')} FROM names WHERE entity {IN_KEYS} "
+            "ORDER BY entity, ordinal",
             chosen,
         )
     )
@@ -490,8 +493,7 @@ def entities_of(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Entity]:
             last_seen=timestamp_or_none(last),
         )
         for key, id, kind, count, first, last in tx.execute(
-            "SELECT key, id, kind, mention_count, first_seen, last_seen FROM entities "
-            f"WHERE key {IN_KEYS}",
+            f"SELECT {_ENTITY_COLUMNS} FROM entities WHERE key {IN_KEYS}",
             chosen,
         )
     }
@@ -499,7 +501,10 @@ def entities_of(tx: BankTransaction, keys: Iterable[int]) -> dict[int, Entity]:
 
 def name_owners(tx: BankTransaction, norms: Iterable[str]) -> dict[str, int]:
     """Return normalised name to the key of the entity that has it as name or alias."""
-    sql = "SELECT norm, entity FROM names WHERE bank = ? AND norm IN (*)"
+    sql = (
+        "SELECT n.norm, n.entity FROM names n CROSS JOIN entities e ON e.key = n.entity "
+        "WHERE n.bank = ? AND n.norm IN (*)"
+    )
     return dict(tx.select_in(sql, norms))
 
 
@@ -534,7 +539,7 @@ def _read_companions(tx: BankTransaction, ids: Sequence[str]) -> dict[str, tuple
         id: tuple(
             name
             for (name,) in tx.execute(
-                "SELECT coalesce(n.name, e.id) FROM cooccurrence c "
+                f"SELECT {text_in('coalesce(n.name, e.id)')} FROM cooccurrence c "
                 "JOIN entities e ON e.key = c.other "
                 "LEFT JOIN names n ON n.entity = e.key AND n.ordinal = 0 "
                 "WHERE c.entity = ? ORDER BY c.count DESC, e.id LIMIT ?",

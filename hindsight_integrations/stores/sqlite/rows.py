@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from sys import intern
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from hindsight_integrations.history import AuditEntry, Change
 from hindsight_integrations.models import (
     Bank,
     Disposition,
+    LinkKind,
     Memory,
     MemoryType,
     MentalModel,
@@ -39,13 +40,17 @@ from hindsight_integrations.stores.common import (
     timestamp_or_none,
 )
 from hindsight_integrations.stores.soundness import (
-    UNREADABLE,
     DamagedText,
+    Decoding,
+    Decodings,
+    a_count,
+    a_text,
+    a_trait,
+    decoded,
     sound_memory,
+    sound_note,
     sound_row,
 )
-
-log = logging.getLogger("hindsight_integrations")
 
 SqlValue: TypeAlias = str | int | float | bytes | None
 Row: TypeAlias = tuple[Any, ...]
@@ -59,6 +64,10 @@ SEQUENCE_BITS = 40
 
 IN_KEYS = "IN (SELECT value FROM json_each(?))"
 """Test of a column against `key_list`, which is one parameter however many keys there are."""
+
+_KINDS = ", ".join(f"'{kind.value}'" for kind in LinkKind)
+IS_LINK = f"weight > 0 AND weight <= 1.001 AND kind IN ({_KINDS})"
+"""Test of a link; its weight is a share or a cosine, the latter rounded."""
 
 _BATCH = 500
 """Values in one `IN (...)`; well below SQLite's limit on parameters."""
@@ -116,14 +125,16 @@ class BankTransaction:
         """Reserve `count` keys that this bank never had before."""
         if not count:
             return range(0)
-        (last,) = self.execute(
+        low, high = self.bounds
+        reserved = self.execute(
             "UPDATE banks SET last_sequence = last_sequence + ? WHERE no = ? "
+            "AND typeof(last_sequence) = 'integer' AND last_sequence BETWEEN 0 AND ? "
             "RETURNING last_sequence",
-            (count, self.no),
+            (count, self.no, high - low - count),
         ).fetchone()
-        if not isinstance(last, int):
+        if reserved is None:
             raise StoreCorruptError(f"the last key of bank {self.id!r} is lost; run the doctor")
-        low, _ = self.bounds
+        (last,) = reserved
         return range(low + last - count + 1, low + last + 1)
 
     def memory_keys(self, ids: Iterable[str]) -> dict[str, int]:
@@ -172,9 +183,9 @@ def key_bounds(no: int) -> tuple[int, int]:
     return low, low | ((1 << SEQUENCE_BITS) - 1)
 
 
-def key_list(keys: Iterable[int]) -> str:
-    """Return keys as one parameter, for `IN_KEYS` or `json_each(?)`."""
-    return json.dumps(list(keys))
+def key_list(keys: Iterable[object]) -> str:
+    """Return keys as one parameter, for `IN_KEYS` or `json_each(?)`; no row has one of bytes."""
+    return json.dumps([key for key in keys if not isinstance(key, bytes)])
 
 
 def marks(values: Sequence[object]) -> str:
@@ -200,6 +211,26 @@ def upsert_sql(table: str, columns: str, unique: str) -> str:
 def assignments(columns: str) -> str:
     """Return `column = ?` for each of the columns."""
     return ", ".join(f"{column} = ?" for column in columns.split(", "))
+
+
+def count_of(column: str) -> str:
+    """Return the SQL of a column that counts, 0 where it does not hold a number."""
+    return f"iif(typeof({column}) = 'integer', {column}, 0)"
+
+
+def text_in(column: str) -> str:
+    """Return the SQL of a column of texts; bytes that stand in it are read as one."""
+    return f"CAST({column} AS TEXT)"
+
+
+_FIRST, _LAST = (micros(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
+NO_TIME = f"typeof({{0}}) <> 'integer' OR {{0}} NOT BETWEEN {_FIRST} AND {_LAST}"
+"""Condition of a column that does not hold a time."""
+
+
+def time_or_null(column: str) -> str:
+    """Return the SQL of a column of times, NULL where it does not hold one."""
+    return f"iif({NO_TIME.format(column)}, NULL, {column})"
 
 
 # Banks
@@ -232,67 +263,30 @@ def stored_bank(row: Row) -> StoredBank:
     it, can be used until the doctor has been run.
     """
     no, revision, version, importing, leaving, embedder, dimension, id_, *stated = row
-    given = {
-        column: _profile_value(id_, column, value)
-        for column, value in zip(PROFILE, stated, strict=True)
-    }
+    given = decoded(f"bank {id_!r}", PROFILE, dict(zip(PROFILE, stated, strict=True)))
     traits = Disposition(*(given.pop(trait) for trait in _TRAITS))
     bank = Bank(id=id_, disposition=traits, **given)
-    stamp = EmbedderStamp(embedder, dimension)
+    stamp = EmbedderStamp(str(embedder), dimension if isinstance(dimension, int) else 0)
     return StoredBank(bank, vector_key(no, revision), stamp, version, importing, leaving)
 
 
-def _profile_value(bank_id: str, column: str, value: SqlValue) -> Any:
-    decode, default = PROFILE[column]
-    try:
-        return decode(value)
-    except UNREADABLE as error:
-        log.warning(
-            "%s of bank %r cannot be read and is left out: %s; run the doctor, and give it again",
-            column,
-            bank_id,
-            error,
-        )
-        return decode(default)
-
-
-def is_unreadable(column: str, value: SqlValue) -> bool:
-    """Return True if a column of `PROFILE` does not hold what was stored."""
-    try:
-        PROFILE[column][0](value)
-    except UNREADABLE:
-        return True
-    return False
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("it is no text")
-    return value
-
-
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(map(_text, json.loads(value)))
-
-
-def _trait(value: Any) -> int:
-    Disposition(value)  # raises if it is none
-    return int(value)
+    return tuple(map(a_text, json.loads(value)))
 
 
 _TRAITS = ("skepticism", "literalism", "empathy")
 
-PROFILE: Mapping[str, tuple[Callable[[Any], Any], SqlValue]] = {
-    **dict.fromkeys(("name", "mission", "background"), (_text, "")),
-    **dict.fromkeys(_TRAITS, (_trait, 3)),
-    "directives": (_texts, "[]"),
-    "expiry": (expiry_of, "{}"),
-    "kept_apart": (_texts, "[]"),
-    "named_directives": (directives_of, "[]"),
-    "created_at": (timestamp, 0),
-    "updated_at": (timestamp, 0),
+PROFILE: Decodings = {
+    **dict.fromkeys(("name", "mission", "background"), Decoding(a_text, "")),
+    **dict.fromkeys(_TRAITS, Decoding(a_trait, 3)),
+    "directives": Decoding(_texts, "[]"),
+    "expiry": Decoding(expiry_of, "{}"),
+    "kept_apart": Decoding(_texts, "[]"),
+    "named_directives": Decoding(directives_of, "[]"),
+    "created_at": Decoding(timestamp, 0),
+    "updated_at": Decoding(timestamp, 0),
 }
-"""Columns of `BANK_COLUMNS` after the id: how to read each, and what stands for what is lost."""
+"""Columns of `BANK_COLUMNS` after the id."""
 
 
 # Memories
@@ -349,7 +343,7 @@ def memory_of(
     derived, pinned, *said = row[8:19]
     confidence, created_at, updated_at, speaker, tags, metadata, because, context, text = said
     memory = Memory(
-        id=_text(id_),
+        id=a_text(id_),
         bank_id=bank_id,
         text=text,
         type=MemoryType(type_),
@@ -443,10 +437,19 @@ def lexemes_of(terms: str) -> tuple[str, ...]:
 # History and mental models
 
 CHANGE_COLUMNS = "memory_id, action, field, old, new, at, reason, of_model"
-MENTAL_MODEL_COLUMNS = (
-    "id, name, text, source_query, max_tokens, tags, sources, auto_refresh, created_at, "
-    "refreshed_at"
-)
+SUMMARY: Decodings = {
+    **dict.fromkeys(("name", "text"), Decoding(a_text, "")),
+    "source_query": Decoding(sound_note, None),
+    "max_tokens": Decoding(a_count, 1024),
+    "tags": Decoding(_texts, "[]"),
+    "sources": Decoding(_texts, '["lost"]'),  # it may quote any memory that is forgotten
+    "auto_refresh": Decoding(a_count, 0),
+    "created_at": Decoding(timestamp, 0),
+    "refreshed_at": Decoding(timestamp, 0),
+}
+"""Columns of a mental model after the id."""
+
+MENTAL_MODEL_COLUMNS = ", ".join(("id", *SUMMARY))
 
 
 def change_row(change: Change) -> tuple[SqlValue, ...]:
@@ -491,21 +494,12 @@ def mental_model_row(model: MentalModel) -> tuple[SqlValue, ...]:
 
 
 def mental_model_of(row: Row, bank_id: str) -> MentalModel:
-    """Return the mental model of a row of `MENTAL_MODEL_COLUMNS`."""
-    id_, name, text, query, max_tokens, tags, sources, auto_refresh, created, refreshed = row
-    return MentalModel(
-        id=_text(id_),
-        bank_id=bank_id,
-        name=_text(name),
-        text=_text(text),
-        source_query=query,
-        max_tokens=max_tokens,
-        tags=tuple(json.loads(tags)),
-        sources=tuple(json.loads(sources)),
-        auto_refresh=bool(auto_refresh),
-        created_at=timestamp(created),
-        refreshed_at=timestamp(refreshed),
-    )
+    """Return the mental model of a row of `MENTAL_MODEL_COLUMNS`, as `stored_bank` does."""
+    id_, *stated = row
+    owner = f"mental model {id_!r} of bank {bank_id!r}"
+    given = decoded(owner, SUMMARY, dict(zip(SUMMARY, stated, strict=True)))
+    given["auto_refresh"] = bool(given["auto_refresh"])
+    return MentalModel(id=str(id_), bank_id=bank_id, **given)
 
 
 def _json(value: Sequence[object]) -> str:

@@ -46,12 +46,15 @@ from hindsight_integrations.stores.sqlite.reading import (
 from hindsight_integrations.stores.sqlite.rows import (
     IN_KEYS,
     INVALID,
+    IS_LINK,
     VALID,
     BankTransaction,
     Row,
+    count_of,
     index_term,
     key_list,
     lexemes_of,
+    text_in,
 )
 
 _POSTINGS_READ = 20_000
@@ -195,8 +198,8 @@ class Searching(Reading):
         with self._reading(bank_id) as tx:
             sharing = {gram: _names_with(tx, gram) for gram in grams_of(norm)}
             names = tx.execute(
-                "SELECT e.id, n.norm FROM names n JOIN entities e ON e.key = n.entity "
-                f"WHERE n.key {IN_KEYS}",
+                f"SELECT e.id, {text_in('n.norm')} FROM names n "
+                f"JOIN entities e ON e.key = n.entity WHERE n.key {IN_KEYS}",
                 (key_list(names_sharing(norm, sharing)),),
             )
             keys = tx.entity_keys(most_similar(norm, names, limit))
@@ -239,7 +242,7 @@ def _postings(
     """Return the postings of each entity that exists."""
     test = condition(tx, filter)
     sql = (
-        "SELECT e.id, m.id, e.mention_count FROM entities e "
+        f"SELECT e.id, m.id, {count_of('e.mention_count')} FROM entities e "
         "CROSS JOIN mentions x ON x.entity = e.key CROSS JOIN memories m ON m.key = x.unit "
         f"WHERE e.key = ? AND {test.text} ORDER BY x.unit DESC LIMIT ?"
     )
@@ -261,9 +264,9 @@ def _links(
         "outward)) FROM ("
         "SELECT m.id AS id, l.kind AS kind, l.weight AS weight, l.outward AS outward "
         "FROM (SELECT target AS other, kind, weight, TRUE AS outward FROM links "
-        "WHERE source = asked.value "
+        f"WHERE source = asked.value AND {IS_LINK} "
         "UNION ALL SELECT source, kind, weight, FALSE FROM links "
-        "WHERE target = asked.value) l "
+        f"WHERE target = asked.value AND {IS_LINK}) l "
         f"CROSS JOIN memories m ON m.key = l.other WHERE {test.text} "
         "ORDER BY l.weight DESC, m.id, l.kind, l.outward LIMIT ?)) FROM json_each(?) asked"
     )
@@ -289,7 +292,9 @@ def _lexeme_stats(tx: BankTransaction, lexemes: Sequence[str]) -> LexemeStats:
         "FROM banks WHERE no = ?",
         (tx.no,),
     ).fetchone()
-    sql = "SELECT lexeme, memories FROM lexeme_counts WHERE bank = ? AND lexeme IN (*)"
+    sql = (
+        f"SELECT lexeme, {count_of('memories')} FROM lexeme_counts WHERE bank = ? AND lexeme IN (*)"
+    )
     counts: dict[str, int] = dict(tx.select_in(sql, lexemes))
     return lexeme_statistics(documents, length, lexemes, counts)
 

@@ -1,20 +1,27 @@
 """Values of rows beside memories that are not what was stored: find them, and make them readable.
 
 A bank's number stands in the key of each row too, and is restored from it. What stands nowhere else
-gets a value that can be read: the first moment of 1970, an empty list, the usual number.
+gets a value that can be read: the first moment of 1970, an empty list, the usual number. A mental
+model whose sources are lost may quote any memory: it names one that does not exist, and so is
+written again once a memory is forgotten.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from hindsight_integrations.stores.base import StoreFault
-from hindsight_integrations.stores.common import micros
-from hindsight_integrations.stores.soundness import DamagedText, text_of
-from hindsight_integrations.stores.sqlite.rows import PROFILE, SEQUENCE_BITS, is_unreadable
+from hindsight_integrations.stores.common import UNFINISHED
+from hindsight_integrations.stores.soundness import DamagedText, Decodings, text_of
+from hindsight_integrations.stores.sqlite.rows import (
+    NO_TIME,
+    PROFILE,
+    SEQUENCE_BITS,
+    SUMMARY,
+    time_or_null,
+)
 
 _KEYED = ("entities", "names", "documents", "chunks", "history", "mental_models", "audit")
 
@@ -58,24 +65,34 @@ class _Rule(NamedTuple):
 
 
 _NO_NUMBER = "typeof({0}) <> 'integer'"
-_FIRST, _LAST = (micros(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
-_NO_TIME = f"typeof({{0}}) <> 'integer' OR {{0}} NOT BETWEEN {_FIRST} AND {_LAST}"
-NO_SAID = _NO_TIME.format("mentioned_at")
-"""Condition of a `mentioned_at` that is no time."""
 _NO_TEXTS = (
     "CASE WHEN NOT json_valid({0}) THEN TRUE WHEN json_type({0}) <> 'array' THEN TRUE "
     "ELSE EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text') END"
 )
 
 _SAID_OF_MEMORY = (
-    "coalesce((SELECT m.mentioned_at FROM memories m WHERE m.key = unit "
-    f"AND NOT ({_NO_TIME.format('m.mentioned_at')})), 0)"
+    f"coalesce((SELECT {time_or_null('m.mentioned_at')} FROM memories m WHERE m.key = unit), 0)"
 )
 _LAST_SEQUENCE = (
     "(SELECT coalesce(max(key), 0) - no * (1 << {0}) FROM ({1}) WHERE key >> {0} = no)".format(
         SEQUENCE_BITS,
         " UNION ALL ".join(f"SELECT key FROM {table}" for table in ("memories", *_KEYED)),
     )
+)
+_OF_VECTORS = (
+    f"(SELECT length(vector) / 4 FROM vectors WHERE unit BETWEEN no << {SEQUENCE_BITS} "
+    f"AND (no + 1 << {SEQUENCE_BITS}) - 1 GROUP BY 1 ORDER BY count(*) DESC LIMIT 1)"
+)
+_NO_DIMENSION = f"{_NO_NUMBER} OR {{0}} IS NOT ifnull({_OF_VECTORS}, {{0}})"
+_NO_LAST = f"{_NO_NUMBER} OR {{0}} < {_LAST_SEQUENCE} OR {{0}} >> {SEQUENCE_BITS}"
+_NEXT = (
+    "(SELECT coalesce(max(o.ordinal), -1) + 1 FROM {0} o "
+    "WHERE o.unit = {0}.unit AND typeof(o.ordinal) = 'integer')"
+)
+_NO_IMPORT = f"{{0}} IS NOT NULL AND id NOT GLOB '{UNFINISHED}*'"
+_NO_EVIDENCE = (
+    "{0} NOT IN (SELECT key FROM memories) "
+    "AND (document_id IS NOT NULL OR chunk_id IS NOT NULL)"  # said there, and not concluded
 )
 
 _RULES = (
@@ -85,35 +102,43 @@ _RULES = (
     ),
     _Rule("banks", "revision", _NO_NUMBER, "0"),
     _Rule("banks", "edition", _NO_NUMBER, "0"),
-    _Rule("banks", "last_sequence", _NO_NUMBER, _LAST_SEQUENCE),
+    _Rule("banks", "dimension", _NO_DIMENSION, f"ifnull({_OF_VECTORS}, 0)"),
+    _Rule("banks", "last_sequence", _NO_LAST, _LAST_SEQUENCE),
+    _Rule("banks", "deleted", "{0} NOT IN (0, 1)", "0"),
+    _Rule("banks", "importing", _NO_IMPORT, "NULL"),
     _Rule("memories", "derived", _NO_NUMBER, "0"),
     _Rule("memories", "pinned", _NO_NUMBER, "0"),
     _Rule("sources", "bank", f"{{0}} IS NOT unit >> {SEQUENCE_BITS}", f"unit >> {SEQUENCE_BITS}"),
+    *(
+        _Rule(table, "ordinal", _NO_NUMBER, _NEXT.format(table))
+        for table in ("mentions", "sources")
+    ),
+    _Rule("sources", "evidence", f"{{0}} IS NOT NULL AND {_NO_NUMBER}", "-1"),  # then it is lost
+    _Rule("sources", "evidence", _NO_EVIDENCE, "NULL"),
     _Rule("sources", "position", _NO_NUMBER, "0"),
-    _Rule("sources", "mentioned_at", _NO_TIME, _SAID_OF_MEMORY),
+    _Rule("sources", "mentioned_at", NO_TIME, _SAID_OF_MEMORY),
     _Rule("sources", "supports", _NO_NUMBER, "1"),
-    _Rule("documents", "created_at", _NO_TIME, "0"),
-    _Rule("documents", "updated_at", _NO_TIME, "0"),
+    _Rule("documents", "created_at", NO_TIME, "0"),
+    _Rule("documents", "updated_at", NO_TIME, "0"),
     _Rule("documents", "is_record", _NO_NUMBER, "0"),
     _Rule("chunks", "position", _NO_NUMBER, "0"),
     _Rule("entities", "edited", _NO_NUMBER, "1"),
     _Rule("names", "ordinal", _NO_NUMBER, "0"),
-    _Rule("history", "at", _NO_TIME, "0"),
+    _Rule("history", "at", NO_TIME, "0"),
     _Rule("history", "of_model", _NO_NUMBER, "0"),
-    _Rule("audit", "at", _NO_TIME, "0"),
+    _Rule("audit", "at", NO_TIME, "0"),
     _Rule("audit", "fields", _NO_TEXTS, "'[]'"),
-    _Rule("mental_models", "created_at", _NO_TIME, "0"),
-    _Rule("mental_models", "refreshed_at", _NO_TIME, "0"),
-    _Rule("mental_models", "tags", _NO_TEXTS, "'[]'"),
-    _Rule("mental_models", "sources", _NO_TEXTS, "'[]'"),
-    _Rule("mental_models", "auto_refresh", _NO_NUMBER, "0"),
-    _Rule("mental_models", "max_tokens", "typeof({0}) <> 'integer' OR {0} < 0", "1024"),
 )
+
+
+_DECODED = (("banks", "no", PROFILE), ("mental_models", "key", SUMMARY))
+"""Table, its key, and how the columns are read that a reader replaces if they are lost."""
 
 
 def check_values(cursor: sqlite3.Cursor, *, repair: bool) -> Iterator[StoreFault]:
     """Yield columns with values that their readers cannot use, each with whether repaired."""
-    yield from _profiles(cursor, repair)
+    for table, key, decodings in _DECODED:
+        yield from _undecodable(cursor, table, key, decodings, repair)
     for table, column, is_wrong, instead in _RULES:
         where = f"FROM {table} WHERE {is_wrong.format(column)}"
         (count,) = cursor.execute(f"SELECT count(*) {where}").fetchone()
@@ -126,14 +151,16 @@ def check_values(cursor: sqlite3.Cursor, *, repair: bool) -> Iterator[StoreFault
             yield StoreFault(table, f"{column} cannot be read", count, repair)
 
 
-def _profiles(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
-    """Yield columns of banks' profiles that cannot be read; repaired, they are as in a new bank."""
-    for column, (_, instead) in PROFILE.items():
-        rows = cursor.execute(f"SELECT no, {column} FROM banks").fetchall()
-        lost = [no for no, value in rows if is_unreadable(column, value)]
+def _undecodable(
+    cursor: sqlite3.Cursor, table: str, key: str, decodings: Decodings, repair: bool
+) -> Iterator[StoreFault]:
+    for column, decoding in decodings.items():
+        rows = cursor.execute(f"SELECT {key}, {column} FROM {table}").fetchall()
+        lost = [number for number, value in rows if decoding.is_lost(value)]
         if lost and repair:
             cursor.executemany(
-                f"UPDATE banks SET {column} = ? WHERE no = ?", [(instead, no) for no in lost]
+                f"UPDATE {table} SET {column} = ? WHERE {key} = ?",
+                [(decoding.instead, number) for number in lost],
             )
         if lost:
-            yield StoreFault("banks", f"{column} cannot be read", len(lost), repair)
+            yield StoreFault(table, f"{column} cannot be read", len(lost), repair)
