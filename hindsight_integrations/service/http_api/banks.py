@@ -113,7 +113,6 @@ def list_banks(
 
 def _item(memory: Hindsight, bank: Bank) -> answers.BankItem:
     stats = memory.banks.stats(bank.id)
-    last = conversions.time_text(stats.last_mentioned_at)
     return answers.BankItem(
         bank_id=bank.id,
         name=bank.name or bank.id,
@@ -122,8 +121,6 @@ def _item(memory: Hindsight, bank: Bank) -> answers.BankItem:
         created_at=bank.created_at.isoformat(),
         updated_at=bank.updated_at.isoformat(),
         fact_count=stats.memories,
-        last_document_at=last,
-        last_write_at=last,
     )
 
 
@@ -242,7 +239,6 @@ def get_agent_stats(memory: MemoryOf, jobs: Jobs, bank_id: str) -> answers.Stats
         pending_operations=statuses["pending"] + statuses["processing"],
         failed_operations=statuses["failed"],
         operations_by_status=dict(statuses),
-        last_memory_write_at=conversions.time_text(stats.last_mentioned_at),
         pending_consolidation=len(pending),
         total_observations=next(
             (count for kind, count in stats.by_type.items() if kind.value == "observation"), 0
