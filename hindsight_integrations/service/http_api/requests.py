@@ -125,7 +125,7 @@ class SourceBudget(BaseModel):
 class RecallInclude(BaseModel):
     """Further parts of a recall's answer: entities, unless they are null, and what is named."""
 
-    entities: TokenBudget | None = Field(default_factory=TokenBudget)
+    entities: TokenBudget | None = TokenBudget()
     chunks: TokenBudget | None = None
     source_facts: SourceBudget | None = None
 
