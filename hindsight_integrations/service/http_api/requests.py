@@ -125,7 +125,7 @@ class SourceBudget(BaseModel):
 class RecallInclude(BaseModel):
     """Further parts of a recall's answer: entities, unless they are null, and what is named."""
 
-    entities: TokenBudget | None = TokenBudget()
+    entities: TokenBudget | None = TokenBudget(max_tokens=None)
     chunks: TokenBudget | None = None
     source_facts: SourceBudget | None = None
 
