@@ -305,6 +305,8 @@ def test_a_bank_that_cannot_be_as_asked_is_not_made(ask: Ask) -> None:
     for method, path, body in (
         ("PUT", "", {"retain_mission": "Only bees."}),
         ("POST", "/import", {"version": "1", "bank": {"retain_mission": "Only bees."}}),
+        ("POST", "/import?dry_run=true", {"version": "1", "bank": {"retain_mission": "Bees."}}),
+        ("POST", "/import", {"version": "2"}),
     ):
         ask(method, path, body, 501)
         ask("GET", "/profile", None, 404)

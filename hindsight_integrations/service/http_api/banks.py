@@ -59,8 +59,10 @@ def config_of(memory: Hindsight, bank: Bank) -> dict[str, JsonValue]:
     }
 
 
-def change_config(memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue]) -> Bank:
-    """Return the bank with settings changed: its mission and disposition; others hold already.
+def changed_config(
+    memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue]
+) -> tuple[str | None, Disposition]:
+    """Return the mission, None if it stays, and the disposition that settings give a bank.
 
     Raises:
         HTTPException: 501 for a setting that this engine does not have for one bank.
@@ -78,7 +80,12 @@ def change_config(memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue
     changed = {trait: given.get(f"disposition_{trait}") for trait in TRAITS}
     old = {trait: getattr(bank.disposition, trait) for trait in TRAITS}
     merged = old | {trait: value for trait, value in changed.items() if value is not None}
-    disposition = Disposition(**merged)
+    return mission, Disposition(**merged)
+
+
+def change_config(memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue]) -> Bank:
+    """Return the bank with settings changed; see `changed_config`."""
+    mission, disposition = changed_config(memory, bank, updates)
     if mission is None and disposition == bank.disposition:
         return bank
     return memory.banks.update(bank.id, mission=mission, disposition=disposition)
