@@ -201,6 +201,9 @@ def test_what_is_not_offered_is_refused_with_its_reason(tagged: Ask, memory: Hin
         ),
     ):
         assert "resolve" in tagged(method, path, body, 501)["detail"]
+    operation = tagged("POST", "/consolidate", {})["operation_id"]
+    path = f"/operations/{operation}?include_payload=true"
+    assert "include_payload" in tagged("GET", path, None, 501)["detail"]
     plain = {"content": "She left.", "resolve_entities": False}  # no names to resolve
     tagged("POST", "/memories", {"items": [plain]})
 
