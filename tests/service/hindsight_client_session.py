@@ -35,6 +35,7 @@ DIFFERS = {
     "get_entity": "no tags",
     "get_entity_graph": "no tags",
     "get_observation_history": "of every memory, not of observations alone",
+    "get_operation_status": "no `include_payload`",
     "import_bank_template": "settings as in `create_or_update_bank`",
     "import_bank_transfer": "archives of this package, into a new bank",
     "list_banks": "by id, without the times of the last write",
