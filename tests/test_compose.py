@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
@@ -133,3 +138,58 @@ def test_the_image_has_what_the_service_needs() -> None:
         ServiceSettings.from_env(
             {"HINDSIGHT_SERVICE_HOST": "0.0.0.0", "HINDSIGHT_SERVICE_TOKEN": ""}
         )
+
+
+@pytest.mark.slow
+def test_the_steps_of_the_image_make_a_service_of_what_is_copied(tmp_path: Path) -> None:
+    """They run outside a container; packages that this project needs come from its tests."""
+    copied = re.search(r"^COPY ([^-].+) /source/$", CONTAINER, re.M)
+    step = re.search(r"^RUN (python -m venv .+)$", CONTAINER, re.M)
+    entry = re.search(r"^ENTRYPOINT (.+)$", CONTAINER, re.M)
+    assert copied is not None
+    assert step is not None
+    assert entry is not None
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in (*copied[1].split(), "hindsight_integrations"):
+        found = FILE.parent / name
+        if found.is_dir():
+            shutil.copytree(found, source / name)
+        else:
+            shutil.copy(found, source)
+    command = step[1].replace("/venv", f"{tmp_path}/venv").replace("/source", str(source))
+    command = command.replace("pip install", "pip install --no-deps")
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{plain['PATH']}"
+    made = subprocess.run(
+        command, shell=True, env=plain | {"PATH": path}, capture_output=True, text=True,
+        timeout=240, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    # The folder of packages comes last: what was installed here is found before it.
+    packages = Path(yaml.__file__).parents[1]
+    (installed,) = tmp_path.glob("venv/lib/python*/site-packages")
+    (installed / "packages.pth").write_text(f"{packages}\n", encoding="utf-8")
+    environment = plain | {
+        "PATH": f"{tmp_path}/venv/bin{os.pathsep}{plain['PATH']}",
+        "HINDSIGHT_PATH": str(tmp_path / "memory"),
+        "HINDSIGHT_SERVICE_HOST": "0.0.0.0",
+        "HINDSIGHT_SERVICE_PORT": "0",
+    }
+    program = [*json.loads(entry[1]), "--json"]
+    refused = subprocess.run(
+        program, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "HINDSIGHT_SERVICE_TOKEN" in refused.stdout + refused.stderr
+    environment["HINDSIGHT_SERVICE_TOKEN"] = "the-token-of-the-service"
+    with subprocess.Popen(
+        program, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            url = json.loads(process.stdout.readline())["url"]
+            assert httpx.get(f"{url}/health", timeout=60).json()["status"] == "healthy"
+            assert httpx.get(f"{url}/v1/default/banks").status_code == 401
+        finally:
+            process.terminate()
+        assert process.wait(60) == 0

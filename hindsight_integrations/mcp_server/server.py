@@ -15,6 +15,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp.server.mcpserver.tools import Tool as ServerTool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 from pydantic.fields import FieldInfo
@@ -134,19 +135,22 @@ def server_of(
         raise InvalidInputError(f"tools is {tools!r}; give 'core' or 'all'")
     is_open = bank is None and bank_of is None
     chosen = bank_of or (any_bank if bank is None else pinned_to(validation.bank_id(bank)))
+    offered = [
+        _tool(tool, use, chosen, is_open=is_open)
+        for tool in TOOLS
+        if (tool.is_core or tools == "all") and (is_open or tool.name != "list_banks")
+    ]
     with _root_log_as_it_is():
         server: MCPServer[Any] = MCPServer(
             NAME,
             title=TITLE,
             instructions=texts.INSTRUCTIONS,
             version=__version__,
+            tools=offered,
             log_level="WARNING",
             resource_security=ResourceSecurity(exempt_params={"bank", "name"}),
             subscriptions=False,  # nothing is announced, so no stream has to stay open
         )
-    for tool in TOOLS:
-        if (tool.is_core or tools == "all") and (is_open or tool.name != "list_banks"):
-            _add_tool(server, tool, use, chosen, is_open=is_open)
     _add_resources(server, use, chosen, bank)
     _add_prompt(server, use, chosen, is_open=is_open)
     return server
@@ -164,9 +168,7 @@ def _root_log_as_it_is() -> Iterator[None]:
         root.setLevel(level)
 
 
-def _add_tool(
-    server: MCPServer[Any], tool: Tool, use: Use, bank_of: BankOf, *, is_open: bool
-) -> None:
+def _tool(tool: Tool, use: Use, bank_of: BankOf, *, is_open: bool) -> ServerTool:
     def run(ctx: Request, **given: Any) -> str:
         asked = given.pop("bank", None)
         noted = _noted(ctx)
@@ -193,7 +195,7 @@ def _add_tool(
         ],
         return_annotation=str,
     )
-    server.add_tool(
+    made = ServerTool.from_function(
         run,
         name=tool.name,
         description=texts.DESCRIPTIONS[tool.name],
@@ -205,6 +207,12 @@ def _add_tool(
         meta={"hindsight-memory/texts": texts.VERSION},
         structured_output=False,  # a host could show it to the model without the fence
     )
+    # A filter that is misspelt and passed over would delete more than was asked.
+    model = made.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"
+    model.model_rebuild(force=True)
+    made.parameters = model.model_json_schema(by_alias=True)
+    return made
 
 
 def _noted(ctx: Request) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike, getpid
@@ -23,6 +24,34 @@ from hindsight_integrations.service.settings import ServiceSettings
 
 BACKLOG = 2048
 """Connections that the operating system keeps while none is accepted, as uvicorn has it."""
+
+
+class PunctualServer(uvicorn.Server):
+    """Server that closes a connection on which no request begins in time.
+
+    Args:
+        config: of the server.
+        seconds: time for all headers of a request, from the connection or the answer before.
+    """
+
+    def __init__(self, config: uvicorn.Config, seconds: float) -> None:
+        super().__init__(config)
+        self._seconds = seconds
+        self._since: dict[tuple[object, object], float] = {}
+
+    async def on_tick(self, counter: int) -> bool:
+        """Close what has waited too long; called ten times a second."""
+        now = time.monotonic()
+        silent = [
+            (each, cycle)
+            for each in self.server_state.connections
+            if (cycle := getattr(each, "cycle", None)) is None or cycle.response_complete
+        ]
+        self._since = {pair: self._since.get(pair, now) for pair in silent}
+        for connection, cycle in silent:
+            if now - self._since[connection, cycle] > self._seconds:
+                connection.transport.close()
+        return await super().on_tick(counter)
 
 
 def serve(
@@ -57,7 +86,7 @@ def serve(
         timeout_graceful_shutdown=int(settings.drain_timeout) or None,
         ws="none",
     )
-    server = uvicorn.Server(config)
+    server = PunctualServer(config, settings.body_timeout)
     service = RunningService(url, getpid(), settings.token)
     with bound, announced(folder, service), _signals(), logging_to_stderr(settings):
         if started is not None:

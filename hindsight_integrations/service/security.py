@@ -101,6 +101,8 @@ class Guard:
         self._settings = settings
         self._reading_verbs = reading_verbs
         self._hosts = {"localhost", "127.0.0.1", "[::1]", *map(_lower, settings.allowed_hosts)}
+        if is_loopback(settings.host):  # such as 127.0.0.2
+            self._hosts.add(settings.host.lower())
         self._any_host = not is_loopback(settings.host) and not settings.allowed_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

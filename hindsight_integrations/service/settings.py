@@ -67,7 +67,8 @@ class ServiceSettings:
     max_import_bytes: int = 2_000_000_000
     """Refuse larger files of a bank to import, in bytes; they go to disk, not into memory."""
     body_timeout: float = 30.0
-    """Refuse a request whose body has not arrived after so many seconds."""
+    """Refuse a request whose body has not arrived after so many seconds; close a connection on
+    which no whole header has."""
     request_timeout: float = 300.0
     """Answer 504 to a request that takes longer, in seconds; its work runs on to its end."""
     concurrency: int = 16

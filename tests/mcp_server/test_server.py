@@ -88,6 +88,19 @@ async def test_a_filter_only_shows_what_would_be_forgotten(memory: Hindsight) ->
         assert "nothing to forget was named" in await failure(client, "forget")
 
 
+async def test_an_argument_that_a_tool_does_not_have_is_refused(memory: Hindsight) -> None:
+    """A filter that is passed over would delete more than was asked."""
+    memory.retain("alice", BERGEN, tags=["move"])
+    memory.retain("alice", "Bob plays the oboe.", tags=["move"])
+    async with Client(create_server(memory, bank="alice")) as client:
+        given = {"tags": ["move"], "person": "Bob", "dry_run": False}
+        assert "person" in await failure(client, "forget", **given)
+        assert memory.banks.stats("alice").memories == 2
+        assert "bank" in await failure(client, "recall", query="Who?", bank="bob")
+        tools = (await client.list_tools()).tools
+    assert all(each.input_schema["additionalProperties"] is False for each in tools)
+
+
 async def test_what_tools_may_do_is_told_to_the_host(memory: Hindsight) -> None:
     async with Client(create_server(memory, bank="alice")) as client:
         tools = {one.name: one for one in (await client.list_tools()).tools}

@@ -30,28 +30,33 @@ DIFFERS = {
     "delete_operation": "operations are kept until the service ends",
     "export_bank_transfer": "whole banks only, in this package's own format",
     "file_retain": "text files in UTF-8; others are refused",
+    "get_agent_stats": "without the time of the last write and links by type of memory",
     "get_document": "the text is put together from its paragraphs",
     "get_entity": "no tags",
     "get_entity_graph": "no tags",
     "get_observation_history": "of every memory, not of observations alone",
+    "get_operation_status": "no `include_payload`",
     "import_bank_template": "settings as in `create_or_update_bank`",
     "import_bank_transfer": "archives of this package, into a new bank",
+    "list_banks": "by id, without the times of the last write",
     "list_documents": "not by time",
     "list_entities": "no tags",
-    "recall_memories": "no `min_scores.reranker`; `final` is the calibrated relevance; types"
-    " include opinions unless named",
+    "recall_memories": "no `min_scores.reranker`; `final` is the calibrated relevance; a memory"
+    " passes `min_scores` if it has all of these scores; tags are not `fuzzy`; types include"
+    " opinions unless named",
     "reflect": "without a language model quotations with citations, `context` is not read, and"
     " `response_schema` refused;"
     " with tags in the modes that let untagged memories pass, or tag groups, no mental models",
     "retain_memories": "texts only, no `unset` times; a `strategy` is passed over, as one that the"
     " bank's configuration lacks; of `observation_scopes` only `shared`, and an observation keeps"
     " the tags that all of its memories have; the work is done when the call returns, with `async`"
-    " too, once for each `operation_id` (refused with other texts)",
+    " too, once for each `operation_id` (refused with other texts); `resolve_entities` only true,"
+    " and the `type` of an entity is found by the engine",
     "trigger_consolidation": "all that is pending; no scopes",
     "update_bank": "as `create_or_update_bank`",
     "update_bank_config": "as `create_or_update_bank`",
     "update_document": "tags only",
-    "update_memory": "not the context; times are given as a pair",
+    "update_memory": "not the context; times are given as a pair; `resolve_entities` only true",
     "update_mental_model": "of a trigger, only `refresh_after_consolidation`",
 }
 """Methods that do less or other than Hindsight's own server, and how."""

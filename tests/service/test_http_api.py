@@ -130,13 +130,82 @@ def test_a_time_ranks_and_leaves_nothing_out(ask: Ask) -> None:
 def test_least_scores_leave_out_what_is_below_them(tagged: Ask) -> None:
     everything = recalled(tagged)
     assert recalled(tagged, min_scores={"final": 0.0}) == everything
-    assert recalled(tagged, min_scores={"final": 1.0}) == set()
-    high = {"semantic": 2.0, "keyword": 1e9}
-    found = tagged("POST", "/memories/recall", {"query": "bees", "min_scores": high, "trace": True})
-    arms = {each["id"]: set(each["arms"]) for each in found["trace"]["results"]}
-    assert all(arms[each["id"]] - {"semantic", "keyword"} for each in found["results"])
+    for impossible in ({"final": 1.0}, {"final": 3}, {"semantic": 1.1}, {"keyword": 1e9}):
+        assert recalled(tagged, min_scores=impossible) == set()
+    asked = {"query": "Who keeps bees?"}
+    results = tagged("POST", "/memories/recall", asked)["results"]
+    for name in ("semantic", "keyword", "final"):
+        scores = [each["scores"][name] for each in results if each["scores"][name] is not None]
+        floor = max(scores)
+        body = {**asked, "min_scores": {name: floor}}
+        passed = tagged("POST", "/memories/recall", body)["results"]
+        assert [each["scores"][name] for each in passed] == [floor]
     tagged("POST", "/memories/recall", {"query": "x", "min_scores": {"speed": 1}}, 422)
     tagged("POST", "/memories/recall", {"query": "x", "min_scores": {"reranker": 1}}, 501)
+
+
+def test_entities_come_with_a_recall_unless_they_are_null(tagged: Ask) -> None:
+    for include, given in (
+        ({}, True),
+        ({"include": {"chunks": {}}}, True),
+        ({"include": {"entities": None}}, False),
+    ):
+        answer = tagged("POST", "/memories/recall", {"query": "Who keeps bees?", **include})
+        assert ("Alice" in (answer["entities"] or {})) == given
+
+
+@pytest.mark.parametrize(
+    ("budget", "counts"),
+    [
+        ({}, [2, 1]),
+        ({"max_tokens": -1}, [2, 1]),
+        ({"max_tokens": 0}, [0, 0]),
+        ({"max_tokens_per_observation": 8}, [1, 1]),
+        ({"max_tokens": 8, "max_tokens_per_observation": -1}, [1, 0]),
+    ],
+)
+def test_source_facts_keep_to_their_budgets(
+    tagged: Ask, memory: Hindsight, budget: dict[str, int], counts: list[int]
+) -> None:
+    """Each of the texts has seven tokens."""
+    ids = {each.text: each.id for each in memory.memories.list("b").items}
+    first, second, third, _ = (ids[text] for text in TEXTS)
+    memory.observations.add("b", "Alice keeps animals, bees and hens.", sources=[first, second])
+    memory.observations.add("b", "Alice has a boat, and sails to the animals.", sources=[third])
+    asked = {"query": "Which animals does Alice keep?", "types": ["observation"]}
+    body = {**asked, "include": {"source_facts": budget}}
+    answer = tagged("POST", "/memories/recall", body)
+    assert len(answer["results"]) == 2
+    facts = set(answer["source_facts"])
+    assert [len(facts & {first, second}), len(facts & {third})] == counts
+    assert answer["source_facts_truncated"] == (counts != [2, 1])
+
+
+def test_a_memory_is_deleted_alone(tagged: Ask, memory: Hindsight) -> None:
+    gone, *others = (each.id for each in memory.memories.list("b").items)
+    assert tagged("DELETE", f"/memories/{gone}")["deleted_count"] == 1
+    assert [each.id for each in memory.memories.list("b").items] == others
+    tagged("DELETE", f"/memories/{gone}", None, 404)
+
+
+def test_what_is_not_offered_is_refused_with_its_reason(tagged: Ask, memory: Hindsight) -> None:
+    named = {"entities": [{"text": "Liz"}], "resolve_entities": False}
+    id = memory.memories.list("b").items[0].id
+    for method, path, body in (
+        ("POST", "/memories", {"items": [{"content": "She left.", **named}]}),
+        ("PATCH", f"/memories/{id}", {"entities": ["Liz"], "resolve_entities": False}),
+        (
+            "POST",
+            "/memories/recall",
+            {"query": "x", "tag_groups": [{"tags": ["h"], "resolve": "fuzzy"}]},
+        ),
+    ):
+        assert "resolve" in tagged(method, path, body, 501)["detail"]
+    operation = tagged("POST", "/consolidate", {})["operation_id"]
+    path = f"/operations/{operation}?include_payload=true"
+    assert "include_payload" in tagged("GET", path, None, 501)["detail"]
+    plain = {"content": "She left.", "resolve_entities": False}  # no names to resolve
+    tagged("POST", "/memories", {"items": [plain]})
 
 
 @pytest.mark.parametrize("asynchronous", [True, False])
@@ -239,6 +308,8 @@ def test_a_bank_that_cannot_be_as_asked_is_not_made(ask: Ask) -> None:
     for method, path, body in (
         ("PUT", "", {"retain_mission": "Only bees."}),
         ("POST", "/import", {"version": "1", "bank": {"retain_mission": "Only bees."}}),
+        ("POST", "/import?dry_run=true", {"version": "1", "bank": {"retain_mission": "Bees."}}),
+        ("POST", "/import", {"version": "2"}),
     ):
         ask(method, path, body, 501)
         ask("GET", "/profile", None, 404)

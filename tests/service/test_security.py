@@ -64,6 +64,12 @@ async def test_hosts_and_origins_that_are_listed_may_come(connect: Connect) -> N
         assert (await client.post(BANKS, headers=headers)).status_code == 200
 
 
+async def test_the_address_that_it_listens_on_is_a_name_of_its_own(connect: Connect) -> None:
+    async with connect(guarded(host="127.0.0.2")) as client:
+        for asked, status in (("127.0.0.2", 200), ("127.0.0.2:8888", 200), ("127.0.0.3", 421)):
+            assert (await client.get("/ui/", headers={"Host": asked})).status_code == status
+
+
 async def test_a_page_that_is_listed_may_read_the_answer(
     memory: Hindsight, connect: Connect
 ) -> None:

@@ -6,13 +6,14 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -168,6 +169,28 @@ def wait_until(met: Callable[[], bool], seconds: float = 20.0) -> None:
     while not met():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_a_connection_without_a_whole_header_is_closed_and_others_are_answered(
+    folder: Path,
+) -> None:
+    with serving(folder, body_timeout="1") as (_, url):
+        with ExitStack() as connections:
+            address = httpx.URL(url)
+            for begun in (b"", b"GET /health/live HTTP/1.1\r\nHost: local"):
+                one = connections.enter_context(
+                    socket.create_connection((address.host, address.port))
+                )
+                one.sendall(begun)
+                one.settimeout(20)
+                started = time.monotonic()
+                assert one.recv(100) == b""
+                assert time.monotonic() - started > 0.5
+        with httpx.Client(base_url=url) as client:  # one connection, used for longer than a second
+            for _ in range(5):
+                assert client.get("/health/live").status_code == 200
+                time.sleep(0.4)
 
 
 def test_a_file_that_a_killed_service_left_is_recognised(folder: Path) -> None:

@@ -25,8 +25,8 @@ class BankItem(BaseModel):
     created_at: str
     updated_at: str
     fact_count: int
-    last_document_at: str | None
-    last_write_at: str | None
+    last_document_at: str | None = None
+    last_write_at: str | None = None
 
 
 class Slice(BaseModel):

@@ -59,8 +59,10 @@ def config_of(memory: Hindsight, bank: Bank) -> dict[str, JsonValue]:
     }
 
 
-def change_config(memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue]) -> Bank:
-    """Return the bank with settings changed: its mission and disposition; others hold already.
+def changed_config(
+    memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue]
+) -> tuple[str | None, Disposition]:
+    """Return the mission, None if it stays, and the disposition that settings give a bank.
 
     Raises:
         HTTPException: 501 for a setting that this engine does not have for one bank.
@@ -78,7 +80,12 @@ def change_config(memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue
     changed = {trait: given.get(f"disposition_{trait}") for trait in TRAITS}
     old = {trait: getattr(bank.disposition, trait) for trait in TRAITS}
     merged = old | {trait: value for trait, value in changed.items() if value is not None}
-    disposition = Disposition(**merged)
+    return mission, Disposition(**merged)
+
+
+def change_config(memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue]) -> Bank:
+    """Return the bank with settings changed; see `changed_config`."""
+    mission, disposition = changed_config(memory, bank, updates)
     if mission is None and disposition == bank.disposition:
         return bank
     return memory.banks.update(bank.id, mission=mission, disposition=disposition)
@@ -113,7 +120,6 @@ def list_banks(
 
 def _item(memory: Hindsight, bank: Bank) -> answers.BankItem:
     stats = memory.banks.stats(bank.id)
-    last = conversions.time_text(stats.last_mentioned_at)
     return answers.BankItem(
         bank_id=bank.id,
         name=bank.name or bank.id,
@@ -122,8 +128,6 @@ def _item(memory: Hindsight, bank: Bank) -> answers.BankItem:
         created_at=bank.created_at.isoformat(),
         updated_at=bank.updated_at.isoformat(),
         fact_count=stats.memories,
-        last_document_at=last,
-        last_write_at=last,
     )
 
 
@@ -242,7 +246,6 @@ def get_agent_stats(memory: MemoryOf, jobs: Jobs, bank_id: str) -> answers.Stats
         pending_operations=statuses["pending"] + statuses["processing"],
         failed_operations=statuses["failed"],
         operations_by_status=dict(statuses),
-        last_memory_write_at=conversions.time_text(stats.last_mentioned_at),
         pending_consolidation=len(pending),
         total_observations=next(
             (count for kind, count in stats.by_type.items() if kind.value == "observation"), 0

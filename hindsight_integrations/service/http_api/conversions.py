@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from pydantic import JsonValue
@@ -137,14 +136,9 @@ def result(memory: Memory, scores: answers.Scores | None = None) -> answers.Resu
     )
 
 
-def arm_scores(recalled: Recalled) -> Mapping[Arm, float]:
-    """Return the scores of the searches that found a memory."""
-    return {found.arm: float(found.score) for found in recalled.arms}
-
-
 def scores(recalled: Recalled) -> answers.Scores:
     """Return the scores of a recalled memory; the reranker has none of its own."""
-    found = arm_scores(recalled)
+    found = {each.arm: float(each.score) for each in recalled.arms}
     return answers.Scores(
         final=recalled.relevance,
         semantic=found.get(Arm.SEMANTIC),

@@ -14,6 +14,7 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.recall.request import FilterOptions
 from hindsight_integrations.service.http_api.requests import TagGroup, TagLeaf, TagNot, TagOr
+from hindsight_integrations.service.http_api.routing import refuse
 
 TagsMatch = Literal["any", "all", "any_strict", "all_strict", "exact"]
 Where = dict[str, object]
@@ -56,6 +57,8 @@ def _group(memory: Hindsight, bank_id: str, group: TagGroup, depth: int) -> Wher
     if depth > MAX_DEPTH:
         raise InvalidInputError(f"tag groups are nested more than {MAX_DEPTH} deep; flatten them")
     if isinstance(group, TagLeaf):
+        if group.resolve == "fuzzy":
+            raise refuse("tags are matched as they are written here; leave out resolve")
         return _tagged(memory, bank_id, group.tags, group.match) if group.tags else {}
     if isinstance(group, TagNot):
         return {"$not": _group(memory, bank_id, group.inner, depth + 1)}

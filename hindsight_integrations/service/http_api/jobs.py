@@ -14,6 +14,7 @@ from hindsight_integrations.service.http_api.routing import (
     Memory,
     Offset,
     part_of,
+    refuse,
     router,
 )
 from hindsight_integrations.service.idempotency import DONE, last_part
@@ -71,6 +72,8 @@ def get_operation_status(
     memory: Memory, jobs: Jobs, bank_id: str, operation_id: str, include_payload: bool = False
 ) -> answers.OperationStatus:
     """Return an operation. A retain with an id of the caller is known after a restart too."""
+    if include_payload:
+        raise refuse("an operation does not keep its request here; leave out include_payload")
     try:
         known = jobs.get(bank_id, operation_id)
     except NotFoundError:

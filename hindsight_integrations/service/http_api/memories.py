@@ -76,6 +76,8 @@ def _item(given: requests.RetainItem, tags: Sequence[str]) -> Item:
             "an observation rests on memories of any tags here, and has the tags that all of them "
             "have; leave observation_scopes out, or give 'shared'"
         )
+    if given.entities:
+        _check_resolving(given.resolve_entities)
     return Item(
         _text(given.content),
         timestamp=as_time("timestamp", given.timestamp),
@@ -86,6 +88,13 @@ def _item(given: requests.RetainItem, tags: Sequence[str]) -> Item:
         entities=tuple(entity.text for entity in given.entities or ()),
         update_mode=given.update_mode or "replace",
     )
+
+
+def _check_resolving(resolve_entities: bool) -> None:
+    if not resolve_entities:
+        raise refuse(
+            "names are matched with the entities of the bank here; leave out resolve_entities"
+        )
 
 
 def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submission:
@@ -350,6 +359,8 @@ def update_memory(
     """Correct a memory, or mark it as wrong or right; the old values are in its history."""
     if body.context is not None:
         raise refuse("the context of a memory stays as it was retained; leave it out")
+    if body.entities is not None:
+        _check_resolving(body.resolve_entities)
     if body.reason is not None and body.state is None and body.text is None:
         validation.reason(body.reason)
     changes: dict[str, object] = {
@@ -501,3 +512,10 @@ def list_tags(
     return answers.TagList(
         items=list(part_of(found, limit, offset)), total=len(found), limit=limit, offset=offset
     )
+
+
+@routes.delete(f"{BANK}/memories/{{memory_id:path}}", operation_id="delete_memory")
+def delete_memory(memory: MemoryOf, bank_id: str, memory_id: str) -> answers.Deleted:
+    """Delete a memory for good, with its history: an addition to Hindsight's interface."""
+    gone = memory.forget(bank_id, [memory.memories.get(bank_id, memory_id).id])
+    return answers.Deleted(message=f"Memory {memory_id!r} was deleted", deleted_count=len(gone))

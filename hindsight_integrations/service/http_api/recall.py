@@ -8,7 +8,7 @@ from itertools import chain
 from pydantic import JsonValue
 
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.models import Arm, Memory, MemoryType, MentalModel
+from hindsight_integrations.models import Memory, MemoryType, MentalModel
 from hindsight_integrations.recall.request import RecallOptions, SearchOptions
 from hindsight_integrations.results import NOTHING_KNOWN, Recalled, RecallResult, Reflection
 from hindsight_integrations.service.http_api import answers, conversions, listing, requests
@@ -42,9 +42,8 @@ def recall_memories(memory: MemoryOf, bank_id: str, body: requests.Recall) -> an
         chunks=_chunks(found) if include.chunks else None,
     )
     if include.source_facts:
-        limit = _budget(include.source_facts, SOURCE_TOKENS)
         answer.source_facts, answer.source_facts_truncated = _source_facts(
-            memory, bank_id, [each.memory for each in memories], limit
+            memory, bank_id, [each.memory for each in memories], include.source_facts
         )
     return answer
 
@@ -67,7 +66,7 @@ def _options(memory: Hindsight, bank_id: str, body: requests.Recall) -> RecallOp
     if body.types:
         options["types"] = body.types
     if body.min_scores and body.min_scores.final is not None:
-        options["min_score"] = body.min_scores.final
+        options["min_score"] = min(max(body.min_scores.final, 0.0), 1.0)
     return options
 
 
@@ -99,14 +98,16 @@ def _in_window_first(
 
 
 def _passes(recalled: Recalled, floors: requests.MinScores | None) -> bool:
-    """Return True if a search found the memory with at least the score asked of it."""
+    """Return True if the memory has all scores that are asked for, at least as high."""
     if floors is None:
         return True
-    least = {Arm.SEMANTIC: floors.semantic, Arm.KEYWORD: floors.keyword}
-    found = conversions.arm_scores(recalled)
-    if not found:
-        return True  # it stands beside one that was found
-    return any((least.get(arm) or float("-inf")) <= score for arm, score in found.items())
+    scores = conversions.scores(recalled)
+    pairs = (
+        (floors.semantic, scores.semantic),
+        (floors.keyword, scores.keyword),
+        (floors.final, scores.final),
+    )
+    return all(floor is None or (score is not None and score >= floor) for floor, score in pairs)
 
 
 def _entities(found: RecallResult) -> dict[str, answers.EntityState]:
@@ -128,19 +129,30 @@ def _chunks(found: RecallResult) -> dict[str, answers.ChunkText]:
 
 
 def _source_facts(
-    memory: Hindsight, bank_id: str, memories: Sequence[Memory], limit: int
+    memory: Hindsight, bank_id: str, memories: Sequence[Memory], budget: requests.SourceBudget
 ) -> tuple[dict[str, answers.Result], bool]:
-    """Return the memories that the observations rest on, and True if the budget left some out."""
-    drawn = [each for each in memories if each.type is MemoryType.OBSERVATION]
-    ids = dict.fromkeys(id for each in drawn for id in conversions.source_ids(each) or ())
+    """Return the memories that the observations rest on, and True if the budgets left some out."""
+    total = SOURCE_TOKENS if budget.max_tokens is None else budget.max_tokens
+    left, of_each = _unlimited_if_negative(total), budget.max_tokens_per_observation
     facts: dict[str, answers.Result] = {}
-    used = 0
-    for fact in memory.graph_store.read(bank_id, MEMORY, list(ids)).values():
-        used += memory.runtime.tokenizer.count(fact.text)
-        if used > limit:
-            return facts, True
-        facts[fact.id] = conversions.result(fact)
-    return facts, False
+    complete = True
+    for observation in memories:
+        if observation.type is not MemoryType.OBSERVATION:
+            continue
+        left_here = _unlimited_if_negative(of_each)
+        ids = [id for id in conversions.source_ids(observation) or () if id not in facts]
+        for fact in memory.graph_store.read(bank_id, MEMORY, ids).values():
+            tokens = memory.runtime.tokenizer.count(fact.text)
+            if tokens > min(left, left_here):
+                complete = False
+                break
+            left, left_here = left - tokens, left_here - tokens
+            facts[fact.id] = conversions.result(fact)
+    return facts, not complete
+
+
+def _unlimited_if_negative(tokens: int) -> float:
+    return float("inf") if tokens < 0 else tokens
 
 
 def _trace(found: RecallResult) -> dict[str, JsonValue]:

@@ -67,7 +67,7 @@ class TagLeaf(BaseModel):
 
     tags: Texts
     match: TagMode = "any_strict"
-    resolve: Literal["exact"] = "exact"
+    resolve: Literal["exact", "fuzzy"] = "exact"
 
 
 class TagAnd(BaseModel):
@@ -99,14 +99,14 @@ class Window(BaseModel):
 
 
 class MinScores(BaseModel):
-    """Least scores, each of its stage."""
+    """Least scores. A memory passes if it has each of them, and none is below what is asked."""
 
     model_config = ConfigDict(extra="forbid")
 
     semantic: float | None = None
     keyword: float | None = None
     reranker: float | None = None
-    final: float | None = Field(None, ge=0, le=1)
+    final: float | None = None
 
 
 class TokenBudget(BaseModel):
@@ -115,12 +115,19 @@ class TokenBudget(BaseModel):
     max_tokens: int | None = Field(None, ge=0, le=10_000_000)
 
 
-class RecallInclude(BaseModel):
-    """Further parts of a recall's answer."""
+class SourceBudget(BaseModel):
+    """Budgets of the memories that observations rest on, in tokens; -1 for any number."""
 
-    entities: TokenBudget | None = None
+    max_tokens: int | None = Field(None, ge=-1, le=10_000_000)
+    max_tokens_per_observation: int = Field(-1, ge=-1, le=10_000_000)
+
+
+class RecallInclude(BaseModel):
+    """Further parts of a recall's answer: entities, unless they are null, and what is named."""
+
+    entities: TokenBudget | None = TokenBudget(max_tokens=None)
     chunks: TokenBudget | None = None
-    source_facts: TokenBudget | None = None
+    source_facts: SourceBudget | None = None
 
 
 Budget = Literal["low", "mid", "high"]

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.models import Bank
 from hindsight_integrations.service.http_api import answers, requests
-from hindsight_integrations.service.http_api.banks import change_config, made, own_config
+from hindsight_integrations.service.http_api.banks import (
+    change_config,
+    changed_config,
+    made,
+    own_config,
+)
 from hindsight_integrations.service.http_api.directives import check_tags
+from hindsight_integrations.service.http_api.memories import has_bank
 from hindsight_integrations.service.http_api.mental_models import auto_refresh
-from hindsight_integrations.service.http_api.routing import BANK, Memory, router
+from hindsight_integrations.service.http_api.routing import BANK, Memory, refuse, router
 
 routes = router("Bank Templates")
 
@@ -60,7 +67,11 @@ def import_bank_template(
         check_tags(directive.tags)
     for model in models:
         auto_refresh(model.trigger)
-    exists = any(bank.id == bank_id for bank in memory.banks.list())
+    if body.version != TEMPLATE_VERSION:
+        raise refuse(f"templates have the version {TEMPLATE_VERSION!r} here")
+    exists = has_bank(memory, bank_id)
+    bank = memory.banks.get(bank_id) if exists else Bank(bank_id)
+    changed_config(memory, bank, body.bank or {})
     known = {model.id for model in memory.mental_models.list(bank_id)} if exists else set()
     named = {each.name: each for each in memory.directives.list(bank_id)} if exists else {}
     applied = answers.TemplateApplied(
