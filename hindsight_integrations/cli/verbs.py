@@ -256,6 +256,7 @@ def recall(
     if explain and not prompt:
         drawing = result.explain(detailed=top)
     warnings = [f"{failure}; the answer was made without it" for failure in result.failures]
+    warnings += result.notes
     return Output(result, drawing, warnings, code=0 if result else FOUND_NOTHING)
 
 

@@ -101,7 +101,7 @@ def recall(
 ) -> RecallResult:
     """`Hindsight.recall` from those of the banks that exist.
 
-    Parts of recall that failed, and were left out, are logged: an agent does not read failures.
+    Parts of recall that failed and were left out, and notes, are logged: an agent reads neither.
     """
     try:
         result = memory.recall(bank_id, query, **options)
@@ -112,6 +112,8 @@ def recall(
             return RecallResult(banks, query)
         result = memory.recall(existing, query, **options)
     _log(result.failures, bank_id)
+    for note in result.notes:
+        log.warning("a recall in bank %r: %s", bank_id, note)
     return result
 
 

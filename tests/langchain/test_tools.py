@@ -170,6 +170,20 @@ def test_only_arguments_of_the_verb_can_be_pinned(wrong: str, engine: Hindsight)
         recall_tool(engine, "b", **{wrong: "x"})
 
 
+@pytest.mark.parametrize(
+    ("pinned", "message"),
+    [
+        ({"recall": {"max_token": 5}}, "no option is called 'max_token'; there are arm_limits,"),
+        ({"forget": {"ids": ["m-1"]}}, "nothing can be pinned for 'forget'; choose from retain,"),
+    ],
+)
+def test_a_toolkit_refuses_what_cannot_be_pinned_when_it_is_made(
+    pinned: dict[Any, Any], message: str, engine: Hindsight
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        HindsightToolkit(memory=engine, bank_id="b", pinned=pinned)
+
+
 @both
 async def test_an_agent_calls_the_tools_and_its_checkpoints_hold_what_came_back(
     mode: str, engine: Hindsight, bank: str
