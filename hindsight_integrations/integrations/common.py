@@ -37,6 +37,7 @@ from hindsight_integrations.results import (
     RecallResult,
     Reflection,
     RetainResult,
+    SkipReason,
 )
 from hindsight_integrations.retain.fence import fence, strip_fenced
 
@@ -166,7 +167,12 @@ def answer_retain(
 ) -> tuple[str, RetainResult]:
     """Retain, and return the tool's answer with the result."""
     result = memory.retain(bank_id, content, **options)
-    text = f"Remembered: {', '.join(result.ids)}" if result.stored else "Nothing new in it."
+    if result.stored:
+        text = f"Remembered: {', '.join(result.ids)}"
+    elif any(skipped.reason is SkipReason.REFUSED for skipped in result.skipped):
+        text = "Not remembered: it was refused."
+    else:
+        text = "Nothing new in it."
     return text, result
 
 

@@ -68,6 +68,14 @@ async def test_what_one_call_retains_another_recalls_and_a_third_forgets(
 
 
 @both
+async def test_a_model_is_told_that_what_it_retains_was_refused(mode: str) -> None:
+    with Hindsight.in_memory(before_retain=lambda incoming: None) as refusing:
+        message = await call(mode, retain_tool(refusing, "b"), content="The code is 4711.")
+    assert message.content == "Not remembered: it was refused."
+    assert message.artifact == {"stored": [], "known": []}
+
+
+@both
 async def test_what_is_known_already_is_told_with_the_memory_that_says_it(
     mode: str, engine: Hindsight, bank: str
 ) -> None:
