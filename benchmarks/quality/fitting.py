@@ -24,6 +24,12 @@ STEPS = (0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0)
 ROUNDS = 4
 """Most passes over all weights."""
 
+LEAST_GAIN = 0.001
+"""Share of the evidence that another weight has to find more; else the weight stays as it is.
+
+Without it, signals that say nothing of the kinds fitted on drift to values that lose other kinds.
+"""
+
 _SCALES = {"meaning": 10.0, "interaction": 10.0, "length": -0.25, "asks": -1.0, "own_words": -1.0}
 
 NEUTRAL = Weights(**{each.name: _SCALES.get(each.name, 1.0) for each in fields(Weights)})
@@ -75,7 +81,7 @@ def fit(studies: Sequence[Study], start: Weights = NEUTRAL) -> Weights:
             for step in STEPS:
                 tried = best.copy()
                 tried[column] = scale[column] * step
-                if (value := gain(tried)) > top + 1e-9:
+                if (value := gain(tried)) >= top + LEAST_GAIN:
                     best, top = tried, value
         if top == before:
             break

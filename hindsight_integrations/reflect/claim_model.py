@@ -216,6 +216,7 @@ class PlainStep:
         before: the value that ends, if it is named.
         after: the value that begins, if it is named.
         theme: lexemes of what is moved.
+        whose: possessive pronoun before what is moved.
         slot: preposition before the value.
         limits: lexemes that limit the value; an earlier statement must have them too.
         place: a model labels the value that begins as a place's name.
@@ -238,6 +239,7 @@ class PlainStep:
     place: bool = False
     firm: bool = False
     bare: bool = False
+    whose: str = ""
     inner: tuple[str, Value] | None = None
     heir: Value | None = None
     stand_in: tuple[Value, frozenset[str]] | None = None

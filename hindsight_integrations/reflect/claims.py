@@ -94,7 +94,7 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
     bare = bare_sentence(text)
     line = form_line(bare)
     if line is not None and not has_clause(parse(line[1])):
-        return form_claims(*line)
+        return form_claims(*line, speaker)
     parts = _PARTS.split(_CHAT.sub("", line[1] if line else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
     sure = not (_IRONIC.match(bare) or _HEARSAY.search(bare)) and all(

@@ -120,6 +120,7 @@ class EndingReader(Phrases):
         words = [word.lower for word in self.sentence.words]
         spans = any(
             word.lower in _CHANGES["spans"]
+            and not self.is_no_span(word)
             and any(
                 below.lemma in _CHANGES["time_words"] and below.lower != "good"
                 for below in self.sentence.children(word, "pobj", "pcomp")
@@ -128,7 +129,7 @@ class EndingReader(Phrases):
         )
         opening = words[:1] == ["during"]  # "During the strike she switched to the bus."
         temporary = bool(_CHANGES["temporary"].intersection(words))
-        return spans or opening or temporary or "once" in words
+        return spans or opening or temporary or "once" in words or self.comes_back
 
     # What is told
 

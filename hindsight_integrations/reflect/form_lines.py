@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.reflect.claim_model import Claims, Ending, Holding, Mention
+from hindsight_integrations.reflect.claim_model import Claims, Ending, Holding, Mention, PlainState
 from hindsight_integrations.reflect.phrases import plain_value
 
 _ENTRY = re.compile(r"^([A-Z][\w ]{1,40}):\s+(\S.*?)[.\s]*$")
@@ -18,12 +18,18 @@ def form_line(text: str) -> tuple[str, str] | None:
     return (entry[1], entry[2]) if entry else None
 
 
-def form_claims(field: str, text: str) -> Claims:
+def form_claims(field: str, text: str, speaker: str | None) -> Claims:
     """Return what a line of a form claims: "Deadline: 5 May", "Server: Debian 11 -> Debian 12"."""
     subject = field.casefold()
     values = [plain_value(part) for part in _ARROW.split(text) if part]
     if len(values) != 2:
-        return Claims((Holding(subject, "be", {"obj": plain_value(text)}),))
+        value = plain_value(text)
+        words, called = tuple(subject.split()), plain_value(field)
+        given = (("obj", value),)
+        state = PlainState(
+            words, speaker, "be", given, frozenset(lexemes(f"{field} {text}")), called, False, True
+        )
+        return Claims((Holding(subject, "be", {"obj": value}),), states=(state,))
     head = frozenset(lexemes(values[0].text.split()[-1]))
     mention = Mention(subject, subject.split()[-1], frozenset(lexemes(subject)))
     ending = Ending("shift", values[0], head, values[1], mentions=(mention,), verb="change")

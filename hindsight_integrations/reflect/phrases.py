@@ -397,15 +397,16 @@ class Phrases:
 
     @property
     def comes_back(self) -> bool:
-        """True for "left for Rome and is back on Sunday"."""
+        """True for "left for Rome and is back on Sunday", "starts at 10 today only"."""
         return bool(_BACK.search(self.sentence.text))
 
     def is_no_span(self, word: Word) -> bool:
-        """Return True for "these days", "as of this week", and "moved this spring"."""
+        """Return True for "these days", "as of this week", "moved this spring", "due for May"."""
         span = self.sentence.head(word)
         if word.lower == "these" and span.lower == "days":
             return True
-        if word.index and self.sentence.words[word.index - 1].lower in ("of", "from", "since"):
+        before = self.sentence.words[word.index - 1] if word.index else word
+        if before.lower in ("of", "from", "since") or before.lemma in _WORDS["scheduling"]:
             return True
         verb = self.sentence.head(span)
         past = word.lower == "this" and verb.tag in ("VBD", "VBN")

@@ -6,6 +6,8 @@ value of the kind, or in the relation, of the one that begins.
 
 from __future__ import annotations
 
+import re
+
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.claim_model import (
@@ -16,7 +18,8 @@ from hindsight_integrations.reflect.claim_model import (
     is_time,
 )
 from hindsight_integrations.reflect.ended_values import HABITS
-from hindsight_integrations.reflect.plain_subjects import ACTING, role_of
+from hindsight_integrations.reflect.phrases import plain_value
+from hindsight_integrations.reflect.plain_subjects import ACTING, is_moved, role_of
 from hindsight_integrations.reflect.value_kinds import are_alike, kinds, same_verb, shares_name
 
 _WORDS = word_sets("frames")
@@ -24,11 +27,15 @@ _KINDS = table("kinds")
 _USES = frozenset(_KINDS["bonds"]["uses"].split())
 _EVENTS = frozenset(_KINDS["events"]["once"].split())
 _MEETING = frozenset(_KINDS["called"]["meeting"].split())
+_WORKPLACES = frozenset(_KINDS["called"]["workplaces"].split()) | word_sets("changes")["posts"]
+_GROUPS = frozenset({"team", "choir", "club", "company"})
+_PLACING = re.compile(r" (?:in|on|at|above|near|by) ")
 _BESIDE = frozenset({"at", "in", "to", "with", "for", "on"})
 _POSSESSING = ("have", "own")
 _RELOCATING = word_sets("changes")["relocating"]
 _ANY = frozenset(lexemes(" ".join(_WORDS["any"] | _WORDS["accounts"] | {"house", "home"})))
-_OF_THINGS = {"be": ("obj",), "come": ("from",), "run": ("on",), "go": ("through",)}
+_PEOPLE = frozenset(lexemes(" ".join(ACTING)))
+_OF_THINGS = {"be": ("obj", "with"), "come": ("from",), "run": ("on",), "go": ("through",)}
 """Slots of what a thing of ours is or rests on, by verb: "our CI runs on Jenkins"."""
 
 
@@ -88,6 +95,8 @@ def _ended_value(step: PlainStep, state: PlainState) -> Value | None:
     before, verb = step.before, step.verb
     if before is None or not step.limits <= state.terms:
         return None
+    if _is_held_as_role(step, state) or _is_shared_home(step, state):
+        return before
     has = verb == "have" and step.slot == "obj" and state.verb in _USES
     if not (has or same_verb(verb, state.verb) or (_is_bond(step, state) and verb == "be")):
         return None
@@ -102,6 +111,26 @@ def _ended_value(step: PlainStep, state: PlainState) -> Value | None:
     return None
 
 
+def _is_held_as_role(step: PlainStep, state: PlainState) -> bool:
+    """Return True for "is the owner of X" before "no longer owns X"."""
+    if step.before is None or state.verb != "be" or step.slot != "obj":
+        return False
+    roles = {step.verb, *(step.verb.removesuffix("e") + end for end in ("er", "or"))}
+    for _, value in state.values:
+        role, _, held = value.text.partition(" of ")
+        if role.casefold() in roles and frozenset(lexemes(held)) == step.before.terms:
+            return True
+    return False
+
+
+def _is_shared_home(step: PlainStep, state: PlainState) -> bool:
+    """Return True for "shares a flat with X" before "no longer lives with X"."""
+    home = any(slot == "obj" and "house" in kinds(value) for slot, value in state.values)
+    return step.verb == "residence" and home and (
+        any((slot, value) == ("with", step.before) for slot, value in state.values)
+    )  # fmt: skip
+
+
 def _is_bond(step: PlainStep, state: PlainState) -> bool:
     """Return True for what "is no longer at X" ends: "works at X", "is insured with X"."""
     return state.passive or state.verb == "employment" or (
@@ -113,7 +142,7 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     before, after = step.before, step.after
     if before is None or after is None or not _tells_same(step, state, before):
         return None
-    within = step.verb in _WORDS["switches"]
+    within = step.verb in _WORDS["switches"] or _is_of_same_group(before, after, state)
     value = next(
         (v for v in _held(state) if _equal(before, v) or (within and before.terms < v.terms)), None
     )
@@ -123,7 +152,7 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
         value = before  # "pays quarterly", "works the early shift"
     if value is None or (role == "own" and value not in _its_own(state)):
         return None
-    hired = state.verb == "employment" and "company" in kinds(after)
+    hired = _is_new_place(step, state, before)
     alike = (kinds(before) | kinds(value)) & kinds(after) or value.is_sibling(after)
     ends = {before.text.split()[-1], after.text.split()[-1]}
     alike = alike or len(ends) == 1 or ends <= _MEETING
@@ -132,7 +161,8 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     idle = after.text.casefold() in _WORDS["no_target"] | _EVENTS
     switched = sure and step.bare and one_size and not idle
     rested = role == "same" and state.is_thing and state.verb in _WORDS["rests"]
-    switched = switched or (rested and not step.theme)
+    switched = switched or (rested and (not step.theme or is_moved(step, state)))
+    switched = switched or (role == "same" and _is_kept(step, state, value))
     if after.kind == "thing" and not (alike or hired or switched):
         return None  # "from the train to the platform"
     named = (
@@ -147,9 +177,47 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     return value if before.terms >= value.terms or before.kind == "name" else before
 
 
+def _is_kept(step: PlainStep, state: PlainState, value: Value) -> bool:
+    """Return True for the box of "keeps the receipts in the box", from which they were moved."""
+    things = [thing for slot, thing in state.values if slot == "obj"]
+    kept = state.verb in _WORDS["keeps"] and len(things) == 1
+    return kept and bool(step.theme) and step.theme == things[0].terms and value not in things
+
+
+def _is_new_place(step: PlainStep, state: PlainState, before: Value) -> bool:
+    """Return True if somebody who worked, lived or belonged at X may have left it for Y."""
+    if step.after is None:
+        return False
+    words = re.split(_PLACING, step.after.text.casefold())[0].split()
+    after = plain_value(" ".join(words))
+    if state.verb == "residence":
+        return "house" in kinds(after)
+    meets = same_verb(state.verb, "meet")
+    bound = meets or any(
+        slot in _WORDS["bond"] | {"to"} and _equal(before, value) for slot, value in state.values
+    )
+    place = words[-1] in _WORKPLACES or "company" in kinds(after)
+    group = "team" in kinds(before) and step.after.kind == "thing" and len(words) == 1
+    visits = state.verb == "be" and not (
+        kinds(before) & _GROUPS or any(slot == "obj" for slot, _ in state.values)
+    )
+    idle = words[-1] in _WORDS["no_target"] | _EVENTS
+    return bound and (place or group) and not (visits or idle)
+
+
+def _is_of_same_group(before: Value, after: Value, state: PlainState) -> bool:
+    """Return True for "left platform for the data squad" of who is in the platform squad."""
+    named = [
+        value
+        for _, value in state.values
+        if before.terms < value.terms and value.is_sibling(after) and kinds(value) & _GROUPS
+    ]
+    return len(named) == 1
+
+
 def _tells_same(step: PlainStep, state: PlainState, before: Value) -> bool:
     """Return True if what is moved is of the earlier clause, or what X is: "switched banks"."""
-    told = step.theme | step.limits
+    told = step.theme - _PEOPLE | step.limits
     kind = frozenset(lexemes(" ".join(name.replace("_", " ") for name in kinds(before))))
     return told <= state.terms | kind | _ANY
 
@@ -173,6 +241,8 @@ def _replaced(step: PlainStep, state: PlainState, role: str) -> Value | None:
             and slot in _WORDS["bond"] | {"from"}
             and not v.terms & step.theme
         ]
+    if not alike and step.theme and step.theme <= frozenset(lexemes(state.verb)):
+        alike = [value for _, value in state.values if is_time(value) and value.same_kind(after)]
     if not alike and role == "same":
         return (
             _lived_in(step, state)
@@ -188,8 +258,9 @@ def _field(step: PlainStep, state: PlainState) -> Value | None:
     after = step.after
     if after is None or after.kind != "thing" or kinds(after):
         return None
-    slot = {("study", "switch"): "obj", ("employment", "move"): "in"}.get((state.verb, step.verb))
-    held = [v for given, v in state.values if given == slot and v.kind == "thing"]
+    slots = {("study", "switch"): ("obj", "in"), ("employment", "move"): ("in",)}
+    told = slots.get((state.verb, step.verb), ())
+    held = [v for slot, v in state.values if slot in told and v.kind == "thing"]
     return held[0] if step.bare and after.text.isalpha() and len(held) == 1 else None
 
 
@@ -283,10 +354,30 @@ def _now_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
         if places or (fits and (slot in (step.slot, "obj") or step.verb == "be" or general)):
             alike.append(value)
     if not alike and role == "same":
-        return _rested_on(step, state) or _served(step, state) or _same_slot(step, state)
+        return (
+            _rested_on(step, state)
+            or _served(step, state)
+            or _same_slot(step, state)
+            or _identified(step, state)
+        )
     if not (step.verb == "be" or general or same_verb(step.verb, state.verb)):
         return None
     return alike[0] if len(alike) == 1 else None
+
+
+def _identified(step: PlainStep, state: PlainState) -> Value | None:
+    """Return what a thing was that "is now Y", by name: "our paper supplier is Igepa"."""
+    after = step.after
+    if not (step.verb == state.verb == "be" and step.slot == "obj" and state.is_thing) or not after:
+        return None
+    named = [v for slot, v in state.values if slot == "obj" and v.kind == after.kind == "name"]
+    return named[0] if len(state.values) == len(named) == 1 else None
+
+
+def _is_name(value: Value) -> bool:
+    """Return True for a name, also one with a number: "Apache 2.0"."""
+    first = value.text.split()[0]
+    return value.kind == "name" or (value.kind == "number" and first.isalpha() and first.istitle())
 
 
 def _same_slot(step: PlainStep, state: PlainState) -> Value | None:
@@ -294,11 +385,11 @@ def _same_slot(step: PlainStep, state: PlainState) -> Value | None:
     after = step.after
     does = state.verb == step.verb or (state.passive and same_verb(step.verb, state.verb))
     fits = step.slot in _WORDS["stays"] or (step.slot == "to" and state.is_thing)
-    if after is None or after.kind != "name" or not (does and fits) or state.verb in _POSSESSING:
+    if after is None or not _is_name(after) or not (does and fits) or state.verb in _POSSESSING:
         return None
     held = [v for slot, v in state.values if slot == step.slot]
     here, there = (kinds(held[0]), kinds(after)) if held else (frozenset[str](), frozenset[str]())
-    sure = len(held) == 1 and held[0].kind == "name" and not (here and there)
+    sure = len(held) == 1 and _is_name(held[0]) and not (here and there)
     return held[0] if sure else None
 
 
@@ -324,4 +415,9 @@ def _equal(one: Value, other: Value) -> bool:
 
 def _is_of_once(state: PlainState) -> bool:
     """Return True for what is planned or takes place once: "has an interview at Bosch"."""
-    return any(value.text.casefold().split()[-1] in _EVENTS for _, value in state.values[:1])
+    eaten = state.verb in _WORDS["serves"]  # "orders lunch from"
+    return not eaten and any(
+        value.text.casefold().split()[-1] in _EVENTS
+        for slot, value in state.values[:1]
+        if slot != "after"
+    )

@@ -50,7 +50,9 @@ _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully complete
 _BESIDE_MOVE = frozenset({"in", "on", "after", "with", "since", "during"})
 _LIGHT = _WORDS["helpers"] | {"do", "help", "let", "make"}
 _OWNING = _WORDS["owning"] | {"my"}
-_NOW_TERMS = frozenset({"now", "instead"})
+_MANNERS = frozenset({"in", "by", "with", "via", "through", "on"})
+_PLACING = frozenset({"in", "on", "at", "above", "near", "by"})
+_VEHICLES = frozenset({"name commute", "name airline", "vehicle", "alternatives transport"})
 
 
 class PlainReader(EndingReader):
@@ -124,7 +126,9 @@ class PlainReader(EndingReader):
         value, end = thing
         after = self._past_beside(end, {"from", *_TO})
         if self.word(after) in {"from", *_TO} and verb.lemma not in _CHANGES["leaving"]:
-            yield from self._targets_of(verb, opening, after, value.terms)
+            whose = self.word(at) if self._tag(at) == "PRP$" else ""
+            for step in self._targets_of(verb, opening, after, value.terms):
+                yield replace(step, whose=whose)
         elif verb.lemma in _WORDS["leaves"] and (then := self._new_one(verb, end)) is not None:
             yield self._step("leave", verb, opening, before=value, after=then)
 
@@ -149,7 +153,27 @@ class PlainReader(EndingReader):
         if self.word(at) not in links:
             return None
         then = self._at_whom(at + 1)
-        return then[0] if then is not None and self._ends(then[1]) else None
+        then = self._whole(*then) if then is not None else None
+        journey = then is not None and any(
+            value.kind == "time" or not _VEHICLES.isdisjoint(kinds(value))
+            for _, value in self.given(then[1])
+        )  # "left Bonn for Cologne on the 8:15 train"
+        return then[0] if then is not None and self._ends(then[1]) and not journey else None
+
+    def _whole(self, value: Value, end: int) -> tuple[Value, int]:
+        """Return "a parish in Galway", "St Anne's" with all that belongs to it."""
+        words = self.sentence.words
+        at = self.sentence.text.find(value.text)
+        if self._tag(end - 1) == "POS" and (end == len(words) or words[end].text in STOPS):
+            last = words[end - 1]
+        elif value.kind == "thing" and self.word(end) in _PLACING and (
+            (place := self._phrase(end + 1)) is not None and not is_time(place.value)
+        ):  # fmt: skip
+            end, last = place.end, words[place.end - 1]
+        else:
+            return value, end
+        text = self.sentence.text[at : last.start + len(last.text)]
+        return Value(text, frozenset(lexemes(text)), value.kind), end
 
     def _at_whom(self, at: int) -> tuple[Value, int] | None:
         """Return the phrase at a word, of "her job at X" the X, and where it ends."""
@@ -157,7 +181,7 @@ class PlainReader(EndingReader):
         if named is None:
             return None
         post = named[0].text.split()[-1] in _CHANGES["posts"] | {"one"}
-        if post and self.word(named[1]) in ("at", "with"):
+        if post and self.word(named[1]) in ("at", "with", "on", "in"):
             return self._named(named[1] + 1)
         return named
 
@@ -232,9 +256,12 @@ class PlainReader(EndingReader):
             yield replace(step, inner=inner)
 
     def _limits_manner(self, at: int) -> bool:
-        """Return True for an adverb after what has ended: "no longer runs the shop alone"."""
+        """Return True for "no longer runs the shop alone", "no longer takes it for granted"."""
         rest = takewhile(lambda w: w.text not in STOPS, self.sentence.words[at + 2 :])
-        return any(w.tag == "RB" and w.lower not in _CHANGES["at_last"] for w in rest)
+        return any(
+            w.lower == "granted" or (w.tag == "RB" and w.lower not in _CHANGES["at_last"])
+            for w in rest
+        )
 
     def _is_where(self, verb: Word, start: int, given: tuple[str, Value]) -> bool:
         """Return True for "is now at the X", "is now in Bremen": where somebody is."""
@@ -256,7 +283,8 @@ class PlainReader(EndingReader):
                 start = word.index + 1
                 given = "obj" if words[start].tag not in ("IN", "TO") else words[start].lower
                 named = self._named(start + (given != "obj"))
-                return named[0] if named is not None and given in (slot, "obj") else None
+                fits = given in (slot, "obj") or {given, slot} <= _MANNERS
+                return named[0] if named is not None and fits else None
             if word.lower == "instead" and self.word(word.index + 1) != "of":
                 found = (p for i in range(at, word.index) if (p := self._phrase(i)) is not None)
                 return next((p.value for p in found if p.end == word.index), None)
@@ -462,7 +490,8 @@ class PlainReader(EndingReader):
         words, slot = self.sentence.words, "obj"
         while at < len(words) and words[at].text not in STOPS:
             word = words[at]
-            if word.lower in ("because", "due", "thanks", "but"):
+            praised = word.tag == "CC" and self._tag(at + 1) == "RB" and self._tag(at + 2) == "JJ"
+            if word.lower in ("because", "due", "thanks", "but") or praised:
                 return
             if word.tag in ("IN", "TO", "RP") or word.lower in ("under", "per"):
                 slot, at = word.lower, at + 1
@@ -498,7 +527,7 @@ def repaired(sentence: Sentence) -> Sentence:
             if before.lower == "longer" and word.tag in ("NN", "NNS", "VB"):
                 words[at] = replace(word, tag="VBP")
             subject = words[at - 2 - (before.lower == "longer")]
-            if subject.tag == "VBP" and subject.index and subject.lemma not in _WORDS["helpers"]:
+            if subject.tag in _PRESENT and subject.index and subject.lemma not in _WORDS["helpers"]:
                 words[subject.index] = replace(subject, tag="NN")  # "the build no longer uses"
         elif word.tag in ("VB", "VBP") and (
             before.tag == "DT"
@@ -558,4 +587,6 @@ def _is_made(words: Sequence[Word], verb: Word) -> bool:
         own = verb.index and words[verb.index - 1].lower in ("he", "she", "they", "we")
         return bool(own) and after[0].tag.startswith("JJ")
     told = any(word.dep == "ccomp" and word.head == verb.index for word in words)
+    if verb.lemma == "plan" and verb.tag == "VBN":  # "is (now) planned for 3 May"
+        return any(w.lemma == "be" for w in words[max(0, verb.index - 2) : verb.index])
     return verb.lemma == "write" and not told and bool(after) and after[0].tag in _COMPLEMENT

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.claim_model import PlainState, PlainStep
+from hindsight_integrations.reflect.value_kinds import kinds
 
 _CHANGES = word_sets("changes")
 _WORDS = word_sets("frames")
@@ -21,7 +22,7 @@ ACTING = frozenset(table("changes")["people"]["groups"].split()) | _WORDS["share
 """Nouns for those who act or are acted for: "team", and "stake", which they hold."""
 CALLED = frozenset(table("kinds")["called"]["roles"].split())
 """Nouns for a role, by which a thing or person is called."""
-DETERMINERS = frozenset({"the", "a", "an"})
+DETERMINERS = frozenset({"the", "a", "an", "all", "both"})
 STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 
 
@@ -35,14 +36,19 @@ def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | 
     if not same_speaker and own and not ours:
         return None
     if not step.opening:
-        return "same" if step.speaker and state.subject in (("i",), ("we",)) else None
+        own_words = frozenset(lexemes(" ".join(state.subject)))
+        moved = state.is_thing and step.before is not None and bool(step.theme & own_words)
+        first = bool(step.speaker) and state.subject in (("i",), ("we",))
+        return "same" if first or moved or is_moved(step, state) else None
     if step.before is not None:
         called += [one for each in called for one in _joined(each)]
     if state.subject in called:
         return "same"
+    if state.subject[0] not in _FIRST and any(_says_same(each, state.subject) for each in called):
+        return "same"
     if any(_is_whole(each, state) for each in (*called, tuple(w for w, _ in step.opening))):
         return "same"
-    if step.before is not None and _is_moved(step, state):
+    if step.before is not None and is_moved(step, state):
         return "same"
     owner = _owner(state.subject)
     if owner:
@@ -68,6 +74,11 @@ def _joined(called: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield called[2:]
 
 
+def _says_same(called: Sequence[str], subject: Sequence[str]) -> bool:
+    """Return True for "our paper supplier" and "our supplier for paper"."""
+    return {*called} - _WORDS["small"] == {*subject} - _WORDS["small"]
+
+
 def _is_whole(called: tuple[str, ...], state: PlainState) -> bool:
     """Return True for "the squad's standup" after "the squad holds its standup on Tuesdays"."""
     things = [value for slot, value in state.values if slot == "obj" and value.kind != "name"]
@@ -76,10 +87,13 @@ def _is_whole(called: tuple[str, ...], state: PlainState) -> bool:
     return bool(own) and any(told == own | thing.terms != own for thing in things)
 
 
-def _is_moved(step: PlainStep, state: PlainState) -> bool:
-    """Return True for the X of "we moved X from A to B"."""
+def is_moved(step: PlainStep, state: PlainState) -> bool:
+    """Return True for the X of "we moved X from A to B"; not for ours of "they moved their X"."""
+    if state.subject[0] in _MINE and step.whose not in ("", *_MINE):
+        return False
     own = frozenset(lexemes(" ".join(state.subject)))
-    return bool(own) and own == step.theme and (state.is_thing or state.passive)
+    grouped = any("team" in kinds(value) for _, value in state.values)
+    return bool(own) and own == step.theme and (state.is_thing or state.passive or grouped)
 
 
 def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -95,8 +109,6 @@ def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> str | None:
     """Return "same" for the words of one subject, "attribute" for "the fee at S" and "S"."""
     own, others = {*called} - _WORDS["small"], {*state.subject} - _WORDS["small"]
-    if own == others:
-        return "same"
     more = own ^ others
     if not own or not others or not (own < others or others < own):
         return None
