@@ -202,6 +202,8 @@ def _question(result: Ranking) -> RenderableType:
     names = ", ".join(result.entities_named)
     facts.add_row("names", Text(names) if names else Text("none that the bank knows", style="dim"))
     facts.add_row("answer", _size(result))
+    for note in result.notes:
+        facts.add_row("note", Text(note, style="yellow"))
     return facts
 
 

@@ -313,6 +313,7 @@ class RecallResult(Ranking):
         considered: number of memories that were scored.
         failures: parts that failed and were left out.
         timings: seconds by stage.
+        notes: what the caller may not have meant: fields of `where` that no memory has.
     """
 
     memories: tuple[Recalled, ...] = ()
@@ -367,17 +368,19 @@ class RecallResult(Ranking):
     def __repr__(self) -> str:
         best = f", best={self.memories[0].memory.text[:60]!r}" if self.memories else ""
         failed = f", failures={[f.part for f in self.failures]}" if self.failures else ""
+        noted = f", notes={[*self.notes]}" if self.notes else ""
         return (
             f"RecallResult({len(self.memories)} memories, {self.tokens} of "
-            f"{self.max_tokens} tokens{best}{failed})"
+            f"{self.max_tokens} tokens{best}{failed}{noted})"
         )
 
     def _repr_html_(self) -> str:
         memories = display.counted(len(self.memories), "memory")
         size = f"{memories}, {self.tokens} of {self.max_tokens} tokens"
         failed = "".join(f"; {failure}" for failure in self.failures)
+        noted = "".join(f"; {note}" for note in self.notes)
         rows = [memory._shown() for memory in self.memories]
-        return display.table(rows, f"{self.query} ({size}{failed})", SHOWN_MEMORIES)
+        return display.table(rows, f"{self.query} ({size}{failed}{noted})", SHOWN_MEMORIES)
 
 
 # Reflecting

@@ -207,3 +207,4 @@ class Ranking:
     failures: tuple[Failure, ...] = ()
     timings: Mapping[str, float] | None = None
     query_time: datetime | None = None
+    notes: tuple[str, ...] = ()

@@ -242,7 +242,11 @@ def test_a_note_that_left_its_folder_leaves_the_bank(fresh: Run, tmp_path: Path)
     fresh("retain", "Tomas paints.", "--document", "told")
     folder = ("retain", "--folder", str(notes), "--prune")
     assert "forgotten" not in fresh(*folder).err
+    assert "not in the folder" not in fresh(*folder[:-1]).err
     (notes / "b.txt").unlink()
+    hinted = fresh(*folder[:-1])
+    assert hinted.code == 0
+    assert "b.txt of this bank is not in the folder; --prune forgets" in hinted.err
     ran = fresh(*folder)
     assert ran.code == 0
     assert "b.txt was forgotten" in ran.err

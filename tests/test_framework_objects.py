@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from langchain_core.documents import Document
@@ -15,6 +16,11 @@ from llama_index.core.schema import TextNode
 
 from hindsight_integrations import Hindsight, InvalidInputError, Memory, Settings
 from hindsight_integrations.retain.foreign import foreign_item
+from hindsight_integrations.stores.base import DOCUMENT, Kind
+from hindsight_integrations.stores.chroma.index import ChromaVectors
+from hindsight_integrations.stores.sqlite import SqliteGraph
+
+Scanned = TypeVar("Scanned")
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +78,23 @@ def test_a_document_without_an_id_of_its_own_is_known_by_its_content(
     assert len(engine.documents.list(bank).items) == 2
 
 
+class Unscanned(SqliteGraph):
+    """A store that refuses to go through all documents."""
+
+    def scan(self, bank_id: str, kind: Kind[Scanned]) -> Iterator[Scanned]:
+        assert kind is not DOCUMENT, "all documents were read to recognise one"
+        return super().scan(bank_id, kind)
+
+
+def test_a_document_is_known_by_its_content_without_reading_all_documents(tmp_path: Path) -> None:
+    settings = Settings(consolidate=False)
+    graph, vectors = Unscanned(tmp_path / "graph"), ChromaVectors.in_memory()
+    with Hindsight(graph=graph, vectors=vectors, settings=settings) as memory:
+        memory.retain_many("b", [Document("Ann sings."), Document("Bo paints.")])
+        again = [Document("Bo paints."), Document("Cy rows."), LlamaDocument(text="Ann sings.")]
+        assert [each.text for each in memory.retain_many("b", again).stored] == ["Cy rows."]
+
+
 def test_messages_of_both_frameworks_are_retained_by_who_said_them(
     engine: Hindsight, bank: str
 ) -> None:
@@ -105,6 +128,10 @@ def test_messages_of_both_frameworks_are_retained_by_who_said_them(
 def test_other_objects_are_refused_with_what_to_give(engine: Hindsight) -> None:
     with pytest.raises(InvalidInputError, match="str"):
         engine.retain("any", object())
+    with pytest.raises(InvalidInputError, match=r"HumanMessage; .* messages go to retain_messages"):
+        engine.retain("any", HumanMessage("Ann sings."))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"list; .* several texts to retain_many"):
+        engine.retain("any", [Document("Ann sings.")])  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="message of LangChain or LlamaIndex"):
         engine.retain_messages("any", [object()])
     failed = engine.retain_many("any", [object(), "Ann sings."]).failed

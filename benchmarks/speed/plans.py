@@ -176,6 +176,7 @@ def questions(graph: Neo4jGraph, memories: int) -> Mapping[str, Callable[[], obj
             BANK, replace(about, entity_ids=("e7",)), 2000
         ),
         "documents": lambda: graph.read(BANK, base.DOCUMENT, ["d7"]),
+        "same documents": lambda: graph.read(BANK, base.SAME_DOCUMENTS, ["f7"]),
         "chunks of documents": lambda: graph.read(BANK, base.DOCUMENT_CHUNKS, ["d7"]),
         "history": lambda: graph.read(BANK, base.HISTORY, some),
         "conclusions citing": lambda: graph.read(BANK, base.CONCLUSIONS_CITING, some),

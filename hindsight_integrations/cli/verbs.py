@@ -125,8 +125,9 @@ def retain(
             )
         if len(items) == len(result.failed) == 1:
             raise result.failed[0].error
-    pruned = _prune(job, items) if prune else []
-    warnings = pruned + [
+    gone = _gone(job, items) if folder is not None and items else []
+    told = _pruned(job, items, gone) if prune else _not_in_folder(gone)
+    warnings = told + [
         f"item {item.index + 1} was not stored: {item.error}" for item in result.failed
     ]
     code = 1 if result.failed else 0
@@ -139,14 +140,8 @@ def retain(
     return Output(data, drawing, warnings, code)
 
 
-def _prune(job: Job, items: Sequence[inputs.Record]) -> list[str]:
-    """Forget the documents that are named like notes and are not among the items.
-
-    Returns:
-        A line for each.
-    """
-    if not items:
-        raise typer.BadParameter("--prune: the folder has no note, and all would be forgotten")
+def _gone(job: Job, items: Sequence[inputs.Record]) -> list[str]:
+    """Return the documents that are named like notes and are not among the items."""
     kept = {str(item["document_id"]) for item in items}
     gone: list[str] = []
     cursor: str | None = None
@@ -155,10 +150,24 @@ def _prune(job: Job, items: Sequence[inputs.Record]) -> list[str]:
         ids = [document.id for document in page.items]
         gone += [id for id in ids if Path(id).suffix.lower() in inputs.NOTES and id not in kept]
         if (cursor := page.next_cursor) is None:
-            break
+            return gone
+
+
+def _pruned(job: Job, items: Sequence[inputs.Record], gone: Sequence[str]) -> list[str]:
+    """Forget documents that are gone, and return a line for each."""
+    if not items:
+        raise typer.BadParameter("--prune: the folder has no note, and all would be forgotten")
     for document in gone:
         job.memory.forget(job.bank, document_id=document)
     return [f"{document} was forgotten: the folder lacks it" for document in gone]
+
+
+def _not_in_folder(gone: Sequence[str]) -> list[str]:
+    """Return a line on documents that the folder lacks, and that are still remembered."""
+    if not gone:
+        return []
+    others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+    return [f"{gone[0]}{others} of this bank is not in the folder; --prune forgets what is not"]
 
 
 def _given(**options: object) -> dict[str, Any]:
@@ -256,6 +265,7 @@ def recall(
     if explain and not prompt:
         drawing = result.explain(detailed=top)
     warnings = [f"{failure}; the answer was made without it" for failure in result.failures]
+    warnings += result.notes
     return Output(result, drawing, warnings, code=0 if result else FOUND_NOTHING)
 
 

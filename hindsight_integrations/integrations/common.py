@@ -37,6 +37,7 @@ from hindsight_integrations.results import (
     RecallResult,
     Reflection,
     RetainResult,
+    SkipReason,
 )
 from hindsight_integrations.retain.fence import fence, strip_fenced
 
@@ -101,7 +102,7 @@ def recall(
 ) -> RecallResult:
     """`Hindsight.recall` from those of the banks that exist.
 
-    Parts of recall that failed, and were left out, are logged: an agent does not read failures.
+    Parts of recall that failed and were left out, and notes, are logged: an agent reads neither.
     """
     try:
         result = memory.recall(bank_id, query, **options)
@@ -112,6 +113,8 @@ def recall(
             return RecallResult(banks, query)
         result = memory.recall(existing, query, **options)
     _log(result.failures, bank_id)
+    for note in result.notes:
+        log.warning("a recall in bank %r: %s", bank_id, note)
     return result
 
 
@@ -164,7 +167,12 @@ def answer_retain(
 ) -> tuple[str, RetainResult]:
     """Retain, and return the tool's answer with the result."""
     result = memory.retain(bank_id, content, **options)
-    text = f"Remembered: {', '.join(result.ids)}" if result.stored else "Nothing new in it."
+    if result.stored:
+        text = f"Remembered: {', '.join(result.ids)}"
+    elif any(skipped.reason is SkipReason.REFUSED for skipped in result.skipped):
+        text = "Not remembered: it was refused."
+    else:
+        text = "Nothing new in it."
     return text, result
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,24 +169,42 @@ def as_embedder(embedder: object) -> Embedder:
     if isinstance(embedder, Embedder) and not isinstance(embedder, type):
         if isinstance(embedder, TokenEncoder):
             return embedder
-        query = getattr(embedder, "embed_query", None)
-        return _Checked(embedder.id, embedder.dimension, embedder.embed, query)
-    embed_texts, embed_query = _foreign_methods(embedder)
+        methods = _Methods(embedder, "embed", "embed_query")
+        return _Checked(embedder.id, embedder.dimension, methods)
+    methods = _foreign_methods(embedder)
     name = _foreign_name(embedder)
-    probe = _rows(_call(name, embed_texts, [_PROBE]), 1, name)
+    probe = _rows(_call(name, methods.embed_texts, [_PROBE]), 1, name)
     dimension = checked(probe, 1, probe[0].size, name).shape[1]
-    return _Checked(f"{name}/{dimension}", dimension, embed_texts, embed_query)
+    return _Checked(f"{name}/{dimension}", dimension, methods)
 
 
-def _foreign_methods(
-    embedder: object,
-) -> tuple[Callable[[list[str]], object], Callable[[str], object] | None]:
+class _Methods(NamedTuple):
+    """A foreign embedder with the names of its methods, by which it is pickled.
+
+    Bound methods of LlamaIndex's embedders cannot be: its instrumentation wraps them.
+    """
+
+    embedder: object
+    texts: str = "__call__"
+    query: str | None = None
+
+    @property
+    def embed_texts(self) -> Callable[[list[str]], object]:
+        method: Callable[[list[str]], object] = getattr(self.embedder, self.texts)
+        return method
+
+    @property
+    def embed_query(self) -> Callable[[str], object] | None:
+        return getattr(self.embedder, self.query, None) if self.query else None
+
+
+def _foreign_methods(embedder: object) -> _Methods:
     if not isinstance(embedder, type | str):  # a str has a method `encode` as well
         for texts, query in _FOREIGN_METHODS:
-            if callable(embed_texts := getattr(embedder, texts, None)):
-                return embed_texts, getattr(embedder, query, None) if query else None
+            if callable(getattr(embedder, texts, None)):
+                return _Methods(embedder, texts, query)
         if callable(embedder):
-            return embedder, None
+            return _Methods(embedder)
     raise InvalidInputError(
         f"{embedder!r} is no embedder; give an instance with id, dimension and embed(texts), a "
         "LangChain or LlamaIndex embedding, or a function from a list of texts to vectors"
@@ -215,19 +233,19 @@ class _Checked:
 
     id: str
     dimension: int
-    embed_texts: Callable[[list[str]], object]
-    embed_question: Callable[[str], object] | None
+    methods: _Methods
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        raw = _call(self.id, self.embed_texts, [well_formed(text) for text in texts])
+        raw = _call(self.id, self.methods.embed_texts, [well_formed(text) for text in texts])
         return checked(raw, len(texts), self.dimension, self.id)
 
     def embed_query(self, text: str) -> Vector:
-        if self.embed_question is None:
+        embed_query = self.methods.embed_query
+        if embed_query is None:
             raw: object = self.embed([text])
         else:
-            raw = [_call(self.id, self.embed_question, well_formed(text))]
+            raw = [_call(self.id, embed_query, well_formed(text))]
         vector: Vector = checked(raw, 1, self.dimension, self.id)[0]
         return vector

@@ -45,6 +45,7 @@ from hindsight_integrations.recall.pool import Pool, existing, gather, join
 from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.recall.scaling import Scores
+from hindsight_integrations.recall.unknown_fields import notes_on_fields
 from hindsight_integrations.results import (
     ArmScore,
     EntityNote,
@@ -167,6 +168,9 @@ def _recall(
         failures=(*gathered.failures, *ranking.failures, *_unreadable(parts, pool, reader)),
         timings={**clock.seconds, "total": clock.elapsed + clock.seconds.get("turn", 0.0)},
         query_time=request.asked_at,
+        notes=notes_on_fields(
+            parts.graph, request.bank_ids, request.filter, (each.memory for each in memories)
+        ),
     )
 
 

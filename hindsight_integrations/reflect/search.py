@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -34,6 +35,8 @@ from hindsight_integrations.stores.base import (
     StoredBank,
 )
 from hindsight_integrations.stores.common import is_conclusion
+
+log = logging.getLogger("hindsight_integrations")
 
 WAITING = 1000
 """Most waiting memories that are read to find stale conclusions."""
@@ -73,6 +76,8 @@ def find_memories(
         StoreUnavailableError: every arm failed.
     """
     result = recall(parts, [bank], request)
+    for note in result.notes:
+        log.warning("a search in bank %r: %s", bank.bank.id, note)
     memories = [item.memory for item in result.memories]
     waiting = _waiting(parts.graph, bank.bank.id, [m.id for m in memories if is_conclusion(m)])
 

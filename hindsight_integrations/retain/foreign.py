@@ -16,7 +16,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import MetadataValue
 from hindsight_integrations.retain.request import Item, Submission
-from hindsight_integrations.stores.base import DOCUMENT, GraphStore
+from hindsight_integrations.stores.base import DOCUMENT, SAME_DOCUMENTS, GraphStore
 from hindsight_integrations.stores.common import read_one
 
 _FILE_FIELDS = ("file_path", "file_name", "filename", "source")
@@ -92,10 +92,8 @@ def recognised(graph: GraphStore, bank_id: str, submission: Submission) -> Submi
     """
     if read_one(graph, bank_id, DOCUMENT, submission.document_id, None):
         return submission
-    for known in graph.scan(bank_id, DOCUMENT):
-        if known.fingerprint == submission.fingerprint:
-            return replace(submission, document_id=known.id)
-    return submission
+    same = read_one(graph, bank_id, SAME_DOCUMENTS, submission.fingerprint, ())
+    return replace(submission, document_id=same[0]) if same else submission
 
 
 def has_random_id(item: Item) -> bool:

@@ -190,6 +190,11 @@ def text_submission(item: Item, max_chars: int) -> Submission:
     Raises:
         InvalidInputError: an argument cannot be used; the message says which and why.
     """
+    if not isinstance(item.content, str):
+        raise InvalidInputError(
+            f"content is a {type(item.content).__name__}; give text (str), or a document of "
+            "LangChain or LlamaIndex; messages go to retain_messages, several texts to retain_many"
+        )
     clean = strip_fenced(validation.content(item.content, max_chars))
     turn = Turn(
         text=validation.content(clean, max_chars) if clean.strip() else clean,

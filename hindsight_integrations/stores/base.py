@@ -354,6 +354,8 @@ MODEL_HISTORY: Kind[tuple[Change, ...]] = Kind("model history")
 """Read by id of a mental model: its changes, oldest first; also if it is gone."""
 DOCUMENT: Kind[Document] = Kind("document")
 """Read by id; scanned by id."""
+SAME_DOCUMENTS: Kind[tuple[str, ...]] = Kind("documents of a fingerprint")
+"""Read by fingerprint: ids of the documents that have it, by id."""
 CHUNK: Kind[Chunk] = Kind("chunk")
 """Read by id; scanned by id."""
 DOCUMENT_CHUNKS: Kind[tuple[Chunk, ...]] = Kind("chunks of a document")

@@ -7,6 +7,7 @@ number of values: a memory has several tags, and a metadata field of yours may b
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
@@ -50,6 +51,11 @@ class Condition:
     def is_exact(self) -> bool:
         """Return True if only memories pass that have one of `values` in their metadata."""
         return self.operator in ("$eq", "$in") and self.field not in OWN_FIELDS
+
+    @property
+    def is_presence(self) -> bool:
+        """Return True if exactly those memories pass that have the field in their metadata."""
+        return self.operator == "$exists" and bool(self.value) and self.field not in OWN_FIELDS
 
     def positive(self) -> tuple[Condition, bool]:
         """Return the condition without its negation, and True if it was negated."""
@@ -97,6 +103,21 @@ def tests_nothing(test: Test) -> bool:
         case Not(Not(inner)):
             return tests_nothing(inner)
     return False
+
+
+def needed_fields(tests: Iterable[Test]) -> set[str]:
+    """Return the metadata fields without which no memory passes one of these tests, or a part.
+
+    Tests that a memory without the field passes, such as `$ne`, need none, and `$exists` asks.
+    """
+    needed: set[str] = set()
+    for test in tests:
+        match test:
+            case AllOf() | AnyOf():
+                needed |= needed_fields(test.tests)
+            case Condition() if not (test.positive()[1] or test.operator == "$exists"):
+                needed |= {test.field} - OWN_FIELDS
+    return needed
 
 
 _SHAPE = re.compile(

@@ -447,6 +447,9 @@ _READERS: Mapping[Kind[Any], Callable[[PlainBank], Mapping[str, Any]]] = {
         lambda data: ((c.memory_id, c) for c in data.history if c.of_model)
     ),
     base.DOCUMENT: _documents_of,
+    base.SAME_DOCUMENTS: _of_group(
+        lambda data: ((each.fingerprint, id) for id, each in _documents_of(data).items())
+    ),
     base.CHUNK: lambda data: data.chunks,
     base.DOCUMENT_CHUNKS: _of_group(_chunks_by_position),
     base.ENTITY: _entities_of,

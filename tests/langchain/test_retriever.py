@@ -78,7 +78,7 @@ async def ask(mode: str, retriever: Any, *given: Any, **named: Any) -> list[Docu
 async def test_a_document_tells_what_it_is_when_it_was_and_why_it_is_there(
     mode: str, filled: Hindsight
 ) -> None:
-    retriever = HindsightRetriever(memory=filled, bank_id="alice")
+    retriever = HindsightRetriever(memory=filled, bank_id="alice", explain=True)
     document = (await ask(mode, retriever, "Where did Alice work in spring 2021?"))[0]
     told = document.metadata
     assert document.page_content == (
@@ -95,7 +95,8 @@ async def test_a_document_tells_what_it_is_when_it_was_and_why_it_is_there(
 
 
 def test_metadata_of_the_user_is_whole_and_hides_none_of_ours(filled: Hindsight) -> None:
-    document = HindsightRetriever(memory=filled, bank_id="alice").invoke("Northwind")[0]
+    retriever = HindsightRetriever(memory=filled, bank_id="alice", explain=True)
+    document = retriever.invoke("Northwind")[0]
     assert document.metadata["fields"] == {"page": 3, "score": 99}
     assert document.metadata["score"] <= 1
 
@@ -411,7 +412,7 @@ def test_one_memory_found_by_several_questions_is_one_document(
 ) -> None:
     engine.retain_many(bank, ["Ann parks on level 3.", "Level 3 is closed on Sundays."])
     model = Scripted(replies=["Where is Ann's car?\nWhich level is closed?\nWhen is it closed?"])
-    retriever = HindsightRetriever(memory=engine, bank_id=bank, k=2, explain=False)
+    retriever = HindsightRetriever(memory=engine, bank_id=bank, k=2)
     several = MultiQueryRetriever.from_llm(retriever, model)
     found = several.invoke("Can Ann leave on Sunday?")
     assert sorted(document.page_content for document in found) == [

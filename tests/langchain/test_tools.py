@@ -68,6 +68,14 @@ async def test_what_one_call_retains_another_recalls_and_a_third_forgets(
 
 
 @both
+async def test_a_model_is_told_that_what_it_retains_was_refused(mode: str) -> None:
+    with Hindsight.in_memory(before_retain=lambda incoming: None) as refusing:
+        message = await call(mode, retain_tool(refusing, "b"), content="The code is 4711.")
+    assert message.content == "Not remembered: it was refused."
+    assert message.artifact == {"stored": [], "known": []}
+
+
+@both
 async def test_what_is_known_already_is_told_with_the_memory_that_says_it(
     mode: str, engine: Hindsight, bank: str
 ) -> None:
@@ -168,6 +176,20 @@ def test_only_arguments_of_the_verb_can_be_pinned(wrong: str, engine: Hindsight)
         InvalidInputError, match=f"no option is called '{wrong}'; there are arm_limits,"
     ):
         recall_tool(engine, "b", **{wrong: "x"})
+
+
+@pytest.mark.parametrize(
+    ("pinned", "message"),
+    [
+        ({"recall": {"max_token": 5}}, "no option is called 'max_token'; there are arm_limits,"),
+        ({"forget": {"ids": ["m-1"]}}, "nothing can be pinned for 'forget'; choose from retain,"),
+    ],
+)
+def test_a_toolkit_refuses_what_cannot_be_pinned_when_it_is_made(
+    pinned: dict[Any, Any], message: str, engine: Hindsight
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        HindsightToolkit(memory=engine, bank_id="b", pinned=pinned)
 
 
 @both

@@ -45,6 +45,7 @@ from hindsight_integrations.llamaindex import (
     HindsightTimeFilter,
 )
 from hindsight_integrations.llamaindex.testing import ScriptedChat
+from hindsight_integrations.nlp.embeddings import as_embedder
 from tests.llamaindex.engines import AS_SAID
 from tests.llamaindex.upstream import WARNINGS
 
@@ -294,6 +295,17 @@ def test_pickled_models_are_the_same_models() -> None:
     assert [one.text for one in times.postprocess_nodes(dated)] == ["2021-05-02"]
 
 
+@pytest.mark.parametrize(
+    "given", [MockEmbedding(embed_dim=8), DeterministicFakeEmbedding(size=8), shout]
+)
+def test_an_embedder_of_the_engine_is_pickled_with_the_model_it_has(given: Any) -> None:
+    made = HindsightEmbedding(as_embedder(given))
+    copied = pickle.loads(pickle.dumps(made))
+    assert copied.get_text_embedding("Hello") == made.get_text_embedding("Hello")
+    assert copied.get_query_embedding("Hello?") == made.get_query_embedding("Hello?")
+    assert copied.model_name == made.model_name
+
+
 def test_a_model_that_cannot_be_pickled_is_refused_instead_of_exchanged() -> None:
     parts = [
         HindsightEmbedding(lambda texts: [[1.0] for _ in texts]),
@@ -343,6 +355,10 @@ def test_reranking_and_inner_searches_are_told_to_the_instrumentation(
     HindsightQueryEngine(engine, bank, llm=FunctionLLM(answer)).query("How many hives has Ruth?")
     found = [node.text for event in listener.events for node in event.nodes]
     assert found == ["Ruth keeps nine hives."]
+    listener.events.clear()
+    HindsightQueryEngine(engine, bank).query("How many hives has Ruth?")  # without a model
+    (search,) = listener.events
+    assert [node.text for node in search.nodes] == ["Ruth keeps nine hives."]
     listener.events.clear()
     HindsightMemory(engine, bank, session_id="s").get("How many hives has Ruth?")
     (search,) = listener.events

@@ -48,9 +48,9 @@ class HindsightRetriever(BaseRetriever):
             `entities`, `window`, `as_of` or `min_score`. They may also be given directly, or with
             the question. `tags` are those of memories, and label the runs, too; to label runs
             only, use `with_config(tags=...)`.
-        explain: False leaves `score`, `rank` and `reasons` out of the metadata. They depend on the
-            question, and retrievers that ask several (`MultiQueryRetriever`) merge documents that
-            are equal.
+        explain: True adds `score`, `rank` and `reasons` to the metadata. They depend on the
+            question: without them a memory that several questions find is an equal document, and
+            retrievers that ask several (`MultiQueryRetriever`) merge these.
 
     Instantiate:
         ```python
@@ -61,7 +61,7 @@ class HindsightRetriever(BaseRetriever):
         memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
         memory.retain("alice", "Her bicycle is red.", tags=["things"])
 
-        retriever = HindsightRetriever(memory=memory, bank_id="alice", k=3)
+        retriever = HindsightRetriever(memory=memory, bank_id="alice", k=3, explain=True)
         ```
 
     Use:
@@ -81,12 +81,13 @@ class HindsightRetriever(BaseRetriever):
     Documents:
         `page_content` is the memory's text, led by its speaker if known. `metadata` has
 
-        - `id` (also the document's), `bank_id`, `rank`, and `score` from 0 to 1;
+        - `id` (also the document's) and `bank_id`;
         - `type`, `speaker`, `context`, `entities`, `tags`, `proof_count`;
         - `mentioned_at`, when it was said, and `occurred`, the times it is about, in ISO 8601;
         - `source`, the `document_id` it comes from, and `reference`, your id of the message;
-        - `reasons`: the signals that decided, then one for each search that found it;
-        - `fields`, the metadata it was retained with.
+        - `fields`, the metadata it was retained with;
+        - with `explain`, `score` from 0 to 1, `rank`, and `reasons`: the signals that decided, then
+          one for each search that found it.
     """
 
     memory: Hindsight = Field(exclude=True)
@@ -94,7 +95,7 @@ class HindsightRetriever(BaseRetriever):
     k: PositiveInt | None = None
     max_tokens: PositiveInt | None = None
     options: RecallOptions = Field(default_factory=dict)
-    explain: bool = True
+    explain: bool = False
 
     @model_validator(mode="before")
     @classmethod

@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolException
 from langgraph.prebuilt import ToolRuntime
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.history import Change
 from hindsight_integrations.integrations import common
 from hindsight_integrations.integrations.arguments import (
@@ -352,6 +352,14 @@ _MAKERS: Mapping[Verb, Callable[..., BaseTool]] = {
 }
 
 
+_PINNABLE: Mapping[Verb, Callable[..., Any]] = {
+    "retain": Hindsight.retain,
+    "recall": Hindsight.recall,
+    "reflect": Hindsight.reflect,
+}
+"""Verbs with arguments to pin, and the method that takes them."""
+
+
 def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[BaseTool]:
     """Return the tools `memory_search`, `memory_get` and `reflect` of a workspace.
 
@@ -450,6 +458,18 @@ class HindsightToolkit(BaseToolkit):
     bank_id: BankField
     verbs: tuple[Verb, ...] = ("retain", "recall", "reflect", "forget")
     pinned: dict[Verb, dict[str, Any]] = Field(default_factory=dict)
+
+    @field_validator("pinned")
+    @classmethod
+    def _checked(cls, pinned: dict[Verb, dict[str, Any]]) -> dict[Verb, dict[str, Any]]:
+        for verb, options in pinned.items():
+            if options and verb not in _PINNABLE:
+                raise InvalidInputError(
+                    f"nothing can be pinned for {verb!r}; choose from {', '.join(_PINNABLE)}"
+                )
+            if options:
+                common.check_options(options, _PINNABLE[verb])
+        return pinned
 
     def get_tools(self) -> list[BaseTool]:
         """Return the tools in the order of `verbs`."""

@@ -223,9 +223,11 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
         bank = bank_of(self._bank_id)
         reflection = reflect(self._memory, bank, query_bundle.query_str, **options)
         sources = {item.id: item.source for item in reflection.context}
-        for lookup in reflection.lookups:
-            nodes = [NodeWithScore(node=_node(sources[id])) for id in lookup.found if id in sources]
-            tell_search(lookup.query, nodes)
+        made = [(lookup.query, lookup.found) for lookup in reflection.lookups]
+        # Without a model there is one search, and the context is what it found.
+        for query, found in made or [(query_bundle.query_str, tuple(sources))]:
+            nodes = [NodeWithScore(node=_node(sources[id])) for id in found if id in sources]
+            tell_search(query, nodes)
         return reflection
 
     def _found(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

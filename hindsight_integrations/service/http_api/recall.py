@@ -162,6 +162,7 @@ def _trace(found: RecallResult) -> dict[str, JsonValue]:
         "windows": [{"text": w.text, "span": str(w.span), "firm": w.firm} for w in found.windows],
         "entities_named": list(found.entities_named),
         "failures": [str(failure) for failure in found.failures],
+        "notes": list(found.notes),
         "timings": dict(found.timings or {}),
         "results": [
             {

@@ -356,7 +356,7 @@ def entity_ids_of(mentioned: Iterable[Row]) -> tuple[str, ...]:
 
 
 def _last_columns(_: BankTransaction, rows: Iterable[Row]) -> tuple[str, ...]:
-    """Return the last column of rows in the order of the first, which is a number."""
+    """Return the last column of rows in the order of the first."""
     return tuple(row[-1] for row in sorted(rows))
 
 
@@ -442,6 +442,12 @@ _READERS: Mapping[Kind[Any], _Reader] = {
     base.MODEL_HISTORY: _Reader(_HISTORY, _changes, by_node=False, params={"of_model": True}),
     base.DOCUMENT: _Reader(
         f"MATCH (n:Document {{key: key}}) RETURN collect([n.id, {_DOCUMENT_COLUMNS}])", _document
+    ),
+    base.SAME_DOCUMENTS: _Reader(
+        "WITH key, COLLECT { MATCH (n:Document) WHERE n.bank = $bank AND n.fingerprint = key "
+        "RETURN [n.id, n.id] } AS found WHERE found <> [] RETURN collect([key, found])",
+        _last_columns,
+        by_node=False,
     ),
     base.CHUNK: _Reader(
         f"MATCH (n:Chunk {{key: key}}) RETURN collect([n.id, {_CHUNK_COLUMNS}])",

@@ -136,6 +136,11 @@ _VERSION_7 = (
     "CREATE INDEX hindsight_mark_expiry IF NOT EXISTS FOR (n:Mark) ON (n.bank, n.expires_at)",
 )
 
+_VERSION_8 = (
+    "CREATE INDEX hindsight_document_fingerprint IF NOT EXISTS "
+    "FOR (n:Document) ON (n.bank, n.fingerprint)",
+)
+
 MIGRATIONS: tuple[_Steps, ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -144,6 +149,7 @@ MIGRATIONS: tuple[_Steps, ...] = (
     _VERSION_5,
     _VERSION_6,
     _VERSION_7,
+    _VERSION_8,
 )
 """Steps that lead from version n (its index) to n + 1. Only ever appended to, and each may be
 run again: Neo4j commits changes of the schema one by one. A statement that returns the number of

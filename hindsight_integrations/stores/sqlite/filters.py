@@ -106,7 +106,7 @@ def _shortlist(tx: BankTransaction, filter: MemoryFilter) -> Sql | None:
             f"SELECT unit FROM tags WHERE bank = ? AND tag IN ({marks(tags)})", (tx.no, *tags)
         )
     for test in filter.where:
-        if isinstance(test, Condition) and test.is_exact:
+        if isinstance(test, Condition) and (test.is_exact or test.is_presence):
             matches = _value_matches(test)
             return Sql(
                 f"SELECT d.unit FROM metadata d WHERE d.bank = ? AND d.field = ? "

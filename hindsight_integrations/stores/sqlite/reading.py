@@ -456,6 +456,13 @@ def _read_documents(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Docume
     return in_order(ids, {row[0]: _document_of(tx, row) for row in rows})
 
 
+def _read_same_documents(
+    tx: BankTransaction, fingerprints: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    sql = "SELECT fingerprint, id FROM documents WHERE bank = ? AND fingerprint IN (*) ORDER BY id"
+    return in_order(fingerprints, _grouped(tx.select_in(sql, fingerprints)))
+
+
 def _read_chunks(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Chunk]:
     sql = f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE bank = ? AND id IN (*)"
     return in_order(ids, {row[0]: Chunk(*row) for row in tx.select_in(sql, ids)})
@@ -561,6 +568,7 @@ _READERS: Mapping[Kind[Any], _Reader] = {
     base.HISTORY: _history_reader(of_model=False),
     base.MODEL_HISTORY: _history_reader(of_model=True),
     base.DOCUMENT: _read_documents,
+    base.SAME_DOCUMENTS: _read_same_documents,
     base.CHUNK: _read_chunks,
     base.DOCUMENT_CHUNKS: _read_document_chunks,
     base.ENTITY: _read_entities,

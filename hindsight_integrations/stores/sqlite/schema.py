@@ -215,6 +215,8 @@ _VERSION_12 = (
     "CREATE INDEX banks_leaving ON banks (leaving) WHERE leaving IS NOT NULL",
 )
 
+_VERSION_13 = ("CREATE INDEX documents_by_fingerprint ON documents (bank, fingerprint)",)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -228,6 +230,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_10,
     _VERSION_11,
     _VERSION_12,
+    _VERSION_13,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

@@ -43,6 +43,7 @@ READ: dict[Kind[Any], str] = {
     base.HISTORY: "m",
     base.MODEL_HISTORY: "mm",
     base.DOCUMENT: "d",
+    base.SAME_DOCUMENTS: "f",
     base.CHUNK: "c",
     base.DOCUMENT_CHUNKS: "d",
     base.ENTITY: "e:ann",
@@ -129,6 +130,17 @@ class ReadingContract:
         )
         assert [each.bank_id for each in graph.scan(other_bank, base.DOCUMENT)] == [other_bank]
         assert list(graph.scan(other_bank, base.CHUNK)) == []
+
+    def test_documents_of_one_fingerprint_come_by_id_and_of_one_bank_only(
+        self, graph: GraphStore, other_bank: str
+    ) -> None:
+        names = ("c", "a", "b")
+        same = tuple(document(name, "same") for name in names)
+        graph.apply(ChangeSet("b", documents=(*same, document("d", "other"))))
+        graph.apply(ChangeSet(other_bank, documents=(document("x", "same", other_bank),)))
+        found = graph.read("b", base.SAME_DOCUMENTS, ["same", "none", "other"])
+        assert found == {"same": ("a", "b", "c"), "other": ("d",)}
+        assert graph.read(other_bank, base.SAME_DOCUMENTS, ["same"]) == {"same": ("x",)}
 
     def test_the_history_comes_by_memory_oldest_first_also_of_those_gone(
         self, graph: GraphStore, other_bank: str

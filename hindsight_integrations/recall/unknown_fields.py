@@ -1,0 +1,60 @@
+"""Notes on fields that a filter tests and no memory has: most are misspelled, and find nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hindsight_integrations.models import Memory
+from hindsight_integrations.stores.base import EVERYTHING, GraphStore, MemoryFilter
+from hindsight_integrations.stores.conditions import OWN_FIELDS, Condition, needed_fields
+
+_LOOKED_AT = 200
+"""Memories of a bank whose fields are named."""
+
+_SHOWN = 20
+"""Most fields that are named."""
+
+
+def notes_on_fields(
+    graph: GraphStore, bank_ids: Sequence[str], filter: MemoryFilter, found: Iterable[Memory]
+) -> tuple[str, ...]:
+    """Return a note on each metadata field that the filter needs and no memory has.
+
+    Fields that begin with "_" are those of adapters. What was found is looked at first, so the
+    store is asked only about fields that none of it has; a bank without memories has no notes.
+
+    Args:
+        graph: the store.
+        bank_ids: the banks that were searched.
+        filter: their filter.
+        found: the memories of the result.
+    """
+    needed = {field for field in needed_fields(filter.where) if not field.startswith("_")}
+    if needed:
+        needed = needed.difference(*(memory.metadata for memory in found))
+    unknown = [field for field in sorted(needed) if not _is_known(graph, bank_ids, field)]
+    known = _known_fields(graph, bank_ids) if unknown else None
+    if known is None:
+        return ()
+    return tuple(
+        f"where tests {field!r}, which no memory of {', '.join(bank_ids)} has, so none passes that "
+        f"test; metadata there are {', '.join(known) or 'none'}, and each memory has "
+        f"{', '.join(sorted(OWN_FIELDS))}"
+        for field in unknown
+    )
+
+
+def _is_known(graph: GraphStore, bank_ids: Sequence[str], field: str) -> bool:
+    having = MemoryFilter(
+        now=None, include_invalid=True, where=(Condition(field, "$exists", value=True),)
+    )
+    return any(graph.find_ids(bank_id, having, 0) is None for bank_id in bank_ids)
+
+
+def _known_fields(graph: GraphStore, bank_ids: Sequence[str]) -> list[str] | None:
+    """Return metadata fields of the first memories of each bank; None if there are none."""
+    pages = [graph.list_memories(id, EVERYTHING, limit=_LOOKED_AT).items for id in bank_ids]
+    if not any(pages):
+        return None
+    fields = {field for page in pages for memory in page for field in memory.metadata}
+    return sorted(field for field in fields if not field.startswith("_"))[:_SHOWN]
