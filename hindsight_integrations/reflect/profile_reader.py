@@ -143,7 +143,10 @@ class ProfileReader(Phrases):
         helpers = self.sentence.children(verb, "aux", "auxpass")
         values = self._values(verb)
         if any(word.tag == "MD" for word in helpers):
-            return self._endured(verb, helpers, values)
+            return self._endured(verb, helpers, values) or self._announced(verb, helpers, values)
+        if verb.lemma == "have" and verb.tag != "VBD" and self._is_appointment(verb):
+            slot = f"has {sorted(timeless(values.values()))}"
+            return Reading(ProfileSection.CURRENT, slot, timeless(values.values()))
         passing = self._is_passing()
         if verb.tag == "VBG":
             return self._matter(verb, name, values)
@@ -305,7 +308,9 @@ class ProfileReader(Phrases):
             return None
         thing = things[0]
         below = self.sentence.subtree(thing)
-        if thing.lemma in _WORDS["choices"] or self._reacts(below):
+        described = any(word.dep == "amod" and word.tag == "JJ" for word in below)
+        kind = described and thing.tag == "NNS" and below[0].dep != "det"  # "short answers"
+        if (thing.lemma in _WORDS["choices"] and not kind) or self._reacts(below):
             return None
         definite = any(word.lower == "the" and self.sentence.head(word) == thing for word in below)
         if definite and verb.lemma != "prefer":
@@ -331,18 +336,44 @@ class ProfileReader(Phrases):
         """Return True for "it", "that idea", "what you wrote": what was just said or shown."""
         return any(word.lower in _WORDS["reactions"] for word in words)
 
+    def _is_appointment(self, verb: Word) -> bool:
+        """Return True for "have a dentist appointment tomorrow", with its time."""
+        thing = self.sentence.child(verb, "dobj")
+        return (
+            thing is not None
+            and thing.lemma in _WORDS["appointments"]
+            and self._led_by(thing) in ("a", "an", "my", "our")
+            and not self.sentence.children(verb, "neg")
+            and any(word.label in ("DATE", "TIME") for word in self.sentence.words)
+        )
+
+    def _announced(
+        self, verb: Word, helpers: list[Word], values: dict[str, Value]
+    ) -> Reading | None:
+        """Read "will fly to Rome next week": a plan with its aim and its time."""
+        will = any(word.lower in ("will", "'ll", "’ll") for word in helpers)
+        timed = any(word.label == "DATE" for word in self.sentence.words)
+        aimed = any(value.kind == "name" for value in values.values())
+        denied = bool(self.sentence.children(verb, "neg"))
+        if not (will and timed and aimed and verb.lemma in _WORDS["announced"]) or denied:
+            return None
+        terms = timeless(values.values())
+        return Reading(ProfileSection.CURRENT, f"{verb.lemma} {sorted(terms)}", terms)
+
     def _matter(self, verb: Word, name: str, values: dict[str, Value]) -> Reading | None:
         """Read "is training for a marathon", "is going to start at Shell on 1 December"."""
         helpers = self.sentence.children(verb, "aux")
         present = any(word.lemma == "be" and word.tag in ("VBZ", "VBP") for word in helpers)
-        if not present or self.sentence.children(verb, "neg"):
+        over = self.sentence.children(verb, "neg") or self.says_ended(verb)
+        if not present or over:
             return None
         done = self.sentence.child(verb, "xcomp") if verb.lemma in _WORDS["planning"] else None
         deed = done or verb
         values = values | self._values(deed)
-        if deed.lemma not in _WORDS["matters"] or not values:
-            return None
         thing = self.sentence.child(deed, "dobj")
+        planned = deed.lemma == "plan" and thing is not None and thing.lemma in _WORDS["plans"]
+        if not (planned or deed.lemma in _WORDS["matters"]) or not values:
+            return None
         named = deed.lemma in _WORDS["known"] or self._led_by(thing) not in _DEFINITE
         if not named or self._reacts(self.sentence.subtree(deed)):
             return None
