@@ -50,7 +50,7 @@ ATTACKS = [
 ]  # fmt: skip
 FENCED = ("langchain agent", "langchain classic", "langchain tool", "llamaindex tool",
           "llamaindex block", "llamaindex chat", "section")  # fmt: skip
-QUOTING = ("reflect", "llamaindex query engine")
+QUOTING = ("reflect", "llamaindex query engine", "mcp tool reflect")
 """They show the sentences that answer, and no others."""
 _TOKEN = re.compile(
     r"<\s*[|\uff5c]|\uff1c[|\uff5c]|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|<[be]os>"

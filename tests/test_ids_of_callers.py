@@ -29,6 +29,7 @@ from hindsight_integrations.reflect.answer import read_citations
 from hindsight_integrations.reflect.context import labels
 from hindsight_integrations.sessions import ReflectionMemory, Session
 from hindsight_integrations.stores.base import CHANGE, MemoryFilter
+from hindsight_integrations.stores.common import UNFINISHED
 
 from .engines import GRAPHS, on_graph
 from .observations.statements import START
@@ -234,7 +235,7 @@ def test_an_import_left_unfinished_is_reported_and_goes_with_the_id_it_was_for(
     engine.banks.export("alice", file)
     graph, stamp = engine.runtime.graph, engine.runtime.stamp
     for number, target in enumerate(("bob", "carol")):
-        graph.create_bank(Bank(f"left-{number}"), stamp, importing=target)
+        graph.create_bank(Bank(f"{UNFINISHED}{number}"), stamp, importing=target)
     found = engine.maintenance.doctor().findings
     assert [(each.problem, each.repaired) for each in found] == [
         ("the import of 'bob' was not finished", False),

@@ -29,7 +29,7 @@ from hindsight_integrations.reflect.claim_model import (
 )
 from hindsight_integrations.reflect.clauses import is_past, plain_clauses
 from hindsight_integrations.reflect.endings import EndingReader
-from hindsight_integrations.reflect.form_lines import form_claims, form_line
+from hindsight_integrations.reflect.form_lines import form_claims, form_line, unlabelled
 from hindsight_integrations.reflect.phrases import (
     SUBJECTS,
     Phrases,
@@ -51,7 +51,6 @@ _LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
 _WORD = re.compile(r"(?:[^\W\d_]|['’-])*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
-_QUOTE = re.compile('["“”]')
 _IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
 _HEARSAY = re.compile(_TABLE["chat"]["hearsay"])
 _REJECTED = re.compile(_TABLE["chat"]["rejected"], re.IGNORECASE)
@@ -98,21 +97,13 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
     line = form_line(bare)
     if line is not None and not has_clause(parse(line[1])):
         return form_claims(*line, speaker)
-    parts = _PARTS.split(_CHAT.sub("", _unlabelled(line) if line else bare))
+    parts = _PARTS.split(_CHAT.sub("", unlabelled(line) if line else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
     sure = not any(one.search(bare) for one in _UNSURE) and all(reader.is_sure for reader in read)
     claims = [one for reader in read for one in _by_clause(reader, sure=sure)]
     clauses = [(reader.sentence, reader.is_passing) for reader in read] if sure else []
     states, steps = frames(clauses, names, speaker)
     return replace(joined(claims), states=states, steps=steps)
-
-
-def _unlabelled(line: tuple[str, str]) -> str:
-    """Return a line without its label, which is the subject of "Docs site: switched to Y"."""
-    label, text = line
-    first = next(iter(parse(text).words), None)
-    told = first is not None and first.text.islower() and first.tag in ("VBD", "VBN")
-    return f"{label} {text}" if told else text
 
 
 def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
@@ -162,17 +153,8 @@ class _Reader(Phrases):
     def is_sure(self) -> bool:
         """True for a sentence that is no question, has no word of doubt, and tells no story."""
         is_question = self.sentence.text.rstrip("\"'”’)» ").endswith("?")
-        told = self._is_made_up() or self._is_quoted()
+        told = self._is_made_up() or self.is_quoted
         return not (is_question or self._is_hedged() or told or self._is_unreal())
-
-    def _is_quoted(self) -> bool:
-        """Return True for a clause in quotation marks: the page says "TTL is now 0"."""
-        quoted = [bool(_QUOTE.match(word.text)) for word in self.sentence.words]
-        inside = (sum(quoted[: word.index]) % 2 for word in self.sentence.words)
-        return any(
-            is_in and word.tag in ("VBZ", "VBP", "VBD")
-            for word, is_in in zip(self.sentence.words, inside, strict=True)
-        )
 
     def _is_made_up(self) -> bool:
         words = self.sentence.words

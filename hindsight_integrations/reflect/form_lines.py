@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.claim_model import Claims, Ending, Holding, Mention, PlainState
 from hindsight_integrations.reflect.phrases import plain_value
 
@@ -34,3 +35,11 @@ def form_claims(field: str, text: str, speaker: str | None) -> Claims:
     mention = Mention(subject, subject.split()[-1], frozenset(lexemes(subject)))
     ending = Ending("shift", values[0], head, values[1], mentions=(mention,), verb="change")
     return Claims((Holding(subject, "be", {"obj": values[1]}),), endings=(ending,))
+
+
+def unlabelled(line: tuple[str, str]) -> str:
+    """Return a line without its label, which is the subject of "Docs site: switched to Y"."""
+    label, text = line
+    first = next(iter(parse(text).words), None)
+    told = first is not None and first.text.islower() and first.tag in ("VBD", "VBN")
+    return f"{label} {text}" if told else text

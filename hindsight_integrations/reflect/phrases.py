@@ -26,6 +26,7 @@ _HOLIDAY = re.compile(r"\b(?:New Year|Christmas|Easter|Thanksgiving|Halloween)\b
 _ATTRIBUTES = frozenset(table("endings")["attributes"]["be"].split())
 _COMPARED = re.compile(r"\b(?:any ?more|(?:no|any) longer) than\b")
 """No end, but a comparison: "does not eat bread any more than Ann does"."""
+_QUOTE = re.compile('["“”]')
 _BACK = re.compile(table("changes")["chat"]["back"])
 _NO_PART = frozenset({"relcl", "advcl", "acl", "appos", "cc", "conj", "punct", "prep"})
 _NO_VALUE = _NO_PART | {"neg", "advmod", "nsubj"}
@@ -399,6 +400,15 @@ class Phrases:
     def comes_back(self) -> bool:
         """True for "left for Rome and is back on Sunday", "starts at 10 today only"."""
         return bool(_BACK.search(self.sentence.text))
+
+    @property
+    def is_quoted(self) -> bool:
+        """True for a clause in quotation marks: the page says "TTL is now 0"."""
+        words = self.sentence.words
+        marks = [bool(_QUOTE.match(word.text)) for word in words]
+        return any(
+            sum(marks[: word.index]) % 2 and word.tag in ("VBZ", "VBP", "VBD") for word in words
+        )
 
     def is_no_span(self, word: Word) -> bool:
         """Return True for "these days", "as of this week", "moved this spring", "due for May"."""

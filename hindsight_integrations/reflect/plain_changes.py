@@ -162,11 +162,13 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
     ends = {before.text.split()[-1], after.text.split()[-1]}
     alike = alike or len(ends) == 1 or ends <= _MEETING
     one_size = len(after.text.split()) <= len(before.text.split())
-    sure = step.verb in _WORDS["switches"] or state.verb in _WORDS["positions"]
+    sure = within or state.verb in _WORDS["positions"]
     idle = after.text.casefold() in _WORDS["no_target"] | _EVENTS
     switched = sure and step.bare and one_size and not idle
-    placed = any(slot != "obj" and one is value for slot, one in state.values)
-    rested = role == "same" and state.is_thing and (placed or state.verb in _WORDS["rests"])
+    beside = any(slot != "obj" and one is value for slot, one in state.values)
+    swapped = step.verb in _WORDS["switches"] and before.terms == value.terms and beside
+    switched = switched or (swapped and role == "same" and not idle)
+    rested = role == "same" and state.is_thing and (beside or state.verb in _WORDS["rests"])
     switched = switched or (rested and (not step.theme or step.theme <= state.terms))
     switched = switched or (role == "same" and _is_kept(step, state, value))
     if after.kind == "thing" and not (alike or hired or switched):
@@ -208,16 +210,18 @@ def _is_new_place(step: PlainStep, state: PlainState, before: Value) -> bool:
     place = words[-1] in _WORKPLACES or "company" in kinds(after)
     group = kinds(before) & _GROUPS and len(words) < 3 and words[-1].endswith("ing")
     group = group or (step.bare and len(words) == len(before.text.split()) == 1 and not visits)
-    idle = words[-1] in _WORDS["no_target"] | _EVENTS
+    idle = after.text in _WORDS["no_target"] or words[-1] in _EVENTS
     return bound and bool(place or group) and not (visits or idle)
 
 
 def _is_of_same_group(before: Value, after: Value, state: PlainState) -> bool:
-    """Return True for "left platform for the data squad" of who is in the platform squad."""
+    """Return True for "left platform for data" of who is in the platform squad."""
     named = [
         value
         for _, value in state.values
-        if before.terms < value.terms and value.is_sibling(after) and kinds(value) & _GROUPS
+        if before.terms < value.terms
+        and kinds(value) & _GROUPS
+        and (value.is_sibling(after) or " " not in before.text + after.text)
     ]
     return len(named) == 1
 
@@ -426,7 +430,13 @@ def _same_slot(step: PlainStep, state: PlainState) -> Value | None:
 def _served(step: PlainStep, state: PlainState) -> Value | None:
     """Return what was used for the purpose that "now uses Y for the tickets" names."""
     purpose, after = step.limits - _WORDS["vague"], step.after
-    if not purpose or after is None or after.kind != "name" or step.verb != "use":
+    if not purpose or after is None or step.verb != "use":
+        return None
+    kept = [v for slot, v in state.values if slot in _WORDS["where"] and not is_time(v)]
+    whole = [v.terms for slot, v in state.values if slot == "obj"] == [purpose]
+    if whole and len(kept) == 1 and not is_attitude(state.verb):
+        return kept[0]  # "keeps the list in a notebook", "now uses a spreadsheet for the list"
+    if after.kind != "name":
         return None
     by = [v for slot, v in state.values if slot in _WORDS["way"] - {"obj"}]
     held = [v for v in _used(state) or by if v.kind == "name" and not v.terms <= purpose]

@@ -84,8 +84,11 @@ class PlainReader(EndingReader):
             for w in words[:at]
             if w.text != "." and (w.tag != "RB" or 0 < w.index < at - 1)  # "the nightly backup"
         ]
-        if opening and opening[-1].text == ",":  # "Ana, our designer, is"
-            opening = list(takewhile(lambda w: w.text != ",", opening))
+        if opening and opening[-1].text == ",":
+            head = list(takewhile(lambda w: w.text != ",", opening))
+            rest = [w for w in opening[len(head) :] if w.text != ","]
+            is_name = head and all(w.tag == "NNP" for w in rest) and head[-1].tag != "NNP"
+            opening = head + rest if is_name else head  # "our vet, Ida, is", "Ana, our vet, is"
         subject = _without_article([w.lower for w in opening])
         values = tuple(self.given(verb + 1))
         lemma = words[verb].lemma

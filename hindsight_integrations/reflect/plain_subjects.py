@@ -105,7 +105,15 @@ def _about(opening: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 def _is_spoken_of(step: PlainStep, state: PlainState) -> bool:
     """Return True for "we moved the Tamarind call" after "our weekly call with Tamarind is"."""
-    own = frozenset(lexemes(" ".join(w for w, tag in step.opening if tag not in ("PRP", "PRP$"))))
+    own = frozenset(
+        lexemes(
+            " ".join(
+                word
+                for word, tag in step.opening
+                if tag not in ("PRP", "PRP$") and word not in _CHANGES["time_words"]
+            )
+        )
+    )
     verb = frozenset(lexemes(state.verb))
     head = (
         frozenset(lexemes(state.called.text.split()[-1]))
