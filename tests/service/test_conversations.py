@@ -230,9 +230,41 @@ def test_each_form_is_read(text: str) -> None:
     assert times == (expected if text != MARKED else [datetime(2026, 1, 1, tzinfo=UTC)] * 4)
 
 
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_pairs_of_user_and_assistant_are_read(between: str) -> None:
+    """Programs of few turns at a time send them so: for the Chat SDK, Eve, Pipecat, AgentCore."""
+    said = [
+        ("user", "My boss is Nils Berg.\nHe is from Uppsala."),
+        ("assistant", "I see: Nils Berg."),
+        ("user", "Where is he from?"),
+        ("assistant", "From Uppsala.\n\nAnything else?"),
+    ]
+    text = between.join(f"{role.capitalize()}: {words}" for role, words in said)
+    messages = conversation_in(text)
+    assert messages is not None
+    assert [(each.speaker, each.text) for each in messages] == said
+
+
+def test_a_pair_that_is_sent_is_stored_as_its_turns(memory: Hindsight, client: TestClient) -> None:
+    for text in ("User: I work at the museum.\nAssistant: I see.", "User:\nAssistant:"):
+        client.post("/v1/default/banks/b/memories", json={"items": [{"content": text}]})
+    stored = {each.speaker: each for each in memory.memories.list("b").items}
+    assert {speaker: each.text for speaker, each in stored.items()} == {
+        "user": "I work at the museum.",
+        "assistant": "I see.",
+    }
+    assert stored["assistant"].type == "experience"
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "User: admin",
+        "User: Ada\nUser: Bo\nAssistant: Cy",
+        "User: Who may log in?\nAssistant: Two kinds:\nUser: reads\nAdmin: writes",
+        "Accounts\nUser: Ada\nAssistant: Bo",
+        "Assistant: Hello!\nUser: Hello.",
+        "user: a\nassistant: b",
         "[]",
         "[1, 2]",
         '["a"]',
