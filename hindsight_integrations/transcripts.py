@@ -416,19 +416,24 @@ _NOT_SAID = frozenset(("system", "developer", "tool", "toolResult", "function", 
 _MARKED = re.compile(r"\s*\[role: ([^\]\n]+)\]\n(.*?)\n\[\1:end\](?=\s|\Z)\s*", re.DOTALL)
 """A turn between lines that name its role."""
 
+_LABELLED = re.compile(r"^(User|Assistant):", re.MULTILINE)
+"""The start of a turn of a pair."""
+
 
 def conversation_in(text: str, begun: datetime | None = None) -> tuple[Message, ...] | None:
     """Return what the user and the agent say in a text that is a conversation; None for others.
 
     It is one if all of it is a JSON list of messages, each with "role" and "content"; or such
-    messages as JSON Lines; or turns between lines "[role: user]" and "[user:end]". The content is
-    a text or blocks, of which those of text count; "timestamp" is ISO 8601.
+    messages as JSON Lines; or turns between lines "[role: user]" and "[user:end]"; or pairs of
+    "User: ..." and "Assistant: ...". The content is a text or blocks, of which those of text
+    count; "timestamp" is ISO 8601.
 
     Args:
         text: as a client sends it.
         begun: when the messages before the first one with a time were said, if known.
     """
-    given = _marked(text) if text.lstrip().startswith("[role:") else _json_messages(text)
+    marked = text.lstrip().startswith("[role:")
+    given = _marked(text) if marked else _labelled(text) or _json_messages(text)
     try:
         if not given or any(one["role"] not in _ROLES.keys() | _NOT_SAID for one in given):
             return None
@@ -463,6 +468,19 @@ def _marked(text: str) -> list[dict[str, str]]:
         turns.append({"role": found[1], "content": found[2]})
         at = found.end()
     return turns
+
+
+def _labelled(text: str) -> list[dict[str, str]]:
+    """Return the turns of a text that consists of pairs; [] of another text.
+
+    A line of a turn that looks like the start of another leaves no pairs, or an odd one.
+    """
+    before, *parts = _LABELLED.split(text)
+    labels = parts[::2]
+    if before.strip() or labels != ["User", "Assistant"] * (len(labels) // 2):
+        return []
+    turns = zip(labels, parts[1::2], strict=True)
+    return [{"role": label.lower(), "content": said} for label, said in turns]
 
 
 # Shared by the formats

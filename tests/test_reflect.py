@@ -166,6 +166,51 @@ def test_everyday_statements_answer(said: str, question: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("note", "question", "sentence"),
+    [
+        (
+            "# Bluebird & Co\n\nMarta Lind signed the contract with Bluebird.",
+            "Who signed the contract with Bluebird?",
+            "Marta Lind signed the contract with Bluebird.",
+        ),
+        (
+            "# Harbour office\nOtto manages the harbour office.",
+            "Who manages the harbour office?",
+            "Otto manages the harbour office.",
+        ),
+        (
+            "Project notes\n\nTess leads the harbour project.",
+            "Who leads the harbour project?",
+            "Tess leads the harbour project.",
+        ),
+        (
+            "## Kitchen\n\nBea painted it green.\n\n## Hall\n\nTom painted the hall white.",
+            "Who painted the hall?",
+            "Tom painted the hall white.",
+        ),
+    ],
+)
+def test_a_note_is_quoted_without_its_headings(note: str, question: str, sentence: str) -> None:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain("b", note)
+        reflection = memory.reflect("b", question)
+    assert reflection.text.startswith(f"“{sentence}” [")
+
+
+@pytest.mark.parametrize(
+    ("note", "question"),
+    [
+        ("# Does Otto like tea?\n\nNobody knows.", "Does Otto like tea?"),
+        ("# Who leads the project?\n\nTo be decided.", "Who leads the project?"),
+    ],
+)
+def test_a_heading_that_asks_answers_nothing(note: str, question: str) -> None:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        memory.retain("b", note)
+        assert not memory.reflect("b", question)
+
+
+@pytest.mark.parametrize(
     ("said", "question"),
     [
         ("Mia deploys with Ben on Fridays.", "How does Mia deploy?"),

@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from hindsight_integrations.nlp import syntax
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
+
+_BETWEEN_PARAGRAPHS = re.compile(r"\n[^\S\n]*\n|^([^\S\n]*\#{1,6}[^\S\n].*)\n", re.MULTILINE)
+"""A blank line, or the end of a heading, which is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +97,19 @@ class Sentence:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, without the white space around them."""
-    starts = [0, *sentence_ends(text)]
-    parts = (text[start:end].strip() for start, end in pairwise(starts))
-    return [part for part in parts if part]
+    """Return the sentences of a text, without the white space around them.
+
+    A heading is one of its own, and none goes on after a blank line.
+    """
+    paragraphs = (part for part in _BETWEEN_PARAGRAPHS.split(text) if part)
+    return [sentence for each in paragraphs for sentence in _within(each)]
+
+
+def _within(paragraph: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph."""
+    for start, end in pairwise([0, *sentence_ends(paragraph)]):
+        if sentence := paragraph[start:end].strip():
+            yield sentence
 
 
 @lru_cache(maxsize=8192)

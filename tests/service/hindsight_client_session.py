@@ -43,7 +43,7 @@ DIFFERS = {
     "list_entities": "no tags",
     "recall_memories": "no `min_scores.reranker`; `final` is the calibrated relevance; a memory"
     " passes `min_scores` if it has all of these scores; tags are not `fuzzy`; types include"
-    " opinions unless named",
+    " opinions unless named; a query that nothing in the bank is like finds nothing",
     "reflect": "without a language model quotations with citations, `context` is not read, and"
     " `response_schema` refused;"
     " with tags in the modes that let untagged memories pass, or tag groups, no mental models",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from fastapi import FastAPI
@@ -164,6 +164,40 @@ def test_windows_of_a_session_that_overlap_store_no_turn_twice(
         assert " ".join(chunks).split() == " ".join(stored).split()
 
 
+@pytest.mark.parametrize(
+    ("fields", "said_on"),
+    [
+        pytest.param({}, datetime(2025, 10, 1, 9, tzinfo=UTC), id="in the metadata"),
+        pytest.param(
+            {"timestamp": "2025-10-02T08:00:00Z"},
+            datetime(2025, 10, 2, 8, tzinfo=UTC),
+            id="in the request, which goes before",
+        ),
+    ],
+)
+def test_an_imported_session_has_the_time_it_began(
+    memory: Hindsight, client: TestClient, fields: dict[str, str], said_on: datetime
+) -> None:
+    """OpenClaw's backfill sends sessions of long ago without times, but for their start."""
+    said = [{"role": "user", "content": "My bike got a new chain yesterday."}]
+    metadata = {"session_id": "s1", "session_started_at": "2025-10-01T09:00:00.000Z"}
+    item = {"content": json.dumps(said), "document_id": "s1", "metadata": metadata} | fields
+    assert client.post("/v1/default/banks/b/memories", json={"items": [item]}).status_code == 200
+    [stored] = memory.memories.list("b").items
+    assert stored.mentioned_at == said_on
+    assert stored.occurred_start is not None
+    assert stored.occurred_start.date() == (said_on - timedelta(days=1)).date()
+
+
+def test_a_start_that_is_no_time_is_passed_over(memory: Hindsight, client: TestClient) -> None:
+    said = [{"role": "user", "content": "My bike got a new chain."}]
+    item = {"content": json.dumps(said), "metadata": {"session_started_at": "last autumn"}}
+    assert client.post("/v1/default/banks/b/memories", json={"items": [item]}).status_code == 200
+    [stored] = memory.memories.list("b").items
+    assert (stored.speaker, stored.text) == ("user", "My bike got a new chain.")
+    assert stored.mentioned_at > datetime(2026, 1, 1, tzinfo=UTC)
+
+
 @pytest.mark.parametrize("document", ["s-1", "s-12", "s-1770109200000x", "t-1770109200000"])
 def test_a_document_with_another_name_is_no_window(
     memory: Hindsight, client: TestClient, document: str
@@ -196,9 +230,41 @@ def test_each_form_is_read(text: str) -> None:
     assert times == (expected if text != MARKED else [datetime(2026, 1, 1, tzinfo=UTC)] * 4)
 
 
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_pairs_of_user_and_assistant_are_read(between: str) -> None:
+    """Programs of few turns at a time send them so: for the Chat SDK, Eve, Pipecat, AgentCore."""
+    said = [
+        ("user", "My boss is Nils Berg.\nHe is from Uppsala."),
+        ("assistant", "I see: Nils Berg."),
+        ("user", "Where is he from?"),
+        ("assistant", "From Uppsala.\n\nAnything else?"),
+    ]
+    text = between.join(f"{role.capitalize()}: {words}" for role, words in said)
+    messages = conversation_in(text)
+    assert messages is not None
+    assert [(each.speaker, each.text) for each in messages] == said
+
+
+def test_a_pair_that_is_sent_is_stored_as_its_turns(memory: Hindsight, client: TestClient) -> None:
+    for text in ("User: I work at the museum.\nAssistant: I see.", "User:\nAssistant:"):
+        client.post("/v1/default/banks/b/memories", json={"items": [{"content": text}]})
+    stored = {each.speaker: each for each in memory.memories.list("b").items}
+    assert {speaker: each.text for speaker, each in stored.items()} == {
+        "user": "I work at the museum.",
+        "assistant": "I see.",
+    }
+    assert stored["assistant"].type == "experience"
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "User: admin",
+        "User: Ada\nUser: Bo\nAssistant: Cy",
+        "User: Who may log in?\nAssistant: Two kinds:\nUser: reads\nAdmin: writes",
+        "Accounts\nUser: Ada\nAssistant: Bo",
+        "Assistant: Hello!\nUser: Hello.",
+        "user: a\nassistant: b",
         "[]",
         "[1, 2]",
         '["a"]',

@@ -15,6 +15,7 @@ from fastapi.testclient import TestClient
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import StoreUnavailableError
+from hindsight_integrations.models import Bank
 from hindsight_integrations.results import NOTHING_KNOWN
 from hindsight_integrations.service.http_api import hindsight_api
 from hindsight_integrations.stores.base import CHECKPOINT
@@ -304,9 +305,58 @@ def test_a_coding_agent_asks_a_new_bank_and_stores_its_session(ask: Ask, memory:
     assert [each.tags for each in drawn] == [("source:chat",)]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "made"),
+    [
+        ("PATCH", "", {"name": "Bees"}, ("Bees", "", [])),
+        ("PATCH", "/config", {"updates": {"reflect_mission": "Rowing."}}, ("b", "Rowing.", [])),
+        (
+            "POST",
+            "/mental-models",
+            {"id": "m", "name": "B", "source_query": "Q?"},
+            ("b", "", ["m"]),
+        ),
+    ],
+)
+def test_a_setting_or_mental_model_makes_the_bank(
+    ask: Ask,
+    memory: Hindsight,
+    method: str,
+    path: str,
+    body: dict[str, object],
+    made: tuple[str, str, list[str]],
+) -> None:
+    """OpenClaw's plugin sets the configuration of a bank, or writes a page, before it retains."""
+    ask(method, path, body)
+    profile = ask("GET", "/profile")
+    models = [model.id for model in memory.mental_models.list("b")]
+    assert (profile["name"], profile["mission"], models) == made
+
+
+def test_a_bank_that_was_refused_stays_if_something_was_retained(
+    ask: Ask, memory: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = memory.banks.update
+
+    def retained_meanwhile(bank_id: str, **fields: object) -> Bank:
+        memory.retain(bank_id, "Alice rows.")
+        return update(bank_id, **fields)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(memory.banks, "update", retained_meanwhile)
+    ask("PUT", "", {"retain_mission": "Only bees."}, 501)
+    assert [each.text for each in memory.memories.list("b").items] == ["Alice rows."]
+
+
 def test_a_bank_that_cannot_be_as_asked_is_not_made(ask: Ask) -> None:
     for method, path, body in (
         ("PUT", "", {"retain_mission": "Only bees."}),
+        ("PATCH", "", {"retain_mission": "Only bees."}),
+        ("PATCH", "/config", {"updates": {"retain_mission": "Only bees."}}),
+        (
+            "POST",
+            "/mental-models",
+            {"name": "Bees", "source_query": "Where?", "trigger": {"mode": "delta"}},
+        ),
         ("POST", "/import", {"version": "1", "bank": {"retain_mission": "Only bees."}}),
         ("POST", "/import?dry_run=true", {"version": "1", "bank": {"retain_mission": "Bees."}}),
         ("POST", "/import", {"version": "2"}),

@@ -142,7 +142,10 @@ def create_or_update_bank(
 
 @contextmanager
 def made(memory: Hindsight, bank_id: str) -> Iterator[None]:
-    """Make the bank if it is not there; one that cannot be made as asked is not made."""
+    """Make the bank if it is not there; one that cannot be made as asked is not made.
+
+    It stays if another request has retained something into it in the meantime.
+    """
     try:
         memory.banks.create(bank_id)
     except BankExistsError:
@@ -151,14 +154,15 @@ def made(memory: Hindsight, bank_id: str) -> Iterator[None]:
     try:
         yield
     except Exception:
-        memory.banks.delete(bank_id)
+        if not memory.banks.stats(bank_id).memories:
+            memory.banks.delete(bank_id)
         raise
 
 
 @routes.patch(BANK, operation_id="update_bank")
 def update_bank(memory: MemoryOf, bank_id: str, body: requests.BankGiven) -> answers.Profile:
-    """Change the given fields of a bank."""
-    return _write(memory, bank_id, body)
+    """Change the given fields of a bank, which is created if it is not there."""
+    return create_or_update_bank(memory, bank_id, body)
 
 
 @routes.delete(BANK, operation_id="delete_bank")
@@ -217,8 +221,9 @@ def get_bank_config(memory: MemoryOf, bank_id: str) -> answers.Config:
 def update_bank_config(
     memory: MemoryOf, bank_id: str, body: requests.ConfigGiven
 ) -> answers.Config:
-    """Change settings of a bank."""
-    return _config(memory, change_config(memory, memory.banks.get(bank_id), body.updates))
+    """Change settings of a bank, which is created if it is not there."""
+    with made(memory, bank_id):
+        return _config(memory, change_config(memory, memory.banks.get(bank_id), body.updates))
 
 
 @routes.delete(f"{BANK}/config", operation_id="reset_bank_config")

@@ -104,7 +104,7 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
     request. The turns that are stored stay, and those that are new are added. Some give each
     request a document of its own, named by session and time: the session is the document then.
     """
-    messages = conversation_in(item.content, item.timestamp)
+    messages = conversation_in(item.content, item.timestamp or _begun(item))
     if messages is None:
         return submission_of(deps, bank_id, item)
     session = _session_of_window(item)
@@ -117,6 +117,15 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
     )
     stamp = replace(conversation.stamp, is_of_request=True)
     return replace(conversation, stamp=stamp, is_window=session is not None)
+
+
+def _begun(item: Item) -> datetime | None:
+    """Return when the session began, as an import of old sessions tells in its metadata."""
+    told = (item.metadata or {}).get("session_started_at", "")
+    try:
+        return as_time("session_started_at", str(told))
+    except InvalidInputError:  # metadata may hold any text
+        return None
 
 
 def _session_of_window(item: Item) -> str | None:

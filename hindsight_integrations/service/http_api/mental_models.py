@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from fastapi import Query
 from pydantic import JsonValue
 
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import BankExistsError
 from hindsight_integrations.models import MentalModel
 from hindsight_integrations.service.http_api import answers, requests
 from hindsight_integrations.service.http_api.memories import has_bank
@@ -104,14 +106,20 @@ def _has_tags(model: MentalModel, tags: set[str], match: ModelTags) -> bool:
 def create_mental_model(
     memory: Memory, jobs: Jobs, bank_id: str, body: requests.ModelGiven
 ) -> answers.ModelCreated:
-    """Write a mental model from the bank's answer to its question. It is written at once."""
+    """Write a mental model from the bank's answer to its question. It is written at once.
+
+    A bank that is not there is created.
+    """
+    refreshed = auto_refresh(body.trigger) or False
+    with suppress(BankExistsError):
+        memory.banks.create(bank_id)
     model = memory.mental_models.create(
         bank_id,
         body.name,
         source_query=body.source_query,
         max_tokens=body.max_tokens or MAX_TOKENS,
         tags=body.tags or (),
-        auto_refresh=auto_refresh(body.trigger) or False,
+        auto_refresh=refreshed,
         model_id=body.id or None,
     )
     done = jobs.note(bank_id, "refresh_mental_model", mental_model_id=model.id)
