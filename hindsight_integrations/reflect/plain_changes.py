@@ -144,6 +144,7 @@ def _is_bond(step: PlainStep, state: PlainState) -> bool:
 
 
 def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
+    """Return the value that a step names as left, if what it names beside may replace it."""
     before, after = step.before, step.after
     if before is None or after is None or not _tells_same(step, state, before):
         return None
@@ -152,37 +153,51 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
         (v for v in _held(state) if _equal(before, v) or (within and before.terms < v.terms)), None
     )
     said = before.terms <= state.terms - frozenset(lexemes(" ".join(state.subject)))
-    said = said and before.kind == "thing" and role == "same"
-    if value is None and within and step.bare and said:
-        value = before  # "pays quarterly", "works the early shift"
+    if value is None and within and step.bare and said and before.kind == "thing":
+        value = before if role == "same" else None  # "pays quarterly", "works the early shift"
     if value is None or (role == "own" and value not in _its_own(state)):
         return None
-    hired = _is_new_place(step, state, before)
-    alike = (kinds(before) | kinds(value)) & kinds(after) or value.is_sibling(after)
-    ends = {before.text.split()[-1], after.text.split()[-1]}
-    alike = alike or len(ends) == 1 or ends <= _MEETING
-    one_size = len(after.text.split()) <= len(before.text.split())
-    sure = within or state.verb in _WORDS["positions"]
-    idle = after.text.casefold() in _WORDS["no_target"] | _EVENTS
-    switched = sure and step.bare and one_size and not idle
-    beside = any(slot != "obj" and one is value for slot, one in state.values)
-    swapped = step.verb in _WORDS["switches"] and before.terms == value.terms and beside
-    switched = switched or (swapped and role == "same" and not idle)
-    rested = role == "same" and state.is_thing and (beside or state.verb in _WORDS["rests"])
-    switched = switched or (rested and (not step.theme or step.theme <= state.terms))
-    switched = switched or (role == "same" and _is_kept(step, state, value))
-    if after.kind == "thing" and not (alike or hired or switched):
+    alike = _is_alike(before, value, after) or _is_new_place(step, state, before)
+    alike = alike or _is_plainly_switched(step, state, within=within)
+    alike = alike or (role == "same" and _is_put_elsewhere(step, state, value))
+    if after.kind == "thing" and not alike:
         return None  # "from the train to the platform"
-    named = (
-        alike
-        or hired
-        or before.kind == after.kind == "name"
-        or "number" in (before.kind, after.kind)
-        or switched
-    )
-    if step.cue == "leave" and not named:
+    named = before.kind == after.kind == "name" or "number" in (before.kind, after.kind)
+    if step.cue == "leave" and not (alike or named):
         return None
     return value if before.terms >= value.terms or before.kind == "name" else before
+
+
+def _is_alike(before: Value, value: Value, after: Value) -> bool:
+    """Return True for two of a kind, or called by one last word."""
+    ends = {before.text.split()[-1], after.text.split()[-1]}
+    shared = (kinds(before) | kinds(value)) & kinds(after)
+    return bool(shared) or value.is_sibling(after) or len(ends) == 1 or ends <= _MEETING
+
+
+def _is_plainly_switched(step: PlainStep, state: PlainState, *, within: bool) -> bool:
+    """Return True for "from X to Y" without articles, of a group or where one has one of them."""
+    if step.before is None or step.after is None:
+        return False
+    one_size = len(step.after.text.split()) <= len(step.before.text.split())
+    sure = within or state.verb in _WORDS["positions"]
+    return sure and step.bare and one_size and not _is_idle(step.after)
+
+
+def _is_put_elsewhere(step: PlainStep, state: PlainState, value: Value) -> bool:
+    """Return True for where a thing was, or what is done with it, that was moved or switched."""
+    beside = any(slot != "obj" and one is value for slot, one in state.values)
+    exact = step.before is not None and step.before.terms == value.terms
+    idle = step.after is None or _is_idle(step.after)
+    swapped = step.verb in _WORDS["switches"] and exact and beside and not idle
+    rested = state.is_thing and (beside or state.verb in _WORDS["rests"])
+    moved = rested and (not step.theme or step.theme <= state.terms)
+    return swapped or moved or _is_kept(step, state, value)
+
+
+def _is_idle(after: Value) -> bool:
+    """Return True for what one leaves or stops something for, and not in place of it: "lunch"."""
+    return after.text.casefold() in _WORDS["no_target"] | _EVENTS
 
 
 def _is_kept(step: PlainStep, state: PlainState, value: Value) -> bool:

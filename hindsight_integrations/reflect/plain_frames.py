@@ -43,7 +43,7 @@ _AS_PRESENT = _PRESENT | {"NNS", "VB"}
 _FINITE = _PRESENT | {"VBD", "MD"}
 _COMPLEMENT = frozenset({"IN", "DT", "PRP$", "NN", "NNS", "NNP", "RB", "JJ"})
 _LIMITS = frozenset({"only", "once", "while", "until"})
-"""Of these, the ones that say something of their own clause alone: ", only the piano stayed"."""
+"""Words of doubt that limit only the clause they stand in: ", only the piano stayed"."""
 _DOUBTS = (_CHANGES["stories"] - {"play"}) | _CHANGES["hedges"] | _CHANGES["doubts"]
 _SAYING = _CHANGES["reporting"] - _CHANGES["asserting"] | _CHANGES["saying"]
 _AWAY = _CHANGES["at_last"] | {*"over across back away house home fully completely".split()}
