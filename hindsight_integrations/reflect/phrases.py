@@ -71,7 +71,8 @@ def _kind(text: str, head: str) -> str:
         return "date" if dated else "number"
     if words[0] in ("every", "each", "daily", "weekly", "monthly", "hourly", "yearly"):
         return "frequency"
-    if words[0] in _NUMBERS:
+    clock = words[0] in _WORDS["minutes"] and not _WORDS["clock_links"].isdisjoint(words[1:2])
+    if words[0] in _NUMBERS or clock:
         return "number"
     is_trade = _TRADE.search(head) and text.split()[-1].islower()  # not "Todoist"
     if head in _ROLES or (is_trade and head not in _KIN):

@@ -58,8 +58,8 @@ def plain_step(
     if role is None:
         return None
     before = _before(step, state, role)
-    if before is None or (step.after is not None and before.terms == step.after.terms):
-        return None
+    if before is None or (step.after is not None and step.after.terms <= before.terms):
+        return None  # said once more, or less exactly
     after = step.after
     if step.stand_in is not None and before.kind == "name" and state.verb in _USES:
         heir, does = step.stand_in
@@ -180,8 +180,9 @@ def _is_plainly_switched(step: PlainStep, state: PlainState, *, within: bool) ->
     if step.before is None or step.after is None:
         return False
     one_size = len(step.after.text.split()) <= len(step.before.text.split())
+    told = one_size or bool(step.theme and step.theme <= state.terms)  # "for the winter feed"
     sure = within or state.verb in _WORDS["positions"]
-    return sure and step.bare and one_size and not _is_idle(step.after)
+    return sure and step.bare and told and not _is_idle(step.after)
 
 
 def _is_put_elsewhere(step: PlainStep, state: PlainState, value: Value) -> bool:

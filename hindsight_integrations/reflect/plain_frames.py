@@ -552,6 +552,12 @@ def repaired(sentence: Sentence) -> Sentence:
 
 def _repair(words: list[Word], at: int) -> None:
     word, before = words[at], words[at - 1]
+    if word.text == "A" and word.tag == "DT" and before.tag == "DT":
+        words[at] = replace(word, tag="NNP")  # "the A team"
+        return
+    if _is_clock(words, at):
+        words[at - 1], words[at] = (replace(one, tag="CD") for one in (before, word))
+        return
     if before.lower in ("longer", "now") and at > 1 and not _is_verb(words[at - 2]):
         if before.lower == "longer" and word.tag in ("NN", "NNS", "VB"):
             words[at] = replace(word, tag="VBP")
@@ -565,6 +571,15 @@ def _repair(words: list[Word], at: int) -> None:
         or (before.tag in _FINITE - {"MD"} and before.lemma not in _LIGHT)
     ):
         words[at] = replace(word, tag="NN")
+    elif word.tag == "VBZ" and at > 2 and before.tag == "NN" and words[at - 3].lower == "do":
+        words[at] = replace(word, tag="NNS")  # "do the shop accounts"
+
+
+def _is_clock(words: Sequence[Word], at: int) -> bool:
+    """Return True for the "half past" of "half past six"."""
+    hour = words[at + 1 : at + 2]
+    told = words[at].lower in _CHANGES["clock_links"] and words[at - 1].lower in _CHANGES["minutes"]
+    return told and bool(hour) and hour[0].tag == "CD"
 
 
 def _is_verb(word: Word) -> bool:
@@ -605,10 +620,20 @@ def _without_article(words: Sequence[str]) -> tuple[str, ...]:
 def is_plain(words: Sequence[Word]) -> bool:
     """Return True for a sentence without a word that casts doubt on it."""
     return not any(
-        ((word.lemma in _DOUBTS or word.lower in _DOUBTS) and word.lower not in _LIMITS)
+        (
+            (word.lemma in _DOUBTS or word.lower in _DOUBTS)
+            and word.lower not in _LIMITS
+            and not _is_of_group(words, word)
+        )
         or (word.lemma in _SAYING and word.tag.startswith("VB") and not _is_made(words, word))
         for word in words
     )
+
+
+def _is_of_group(words: Sequence[Word], word: Word) -> bool:
+    """Return True for the "film" of "film club", which tells of no story."""
+    after = next(iter(words[word.index + 1 : word.index + 2]), word)
+    return word.lemma in _CHANGES["stories"] and after.lemma in _WORDS["joined_in"]
 
 
 def _is_made(words: Sequence[Word], verb: Word) -> bool:

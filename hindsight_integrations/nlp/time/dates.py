@@ -33,6 +33,9 @@ FEW = (2, 5)
 _DAY_STARTS = ((6, 12), (12, 18), (18, 24), (18, 30))
 """Hours of morning, afternoon, evening and night; the night ends on the next day."""
 
+_NEAREST_MONTHS = timedelta(days=75)
+"""Time within which "Saturday the 11th" is meant: a day of this, the last or the next month."""
+
 _NEAR = timedelta(days=2)
 """Time ahead within which a weekday is not called the next one."""
 
@@ -212,6 +215,24 @@ def _winter_season(match: Match) -> When | None:
 def _year_of_era(match: Match) -> When:
     """476 AD."""
     return calendar.year(match.value(Kind.NUMBER, Kind.YEAR))
+
+
+@DATES.rule(
+    "WEEKDAY COMMA? THE? ORDINAL (?=$|[STOP DOT COMMA CLOSE TO AND AT IN FOR UNKNOWN])", only="en"
+)
+def _named_day_of_month(match: Match) -> When | None:
+    """Saturday the 11th: the nearest month in which the 11th is a Saturday."""
+    weekday, number = match.value(Kind.WEEKDAY), match.value(Kind.ORDINAL)
+    if weekday == calendar.WEEKEND:
+        return None
+
+    def checked(day: TimeSpan) -> TimeSpan:
+        if day.start.weekday() != weekday:
+            raise ValueError("that day is another weekday in this month")
+        return day
+
+    day = calendar.monthly_day(number).change(checked, Precision.DAY).nearest(match.now)
+    return day if abs(day.start - match.now) < _NEAREST_MONTHS else None
 
 
 @DATES.rule("ON THE ORDINAL (?=$|[STOP DOT COMMA CLOSE TO AND AT IN FOR])", only="en")
@@ -400,6 +421,16 @@ def _in_some_time(match: Match) -> When | None:
     if short or _IDIOMS.search(match.sentence()) or match.tense() == "past":
         return None
     return _away(match, 1)
+
+
+@DATES.rule("FORTNIGHT [AGO HENCE]", "IN FORTNIGHT", only="en")
+def _fortnight(match: Match) -> When | None:
+    """A fortnight ago, in a fortnight: the week that lies so far off, as with "two weeks"."""
+    direction = -1 if match.has(Kind.AGO) else 1
+    if match.has(Kind.IN) and match.tense() == "past":
+        return None  # "read it in a fortnight"
+    week = calendar.shift(match.now, Precision.WEEK, 2 * direction)
+    return calendar.period(Precision.WEEK, week)
 
 
 def _away(match: Match, direction: int) -> TimeSpan:

@@ -54,6 +54,7 @@ class Kind(StrEnum):
     HOLIDAY = auto()  # month and day, as 1225
     UNIT = auto()
     UNITS = auto()
+    FORTNIGHT = auto()
     DAY_WORD = auto()  # days from today
     DAY_PART = auto()
     PART_OF_DAY = auto()  # "tonight": ten times the days from today, plus the part
@@ -109,7 +110,8 @@ def kind_set(names: str) -> frozenset[Kind]:
 
 
 _TIME_NAMES = kind_set(
-    "MONTH WEEKDAY WEEKDAYS SEASON QUARTER HOLIDAY UNIT UNITS DAY_WORD PART_OF_DAY DAY_PART DECADE"
+    "MONTH WEEKDAY WEEKDAYS SEASON QUARTER HOLIDAY UNIT UNITS FORTNIGHT DAY_WORD PART_OF_DAY "
+    "DAY_PART DECADE"
 )
 """A text without a digit holds a time only if it has one of these words."""
 
