@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -18,50 +18,12 @@ _BETWEEN_PARAGRAPHS = re.compile(r"\n[^\S\n]*\n|^([^\S\n]*\#{1,6}[^\S\n].*)\n", 
 """A blank line, or the end of a heading, which is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a sentence.
-
-    Attributes:
-        text: as written.
-        lemma: base form in lower case.
-        tag: Penn tag, such as "NNS" or "VBD".
-        dep: its relation to its head, in the notation of spaCy: "nsubj", "dobj", "neg", ...
-        head: index of the word it depends on; its own for a root.
-        start: offset in the sentence.
-        label: of the name it is a part of, such as "PERSON"; else empty.
-    """
-
-    text: str
-    lemma: str
-    tag: str
-    dep: str
-    head: int
-    start: int
-    label: str
-
-    @property
-    def is_verb(self) -> bool:
-        """True for a verb or auxiliary."""
-        return self.tag.startswith("V") or self.tag == "MD"
-
-    @property
-    def is_noun(self) -> bool:
-        """True for a common or proper noun."""
-        return self.tag.startswith("NN")
-
-    @property
-    def is_proper(self) -> bool:
-        """True for a proper noun."""
-        return self.tag.startswith("NNP")
-
-
 @dataclass(frozen=True)
 class Sentence:
     """A parsed sentence."""
 
     text: str
-    words: tuple[Word, ...]
+    words: tuple[syntax.Word, ...]
 
     @cached_property
     def _children(self) -> tuple[tuple[int, ...], ...]:
@@ -121,7 +83,7 @@ def parse(sentence: str) -> Sentence:
     return Sentence(
         sentence,
         tuple(
-            Word(w.text, w.lemma, w.tag, w.dep, position.get(w.head, i), w.start, w.label)
-            for i, w in enumerate(kept)
+            replace(word, index=at, head=position.get(word.head, at))
+            for at, word in enumerate(kept)
         ),
     )

@@ -53,6 +53,21 @@ class Word:
         """Text in lower case, with straight apostrophes."""
         return self.text.lower().replace("’", "'")
 
+    @property
+    def is_verb(self) -> bool:
+        """True for a verb or auxiliary."""
+        return self.tag.startswith("V") or self.tag == "MD"
+
+    @property
+    def is_noun(self) -> bool:
+        """True for a common or proper noun."""
+        return self.tag.startswith("NN")
+
+    @property
+    def is_proper(self) -> bool:
+        """True for a proper noun."""
+        return self.tag.startswith("NNP")
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -111,6 +126,8 @@ _NOUN_AND_VERB = re.compile(
 _AND_VERB = re.compile(rf" (?:and|but) (?:now )?(?=(?:{_STATES}) (?!and\b|or\b))")
 _NO_LONGER = re.compile(r"(?<=\w )no longer (?=[a-z]+s\b)")
 _FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
+_SITE = re.compile(r"[A-Za-z][\w-]*\.(?:com|io|net|org|app|dev|ai|co|de|uk|js)")
+"""A name with a domain, which small models take for a pronoun or a verb: "Fly.io"."""
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
 _lock = Lock()
 _loaded: list[Language | None] = []
@@ -164,7 +181,8 @@ def _read(language: Language, sentence: str) -> tuple[Word, ...]:
     with language.memory_zone(), one_core():
         return tuple(
             Word(
-                token.i, token.text, token.idx, _lemma(token.text, token.lemma_), token.tag_,
+                token.i, token.text, token.idx, _lemma(token.text, token.lemma_),
+                "NNP" if _SITE.fullmatch(token.text) else token.tag_,
                 token.dep_, token.head.i, token.ent_type_,
             )
             for token in language(sentence)

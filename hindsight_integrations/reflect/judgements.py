@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
-from hindsight_integrations.nlp.sentences import Sentence, Word, parse
+from hindsight_integrations.nlp.sentences import Sentence, parse
+from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import find_times
 from hindsight_integrations.reflect.other_languages import foreign_sign
 

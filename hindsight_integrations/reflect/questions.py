@@ -10,7 +10,8 @@ from itertools import takewhile
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.nlp.sentences import Sentence, Word, parse
+from hindsight_integrations.nlp.sentences import Sentence, parse
+from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.indirect import direct
 
 WORDS = word_sets("questions")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table
-from hindsight_integrations.nlp.sentences import Word
+from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.questions import (
     KINDS,
     SELF,
