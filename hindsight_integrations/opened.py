@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import Self
 
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
@@ -23,7 +22,13 @@ from hindsight_integrations.namespaces.opinions import Opinions
 from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.nlp.embeddings import Embedder
-from hindsight_integrations.opening import Arguments, from_environment, open_runtime, release
+from hindsight_integrations.opening import (
+    Arguments,
+    from_environment,
+    open_runtime,
+    release,
+    unpickled,
+)
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.remote import is_url, remote_class
 from hindsight_integrations.retain.extraction import Extractor
@@ -131,7 +136,7 @@ class OpenedMemory(ContextManaged):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the arguments: what is unpickled has opened the same memory with them."""
         self._arguments.check_picklable()
-        return partial(type(self), **self._arguments.as_dict()), ()
+        return unpickled, (type(self), self._arguments.as_dict())
 
     def configure(
         self,

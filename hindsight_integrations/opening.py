@@ -2,6 +2,9 @@
 
 Chroma, the models and the locks of a runtime do not outlive `os.fork`: a call would hang. So a
 forked process opens what is on servers again when it is first used, and refuses the rest at once.
+What was pickled and cannot be opened where it is unpickled is opened, or refused, when it is first
+used, too: a worker of a pool that fails to read its task ends, and whoever waits for it waits for
+ever.
 """
 
 from __future__ import annotations
@@ -9,11 +12,13 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from hindsight_integrations.errors import ForkedError, InvalidInputError
+from hindsight_integrations.errors import ForkedError, HindsightError, InvalidInputError
 from hindsight_integrations.namespaces.purging import purge_in_background
 from hindsight_integrations.runtime import (
     IN_MEMORY,
@@ -25,6 +30,8 @@ from hindsight_integrations.runtime import (
 )
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,23 @@ _opened_with: weakref.WeakKeyDictionary[Runtime, tuple[str, Arguments]] = (
 _holders: weakref.WeakKeyDictionary[Runtime, weakref.WeakSet[object]] = weakref.WeakKeyDictionary()
 
 
+_unpickling: ContextVar[bool] = ContextVar("unpickling", default=False)
+
+
+def unpickled(kind: Callable[..., T], arguments: Mapping[str, Any]) -> T:
+    """Return a memory of these arguments; it is opened when it is first used if it cannot be now.
+
+    Args:
+        kind: the class of the memory.
+        arguments: its arguments.
+    """
+    token = _unpickling.set(True)
+    try:
+        return kind(**arguments)
+    finally:
+        _unpickling.reset(token)
+
+
 def open_runtime(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
     """Return where the memory is, and its runtime: that of the folder, if it is open here already.
 
@@ -92,10 +116,22 @@ def open_runtime(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
             embedder or other settings.
         StoreError: a store cannot be opened.
     """
+    try:
+        return _open_now(holder, arguments)
+    except HindsightError:
+        if not _unpickling.get():
+            raise
+    pending: Runtime = object.__new__(_PendingRuntime)
+    where = repr(arguments.path if arguments.path is not None else arguments.graph)
+    _opened_with[pending] = (where, arguments)
+    _holders[pending] = weakref.WeakSet([holder])
+    return where, pending
+
+
+def _open_now(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
     if not arguments.is_embedded:
         return _hold(holder, arguments, *assemble(**arguments.as_dict()))
-    folder = Path(os.fspath(arguments.path or "")).expanduser().absolute()
-    folder = folder.resolve() if folder.exists() else folder
+    folder = _folder(arguments)
     with _guard:
         shared = _folders.get(folder)
         if shared is not None and not shared.is_closed:
@@ -104,8 +140,13 @@ def open_runtime(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
             _holders[shared].add(holder)
             return where, shared
         where, runtime = _hold(holder, arguments, *assemble(**arguments.as_dict()))
-        _folders[folder.resolve()] = runtime
+        _folders[_folder(arguments)] = runtime
         return where, runtime
+
+
+def _folder(arguments: Arguments) -> Path:
+    folder = Path(os.fspath(arguments.path or "")).expanduser().absolute()
+    return folder.resolve() if folder.exists() else folder
 
 
 def release(holder: object, runtime: Runtime, *, finish: bool = True) -> None:
@@ -156,40 +197,45 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> None:
         runtime.configure(**{"llm": UNCHANGED, "reranker": UNCHANGED, "extractor": UNCHANGED} | new)
 
 
-# Forks
+# What is not open in this process
 
 _reviving = threading.Lock()
 _abandoned: list[object] = []
 """Native parts of the parent process: kept alive in the child, never used or closed there."""
 
 
-class _ForkedRuntime(Runtime):
-    """A runtime of the parent process, as a forked one finds it."""
+class _PendingRuntime(Runtime):
+    """A runtime that is opened when it is first used."""
 
     def __getattribute__(self, name: str) -> Any:
         if name.startswith("__"):
             return object.__getattribute__(self, name)
         if name == "close":
-            return _leave_to_parent
+            return _close_nothing
         _revive(self)
         return getattr(self, name)
 
 
-def _leave_to_parent(*, finish: bool = True) -> None:
-    """Close nothing: the parent process does."""
+class _ForkedRuntime(_PendingRuntime):
+    """A runtime of the parent process, as a forked one finds it."""
 
 
-def _revive(forked: _ForkedRuntime) -> None:
-    """Open again what is on servers.
+def _close_nothing(*, finish: bool = True) -> None:
+    """Close nothing: what is open is open in another process."""
+
+
+def _revive(pending: _PendingRuntime) -> None:
+    """Open what is not open in this process.
 
     Raises:
-        ForkedError: it is not on servers.
+        ForkedError: the parent process has opened it, and it is not on servers.
+        HindsightError: it cannot be opened.
     """
     with _reviving:
-        if type(forked) is not _ForkedRuntime:  # another thread was quicker
+        if type(pending) is Runtime:  # another thread was quicker
             return
-        where, arguments = _opened_with[forked]
-        if not arguments.outlives_fork:
+        where, arguments = _opened_with[pending]
+        if isinstance(pending, _ForkedRuntime) and not arguments.outlives_fork:
             raise ForkedError(
                 f"this Hindsight({where}) was opened before its process was forked into process "
                 f"{os.getpid()}, and an embedded memory does not outlive a fork; open it after "
@@ -198,11 +244,13 @@ def _revive(forked: _ForkedRuntime) -> None:
                 "it to them over HTTP, or start a Chroma server and give each of them "
                 'vectors="http://localhost:8000"'
             )
-        _abandoned.append(forked.__dict__)
+        _abandoned.append(pending.__dict__)
         _, fresh = assemble(**arguments.as_dict())
-        forked.__dict__ = fresh.__dict__
-        forked.__class__ = Runtime  # type: ignore[assignment]
-        purge_in_background(forked)
+        pending.__dict__ = fresh.__dict__
+        pending.__class__ = Runtime  # type: ignore[assignment]
+        if arguments.is_embedded:
+            _folders[_folder(arguments)] = pending
+        purge_in_background(pending)
 
 
 def _after_fork() -> None:
