@@ -8,6 +8,7 @@ from typing import Self
 
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.export_import import restore_folder
+from hindsight_integrations.forks import unpickled
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
 from hindsight_integrations.namespaces.changes import Changes
@@ -22,13 +23,7 @@ from hindsight_integrations.namespaces.opinions import Opinions
 from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.namespaces.tags import Tags
 from hindsight_integrations.nlp.embeddings import Embedder
-from hindsight_integrations.opening import (
-    Arguments,
-    from_environment,
-    open_runtime,
-    release,
-    unpickled,
-)
+from hindsight_integrations.opening import Arguments, from_environment, open_runtime, release
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.remote import is_url, remote_class
 from hindsight_integrations.retain.extraction import Extractor

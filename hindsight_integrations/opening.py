@@ -3,8 +3,7 @@
 Chroma, the models and the locks of a runtime do not outlive `os.fork`: a call would hang. So a
 forked process opens what is on servers again when it is first used, and refuses the rest at once.
 What was pickled and cannot be opened where it is unpickled is opened, or refused, when it is first
-used, too: a worker of a pool that fails to read its task ends, and whoever waits for it waits for
-ever.
+used, too.
 """
 
 from __future__ import annotations
@@ -12,13 +11,12 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from hindsight_integrations.errors import ForkedError, HindsightError, InvalidInputError
+from hindsight_integrations.forks import unpickling
 from hindsight_integrations.namespaces.purging import purge_in_background
 from hindsight_integrations.runtime import (
     IN_MEMORY,
@@ -30,8 +28,6 @@ from hindsight_integrations.runtime import (
 )
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +87,6 @@ _opened_with: weakref.WeakKeyDictionary[Runtime, tuple[str, Arguments]] = (
 _holders: weakref.WeakKeyDictionary[Runtime, weakref.WeakSet[object]] = weakref.WeakKeyDictionary()
 
 
-_unpickling: ContextVar[bool] = ContextVar("unpickling", default=False)
-
-
-def unpickled(kind: Callable[..., T], arguments: Mapping[str, Any]) -> T:
-    """Return a memory of these arguments; it is opened when it is first used if it cannot be now.
-
-    Args:
-        kind: the class of the memory.
-        arguments: its arguments.
-    """
-    token = _unpickling.set(True)
-    try:
-        return kind(**arguments)
-    finally:
-        _unpickling.reset(token)
-
-
 def open_runtime(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
     """Return where the memory is, and its runtime: that of the folder, if it is open here already.
 
@@ -119,7 +98,7 @@ def open_runtime(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
     try:
         return _open_now(holder, arguments)
     except HindsightError:
-        if not _unpickling.get():
+        if not unpickling.get():
             raise
     pending: Runtime = object.__new__(_PendingRuntime)
     where = repr(arguments.path if arguments.path is not None else arguments.graph)
