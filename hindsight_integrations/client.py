@@ -256,6 +256,7 @@ class Hindsight(OpenedMemory):
         memories: Sequence[Memory],
         *,
         vectors: Sequence[Vector | Sequence[float] | None] | None = None,
+        dated: bool = True,
     ) -> RetainResult:
         """Store memories just as given, in batches; see `retain_memory`.
 
@@ -263,6 +264,8 @@ class Hindsight(OpenedMemory):
             bank_id: which bank.
             memories: each with an id of its own.
             vectors: one of the bank's embedder for each memory, or None to make it.
+            dated: False if `mentioned_at` only says when they came here: no search by words or
+                meaning then goes by its date.
 
         Raises:
             InvalidInputError: a field cannot be used, or the numbers of both differ.
@@ -271,7 +274,7 @@ class Hindsight(OpenedMemory):
         validation.bank_id(bank_id)
         given, codes = memories_of.checked_memories(memories, vectors)
         bank = self._runtime.bank_or_new(bank_id)
-        result = memories_of.retain_memories(self._runtime, bank, given, codes)
+        result = memories_of.retain_memories(self._runtime, bank, given, codes, dated=dated)
         return self._finished(result, started)
 
     def _finished(self, result: RetainResult, started: float) -> RetainResult:

@@ -10,7 +10,26 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+unpickling: ContextVar[bool] = ContextVar("unpickling", default=False)
+"""True while a memory is unpickled."""
+
+
+def unpickled(kind: Callable[..., T], arguments: Mapping[str, Any]) -> T:
+    """Return a memory of these arguments; it is opened when it is first used if it cannot be now.
+
+    A worker of a pool that fails to unpickle its task ends, and the pool waits for ever.
+    """
+    token = unpickling.set(True)
+    try:
+        return kind(**arguments)
+    finally:
+        unpickling.reset(token)
 
 
 class Forkable(Protocol):

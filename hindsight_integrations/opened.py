@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import Self
 
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.export_import import restore_folder
+from hindsight_integrations.forks import unpickled
 from hindsight_integrations.namespaces.audit import Audit
 from hindsight_integrations.namespaces.banks import Banks
 from hindsight_integrations.namespaces.changes import Changes
@@ -131,7 +131,7 @@ class OpenedMemory(ContextManaged):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the arguments: what is unpickled has opened the same memory with them."""
         self._arguments.check_picklable()
-        return partial(type(self), **self._arguments.as_dict()), ()
+        return unpickled, (type(self), self._arguments.as_dict())
 
     def configure(
         self,

@@ -2,6 +2,8 @@
 
 Chroma, the models and the locks of a runtime do not outlive `os.fork`: a call would hang. So a
 forked process opens what is on servers again when it is first used, and refuses the rest at once.
+What was pickled and cannot be opened where it is unpickled is opened, or refused, when it is first
+used, too.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hindsight_integrations.errors import ForkedError, InvalidInputError
+from hindsight_integrations.errors import ForkedError, HindsightError, InvalidInputError
+from hindsight_integrations.forks import unpickling
 from hindsight_integrations.namespaces.purging import purge_in_background
 from hindsight_integrations.runtime import (
     IN_MEMORY,
@@ -92,10 +95,22 @@ def open_runtime(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
             embedder or other settings.
         StoreError: a store cannot be opened.
     """
+    try:
+        return _open_now(holder, arguments)
+    except HindsightError:
+        if not unpickling.get():
+            raise
+    pending: Runtime = object.__new__(_PendingRuntime)
+    where = repr(arguments.path if arguments.path is not None else arguments.graph)
+    _opened_with[pending] = (where, arguments)
+    _holders[pending] = weakref.WeakSet([holder])
+    return where, pending
+
+
+def _open_now(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
     if not arguments.is_embedded:
         return _hold(holder, arguments, *assemble(**arguments.as_dict()))
-    folder = Path(os.fspath(arguments.path or "")).expanduser().absolute()
-    folder = folder.resolve() if folder.exists() else folder
+    folder = _folder(arguments)
     with _guard:
         shared = _folders.get(folder)
         if shared is not None and not shared.is_closed:
@@ -104,8 +119,13 @@ def open_runtime(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
             _holders[shared].add(holder)
             return where, shared
         where, runtime = _hold(holder, arguments, *assemble(**arguments.as_dict()))
-        _folders[folder.resolve()] = runtime
+        _folders[_folder(arguments)] = runtime
         return where, runtime
+
+
+def _folder(arguments: Arguments) -> Path:
+    folder = Path(os.fspath(arguments.path or "")).expanduser().absolute()
+    return folder.resolve() if folder.exists() else folder
 
 
 def release(holder: object, runtime: Runtime, *, finish: bool = True) -> None:
@@ -156,40 +176,45 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> None:
         runtime.configure(**{"llm": UNCHANGED, "reranker": UNCHANGED, "extractor": UNCHANGED} | new)
 
 
-# Forks
+# What is not open in this process
 
 _reviving = threading.Lock()
 _abandoned: list[object] = []
 """Native parts of the parent process: kept alive in the child, never used or closed there."""
 
 
-class _ForkedRuntime(Runtime):
-    """A runtime of the parent process, as a forked one finds it."""
+class _PendingRuntime(Runtime):
+    """A runtime that is opened when it is first used."""
 
     def __getattribute__(self, name: str) -> Any:
         if name.startswith("__"):
             return object.__getattribute__(self, name)
         if name == "close":
-            return _leave_to_parent
+            return _close_nothing
         _revive(self)
         return getattr(self, name)
 
 
-def _leave_to_parent(*, finish: bool = True) -> None:
-    """Close nothing: the parent process does."""
+class _ForkedRuntime(_PendingRuntime):
+    """A runtime of the parent process, as a forked one finds it."""
 
 
-def _revive(forked: _ForkedRuntime) -> None:
-    """Open again what is on servers.
+def _close_nothing(*, finish: bool = True) -> None:
+    """Close nothing: what is open is open in another process."""
+
+
+def _revive(pending: _PendingRuntime) -> None:
+    """Open what is not open in this process.
 
     Raises:
-        ForkedError: it is not on servers.
+        ForkedError: the parent process has opened it, and it is not on servers.
+        HindsightError: it cannot be opened.
     """
     with _reviving:
-        if type(forked) is not _ForkedRuntime:  # another thread was quicker
+        if type(pending) is Runtime:  # another thread was quicker
             return
-        where, arguments = _opened_with[forked]
-        if not arguments.outlives_fork:
+        where, arguments = _opened_with[pending]
+        if isinstance(pending, _ForkedRuntime) and not arguments.outlives_fork:
             raise ForkedError(
                 f"this Hindsight({where}) was opened before its process was forked into process "
                 f"{os.getpid()}, and an embedded memory does not outlive a fork; open it after "
@@ -198,11 +223,13 @@ def _revive(forked: _ForkedRuntime) -> None:
                 "it to them over HTTP, or start a Chroma server and give each of them "
                 'vectors="http://localhost:8000"'
             )
-        _abandoned.append(forked.__dict__)
+        _abandoned.append(pending.__dict__)
         _, fresh = assemble(**arguments.as_dict())
-        forked.__dict__ = fresh.__dict__
-        forked.__class__ = Runtime  # type: ignore[assignment]
-        purge_in_background(forked)
+        pending.__dict__ = fresh.__dict__
+        pending.__class__ = Runtime  # type: ignore[assignment]
+        if arguments.is_embedded:
+            _folders[_folder(arguments)] = pending
+        purge_in_background(pending)
 
 
 def _after_fork() -> None:

@@ -68,7 +68,8 @@ class Collection:
                     f"the collection {self.name!r}; give the document another id"
                 )
         if made:
-            self.memory.retain_memories(bank_id, made)
+            # Found by what they say: most have no date, and none has that of its import.
+            self.memory.retain_memories(bank_id, made, dated=False)
 
     def get(self, bank_id: str, ids: Sequence[str]) -> dict[str, Record]:
         """Return the texts of these ids that exist."""

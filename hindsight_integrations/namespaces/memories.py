@@ -49,7 +49,6 @@ from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.guard import guarded_memory
 from hindsight_integrations.retain.pipeline import (
     MadeRecord,
-    made_record,
     made_records,
     store_made,
 )
@@ -354,9 +353,11 @@ def _retain_admitted(
     bank: StoredBank,
     memory: Memory,
     vector: Vector | Sequence[float] | None,
+    *,
+    dated: bool = True,
 ) -> RetainResult:
     bank_id, deps = bank.bank.id, runtime.retaining
-    made = made_record(deps, bank, memory, vector)
+    (made,) = made_records(deps, bank, [memory], [vector], dated=dated)
     with runtime.lock(bank.key):
         if not runtime.graph.read(bank_id, MEMORY, [made.record.memory.id]):
             return store_made(deps, bank, made)
@@ -399,6 +400,8 @@ def retain_memories(
     bank: StoredBank,
     given: Sequence[Memory],
     vectors: Sequence[Vector | Sequence[float] | None],
+    *,
+    dated: bool,
 ) -> RetainResult:
     """Store memories, the new ones together; see `Hindsight.retain_memories`."""
     bank_id, deps = bank.bank.id, runtime.retaining
@@ -418,10 +421,13 @@ def retain_memories(
         known = runtime.graph.filter_ids(bank_id, ids, EVERYTHING)
         pairs = list(zip(batch, codes, strict=True))
         if new := [pair for pair in pairs if pair[0].id not in known]:
-            results.append(
-                store_made(deps, bank, *made_records(deps, bank, *zip(*new, strict=True)))
-            )
-        results += [_retain_admitted(runtime, bank, *pair) for pair in pairs if pair[0].id in known]
+            made = made_records(deps, bank, *zip(*new, strict=True), dated=dated)
+            results.append(store_made(deps, bank, *made))
+        results += [
+            _retain_admitted(runtime, bank, *pair, dated=dated)
+            for pair in pairs
+            if pair[0].id in known
+        ]
     return RetainResult.merged(bank_id, results)
 
 

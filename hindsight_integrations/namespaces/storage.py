@@ -41,10 +41,15 @@ _MOST = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The settings and the embedder that a memory was opened with."""
+    """The settings and the embedder that a memory was opened with.
+
+    Attributes:
+        guarded: True if `before_retain` sees each text before it is stored.
+    """
 
     settings: Settings
     embedder: EmbedderStamp
+    guarded: bool = False
 
 
 class Storage:
@@ -54,9 +59,10 @@ class Storage:
         self._runtime = runtime
 
     def opened(self) -> Opened:
-        """Return the settings and the embedder of the memory."""
+        """Return the settings and the embedder of the memory, and whether its texts are guarded."""
         self._runtime.check_open()
-        return Opened(self._runtime.settings, self._runtime.stamp)
+        guarded = bool(self._runtime.retaining.before_retain)
+        return Opened(self._runtime.settings, self._runtime.stamp, guarded)
 
     def check(self) -> None:
         """Read from the graph store.

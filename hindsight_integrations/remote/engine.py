@@ -11,7 +11,12 @@ from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
-from hindsight_integrations.errors import InvalidInputError, StoreUnavailableError
+from hindsight_integrations.errors import (
+    HindsightError,
+    InvalidInputError,
+    StoreUnavailableError,
+)
+from hindsight_integrations.forks import unpickled, unpickling
 from hindsight_integrations.namespaces.storage import Opened
 from hindsight_integrations.nlp.embeddings import Vectors
 from hindsight_integrations.normalization import new_id
@@ -30,9 +35,23 @@ class Caller:
     def __init__(self, connection: Connection, offered: dict[str, Verb]) -> None:
         self.connection = connection
         self._verbs = offered
+        try:
+            self.embedder, self.client = self._reached()
+        except HindsightError:
+            if not unpickling.get():
+                raise
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the service had to tell, if it could not be reached when this was made."""
+        if name not in ("embedder", "client"):
+            raise AttributeError(name)
+        self.embedder, self.client = self._reached()
+        return self.__dict__[name]
+
+    def _reached(self) -> tuple[RemoteEmbedder, Client]:
         opened: Opened = self.run(_opened())
-        self.embedder = RemoteEmbedder(self, opened.embedder.id, opened.embedder.dimension)
-        self.client = Client(opened.settings)
+        embedder = RemoteEmbedder(self, opened.embedder.id, opened.embedder.dimension)
+        return embedder, Client(opened.settings)
 
     def run(self, plan: Plan) -> Any:
         """Return the result of a plan, whose calls wait in this thread."""
@@ -200,7 +219,7 @@ class RemoteMemory:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the address: what is unpickled has connected itself to the service."""
-        return self._opened_as, (self._address,)
+        return unpickled, (self._opened_as, {"path": self._address})
 
     @property
     def runtime(self) -> NoReturn:

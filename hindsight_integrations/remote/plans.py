@@ -181,13 +181,18 @@ def _retain_messages(
 
 
 def _retain_memories(
-    client: Client, bank_id: str, memories: Sequence[Memory], vectors: Any = None
+    client: Client,
+    bank_id: str,
+    memories: Sequence[Memory],
+    vectors: Any = None,
+    **options: Any,
 ) -> Plan:
     given, codes = checked_memories(memories, vectors)
     results: list[RetainResult] = []
     for start in range(0, max(1, len(given)), MEMORIES):
         end = start + MEMORIES
         batch = {"bank_id": bank_id, "memories": given[start:end], "vectors": codes[start:end]}
+        batch |= options
         results.append((yield Call("retain_memories", batch)))
     return RetainResult.merged(bank_id, results)
 

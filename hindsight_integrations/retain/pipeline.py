@@ -52,7 +52,7 @@ from hindsight_integrations.retain.document_diff import (
     pending_chunks,
     refresh,
 )
-from hindsight_integrations.retain.enrichment import indexed_of, record_of
+from hindsight_integrations.retain.enrichment import IndexContext, indexed_of, record_of
 from hindsight_integrations.retain.entity_resolution import Candidates, Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
@@ -592,7 +592,7 @@ def retain_memory(
         ConflictError: the bank has a memory of this id.
         EmbeddingError: the vector cannot be used.
     """
-    return store_made(deps, bank, made_record(deps, bank, memory, vector))
+    return store_made(deps, bank, *made_records(deps, bank, [memory], [vector]))
 
 
 class MadeRecord(NamedTuple):
@@ -621,23 +621,22 @@ def store_made(deps: RetainDependencies, bank: StoredBank, *made: MadeRecord) ->
     return RetainResult(bank.bank.id, stored=tuple(record.memory for record in records))
 
 
-def made_record(
-    deps: RetainDependencies,
-    bank: StoredBank,
-    memory: Memory,
-    vector: Vector | Sequence[float] | None,
-) -> MadeRecord:
-    """Return the record of a memory; see `made_records`."""
-    return made_records(deps, bank, [memory], [vector])[0]
-
-
 def made_records(
     deps: RetainDependencies,
     bank: StoredBank,
     memories: Sequence[Memory],
     vectors: Sequence[Vector | Sequence[float] | None],
+    *,
+    dated: bool = True,
 ) -> list[MadeRecord]:
     """Return the records of memories, each with the vector given or a new one.
+
+    Args:
+        deps: what a retain works with.
+        bank: the bank.
+        memories: the memories.
+        vectors: a vector or None for each.
+        dated: False if their dates are not to be searched by.
 
     Raises:
         InvalidInputError: a field cannot be used.
@@ -645,7 +644,7 @@ def made_records(
     """
     bank_id = bank.bank.id
     memories = [_validated(each, bank_id, deps.settings.max_content_chars) for each in memories]
-    texts = [indexed_of(memory) for memory in memories]
+    texts = [indexed_of(memory, IndexContext(dated)) for memory in memories]
     encoded = deps.encoder.encode(texts)
     dimension = deps.encoder.embedder.dimension
     with deps.lock(bank.key):

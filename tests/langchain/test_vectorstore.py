@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
@@ -176,3 +177,18 @@ def test_from_texts_and_from_documents_make_a_store(engine: Hindsight, bank: str
         [Document("Cleo runs.", id="c")], None, memory=engine, bank_id=bank
     )
     assert ids(made.similarity_search("Who runs?")) == ["c"]
+
+
+def test_a_text_is_its_own_nearest_whatever_the_day_it_is_stored(
+    engine: Hindsight, bank: str
+) -> None:
+    store = HindsightVectorStore(engine, bank)
+    store.add_texts(["The ferry leaves at nine."], ids=["ferry"])
+    store.add_texts(["The ferry leaves at ten."], ids=["ferry"])
+    (vector,) = engine.storage.vectors(bank, ["ferry"]).values()
+    assert np.dot(vector, store.embeddings.embed_query("The ferry leaves at ten.")) > 0.999
+    today = f"{datetime.now(UTC):%B %Y}"
+    assert not engine.recall(bank, today, arms=["keyword"], fill=True)
+    assert engine.maintenance.reindex(bank) == 1
+    (again,) = engine.storage.vectors(bank, ["ferry"]).values()
+    assert again == pytest.approx(vector, abs=1e-5)

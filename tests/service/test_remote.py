@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -298,6 +299,19 @@ def test_what_is_no_service_or_takes_no_more_is_told(local: Hindsight) -> None:
         pytest.raises(ContentTooLargeError),
     ):
         memory.retain("b", "long " * 1000)
+
+
+def test_a_service_that_is_away_is_told_when_what_was_unpickled_is_used(local: Hindsight) -> None:
+    """A worker of a pool that fails to unpickle its task ends, and the pool waits for ever."""
+    with served(local) as there, Hindsight(there) as memory:
+        pickled = pickle.dumps(memory)
+        with pickle.loads(pickled) as other:
+            assert other.settings == memory.settings
+    with (
+        pickle.loads(pickled) as early,
+        pytest.raises(StoreUnavailableError, match=re.escape(there)),
+    ):
+        early.banks.list()
 
 
 def test_it_is_pickled_as_its_address_and_outlives_a_fork(url: str) -> None:

@@ -1,10 +1,11 @@
-"""Messages of chats, word by word, in one SQLite file: LlamaIndex's chat store."""
+"""Messages of chats, word by word: LlamaIndex's chat store in a file, and records in a bank."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -13,9 +14,16 @@ from llama_index.core.storage.chat_store import BaseChatStore
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged
+from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import BankNotFoundError
+from hindsight_integrations.integrations.common import forget_document
 from hindsight_integrations.integrations.store_table import Row, StoreTable, as_label
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.normalization import new_id
+from hindsight_integrations.sessions.conversation import Record
+
+_PART = "chat"
+"""Part of a session that its messages are recorded as, in the document `<session_id>#chat`."""
 
 _BANK = "chats"
 """The part of the file that messages are in; a `HindsightStore` may have others."""
@@ -24,9 +32,8 @@ _BANK = "chats"
 class HindsightChatStore(ContextManaged, BaseChatStore):  # type: ignore[misc]
     """The messages of each chat by its session id, as they were, tool calls included.
 
-    Give it to `HindsightMemory(..., chat_store=...)`, and a session's messages come back in the
-    next process, while the bank remembers what they say. It also serves LlamaIndex's own memories,
-    which retain nothing. Several processes may share the file.
+    Give it to LlamaIndex's own memories, or to `HindsightMemory(..., chat_store=...)` in place of
+    the record that one has in its bank. Several processes may share the file.
 
     Args:
         path: the SQLite file, for instance in the engine's folder; ":memory:" for a store that is
@@ -126,3 +133,73 @@ def _namespace(key: str) -> tuple[str]:
 
 def _message(row: Row) -> ChatMessage:
     return ChatMessage.model_validate(row.value["message"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    """A message as LlamaIndex writes it, and the id it is recorded under."""
+
+    id: str
+    message: dict[str, Any]
+
+
+class SessionMessages:
+    """The messages of chats, word by word, as records of the bank that remembers them.
+
+    They leave with the bank. Those of a session whose document was forgotten are deleted when the
+    session is opened next.
+
+    Args:
+        memory: the engine.
+        bank_id: the bank; the first message creates it if there is none.
+    """
+
+    def __init__(self, memory: Hindsight, bank_id: str) -> None:
+        self._memory = memory
+        self._bank_id = bank_id
+        self._records: dict[str, Record[_Put]] = {}
+
+    def __reduce__(self) -> tuple[type[SessionMessages], tuple[Hindsight, str]]:
+        return type(self), (self._memory, self._bank_id)
+
+    def has(self, key: str) -> bool:
+        """Return True if messages of the session were recorded."""
+        return self._stored(f"{key}#{_PART}")
+
+    def get_messages(self, key: str) -> list[ChatMessage]:
+        """Return the messages of a session, oldest first; none if it was forgotten."""
+        if not self.has(key):
+            return []
+        if not self._stored(key):
+            self.delete_messages(key)
+            return []
+        puts = self._record(key).items().values()
+        return [ChatMessage.model_validate(each.message) for each in puts]
+
+    def add_message(self, key: str, message: ChatMessage) -> None:
+        """Add a message to a session."""
+        put = _Put(new_id("m-"), message.model_dump(mode="json"))
+        self._record(key).append(put.id, put)
+
+    def set_messages(self, key: str, messages: Sequence[ChatMessage]) -> None:
+        """Replace the messages of a session."""
+        self.delete_messages(key)
+        for message in messages:
+            self.add_message(key, message)
+
+    def delete_messages(self, key: str) -> None:
+        """Delete the messages of a session; its memories stay."""
+        self._records.pop(key, None)
+        forget_document(self._memory, self._bank_id, f"{key}#{_PART}")
+
+    def _record(self, key: str) -> Record[_Put]:
+        if key not in self._records:
+            storage = self._memory.storage
+            self._records[key] = Record(storage, self._bank_id, key, _PART, _Put)
+        return self._records[key]
+
+    def _stored(self, document_id: str) -> bool:
+        try:
+            return self._memory.storage.record(self._bank_id, document_id) is not None
+        except BankNotFoundError:
+            return False

@@ -33,6 +33,7 @@ from hindsight_integrations.integrations.common import (
     section,
     shortened,
 )
+from hindsight_integrations.integrations.llamaindex.chat_store import SessionMessages
 from hindsight_integrations.integrations.llamaindex.conversions import (
     ChatOptions,
     recalled_nodes,
@@ -355,12 +356,13 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     Args:
         memory: the engine.
         bank_id: the bank's id; it is created by the first message if there is none.
-        session_id: your id of the chat. Without one, a chat that repeats a stored one continues
-            it, unless sessions are separate.
-        chat_store: LlamaIndex's store of messages, such as `HindsightChatStore`: the messages of
-            the session come back from it, and are kept in it. It needs a `session_id`.
+        session_id: your id of the chat, whose messages come back by it. Without one, a chat that
+            repeats a stored one continues it, unless sessions are separate.
+        chat_store: where the messages of a session are kept, word by word: "bank", in a record of
+            the bank, unless the engine has a `before_retain`, which that would bypass; LlamaIndex's
+            store of messages, such as `HindsightChatStore`; or None for nowhere.
         token_limit: tokens of the messages that `get` returns.
-        messages: the chat so far. They are retained with the next one.
+        messages: the chat so far, if it is kept elsewhere. They are retained with the next one.
         separate_sessions: True if a session recalls only its own messages.
         speakers: roles that are retained, and the names they are retained under.
         **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
@@ -387,7 +389,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     speakers: dict[str, str]
     options: dict[str, Any]
     _chats: Chats | None = PrivateAttr(default=None)
-    _store: BaseChatStore | None = PrivateAttr(default=None)
+    _store: BaseChatStore | SessionMessages | None = PrivateAttr(default=None)
+    _restored: bool = PrivateAttr(default=False)
 
     def __init__(
         self,
@@ -397,7 +400,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         session_id: str | None = None,
         token_limit: int = TOKEN_LIMIT,
         messages: Sequence[ChatMessage] = (),
-        chat_store: BaseChatStore | None = None,
+        chat_store: BaseChatStore | Literal["bank"] | None = "bank",
         separate_sessions: bool = False,
         speakers: Mapping[str, str] = SPEAKERS,
         **options: Unpack[ChatOptions],
@@ -408,7 +411,12 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
                 f"token_limit is {token_limit}, and recalled text alone may take "
                 f"{chosen['max_tokens']}; give more, or a lower max_tokens"
             )
-        if chat_store is not None and (session_id is None or messages):
+        if not isinstance(chat_store, BaseChatStore) and chat_store not in ("bank", None):
+            raise InvalidInputError(
+                f"chat_store is {validation.shown(chat_store)}; give a chat store, such as "
+                'HindsightChatStore("./chats.sqlite3"), "bank" or None'
+            )
+        if isinstance(chat_store, BaseChatStore) and (session_id is None or messages):
             raise InvalidInputError(
                 "a chat_store gives the messages of a session; give its session_id, and no messages"
             )
@@ -421,13 +429,16 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             speakers=dict(speakers),
             options=chosen,
         )
-        if chat_store is not None:
-            self._store = chat_store
-            self.messages = chat_store.get_messages(self.session_id)
         if memory is not None:
-            self.attach(memory)
+            self._chats = self._of(memory)
             if session_id is None:
-                self._attached.unnamed = self.session_id
+                self._chats.unnamed = self.session_id
+        if chat_store != "bank":
+            self._store = chat_store
+        elif memory is not None and session_id is not None and not messages:
+            self._store = _kept_in_bank(memory, bank_id)
+        if self._store is not None:
+            self.messages = self._store.get_messages(self.session_id)
 
     def __getstate__(self) -> dict[str, Any]:
         check_picklable(self._chats.memory if self._chats else None)
@@ -461,15 +472,19 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         )
 
     def attach(self, memory: Hindsight, chat_store: BaseChatStore | None = None) -> None:
-        """Set the engine of a memory that was restored from JSON, and where its messages go on."""
+        """Set the engine of a memory that was restored from JSON, and where its messages go on.
+
+        By default that is the record of the bank, if they were kept in it.
+        """
+        self._chats = self._of(memory)
         self._store = chat_store or self._store
-        self._chats = Chats(
-            memory,
-            self.bank_id,
-            self.speakers,
-            self.separate_sessions,
-            cast(ChatOptions, self.options),
-        )
+        kept = SessionMessages(memory, self.bank_id)
+        if self._store is None and kept.has(self.session_id):
+            self._store, self._restored = kept, True
+
+    def _of(self, memory: Hindsight) -> Chats:
+        options = cast(ChatOptions, self.options)
+        return Chats(memory, self.bank_id, self.speakers, self.separate_sessions, options)
 
     def get(
         self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
@@ -500,11 +515,19 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages, and retain them."""
         self.messages.extend(message.model_copy(deep=True) for message in messages)
-        if self._store is not None:
+        try:
+            self._attached.retain(self.messages, self.session_id)
+        finally:  # a record without what was retained of it would be taken for a forgotten one
+            self._keep(messages)
+        self.session_id = self._attached.adopt(self.session_id)
+
+    def _keep(self, messages: Sequence[ChatMessage]) -> None:
+        if self._store is not None and self._restored:  # what is kept may have gone on elsewhere
+            self._store.set_messages(self.session_id, self.messages)
+            self._restored = False
+        elif self._store is not None:
             for message in messages:
                 self._store.add_message(self.session_id, message)
-        self._attached.retain(self.messages, self.session_id)
-        self.session_id = self._attached.adopt(self.session_id)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the chat's messages. Those that were retained stay in the bank."""
@@ -571,6 +594,11 @@ class HindsightSerializer(JsonSerializer):  # type: ignore[misc]
         if isinstance(value, HindsightMemory):
             value.attach(self._memory, self._store)
         return value
+
+
+def _kept_in_bank(memory: Hindsight, bank_id: str) -> SessionMessages | None:
+    """Return the records of a bank; None if a hook sees its texts first, which these bypass."""
+    return None if memory.storage.opened().guarded else SessionMessages(memory, bank_id)
 
 
 def newest_turns(messages: Sequence[ChatMessage], room: int) -> list[ChatMessage]:
