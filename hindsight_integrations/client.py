@@ -560,7 +560,8 @@ class Hindsight(OpenedMemory):
         Args:
             bank_id: which bank.
             ids: ids of memories.
-            document_id: a document, or the session of a conversation, with its text.
+            document_id: a document, or the session of a conversation, with its text and what
+                the session keeps of its own: messages, and remarks of a reflection memory.
             after: a time during which `memories.restore` can undo it. The memories are in no
                 answer from now on, and are deleted when it is over.
             dry_run: delete nothing; the result lists what would go, and what was derived from it.

@@ -298,6 +298,10 @@ class Message:
     metadata: Metadata = field(default_factory=dict)
 
 
+RECORD_PARTS = ("messages", "remarks", "chat")
+"""What a session keeps of its own, each in a record named `<session>#<part>`; forgotten with it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document(Shown):
     """The text that memories came from.

@@ -21,7 +21,15 @@ from hindsight_integrations.errors import (
     MemoryNotFoundError,
 )
 from hindsight_integrations.history import Change
-from hindsight_integrations.models import Memory, MemoryType, Page, TimeSpan, as_datetime, utc_now
+from hindsight_integrations.models import (
+    RECORD_PARTS,
+    Memory,
+    MemoryType,
+    Page,
+    TimeSpan,
+    as_datetime,
+    utc_now,
+)
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.namespaces.expiry import renewed
 from hindsight_integrations.namespaces.grace import (
@@ -529,12 +537,8 @@ def _forgetting(
         raise MemoryNotFoundError(
             f"bank {bank_id!r} has no memory {missing[0]!r}; nothing was deleted"
         )
-    if document_id is not None and not read_one(graph, bank_id, DOCUMENT, document_id, None):
-        raise DocumentNotFoundError(
-            f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
-        )
-    documents = () if document_id is None else (document_id,)
-    stated = chain.from_iterable(_only_in(runtime, bank_id, each) for each in documents)
+    documents = () if document_id is None else _documents_of(graph, bank_id, document_id)
+    stated = () if document_id is None else _only_in(runtime, bank_id, document_id)
     chosen = list(dict.fromkeys([*wanted, *stated]))
     leaving = set(chosen)
     rewrite = rewritten(runtime.reflecting, bank, leaving, forgetting=True)
@@ -552,6 +556,22 @@ def _forgetting(
     )
     told = _foretold(graph, bank_id, chosen, rewrite, [model.id for model in models])
     return rewrite.joined_to(changes), told
+
+
+def _documents_of(graph: GraphStore, bank_id: str, document_id: str) -> tuple[str, ...]:
+    """Return a document and the records of the session of its name, as far as they exist.
+
+    Raises:
+        DocumentNotFoundError: none of them does.
+    """
+    records = [f"{document_id}#{part}" for part in RECORD_PARTS]
+    found = graph.read(bank_id, DOCUMENT, [document_id, *records])
+    ids = tuple(id for id, each in found.items() if id == document_id or each.is_record)
+    if not ids:
+        raise DocumentNotFoundError(
+            f"bank {bank_id!r} has no document {document_id!r}; nothing was deleted"
+        )
+    return ids
 
 
 def _foretold(

@@ -123,6 +123,7 @@ def test_what_was_forgotten_does_not_come_back_with_its_session(
     HindsightMemory(engine, bank, session_id="monday").put(user("Bo runs."))
     assert {m.text for m in engine.memories.list(bank).items} == {"Tomas keeps goats.", "Bo runs."}
     engine.forget(bank, document_id="monday")
+    assert engine.storage.record(bank, "monday#chat") is None
     again = HindsightMemory(engine, bank, session_id="monday")
     assert again.get_all() == []
     assert engine.documents.list(bank).items == []

@@ -455,14 +455,18 @@ def test_recall_keeps_to_the_bank(memory: Hindsight) -> None:
         assert [each.memory.text for each in found] == ["Alice lives in Lisbon."]
 
 
-def test_forgetting_the_document_of_a_session_leaves_its_messages(memory: Hindsight) -> None:
+def test_forgetting_a_session_takes_its_messages_with_it(memory: Hindsight) -> None:
     with Session(memory, "b", "s", auto_retain=True) as session:
         say(session, 2)
+    say(Session(memory, "b", "s2"), 1)
     memory.forget("b", document_id="s")
     assert stored(memory) == []
-    assert len(session.messages) == 2
-    memory.forget("b", document_id="s#messages")
     assert session.messages == ()
+    session.retain()
+    assert stored(memory) == []
+    assert len(Session(memory, "b", "s2").messages) == 1
+    memory.forget("b", document_id="s2")  # which retained nothing, and so has no document
+    assert Session(memory, "b", "s2").messages == ()
 
 
 def test_what_the_agent_says_is_its_experience(memory: Hindsight) -> None:

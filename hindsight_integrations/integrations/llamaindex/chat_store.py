@@ -146,8 +146,7 @@ class _Put:
 class SessionMessages:
     """The messages of chats, word by word, as records of the bank that remembers them.
 
-    They leave with the bank. Those of a session whose document was forgotten are deleted when the
-    session is opened next.
+    They leave with the bank, and with the session's document when that is forgotten.
 
     Args:
         memory: the engine.
@@ -164,14 +163,14 @@ class SessionMessages:
 
     def has(self, key: str) -> bool:
         """Return True if messages of the session were recorded."""
-        return self._stored(f"{key}#{_PART}")
+        try:
+            return self._memory.storage.record(self._bank_id, f"{key}#{_PART}") is not None
+        except BankNotFoundError:
+            return False
 
     def get_messages(self, key: str) -> list[ChatMessage]:
         """Return the messages of a session, oldest first; none if it was forgotten."""
         if not self.has(key):
-            return []
-        if not self._stored(key):
-            self.delete_messages(key)
             return []
         puts = self._record(key).items().values()
         return [ChatMessage.model_validate(each.message) for each in puts]
@@ -197,9 +196,3 @@ class SessionMessages:
             storage = self._memory.storage
             self._records[key] = Record(storage, self._bank_id, key, _PART, _Put)
         return self._records[key]
-
-    def _stored(self, document_id: str) -> bool:
-        try:
-            return self._memory.storage.record(self._bank_id, document_id) is not None
-        except BankNotFoundError:
-            return False

@@ -515,10 +515,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages, and retain them."""
         self.messages.extend(message.model_copy(deep=True) for message in messages)
-        try:
-            self._attached.retain(self.messages, self.session_id)
-        finally:  # a record without what was retained of it would be taken for a forgotten one
-            self._keep(messages)
+        self._keep(messages)
+        self._attached.retain(self.messages, self.session_id)
         self.session_id = self._attached.adopt(self.session_id)
 
     def _keep(self, messages: Sequence[ChatMessage]) -> None:
