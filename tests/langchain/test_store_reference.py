@@ -111,7 +111,9 @@ def found(store: BaseStore, filter: dict[str, Any]) -> set[str] | None:
         return None
 
 
-@pytest.mark.parametrize(("filter", "keys", "follows"), CASES, ids=str)
+@pytest.mark.parametrize(
+    ("filter", "keys", "follows"), CASES, ids=[str(filter) for filter, _, _ in CASES]
+)
 def test_a_filter_answers_as_the_store_in_memory_and_else_as_the_one_in_sqlite(
     filter: dict[str, Any], keys: set[str], follows: str, ours: BaseStore, in_memory: BaseStore
 ) -> None:
