@@ -386,7 +386,8 @@ class Match(RoleMatch):
             }
             denied = self._sentence.children(index, "neg")
             if wanted and not denied and all(reach & each for each in wanted):
-                return bool(self._sentence.children(index, "nsubj"))
+                causes = self._sentence.children(index, "nsubj")
+                return any(self._words[i].tag not in ("DT", "PRP") for i in causes)
         return False
 
     def _cause_before(self) -> bool:

@@ -41,6 +41,40 @@ def test_why_follows_a_causal_link_if_the_cause_is_stated(memory: Hindsight, cau
 
 
 @pytest.mark.parametrize(
+    ("turns", "question", "reason"),
+    [
+        (
+            ["Rolf resigned.", "Why?", "He could not stand the shouting."],
+            "Why did Rolf resign?",
+            "shouting",
+        ),
+        (
+            ["Why did the goats get out?", "Somebody left the gate open."],
+            "Why did the goats get out?",
+            "gate",
+        ),
+        (
+            ["The valve cracked.", "Ouch.", "This led to a flood in the cellar."],
+            "Why was there a flood in the cellar?",
+            "valve",
+        ),
+        (["Why did the shop close?", "Dunno, I moved here in May."], "Why did the shop close?", ""),
+        (["The pump failed.", "Oh.", "The cause is still unknown."], "Why did the pump fail?", ""),
+        (["Why did Rolf resign?", "He was ill."], "Why did Inga resign?", ""),
+        (["Rolf resigned.", "Why?", "He could have been ill."], "Why did Rolf resign?", ""),
+    ],
+)
+def test_why_is_answered_by_what_a_neighbouring_turn_gives_as_the_reason(
+    memory: Hindsight, turns: list[str], question: str, reason: str
+) -> None:
+    said = [Message(("Kim", "Ada")[index % 2], text) for index, text in enumerate(turns)]
+    memory.retain_messages("b", said, session="s")
+    found = memory.reflect("b", question)
+    assert bool(found) is bool(reason)
+    assert reason in found.text
+
+
+@pytest.mark.parametrize(
     ("told", "question"),
     [
         ("Lena and Ines argued. So she left early.", "Why did Ines leave early?"),
