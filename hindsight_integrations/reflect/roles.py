@@ -581,9 +581,12 @@ class RoleMatch:
             }
         if self._words[verb].lemma != "work":
             return set()
+        ways = self._sentence.children(verb, "prep")
+        posts = [i for on in ways for i in self._sentence.children(on, "pobj")]
+        ways += tuple(on for post in posts for on in self._sentence.children(post, "prep"))
         return {
             i
-            for on in self._sentence.children(verb, "prep")
+            for on in ways
             if self._words[on].lemma == "for"
             for i in self._sentence.children(on, "pobj")
             if self._words[i].label not in (*TIMES, *_AMOUNTS)

@@ -106,3 +106,23 @@ def test_an_answer_in_other_words(
 ) -> None:
     memory.retain("b", told)
     assert expected in memory.reflect("b", question).text
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "answer"),
+    [
+        ("I now work as a gardener for the abbey.", "Where do I work?", "abbey"),
+        ("I work as a gardener for fun.", "Where do I work?", ""),
+        ("I now work as a gardener for the abbey.", "What do I work as?", "gardener"),
+        ("I no longer work for the estate.", "What do I work as?", ""),
+        ("The shop opens at six.", "When does the shop open?", "six"),
+        ("The shop opens at five sites.", "When does the shop open?", ""),
+    ],
+)
+def test_posts_and_hours_are_answered(
+    memory: Hindsight, told: str, question: str, answer: str
+) -> None:
+    memory.retain_messages("b", [Message("Rosa", told)])
+    found = memory.reflect("b", question)
+    assert bool(found) is bool(answer)
+    assert answer in found.text
