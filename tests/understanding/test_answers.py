@@ -117,9 +117,18 @@ def test_an_answer_in_other_words(
         ("I no longer work for the estate.", "What do I work as?", ""),
         ("The shop opens at six.", "When does the shop open?", "six"),
         ("The shop opens at five sites.", "When does the shop open?", ""),
+        ("Karin knows Otto, who is a baker.", "Is Otto a baker?", "baker"),
+        ("Karin is married to Otto, who is a baker.", "Is Karin a baker?", ""),
+        ("Karin is a baker, and Otto is a nurse.", "Is Otto a nurse?", "nurse"),
+        ("Karin is a baker, and Otto is a nurse.", "Is Karin a nurse?", ""),
+        ("Karin was born in Oslo; Otto in Bergen.", "Was Karin born in Bergen?", ""),
+        ("Karin lives in Oslo and Otto lives in Bergen.", "Does Karin live in Bergen?", ""),
+        ("Karin and Otto live in Bergen.", "Does Karin live in Bergen?", "Yes"),
+        ("Karin has a cat, while Otto has a dog.", "Does Karin have a dog?", ""),
+        ("Karin has a cat, while Otto has a dog.", "Does Otto have a dog?", "dog"),
     ],
 )
-def test_posts_and_hours_are_answered(
+def test_posts_and_hours_are_answered_of_whom_they_are_told(
     memory: Hindsight, told: str, question: str, answer: str
 ) -> None:
     memory.retain_messages("b", [Message("Rosa", told)])
