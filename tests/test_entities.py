@@ -83,6 +83,9 @@ def test_a_name_said_to_be_another_is_learnt(memory: Hindsight) -> None:
 def test_a_hearer_who_is_addressed_by_another_spelling_is_one_person(
     memory: Hindsight, speaker: str, reply: str, spelling: str | None
 ) -> None:
-    memory.retain_messages("b", [Message(speaker, "I like fish."), Message("Salma", reply)])
+    said = [Message(speaker, "I like fish."), Message("Salma", reply)]
+    result = memory.retain_messages("b", said)
     aliases = memory.entities.get("b", speaker).aliases
     assert aliases == ((spelling,) if spelling else ())
+    joined = [(one.name, one.entity, one.reason.split()[2]) for one in result.joined]
+    assert joined == ([(spelling, speaker, "addresses")] if spelling else [])
