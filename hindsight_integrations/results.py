@@ -74,6 +74,15 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Joined:
+    """A name that was taken for that of an entity called otherwise, with the reason."""
+
+    name: str
+    entity: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RetainResult:
     """Changes made by one retain, or by one batch.
 
@@ -85,6 +94,7 @@ class RetainResult:
         failed: items of a batch that were not stored; the others were.
         document_ids: documents written or found unchanged.
         seconds: duration.
+        joined: names taken for those of entities called otherwise; `entities.unalias` parts them.
     """
 
     bank_id: str
@@ -95,6 +105,7 @@ class RetainResult:
     document_ids: tuple[str, ...] = ()
     seconds: float = 0.0
     replaced: tuple[str, ...] = ()
+    joined: tuple[Joined, ...] = ()
 
     @classmethod
     def merged(cls, bank_id: str, results: Sequence[RetainResult]) -> RetainResult:
@@ -109,6 +120,7 @@ class RetainResult:
             document_ids=tuple(chain.from_iterable(result.document_ids for result in results)),
             seconds=sum(result.seconds for result in results),
             replaced=tuple(chain.from_iterable(result.replaced for result in results)),
+            joined=tuple(chain.from_iterable(result.joined for result in results)),
         )
 
     @property

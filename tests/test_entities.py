@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hindsight_integrations import EntityNotFoundError, Hindsight, InvalidInputError
+from hindsight_integrations import EntityNotFoundError, Hindsight, InvalidInputError, Message
 
 
 def test_merged_names_are_one_entity(memory: Hindsight) -> None:
@@ -67,3 +67,25 @@ def test_a_name_said_to_be_another_is_learnt(memory: Hindsight) -> None:
     assert memory.entities.get("b", "Tideline Systems") == memory.entities.get(
         "b", "Ferrybell Marine"
     )
+
+
+@pytest.mark.parametrize(
+    ("speaker", "reply", "spelling"),
+    [
+        ("Faheem", "Fahim, your oud is out of tune.", "Fahim"),
+        ("Mohammed", "Muhhamed, you forgot the bread.", "Muhhamed"),
+        ("Mohammed", "How are you, Mohamed?", "Mohamed"),
+        ("Katerina", "Welcome back Catarina!", "Catarina"),
+        ("Jon", "My boss John is away.", None),
+        ("Jon", "I met Ola, John, and Bert.", None),
+    ],
+)
+def test_a_hearer_who_is_addressed_by_another_spelling_is_one_person(
+    memory: Hindsight, speaker: str, reply: str, spelling: str | None
+) -> None:
+    said = [Message(speaker, "I like fish."), Message("Salma", reply)]
+    result = memory.retain_messages("b", said)
+    aliases = memory.entities.get("b", speaker).aliases
+    assert aliases == ((spelling,) if spelling else ())
+    joined = [(one.name, one.entity, one.reason.split()[2]) for one in result.joined]
+    assert joined == ([(spelling, speaker, "addresses")] if spelling else [])

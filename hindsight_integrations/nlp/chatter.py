@@ -127,6 +127,10 @@ _YES_NO = re.compile(
 )
 
 
+_IS_MENTIONED = re.compile(r" (?:is|was)\b")
+"""Follows a word that is spoken of: "Hello is the name of the cafe"."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Word:
     """A word in lower case, with the tags of its parts ("I'm" has two); "NAME" for a name."""
@@ -252,6 +256,8 @@ def _kind(parts: Sequence[_Part], *, asks: bool) -> TurnKind | None:
             return None if _carries_fact(text, parts) else TurnKind.QUESTION
         match = lead.match(text)
         if match is None or match.end() == len(text):
+            return None
+        if not asks and _IS_MENTIONED.match(text, match.end()):
             return None
         text = text[match.end() :].lstrip(" ,")
     return None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.name_matching import is_given_name
+from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import Precision, TimeSpan, calendar, find_times
 from hindsight_integrations.reflect.questions import (
     CATEGORIES,
@@ -25,6 +26,10 @@ from hindsight_integrations.reflect.roles import RoleMatch
 from hindsight_integrations.reflect.stated import THIRD, TIMES, same_thing
 
 _SIZES = frozenset("tall high long wide deep big heavy".split())
+_HOURS = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve".split()
+    + [str(hour) for hour in range(25)]
+)
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACES = ("GPE", "LOC", "FAC", "ORG")
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
@@ -211,7 +216,18 @@ class Match(RoleMatch):
             word.label in TIMES
             or word.text.casefold() in WORDS["recurring"]
             or _CLOCK.fullmatch(word.text)
+            or self._is_hour(word)
             for word in self._words
+        )
+
+    def _is_hour(self, word: Word) -> bool:
+        """Return True for the "six" of "closes at six"."""
+        at = self._words[word.head]
+        return (
+            word.dep == "pobj"
+            and at.lemma == "at"
+            and at.head in self.verbs()
+            and word.text.casefold() in _HOURS
         )
 
     def time(self) -> TimeSpan | None:
@@ -386,7 +402,8 @@ class Match(RoleMatch):
             }
             denied = self._sentence.children(index, "neg")
             if wanted and not denied and all(reach & each for each in wanted):
-                return bool(self._sentence.children(index, "nsubj"))
+                causes = self._sentence.children(index, "nsubj")
+                return any(self._words[i].tag not in ("DT", "PRP") for i in causes)
         return False
 
     def _cause_before(self) -> bool:

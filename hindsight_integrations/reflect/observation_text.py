@@ -210,7 +210,8 @@ def _subject(key: str, statements: Sequence[DatedStatement]) -> str:
     if "|" in key:
         return ""
     name = key.removeprefix("@")
-    named = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+    spelled = re.escape(name).replace("\\ 's", r"\s?['’]s")
+    named = re.compile(rf"(?<!\w){spelled}(?!\w)", re.IGNORECASE)
     found = (named.search(statement.text) for statement in statements)
     surface = next((match.group() for match in found if match), name.title())
     return surface if name != key else f"the {surface}"

@@ -234,7 +234,8 @@ class _Reader:
             asked = Asked.SAID
         light = self._light()
         named = asked is Asked.NAME and verb is not None and verb.lemma in ("call", "name")
-        content = verb is not None and not light and not named
+        as_job = asked is Asked.JOB and self._preposition() == "as"  # "what does Ana work as"
+        content = verb is not None and not light and not named and not as_job
         terms = tuple(self._terms(asked))
         first = self._auxiliary is not None and self._words[self._auxiliary]
         own = frozenset[str]()
@@ -252,7 +253,7 @@ class _Reader:
             focus=" ".join(self._words[i].text.casefold() for i in self._focus),
             past=bool(first and first.tag == "VBD") or bool(verb and verb.tag == "VBD"),
             future=bool(first and first.lemma in ("will", "would")),
-            light="" if stays else light or ("be" if named else ""),
+            light="" if stays else light or ("be" if named or as_job else ""),
             measure=self._words[self._opening + 1].lemma if asked is Asked.EXTENT else "",
             alternative="or" in lemmas,
             able=bool(first and first.lemma in ("can", "could")),
@@ -378,6 +379,8 @@ class _Reader:
 
     def _is_job(self) -> bool:
         words = [word.lemma for word in self._words if word.tag != "."]
+        if words[-2:] in (["work", "as"], ["serve", "as"]):
+            return words[0] == "what"
         return (
             words[-1] in WORDS["jobs"]
             and (words[0] == "what" and {"be", "do", "'s"} & set(words)) != set()

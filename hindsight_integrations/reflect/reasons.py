@@ -6,19 +6,20 @@ A cause is told in the sentence of its effect ("... because ..."), in the senten
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from hindsight_integrations.models import LinkKind, Memory
+from hindsight_integrations.models import LinkKind, Memory, TurnKind
+from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import sentences
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.matching import Match
 from hindsight_integrations.reflect.questions import Query
 from hindsight_integrations.reflect.stated import Statement, is_stated, statements
-from hindsight_integrations.results import Context
+from hindsight_integrations.results import Context, ContextItem
 from hindsight_integrations.retain.causes import Told, causes
-from hindsight_integrations.stores.base import StoredBank
+from hindsight_integrations.stores.base import MEMORY, StoredBank
 
 LINKS = 8
 """Links of a memory that are read for its causes."""
@@ -38,7 +39,11 @@ def reasons(
     for item, memory in memories.values():
         for told in _within(memory, query):
             yield f"{_by(memory)}“{told}” [{item.label}]", (item.id,)
-    for effect_id, cause_id in _links(parts, bank, request, list(memories)):
+    links = list(_links(parts, bank, request, list(memories)))
+    yield from _asked_before(parts, bank, request, memories, links)
+    for effect_id, cause_id in links:
+        if effect_id not in memories or cause_id not in memories:
+            continue
         (effect, stated), (cause, reason) = memories[effect_id], memories[cause_id]
         text = _effect(stated, reason, query)
         if text is not None:
@@ -90,8 +95,26 @@ def _effect(memory: Memory, cause: Memory, query: Query) -> str | None:
 def _links(
     parts: RecallDependencies, bank: StoredBank, request: RecallRequest, ids: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield effect and cause of the causal links among these memories."""
-    known = frozenset(ids)
+    """Yield effect and cause of the causal links of these memories."""
     for link in parts.graph.links(bank.bank.id, ids, LINKS, request.filter):
-        if link.kind is LinkKind.CAUSAL and {link.source_id, link.target_id} <= known:
+        if link.kind is LinkKind.CAUSAL:
             yield link.source_id, link.target_id
+
+
+def _asked_before(
+    parts: RecallDependencies,
+    bank: StoredBank,
+    request: RecallRequest,
+    memories: Mapping[str, tuple[ContextItem, Memory]],
+    links: Sequence[tuple[str, str]],
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the replies to somebody who asked the same: the question is then the effect."""
+    replies = [link for link in links if link[0] not in memories and link[1] in memories]
+    asked = parts.graph.read(bank.bank.id, MEMORY, [effect for effect, _ in replies])
+    for question_id, reply_id in replies:
+        question, (item, reply) = asked.get(question_id), memories[reply_id]
+        if question is None or question.kind != TurnKind.QUESTION:
+            continue
+        same = set(lexemes(sentences(question.text)[-1])) == set(lexemes(request.query))
+        if same and all(map(is_stated, sentences(reply.text))):
+            yield f"{_by(reply)}“{reply.text}” [{item.label}]", (item.id,)

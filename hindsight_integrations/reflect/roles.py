@@ -50,6 +50,7 @@ _BONDS = frozenset(
 _LYING = ("in", "at", "to", "from", "for", "of")
 """Prepositions of the place where somebody lives or works, or did."""
 _ROLES = frozenset({"user", "human"})
+_CONTRASTS = frozenset({"while", "whereas", "though", "although", "because", "since"})
 _EVENTS = frozenset(stem for word in WORDS["events"] for stem in lexemes(word))
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 
@@ -82,7 +83,7 @@ class RoleMatch:
             if not found and not self._is_speaker(term):
                 return False
             self._at[term.text] = found
-        return self._roles_fit() and self._is_of_its_time()
+        return self._roles_fit() and self._is_of_its_time() and self._is_of_subject()
 
     def matched(self) -> set[int]:
         """Return the words that the question speaks of."""
@@ -264,6 +265,9 @@ class RoleMatch:
             )
             for noun in nouns:
                 found |= same_thing(self._sentence, noun)
+        relative = self._words[verb].dep == "relcl"
+        if relative and any(self._words[i].tag in ("WP", "WDT") for i in found):
+            found |= same_thing(self._sentence, self._words[verb].head)
         inherits = self._words[verb].dep in ("conj", "xcomp", "advcl", "acomp")
         has_own = self._sentence.children(verb, "nsubj", "nsubjpass")
         if not found and inherits and not has_own and self._words[verb].head != verb:
@@ -384,7 +388,7 @@ class RoleMatch:
         if exact and subject is not None:
             own = self._at.get(subject.text, set())
             is_so = (i for i, w in enumerate(self._words) if w.lemma == "be" or self._turns(i))
-            return any(self.agents(i) & own for i in is_so)
+            return any(self.agents(i) & own and self._says_of(i, own) for i in is_so)
         if asked is Asked.WHETHER and self._query.light != "have":
             return False
         if self._query.light == "have" and subject is not None:
@@ -399,6 +403,50 @@ class RoleMatch:
                 for i in self.matched()
             )
         return True
+
+    def _says_of(self, verb: int, own: set[int]) -> bool:
+        """Return False if a part is told of another: "Ana knows Otto, who is a nurse"."""
+        subjects = ("nsubj", "nsubjpass")
+        of_others = {
+            i
+            for clause in self._sentence.subtree(verb)
+            if clause != verb and self._sentence.children(clause, *subjects)
+            if not self._who(clause, *subjects) & own
+            for i in self._sentence.subtree(clause)
+        }
+        found = [self._at[term.text] for term in self._query.terms if self._at.get(term.text)]
+        return all(places - of_others for places in found)
+
+    def _is_of_subject(self) -> bool:
+        """Return False if a clause of somebody else has what a yes-or-no question speaks of."""
+        query = self._query
+        own = self._at.get(query.subject.text, set()) if query.subject else set()
+        if query.asked is not Asked.WHETHER or not own:
+            return True
+        asked = [self._at[term.text] for term in query.terms if term is not query.subject]
+        asked += [set(self.verbs())] if query.verb else []
+        of_others = self._of_others(own)
+        return all(not places or places - of_others for places in asked)
+
+    def _of_others(self, own: set[int]) -> set[int]:
+        """Return the words after another name that begins a clause: "and Otto (lives) in Bergen".
+
+        By the order of the words, since a parser often takes that name for an object.
+        """
+        ours = own.union(*(self._sentence.children(i, "conj", "compound", "flat") for i in own))
+        of_others: set[int] = set()
+        other = False
+        for index, word in enumerate(self._words[:-1]):
+            before, after = self._words[index - 1], self._words[index + 1]
+            if index in ours:
+                other = False
+            elif word.is_proper and index and not after.is_proper:
+                begins = before.tag in ("CC", ",", ":") or before.text in _CONTRASTS
+                acts = after.tag in ("VBZ", "VBD", "VBP", "MD", "IN")
+                other = other or (begins and acts and index > min(own))
+            if other:
+                of_others |= {index, index + 1}
+        return of_others
 
     def _is_dated(self, owner: int) -> bool:
         """Return True for the owner of "Otto's lessons have moved to Wednesdays"."""
@@ -581,9 +629,12 @@ class RoleMatch:
             }
         if self._words[verb].lemma != "work":
             return set()
+        ways = self._sentence.children(verb, "prep")
+        posts = [i for on in ways for i in self._sentence.children(on, "pobj")]
+        ways += tuple(on for post in posts for on in self._sentence.children(post, "prep"))
         return {
             i
-            for on in self._sentence.children(verb, "prep")
+            for on in ways
             if self._words[on].lemma == "for"
             for i in self._sentence.children(on, "pobj")
             if self._words[i].label not in (*TIMES, *_AMOUNTS)

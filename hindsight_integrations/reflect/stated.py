@@ -81,7 +81,17 @@ def is_guess(sentence: Sentence, without: Container[int] = ()) -> bool:
         word.text.casefold() in WORDS["unstated"] or word.lemma in WORDS["unstated"]
         for i, word in enumerate(sentence.words)
         if word.label not in TIMES and word.text != "May" and i not in without
+        if not _is_inability(sentence, i)
     )
+
+
+def _is_inability(sentence: Sentence, index: int) -> bool:
+    """Return True for "could not stand the noise", not for "could not have heard it"."""
+    word = sentence.words[index]
+    if word.text.casefold() != "could" or not sentence.children(word.head, "neg"):
+        return False
+    verb = sentence.words[word.head]
+    return verb.lemma != "be" and len(sentence.children(word.head, "aux")) == 1
 
 
 def _leans(sentence: Sentence, before: frozenset[str]) -> bool:

@@ -113,6 +113,7 @@ _IT_EXPLAINS = re.compile(
       | (?:the|my|our|his|her|their|one|its) \s (?:main\s|only\s|real\s|root\s|likely\s)?
         (?:reason|cause|culprit|explanation) (?:\s (?:for|behind|of) \s (?:that|this|it))?
         (?:['’]s|\s (?:is|was|being) | \s turned \s out \s to \s be)
+        (?! \s (?:(?:still|yet|as)\s)* (?:un(?:known|clear|certain)|not\b|being|to \s be))
       | you \s see (?=,)
       | (?:(?:das|es) \s (?:ist|war|liegt \s daran,?) \s)? (?:denn | weil) | der \s grund
       | (?:c['’](?:est|était) \s)? parce \s qu (?:e\b|(?=['’])) | car
@@ -146,6 +147,7 @@ _NO_REASON = re.compile(
     r"| good \s question | great \s question | hard \s to | who\b | what\b | why\b | when\b | how\b"
     r"| let \s me | guess\b | it \s depends | never \s mind | long \s story | none \s of"
     r"| (?:did|do|does|is|are|was|were) \s | i \s (?:did|do|was|am)n['’]?t\b"
+    r"| dunno | idk | beats \s me | search \s me | maybe\b | perhaps\b"
     r"| haha | lol | thanks\b"
     r"| sorry\b | speaking \s of | anyway\b | by \s the \s way | btw\b | well \s i \s don)",
     re.VERBOSE | re.IGNORECASE,

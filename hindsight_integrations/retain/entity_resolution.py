@@ -30,6 +30,7 @@ from hindsight_integrations.nlp.name_matching import (
     short_forms,
 )
 from hindsight_integrations.normalization import new_id, pair_digest
+from hindsight_integrations.results import Joined
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY_NAMED, Kind
 
@@ -349,6 +350,27 @@ class Resolution:
     renamed: tuple[Entity, ...]
     names: Mapping[str, str]
     decisions: tuple[Decision, ...]
+
+    @property
+    def joined(self) -> tuple[Joined, ...]:
+        """The names taken for those of entities called otherwise, each once."""
+        found = {
+            Joined(one.mention.name, one.entity_name, REASONS[one.relation])
+            for one in self.decisions
+            if one.relation in REASONS and one.mention.name != one.entity_name
+        }
+        return tuple(sorted(found, key=lambda one: (one.entity, one.name)))
+
+
+REASONS: Mapping[Relation | None, str] = {
+    Relation.SHORTER: "a part or short form of the name",
+    Relation.FULLER: "more of the name than was known",
+    Relation.ACRONYM: "the initials of the name, or what they stand for",
+    Relation.VARIANT: "spelled alike, and mentioned with the same people or things",
+    Relation.ADDRESSED: "the conversation addresses or introduces a participant by it",
+    Relation.STATED: "the text says that they are the same",
+}
+"""Why a name is taken for that of an entity called otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

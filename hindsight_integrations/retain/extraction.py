@@ -328,7 +328,9 @@ def _mentions(
     people = [passage.speaker] if passage.speaker else []
     if len(passage.addressees) == 1 and _says_you(text):
         people.extend(passage.addressees)
-    said = [Mention(n.name, n.kind, _addressed(passage, text, n.name)) for n in named]
+    spelled = _spelled_otherwise(passage, text)
+    said = [Mention(n.name, n.kind, spelled.pop(n.name, None)) for n in named]
+    said += [Mention(name, "person", participant) for name, participant in spelled.items()]
     people.extend(mention.addressed_as for mention in said if mention.addressed_as)
     mentions: dict[str, Mention] = {}
     for mention in (
@@ -345,25 +347,32 @@ def _mentions(
     yield from mentions.values()
 
 
-_GREETS = r"(?:hey|hi|hello|dear|thanks|thank you|morning|good morning|sorry|welcome|bye)"
+_GREETS = r"(?:hey|hi|hello|dear|thanks|thank you|morning|good morning|sorry|welcome(?: back)?|bye)"
 _INTRODUCES = r"(?:I['’]m|I am|my name is|this is|call me)"
+_ADDRESSES = re.compile(
+    rf"(?:\A\W*|\b{_GREETS},? )([^\W\d_][\w’'-]*)\W*(?:[,!?]|\Z)"
+    r"|, ([^\W\d_][\w’'-]*)[.!?]*\s*\Z",
+    re.IGNORECASE,
+)
+_NAMES_SPEAKER = re.compile(rf"\b{_INTRODUCES} ([^\W\d_][\w’'-]*)", re.IGNORECASE)
 
 
-def _addressed(passage: Passage, text: str, name: str) -> str | None:
-    """Return the participant whose name the text spells otherwise, in a greeting or the like.
+def _spelled_otherwise(passage: Passage, text: str) -> dict[str, str]:
+    """Return the participants whose names the text spells otherwise, by that spelling.
 
-    Only the one hearer is greeted, and only the speaker says "I'm Fahim": a Jon may know a John.
+    Only the one hearer is addressed, and only the speaker says "I'm Fahim": a Jon may know a John.
     """
     hearer = passage.addressees[0] if len(passage.addressees) == 1 else None
-    for participant, before, after in (
-        (hearer, rf"(?:\A\W*|\b{_GREETS},? )", r"\W*(?:[,!?]|\Z)"),
-        (passage.speaker, rf"\b{_INTRODUCES} ", r"\b"),
-    ):
-        if participant is None or not sounds_same(name.casefold(), participant.casefold()):
+    spelled: dict[str, str] = {}
+    for participant, pattern in ((hearer, _ADDRESSES), (passage.speaker, _NAMES_SPEAKER)):
+        if not participant or not _is_person(participant):
             continue
-        if re.search(f"{before}{re.escape(name)}{after}", text, re.IGNORECASE):
-            return participant
-    return None
+        first = participant.casefold().split()[0]
+        for match in pattern.finditer(text):
+            name = next(group for group in match.groups() if group)
+            if name[0].isupper() and sounds_same(name.casefold(), first):
+                spelled.setdefault(name, participant)
+    return spelled
 
 
 def _says_you(text: str) -> bool:

@@ -260,6 +260,10 @@ def _mention(value: object) -> Mention:
     mention = Mention(value) if isinstance(value, str) else value
     if not isinstance(mention, Mention):
         raise InvalidInputError(f"a mention is {validation.shown(value)}; give a Mention or a name")
-    return Mention(
-        validation.label("a mention", mention.name), validation.label("its kind", mention.kind)
+    other = mention.addressed_as
+    return replace(
+        mention,
+        name=validation.label("a mention", mention.name),
+        kind=validation.label("its kind", mention.kind),
+        addressed_as=None if other is None else validation.label("addressed_as", other),
     )

@@ -102,7 +102,11 @@ def _names_in(
     text = _URL.sub(lambda url: " " * len(url.group()), annotation.text)
     words = read_words(text, annotation)
     prose = {word.sentence for word in words} if is_title else prose_sentences(text, words)
-    labelled = {n.start: _KINDS[n.label] for n in annotation.names if n.label in _KINDS}
+    labelled = {
+        name.start: _KINDS[name.label]
+        for name in annotation.names
+        if name.label in _KINDS and "@" not in text[name.start : name.end]
+    }
     proper = proper_nouns(words, labelled, spelled, prose)
     people = {norm for norm, (_, entity) in spelled.items() if entity.kind == "person"}
     cut = _Cutter(text, people, known, prose, labelled)
@@ -180,6 +184,13 @@ _NAME_SHAPE = re.compile(r"P(?:(?:ll?|lt)?P)*n?")
 
 _NUMBER = re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)\d{1,4}(?:\.\d+)*")
 _NOT_NUMBERING = re.compile(r"\s?(?:%|:\s?\d|/\d|,\d|,? [ap]\.?m\b|,(?: \S+){1,3} \d)")
+_PAYS = re.compile(
+    r"\b(?:pa(?:y|ys|id)|ow(?:e|es|ed)|g(?:ive|ives|ave)|sen[dt]|len[dt]|charged?|tip(?:ped)?|refund(?:ed)?"
+    r"|wired?|transfer(?:red)?|reimbursed?) \Z",
+    re.IGNORECASE,
+)
+_HAS_BEFORE = re.compile(r"\b([A-Z][\w'’-]*) \d+(?:[,;]| and) \Z")
+_HAS_AFTER = re.compile(r"[A-Z][\w'’-]* \d+(?:[,;]| and) ([A-Z][\w'’-]*) \d")
 _COUNTED = frozenset({"NN", "NNS", "JJ", "JJR", "NNPS", "CD", "VBN"})
 """Penn tags of the words after a number that counts something: "Ana 20 minutes"."""
 
@@ -222,7 +233,8 @@ class _Cutter:
             start += 1
         words, end = words[start:], end - start
         start = self._leading(words, after)
-        while end > start and not _is_acronym(words[end - 1]) and self._trails(words, end, after):
+        words, end, start = words[start:], end - start, 0
+        while end and not _is_acronym(words[end - 1]) and self._trails(words, end, after):
             end -= 1
         titled = end - start > 1 and words[start].lower in _WORDS["honorifics"]
         if titled and sum(w.lower not in _WORDS["name_links"] for w in words[start:end]) > 2:
@@ -301,7 +313,15 @@ class _Cutter:
         follows = after if end == len(words) else words[end]
         counts = follows is not None and not follows.opens and follows.tag in _COUNTED
         gap = self.text[last.end : follows.start] if follows else ""
-        return (counts and not gap.strip()) or self.is_person(words[0])
+        return (counts and not gap.strip()) or self.is_person(words[0]) or self._is_amount(words)
+
+    def _is_amount(self, words: Sequence[Word]) -> bool:
+        """Return True for a number that somebody pays or has: "Paid Anneke 20", "Ines 3, Bo 4"."""
+        start = words[0].start
+        if _PAYS.search(self.text, 0, start):
+            return True
+        before, after = _HAS_BEFORE.search(self.text, 0, start), _HAS_AFTER.match(self.text, start)
+        return any(is_first_name(one[1].casefold()) for one in (before, after) if one)
 
 
 def _is_before_preposition(first: Word, second: Word) -> bool:
@@ -354,12 +374,23 @@ def _parts(cut: _Cutter, words: Sequence[Word], kind: str) -> Iterator[list[Word
     """Yield the words that a model marks as one name, cut where they are several persons."""
     persons = words[0].sentence not in cut.prose and any(map(cut.is_person, words))
     if kind not in _NEVER_COMPOUND and not persons:
-        yield list(words)
+        yield from _around_signs(cut.text, words)
         return
     for segment in _segments(cut.text, words):
         for is_and, part in groupby(segment, lambda word: word.lower == "and"):
             if not is_and:
                 yield list(part)
+
+
+def _around_signs(text: str, words: Sequence[Word]) -> Iterator[list[Word]]:
+    """Yield words cut at "@", as in "Interview @ Spotify"."""
+    part: list[Word] = []
+    for word in words:
+        if part and "@" in text[part[-1].end : word.start]:
+            yield part
+            part = []
+        part.append(word)
+    yield part
 
 
 def _capitalised(cut: _Cutter, words: Sequence[Word], proper: Sequence[bool]) -> Iterator[NameSpan]:

@@ -40,7 +40,7 @@ _PREPOSITION = re.compile(
     r"([\w-]+)(?: [\w-]+){0,2}? (in|to|from|at|for|of|with|via|near|through) \Z"
 )
 _THE = re.compile(r"\b(?:the|The|dem|vom|beim|der|die|das|le|la|el) \Z")
-_AT = re.compile(r"\bat \Z")
+_AT = re.compile(r"(?:\bat|@) \Z")
 _AND = re.compile(r"\b(?:me|myself|I),? and \Z")
 _ENUMERATING = frozenset({", ", " and ", ", and ", " & ", " + ", "/"})
 _BEFORE = 48

@@ -222,6 +222,7 @@ def _planned(
         stored=tuple(record.memory for record in written),
         skipped=tuple(_skips(diffs, statements, facts, placed)),
         replaced=tuple(record.memory.id for record in placed.replaced),
+        joined=resolution.joined,
         document_ids=tuple(diff.submission.document_id for diff in diffs),
     )
     return _Plan(changes, result)

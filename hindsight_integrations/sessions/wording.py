@@ -35,6 +35,7 @@ _SMILEY = re.compile(r"\s*(?::-?[)D]|;-?\)|[\U0001F300-\U0001FAFF☀-➿]+)\s*\Z
 
 _FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
 _NOUN = "NN"
+_OPEN_CLASS = frozenset({"NN", "VB", "JJ", "UH", "FW"})
 _NO_SUBJECT = frozenset({"VB", "UH"})  # "Ask me", "Sure"
 
 
@@ -105,9 +106,13 @@ def _states(sentence: Annotation, *, listed: bool) -> bool:
         return False
     if verb is None and sentence.text.endswith("!"):  # "What a story!"
         return False
-    if not listed and not verb:  # nothing is said of anything
-        return False
-    return len(tokens) > 1 and tokens[0].tag not in _NO_SUBJECT
+    # The tagger takes many a verb after a rare name for a noun: "Greta lives in Ghent."
+    first = tokens[0]
+    named = len(tokens) > 1 and first.text.istitle() and not first.listed
+    named = named and first.tag[:2] in _OPEN_CLASS
+    if not (listed or verb or (named and sentence.text.endswith("."))):
+        return False  # nothing is said of anything
+    return len(tokens) > 1 and (named or first.tag not in _NO_SUBJECT)
 
 
 def _subject(tokens: Sequence[Token]) -> str:
@@ -192,6 +197,7 @@ def wording(text: str) -> Wording:
     """Return the content words of a statement."""
     folded = _PHRASE.sub(lambda match: f" {_PHRASES[match[0].casefold()]} ", text.replace("’", "'"))
     folded = _PASSIVE.sub(r"\1 \2 passive ", folded)
+    folded = _LIKES_MORE.sub(r"prefer \1 to ", folded)
     order: list[str] = []
     words: set[str] = set()
     names: set[str] = set()
@@ -202,7 +208,6 @@ def wording(text: str) -> Wording:
                 order.append(key)
             if token[0].isupper() or token[0].isdigit():
                 names.add(key)
-    words = _expanded(words)
     if words & {"like", "prefer"}:
         words -= _ACTIVITIES
         order = [key for key in order if key not in _ACTIVITIES]
@@ -217,16 +222,9 @@ def _keys(token: str) -> Iterable[str]:
     if word in _KEPT:
         return (word,)
     groups = [_GROUP_OF.get(lexeme, lexeme) for lexeme in lexemes(token)]
+    groups = [key for group in groups for key in _OPPOSITES.get(group, (group,))]
     # "quite" is told from "quit" by its form: they have one stem.
     return [] if word in _WORDS["light"] else [one for one in groups if one != "currently"]
-
-
-def _expanded(words: set[str]) -> set[str]:
-    """Return the words with those of opposite meaning as a negation of the other."""
-    for word, opposite in _OPPOSITES:
-        if word in words:
-            words = words - {word} | {opposite, "not"}
-    return words
 
 
 def _groups(*lists: str) -> dict[str, str]:
@@ -256,7 +254,7 @@ _PREDICATES = frozenset(line[0] for line in _alternatives("predicates"))
 _KEPT = frozenset("and or no passive had was were could should would".split())
 _NAMED_VALUES = frozenset({"live", "work"})
 _ACTIVITIES = frozenset(lexeme for word in _WORDS["activities"] for lexeme in lexemes(word))
-_OPPOSITES = tuple((line[0], line[1]) for line in _alternatives("opposites"))
+_OPPOSITES = {line[0]: ("not", line[1]) for line in _alternatives("opposites")}
 _SINGLE = {
     _GROUP_OF.get(lexeme, lexeme): line[0]
     for line in _alternatives("single")
@@ -265,4 +263,9 @@ _SINGLE = {
 }
 _ENDING = frozenset({"not", "no", "stop"})
 _TOKEN = re.compile(r"[\w#+]+(?:[-.'][\w#+]+)*")
+_LIKES_MORE = re.compile(
+    r"\b(?:like|love|enjoy|favou?r)s?\s+((?:(?!not\b|and\b|or\b|but\b)\w+\s+){1,4}?)"
+    r"(?:more|better)\s+than\b",
+    re.I,
+)
 _PASSIVE = re.compile(r"\b((?:is|are|was|were|been|being|gets?|got))\s+(\w+)\s+by\b", re.I)

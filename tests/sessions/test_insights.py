@@ -97,6 +97,19 @@ def test_other_text_is_read_line_by_line() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Greta lives in Ghent.",
+        "Greta no longer works at Lidl.",
+        "Greta smokes.",
+        "Okoro keeps bees.",
+    ],
+)
+def test_a_plain_line_about_a_rare_name_is_an_insight(line: str) -> None:
+    assert read_insights(Reply(line)) == [Drawn(line, 0.5)]
+
+
 PLEASANTRIES = [
     "Let me know if you need more!",
     "Feel free to ask if anything else comes up.",
@@ -129,7 +142,12 @@ def test_a_pleasantry_is_no_insight_wherever_it_stands(pleasantry: str) -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["There is nothing new to learn.", "I have not found any new insights.", "No new insights."],
+    [
+        "There is nothing new to learn.",
+        "I have not found any new insights.",
+        "No new insights.",
+        "None.",
+    ],
 )
 def test_a_reply_may_say_that_there_is_nothing_to_learn(reply: str) -> None:
     assert read_insights(Reply(reply)) == []
@@ -208,11 +226,17 @@ SAME = [
     ("Bob is allergic to nuts.", "Bob has a nut allergy."),
     ("The user's daughter is called Mia.", "The user has a daughter named Mia."),
     ("Leo resides in Graz.", "Leo lives in Graz."),
+    ("Leo's home is in Graz.", "Leo lives in Graz."),
+    ("Leo dislikes early meetings.", "Leo doesn't like early meetings."),
+    ("Leo prefers tea to coffee.", "Leo likes tea more than coffee."),
+    ("Leo works as a nurse.", "Leo is a nurse."),
     ("The client wants brief answers.", "The client wants short replies."),
 ]
 OTHERWISE = [
     ("Alice likes tea.", "Alice likes coffee."),
     ("Alice likes tea.", "Alice does not like tea."),
+    ("Alice likes tea more than coffee.", "Alice likes coffee more than tea."),
+    ("Alice works as a nurse.", "Alice worked as a nurse."),
     ("Maria manages Tom.", "Tom manages Maria."),
     ("Maria likes Tom.", "Tom likes Maria."),
     ("Maria is liked by Tom.", "Maria likes Tom."),

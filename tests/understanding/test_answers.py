@@ -41,6 +41,40 @@ def test_why_follows_a_causal_link_if_the_cause_is_stated(memory: Hindsight, cau
 
 
 @pytest.mark.parametrize(
+    ("turns", "question", "reason"),
+    [
+        (
+            ["Rolf resigned.", "Why?", "He could not stand the shouting."],
+            "Why did Rolf resign?",
+            "shouting",
+        ),
+        (
+            ["Why did the goats get out?", "Somebody left the gate open."],
+            "Why did the goats get out?",
+            "gate",
+        ),
+        (
+            ["The valve cracked.", "Ouch.", "This led to a flood in the cellar."],
+            "Why was there a flood in the cellar?",
+            "valve",
+        ),
+        (["Why did the shop close?", "Dunno, I moved here in May."], "Why did the shop close?", ""),
+        (["The pump failed.", "Oh.", "The cause is still unknown."], "Why did the pump fail?", ""),
+        (["Why did Rolf resign?", "He was ill."], "Why did Inga resign?", ""),
+        (["Rolf resigned.", "Why?", "He could have been ill."], "Why did Rolf resign?", ""),
+    ],
+)
+def test_why_is_answered_by_what_a_neighbouring_turn_gives_as_the_reason(
+    memory: Hindsight, turns: list[str], question: str, reason: str
+) -> None:
+    said = [Message(("Kim", "Ada")[index % 2], text) for index, text in enumerate(turns)]
+    memory.retain_messages("b", said, session="s")
+    found = memory.reflect("b", question)
+    assert bool(found) is bool(reason)
+    assert reason in found.text
+
+
+@pytest.mark.parametrize(
     ("told", "question"),
     [
         ("Lena and Ines argued. So she left early.", "Why did Ines leave early?"),
@@ -72,3 +106,32 @@ def test_an_answer_in_other_words(
 ) -> None:
     memory.retain("b", told)
     assert expected in memory.reflect("b", question).text
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "answer"),
+    [
+        ("I now work as a gardener for the abbey.", "Where do I work?", "abbey"),
+        ("I work as a gardener for fun.", "Where do I work?", ""),
+        ("I now work as a gardener for the abbey.", "What do I work as?", "gardener"),
+        ("I no longer work for the estate.", "What do I work as?", ""),
+        ("The shop opens at six.", "When does the shop open?", "six"),
+        ("The shop opens at five sites.", "When does the shop open?", ""),
+        ("Karin knows Otto, who is a baker.", "Is Otto a baker?", "baker"),
+        ("Karin is married to Otto, who is a baker.", "Is Karin a baker?", ""),
+        ("Karin is a baker, and Otto is a nurse.", "Is Otto a nurse?", "nurse"),
+        ("Karin is a baker, and Otto is a nurse.", "Is Karin a nurse?", ""),
+        ("Karin was born in Oslo; Otto in Bergen.", "Was Karin born in Bergen?", ""),
+        ("Karin lives in Oslo and Otto lives in Bergen.", "Does Karin live in Bergen?", ""),
+        ("Karin and Otto live in Bergen.", "Does Karin live in Bergen?", "Yes"),
+        ("Karin has a cat, while Otto has a dog.", "Does Karin have a dog?", ""),
+        ("Karin has a cat, while Otto has a dog.", "Does Otto have a dog?", "dog"),
+    ],
+)
+def test_posts_and_hours_are_answered_of_whom_they_are_told(
+    memory: Hindsight, told: str, question: str, answer: str
+) -> None:
+    memory.retain_messages("b", [Message("Rosa", told)])
+    found = memory.reflect("b", question)
+    assert bool(found) is bool(answer)
+    assert answer in found.text

@@ -32,6 +32,7 @@ def test_chatter_is_told_from_statements(half: str) -> None:
         ),
         ("whats my dentist called", "my dentist is called Ruiz", "idk"),
         ("Where does Alice work?", "Alice works at the harbour office.", "I'm not sure, sorry."),
+        ("Which tea do I like?", "I like black tea.", "That never came up in our chats, sorry."),
     ],
 )
 def test_a_question_asked_twelve_times_does_not_outrank_the_one_answer(
@@ -41,6 +42,7 @@ def test_a_question_asked_twelve_times_does_not_outrank_the_one_answer(
         for day in range(13):
             at = DAY + timedelta(days=day)
             said = [Message("user", question, at), Message("assistant", shrug, at)]
+            said += [Message("user", "Thank you so much, that helps.", at)]
             if day == 4:
                 said = [Message("user", "Hi!", at), Message("user", statement, at)]
             memory.retain_messages("b", said, session=f"day {day}")

@@ -331,13 +331,18 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
     if not inside:
         return None
     chain = before[-1] if before else inside[0]
-    if before and _sets(chain.verb, preposition):
+    if before and (_sets(chain.verb, preposition) or _expects(sentence, chain, preposition)):
         return Direction("future", True)
     if preposition == "from" and _is_moved(sentence):
         return None
     if chain.tense == "past":
         return Direction("past", True)
-    nouns = sentence.folded(sentence.start, sentence.time)
+    verbs = {i for one in inside for i in range(one.first, one.end)}
+    nouns = [
+        sentence.words[i].text.casefold()
+        for i in range(sentence.start, sentence.time)
+        if i not in verbs
+    ]
     after = chain.tense == "present" and not _WORDS["aftermath"].isdisjoint(nouns)
     if after or _is_reported(nouns) or _is_origin(preposition, nouns, time):
         return Direction("past", False)
@@ -360,6 +365,16 @@ def _sets(verb: str, preposition: str) -> bool:
     """Return True for a verb that sets a time to come: "moved to Thursday", "booked for Friday"."""
     sets = preposition in ("to", "for", "until", "till")
     return sets and not _WORDS["setting"].isdisjoint(_stems(verb))
+
+
+def _expects(sentence: _Sentence, chain: _Chain, preposition: str) -> bool:
+    """Return True for a participle alone that sets the time after it: "Payment expected Friday"."""
+    if chain.end - chain.first > 1 or _WORDS["expecting"].isdisjoint(_stems(chain.verb)):
+        return False
+    lead = sentence.folded(max(sentence.start, chain.first - 1), chain.first)
+    awaited = chain.verb in ("expected", "forecast", "anticipated") and preposition == "on"
+    beside = chain.end + bool(preposition) >= sentence.time
+    return (awaited or not preposition) and beside and lead not in (["as"], ["than"])
 
 
 def _by_box(done: bool, by_verb: Direction | None, preposition: str) -> Direction:
