@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -128,6 +128,10 @@ _NO_LONGER = re.compile(r"(?<=\w )no longer (?=[a-z]+s\b)")
 _FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
 _SITE = re.compile(r"[A-Za-z][\w-]*\.(?:com|io|net|org|app|dev|ai|co|de|uk|js)")
 """A name with a domain, which small models take for a pronoun or a verb: "Fly.io"."""
+_NAMES = {2: "Al", 3: "Tom", 4: "Otto", 5: "Peter", 6: "Martin", 7: "Michael", 8: "Benjamin"}
+"""A name of each length, which stands in for one that is misread."""
+_NO_NAMES = frozenset({"IN", "VB", "VBP", "VBD", "MD", "CC", "TO", "WRB", "WDT", "UH"})
+_NOT_NAMES = frozenset({"may", "march"})
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
 _lock = Lock()
 _loaded: list[Language | None] = []
@@ -178,6 +182,37 @@ def _read_again(language: Language, sentence: str, words: tuple[Word, ...]) -> t
 
 
 def _read(language: Language, sentence: str) -> tuple[Word, ...]:
+    words = _tagged(language, sentence)
+    if (name := _misread_name(words)) is None:
+        return words
+    end = name.start + len(name.text)
+    known = _tagged(language, f"{sentence[: name.start]}{_NAMES[len(name.text)]}{sentence[end:]}")
+    if len(known) != len(words):
+        return words
+    named = replace(known[name.index], text=name.text, lemma=name.text.lower(), tag="NNP")
+    return (*known[: name.index], named, *known[name.index + 1 :])
+
+
+def _misread_name(words: tuple[Word, ...]) -> Word | None:
+    """Return a capitalised word that a small model takes for no noun: "is married to Per, who"."""
+    capitalised = [word for word in words if word.text[:1].isupper()]
+    if 2 * len(capitalised) > len(words):
+        return None  # a heading
+    return next(
+        (
+            word
+            for before, word in pairwise(words)
+            if word.tag in _NO_NAMES
+            and word.text.istitle()
+            and len(word.text) in _NAMES
+            and word.lower not in _NOT_NAMES
+            and before.text.isalpha()
+        ),
+        None,
+    )
+
+
+def _tagged(language: Language, sentence: str) -> tuple[Word, ...]:
     with language.memory_zone(), one_core():
         return tuple(
             Word(
