@@ -16,7 +16,7 @@ from .stores.neo4j_server import Server
 
 def main(folder: Path) -> None:
     """Start them, print the variables that name them, and wait to be ended."""
-    graph = Server(folder.absolute() / "neo4j")
+    graph = Server(folder.absolute() / "neo4j", lasting=True)
     graph.start()
     try:
         with served(folder / "chroma") as vectors:
