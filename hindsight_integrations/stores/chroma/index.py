@@ -3,7 +3,8 @@
 A space of some hundred vectors has a collection of its own, or one of a thousand if there are
 many; smaller ones share collections of a few thousand. A collection costs 3 MB of memory and four
 open files however little it holds, and of hundreds of them 1.5.9 lost vectors. In a shared one a
-`where` on the bank key finds what is the bank's, which costs some milliseconds and no more.
+`where` on the bank key finds what is the bank's, which costs some milliseconds and no more. At a
+server, `served.ServedChromaVectors` places them.
 
 Chroma itself holds the placement: a collection's metadata names the keys that live in it, from
 before the first vector is written until after the last is gone.
@@ -74,11 +75,8 @@ class ChromaVectors:
     cannot be read), `EmbedderMismatchError` (another dimension), or plain `StoreError`.
     """
 
-    def __init__(
-        self, client: ChromaClient, *, sharing: bool = True, folder: Path | None = None
-    ) -> None:
+    def __init__(self, client: ChromaClient, *, folder: Path | None = None) -> None:
         self._client = client
-        self._sharing = sharing
         self._folder = folder
         self._lock = threading.RLock()
         self._spaces: dict[str, BankCollection] = {}
@@ -121,9 +119,8 @@ class ChromaVectors:
     ) -> ChromaVectors:
         """Connect to the index of a Chroma server, which several processes may use at once.
 
-        Every space has a collection of its own there, so that its name follows from its key.
-        The server needs four open files for each: from some 200 banks on, start it with a higher
-        `ulimit -n`.
+        Small spaces share collections there too. The server needs four open files for each
+        collection: from some 200 big banks on, start it with a higher `ulimit -n`.
 
         Args:
             url: `http://host:port` or `https://host:port`; without a port 8000 and 443.
@@ -141,6 +138,8 @@ class ChromaVectors:
             StoreUnavailableError: the server does not answer, refuses the token, or has no such
                 tenant or database.
         """
+        from hindsight_integrations.stores.chroma.served import ServedChromaVectors
+
         client = ChromaClient.remote(
             url,
             token=token,
@@ -149,7 +148,7 @@ class ChromaVectors:
             tenant=tenant,
             database=database,
         )
-        return cls(client, sharing=False)
+        return ServedChromaVectors(client)
 
     def __repr__(self) -> str:
         return f"ChromaVectors({self._client.where!r})"
@@ -242,16 +241,10 @@ class ChromaVectors:
                     interrupted.append(space)
         for space in interrupted:
             self._move(space, self._spaces[space.key])
-        if not self._sharing:  # at a server, of a folder that was embedded before
-            for space in [space for space in self._spaces.values() if space.is_shared]:
-                self._move(space, self._allocate(space.key, len(space.ids()), 0))
 
     def _find(self, key: str) -> BankCollection | None:
-        """Return the space of a key; another user of the server may have created its collection."""
-        space = self._spaces.get(key)
-        if space is None and (own := self._client.find(_own_name(key))):
-            space = self._spaces[key] = self._space(key, own)
-        return space
+        """Return the space of a key, or None if there is none."""
+        return self._spaces.get(key)
 
     def _on(self, key: str, do: Callable[[BankCollection], T]) -> T | None:
         """Return the result of `do` on the space, or None if there is none.
@@ -282,7 +275,7 @@ class ChromaVectors:
     def _allocate(self, key: str, count: int, dimension: int) -> BankCollection:
         """Return a collection with room for `count` vectors, labelled with the key."""
         if count >= self._own_from():
-            own = self._client.create(_own_name(key), {LABEL + key: True})
+            own = self._client.create(own_name(key), {LABEL + key: True})
             return self._space(key, own)
         for shared in reversed(self._shared):
             members = self._members(shared)
@@ -319,8 +312,6 @@ class ChromaVectors:
 
     def _own_from(self) -> int:
         """Return the number of vectors from which a space gets a collection of its own now."""
-        if not self._sharing:
-            return 0
         own = sum(not space.is_shared for space in self._spaces.values())
         return OWN_FROM if own < CROWDED else OWN_FROM_IN_CROWD
 
@@ -349,5 +340,6 @@ class ChromaVectors:
             raise
 
 
-def _own_name(key: str) -> str:
+def own_name(key: str) -> str:
+    """Return the name of the collection that a key has to itself."""
     return f"own-{blake2b(key.encode(), digest_size=16).hexdigest()}"
