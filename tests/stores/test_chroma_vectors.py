@@ -30,16 +30,16 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.stores.chroma import index as chroma_vectors
-from hindsight_integrations.stores.chroma import served as served_index
 from hindsight_integrations.stores.chroma.client import CHROMA_ERRORS, store_error
 from hindsight_integrations.stores.chroma.index import (
     CROWDED,
     OWN_FROM,
     OWN_FROM_IN_CROWD,
+    SHARED,
     SHARED_UP_TO,
     ChromaVectors,
+    ServedChromaVectors,
 )
-from hindsight_integrations.stores.chroma.served import SHARED, ServedChromaVectors
 from hindsight_integrations.stores.testing.vector_index import (
     VectorIndexContract,
     names,
@@ -160,7 +160,7 @@ class TestAtServer(VectorIndexContract):
         for index in (one, other):
             index.upsert("a", names(10), vectors[:10])
         between = {"copied": "_own", "labelled": "_carry", "told": "_rows"}[moment]
-        place = served_index if moment == "told" else ServedChromaVectors
+        place = chroma_vectors if moment == "told" else ServedChromaVectors
         plain, calls = getattr(place, between), []
 
         def interrupted(*arguments: object) -> object:
