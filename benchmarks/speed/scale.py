@@ -35,8 +35,9 @@ from hindsight_integrations.settings import Settings
 
 SHAPES = ("1x100000", "100x1000")
 QUESTIONS, RETAINED = 100, 20
-WRITERS = 2
-"""Banks filled at once: a server writes each transaction with one core."""
+SERVED_WRITERS = 2
+"""Banks filled at once on servers, which write each transaction with one core. In one process two
+writers are slower than one."""
 
 PATIENT = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
 """Longer than a busy machine takes to load the index of a big bank."""
@@ -110,7 +111,7 @@ def fill(place: Place, shape: Shape) -> Filled:
     with place.open() as memory:
         mixed_vectors(1)  # encodes what all vectors are mixed from
         started = time.perf_counter()
-        with ThreadPoolExecutor(WRITERS) as writers:
+        with ThreadPoolExecutor(1 if place.folder else SERVED_WRITERS) as writers:
             ids = map(shape.bank, range(shape.banks))
             list(writers.map(lambda bank: prepare(memory, bank, shape.memories), ids))
         memory.runtime.catch_up()
