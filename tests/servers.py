@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from .stores.chroma_server import served
@@ -16,7 +17,11 @@ from .stores.neo4j_server import Server
 
 def main(folder: Path) -> None:
     """Start them, print the variables that name them, and wait to be ended."""
-    graph = Server(folder.absolute() / "neo4j")
+    ended = threading.Event()
+    # A handler, since a thread that a library made takes a signal that only this one blocks.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    graph = Server(folder.absolute() / "neo4j", lasting=True)
     graph.start()
     try:
         with served(folder / "chroma") as vectors:
@@ -32,6 +37,4 @@ def main(folder: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m tests.servers FOLDER")
-    # Blocked before threads and processes are made, so that `sigwait` gets them.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     main(Path(sys.argv[1]))

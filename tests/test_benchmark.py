@@ -14,6 +14,8 @@ from benchmarks.speed.event_loop import measure
 from benchmarks.speed.machine import disk_usage, import_seconds, peak_memory
 from benchmarks.speed.place import Place
 from benchmarks.speed.prepared import mixed_vectors, prepare
+from benchmarks.speed.ratio import Extent, in_turns, table
+from benchmarks.speed.ratio import measure as measure_ratio
 from benchmarks.speed.scale import main as measure_scale
 from benchmarks.speed.timing import timed
 from hindsight_integrations import Hindsight
@@ -101,6 +103,23 @@ def test_many_banks_and_one_are_filled_and_used_in_processes_of_their_own(tmp_pa
     assert float(rows["disk, MB"].split("|")[2]) > 0
     with pytest.raises(SystemExit):
         measure_scale(["--shapes", "0x40"])
+
+
+def test_two_are_timed_in_turns_on_the_same_cases() -> None:
+    done: list[str] = []
+    pair = in_turns(lambda n: done.append(f"a{n}"), lambda n: done.append(f"b{n}"), range(3))
+    assert done == ["b0", "a0", "a1", "b1", "b2", "a2"]
+    assert 0 < pair.embedded.p50 <= pair.embedded.p95
+    assert min(pair.seconds) > 0
+
+
+@pytest.mark.slow
+def test_two_places_get_the_same_bank_and_a_ratio(tmp_path: Path) -> None:
+    places = (Place(tmp_path / name) for name in ("one", "other"))
+    found = measure_ratio(*places, 60, Extent(questions=4, turns=20, sentences=2))
+    assert 0.2 < found.recall.served.p50 / found.recall.embedded.p50 < 5
+    assert found.turns == 20
+    assert "**ratio of the p50s**" in table({60: found})
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +35,10 @@ from hindsight_integrations.settings import Settings
 
 SHAPES = ("1x100000", "100x1000")
 QUESTIONS, RETAINED = 100, 20
+SERVED_WRITERS = 2
+"""Banks filled at once on servers, which write each transaction with one core. In one process two
+writers are slower than one."""
+
 PATIENT = Settings(consolidate=False, recall_timeout=120, arm_timeout=60)
 """Longer than a busy machine takes to load the index of a big bank."""
 
@@ -107,8 +111,9 @@ def fill(place: Place, shape: Shape) -> Filled:
     with place.open() as memory:
         mixed_vectors(1)  # encodes what all vectors are mixed from
         started = time.perf_counter()
-        for number in range(shape.banks):
-            prepare(memory, shape.bank(number), shape.memories)
+        with ThreadPoolExecutor(1 if place.folder else SERVED_WRITERS) as writers:
+            ids = map(shape.bank, range(shape.banks))
+            list(writers.map(lambda bank: prepare(memory, bank, shape.memories), ids))
         memory.runtime.catch_up()
         seconds = time.perf_counter() - started
     return Filled(shape.banks * shape.memories / seconds, machine.peak_memory(), place.disk())

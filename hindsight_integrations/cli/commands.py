@@ -224,7 +224,7 @@ def backup(
     from hindsight_integrations.export_import import back_up_folder
 
     with job.screen.progress("Copying") as report:
-        if os.environ.get("HINDSIGHT_GRAPH"):  # which says how a server is backed up
+        if os.environ.get("HINDSIGHT_GRAPH"):
             result = job.memory.maintenance.backup(file, progress=report)
         else:
             result = back_up_folder(job.path, file, report)

@@ -111,7 +111,7 @@ class Job:
         Raises:
             NotFoundError: there is no such folder, and the command does not create one.
         """
-        if not self._create and not self.path.exists():
+        if not self._create and not self.path.exists() and not self._is_served():
             raise NotFoundError(
                 f"there is no memory at {self.path}; retain something first, or name its folder "
                 "with --path"
@@ -122,6 +122,13 @@ class Job:
         if (running := find_service(self.path)) is not None:
             return self._exits.enter_context(Hindsight(running.address))
         return self._exits.enter_context(Hindsight.from_env(**self.location))
+
+    def _is_served(self) -> bool:
+        """Return True if nothing of the memory is in a folder."""
+        from hindsight_integrations.opening import from_environment  # takes a second to load
+
+        given = from_environment() | self.location
+        return bool(given["graph"] and given["vectors"])
 
     @property
     def path(self) -> Path:

@@ -1,20 +1,34 @@
-"""Backup: the graph of an embedded memory, copied while it is used, and a folder made of a copy."""
+"""Backup: the graph of a memory, copied into a file while it is used, and a folder made of it."""
 
 from __future__ import annotations
 
 import os
+import random
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from hindsight_integrations import validation
-from hindsight_integrations.errors import ConflictError, InvalidInputError, NotFoundError
+from hindsight_integrations.errors import (
+    BankNotFoundError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StoreError,
+)
 from hindsight_integrations.export_import.bank_file import PIPE, writing_beside
+from hindsight_integrations.export_import.exporting import export_bank
+from hindsight_integrations.export_import.importing import copy_bank
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.folder import Folder
 from hindsight_integrations.stores.sqlite import SqliteGraph
 from hindsight_integrations.stores.sqlite.copying import Copied, Progress, copy_file, make_another
+
+TRIES, PAUSE_SECONDS = 20, 0.5
+"""Attempts to export a bank that other processes change, and the most seconds between two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +56,40 @@ def back_up(
     """Copy the graph of an open memory into one file; see `Maintenance.backup`."""
     runtime.check_open()
     graph = runtime.graph
-    if not isinstance(graph, SqliteGraph):
-        raise InvalidInputError(
-            f"{graph!r} is not in a file of this package, and has a backup of its own: "
-            "neo4j-admin database dump for a stopped Neo4j; of one that runs, export each bank "
-            "with banks.export"
-        )
-    return _written(path, lambda copy: graph.copy_to(copy, progress))
+    if isinstance(graph, SqliteGraph):
+        return _written(path, lambda copy: graph.copy_to(copy, progress))
+    return _written(path, lambda copy: _copy_banks(runtime, copy, progress))
+
+
+def _copy_banks(runtime: Runtime, target: Path, progress: Progress | None) -> Copied:
+    """Bring the banks of another store into a file of this package, one after the other."""
+    with tempfile.TemporaryDirectory(prefix="hindsight-backup-") as folder:
+        made = SqliteGraph(Path(folder, Folder.GRAPH))
+        try:
+            banks = runtime.graph.list_banks()
+            for done, stored in enumerate(banks, start=1):
+                file = Path(folder, "bank.jsonl")
+                with suppress(BankNotFoundError):  # deleted meanwhile
+                    _export(runtime, stored.bank.id, file)
+                    copy_bank(made, file)
+                if progress is not None:
+                    progress(done, len(banks))
+            return made.copy_to(target)
+        finally:
+            made.close()
+
+
+def _export(runtime: Runtime, bank_id: str, file: Path) -> None:
+    """Export a bank; again, if another process changes it meanwhile."""
+    for left in reversed(range(TRIES)):
+        try:
+            export_bank(runtime, bank_id, file)
+        except StoreError as error:
+            if type(error) is not StoreError or not left:
+                raise
+            time.sleep(PAUSE_SECONDS * random.random())
+        else:
+            return
 
 
 def back_up_folder(

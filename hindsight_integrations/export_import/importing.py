@@ -29,7 +29,13 @@ from hindsight_integrations.models import Bank, Chunk, Document, Entity, Link, M
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.retain.reindex import reindex
 from hindsight_integrations.runtime import Runtime
-from hindsight_integrations.stores.base import ChangeSet, EntityNames, MemoryRecord, StoredBank
+from hindsight_integrations.stores.base import (
+    ChangeSet,
+    EntityNames,
+    GraphStore,
+    MemoryRecord,
+    StoredBank,
+)
 from hindsight_integrations.stores.common import UNFINISHED
 
 T = TypeVar("T")
@@ -157,11 +163,34 @@ def _store(
         hidden = replace(bank, id=new_id(UNFINISHED))
         stored = runtime.graph.create_bank(hidden, header.embedder, importing=bank.id)
         try:
-            _fill(runtime, stored, _read_parts(file, hidden.id), end, reembed, report)
+            _store_parts(runtime, file, stored, end, reembed, report)
             runtime.graph.update_bank(hidden.id, bank)
         except BaseException:
             remove_unfinished(runtime, bank.id)
             raise
+
+
+def _store_parts(
+    runtime: Runtime,
+    file: BankFile,
+    stored: StoredBank,
+    end: End,
+    reembed: bool,
+    report: Progress,
+) -> None:
+    lines, bank_id = sum(end.counts.values()), stored.bank.id
+    total = lines + (end.counts.get("memory", 0) if reembed else 0)
+
+    def added(done: int, memories: int) -> None:
+        if memories and not reembed:
+            runtime.flush(stored.key)
+        report(done, total)
+
+    fill(runtime.graph, stored, _read_parts(file, bank_id), end, added)
+    if reembed:
+        reindex(
+            runtime.retaining, bank_id, runtime.stamp, lambda made, _: report(lines + made, total)
+        )
 
 
 def remove_unfinished(runtime: Runtime, bank_id: str) -> int:
@@ -177,21 +206,37 @@ def _lock_of(bank_id: str) -> str:
     return f"import of {bank_id}"
 
 
-def _fill(
-    runtime: Runtime,
+def copy_bank(graph: GraphStore, path: str | os.PathLike[str]) -> None:
+    """Store a file as a bank of a graph that nobody else uses, whatever its embedder."""
+    with reading(path) as file:
+        header, end = _verified(file, Contents(), lambda done, total: None)
+        stored = graph.create_bank(header.bank, header.embedder)
+        fill(graph, stored, _read_parts(file, header.bank.id), end, lambda done, memories: None)
+
+
+def fill(
+    graph: GraphStore,
     stored: StoredBank,
     parts: Iterable[Part],
     end: End,
-    reembed: bool,
-    report: Progress,
+    added: Callable[[int, int], object],
 ) -> None:
-    bank_id = stored.bank.id
-    done, total = 0, sum(end.counts.values())
-    if reembed:
-        total += end.counts.get("memory", 0)
+    """Store the parts of a file in an empty bank.
+
+    Args:
+        graph: the store.
+        stored: the bank.
+        parts: the file's.
+        end: the file's last line.
+        added: called after each batch with the number of parts so far, and of memories in it.
+
+    Raises:
+        StoreError: the file contradicts itself.
+    """
+    bank_id, done = stored.bank.id, 0
     for batch in batches(parts):
         records = _of(batch, MemoryRecord)
-        runtime.graph.apply(
+        graph.apply(
             ChangeSet(
                 bank_id,
                 documents=_of(batch, Document),
@@ -208,18 +253,14 @@ def _fill(
                 audit=_of(batch, AuditEntry),
             )
         )
-        if records and not reembed:
-            runtime.flush(stored.key)
         done += len(batch)
-        report(done, total)
-    for name, kept in stored_counts(runtime.graph.bank_stats(bank_id)).items():
+        added(done, len(records))
+    for name, kept in stored_counts(graph.bank_stats(bank_id)).items():
         if kept != (count := end.counts.get(name, 0)):
             raise StoreError(
                 f"the store kept {kept} of {count} {name} records: the file contradicts itself. "
                 "Nothing was imported; export the bank again"
             )
-    if reembed:
-        reindex(runtime.retaining, bank_id, runtime.stamp, lambda at, _: report(done + at, total))
 
 
 def _read_parts(file: BankFile, bank_id: str) -> Iterator[Part]:

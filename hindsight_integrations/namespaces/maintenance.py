@@ -177,20 +177,21 @@ class Maintenance:
         *,
         progress: Callable[[int, int | None], None] | None = None,
     ) -> BackupResult:
-        """Copy an embedded memory into one file while it is used; `Hindsight.restore` reads it.
+        """Copy the memory into one file while it is used; `Hindsight.restore` reads it.
 
-        The copy is one state of all banks, to the last commit before the copying began, and is
-        checked before it appears under its name: until then an older file stays. Nobody waits.
-        The vector index is not in it, since restoring makes it from the graph.
+        The copy of an embedded memory is one state of all banks, to the last commit before the
+        copying began, and nobody waits. Of a graph on a server it is one state of each bank, whose
+        writers in this process wait. It is checked before it appears under its name: until then an
+        older file stays. The vector index is not in it, since restoring makes it from the graph.
 
         Args:
             path: the file, which only its user may read.
-            progress: called with (done, total), in pages of 4 KiB.
+            progress: called with (done, total), in pages of 4 KiB, or in banks of a server.
 
         Raises:
-            InvalidInputError: the graph is on a server, which has a backup of its own; or there is
-                something else than a file at `path`.
+            InvalidInputError: there is something else than a file at `path`.
             StoreCorruptError: the memory's file is damaged.
+            StoreError: other processes change a bank on a server all the time.
             StoreUnavailableError: the file cannot be written.
         """
         return back_up(self._runtime, path, validation.progress(progress))

@@ -38,8 +38,8 @@ _JARS = tuple(
     for name in ("org.neo4j:neo4j", "org.neo4j:neo4j-bolt", "org.neo4j.app:neo4j-server")
 )
 _START_SECONDS = 120
-_MACHINE = (
-    *("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+_QUICK_START = (
+    *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
     *("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"),
 )
 """Compile code once and quickly: a server lives too short to gain by more, and starts in half the
@@ -90,6 +90,8 @@ class Server:
     """A Neo4j in `home`, on a port of its own that it keeps when it is started again.
 
     With a certificate and its key, it speaks TLS and nothing else. `plugins` is a folder of jars.
+    `lasting` is for one that is used for longer than a test, with the memory that the variables of
+    compose.yaml say.
     """
 
     def __init__(
@@ -99,12 +101,14 @@ class Server:
         password: str | None = None,
         secured: tuple[Path, Path] | None = None,
         plugins: Path | None = None,
+        lasting: bool = False,
     ) -> None:
         self.home = home
         self.port = free_port()
         self._password = password
         self._secured = secured
         self._plugins = plugins
+        self._lasting = lasting
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -126,11 +130,11 @@ class Server:
             "server.bolt.listen_address": f"127.0.0.1:{self.port}",
             "server.bolt.advertised_address": f"127.0.0.1:{self.port}",
             "server.http.enabled": "false",
-            "server.memory.pagecache.size": "128m",
+            "server.memory.pagecache.size": self._memory("NEO4J_PAGECACHE", "128m"),
             "dbms.security.auth_enabled": "true" if self._password else "false",
             "dbms.usage_report.enabled": "false",
             "db.tx_log.preallocate": "false",
-            **_PLAN_ONCE,
+            **({} if self._lasting else _PLAN_ONCE),
         }
         classes = f"{library}/*"
         if self._plugins:
@@ -153,7 +157,9 @@ class Server:
         with (self.home / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    *("java", *_MACHINE, *opened, "-cp", classes),
+                    *("java", f"-Xmx{self._memory('NEO4J_HEAP', '1g')}"),
+                    *(() if self._lasting else _QUICK_START),
+                    *(*opened, "-cp", classes),
                     *("org.neo4j.server.CommunityEntryPoint", "--console-mode"),
                     *(f"--home-dir={self.home}", f"--config-dir={self.home / 'conf'}"),
                     *(part for item in settings.items() for part in ("-c", "=".join(item))),
@@ -163,6 +169,9 @@ class Server:
                 start_new_session=True,
             )
         self._wait(is_new)
+
+    def _memory(self, variable: str, tested: str) -> str:
+        return os.environ.get(variable, "1G") if self._lasting else tested
 
     def kill(self) -> None:
         """End it at once, as a crash would."""

@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -33,8 +35,10 @@ from hindsight_integrations.stores.chroma.index import (
     CROWDED,
     OWN_FROM,
     OWN_FROM_IN_CROWD,
+    SHARED,
     SHARED_UP_TO,
     ChromaVectors,
+    ServedChromaVectors,
 )
 from hindsight_integrations.stores.testing.vector_index import (
     VectorIndexContract,
@@ -113,6 +117,113 @@ class TestAtServer(VectorIndexContract):
         assert one.ids("a") == {"new"}
         one.close()
         other.close()
+
+    def test_small_spaces_share_collections_and_are_gone_when_dropped(
+        self, index: ChromaVectors
+    ) -> None:
+        vectors, keys = unit_vectors(20), [f"bank {n}" for n in range(2 * SHARED)]
+        for key in keys:
+            index.upsert(key, names(20), vectors)
+        assert len(index._client.collections()) <= SHARED
+        assert index.keys() == set(keys)
+        assert index.query(keys[7], vectors[3], 1)[0][0] == "m3"
+        for key in keys:
+            index.drop(key)
+        assert index.keys() == set()
+        assert sum(each.count() for each in index._client.collections()) == 0
+
+    def test_a_space_that_one_client_moves_is_followed_by_the_other(self, url: str) -> None:
+        one, other, third = (ChromaVectors.at_server(url, namespace="moves") for _ in range(3))
+        vectors = unit_vectors(OWN_FROM + 20)
+        for index in (one, other, third):
+            index.upsert("a", ["first"], vectors[-1:])
+        (shared,) = one._client.collections()
+        assert shared.count() == 1
+        one.upsert("a", names(OWN_FROM), vectors[:OWN_FROM])
+        assert other.query("a", vectors[3], 1)[0][0] == "m3"
+        assert other.ids("a") == {"first", *names(OWN_FROM)}
+        third.delete("a", ["first"])
+        third.upsert("a", ["last"], vectors[-2:-1])
+        assert all(each.ids("a") == {"last", *names(OWN_FROM)} for each in (one, other, third))
+        one.drop("a")
+        assert all(each.query("a", vectors[3], 1) == [] for each in (one, other, third))
+        for index in (one, other, third):
+            index.close()
+
+    @pytest.mark.parametrize("moment", ["copied", "labelled", "told"])
+    def test_what_others_do_while_a_space_moves_is_kept(
+        self, url: str, monkeypatch: pytest.MonkeyPatch, moment: str
+    ) -> None:
+        name = f"between-{moment}"
+        one, other = (ChromaVectors.at_server(url, namespace=name) for _ in range(2))
+        vectors = unit_vectors(OWN_FROM + 30)
+        for index in (one, other):
+            index.upsert("a", names(10), vectors[:10])
+        between = {"copied": "_own", "labelled": "_carry", "told": "_rows"}[moment]
+        place = chroma_vectors if moment == "told" else ServedChromaVectors
+        plain, calls = getattr(place, between), []
+
+        def interrupted(*arguments: object) -> object:
+            calls.append(arguments)
+            if len(calls) == (2 if moment == "told" else 1):
+                other.delete("a", ["m3"])
+                other.upsert("a", ["m4", "late"], vectors[-2:])
+            return plain(*arguments)
+
+        monkeypatch.setattr(place, between, interrupted)
+        one.upsert("a", names(OWN_FROM, start=10), vectors[10 : OWN_FROM + 10])
+        monkeypatch.undo()
+        left = {"late", *names(OWN_FROM + 10)} - {"m3"}
+        with closing(ChromaVectors.at_server(url, namespace=name)) as third:
+            for index in (one, other, third):
+                assert index.ids("a") == left
+                assert index.query("a", vectors[-2], 1)[0][0] == "m4"
+                assert index.query("a", vectors[-1], 1)[0][0] == "late"
+        one.close()
+        other.close()
+
+    def test_clients_that_write_and_delete_while_spaces_move_lose_nothing(self, url: str) -> None:
+        vectors, keys = unit_vectors(100), ["a", "b"]
+
+        def work(number: int) -> None:
+            with closing(ChromaVectors.at_server(url, namespace="crowd")) as index:
+                for start in range(0, 100, 20):
+                    for key in keys:
+                        ids = [f"{number}-{n}" for n in range(start, start + 20)]
+                        index.upsert(key, ids, vectors[start : start + 20])
+                        index.delete(key, ids[:2])
+                        found = index.query(key, vectors[start + 5], 12)
+                        assert ids[5] in {name for name, _ in found}
+
+        with ThreadPoolExecutor(4) as clients:
+            list(clients.map(work, range(4)))
+        written = {f"{number}-{n}" for number in range(4) for n in range(100) if n % 20 > 1}
+        with closing(ChromaVectors.at_server(url, namespace="crowd")) as index:
+            assert {key: index.ids(key) ^ written for key in keys} == {key: set() for key in keys}
+            assert index.keys() == set(keys)
+
+    def test_a_move_that_was_cut_short_is_ended_by_the_next_write(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        vectors = unit_vectors(OWN_FROM + 20)
+
+        def killed(*arguments: object) -> None:
+            raise KeyboardInterrupt
+
+        for stop in ("_own", "_carry"):
+            namespace = f"cut{stop}"
+            with monkeypatch.context() as patched:
+                patched.setattr(ServedChromaVectors, stop, killed)
+                one = ChromaVectors.at_server(url, namespace=namespace)
+                one.upsert("a", names(10), vectors[:10])
+                with pytest.raises(KeyboardInterrupt):
+                    one.upsert("a", names(OWN_FROM, start=10), vectors[10 : OWN_FROM + 10])
+                one.close()
+            with closing(ChromaVectors.at_server(url, namespace=namespace)) as index:
+                assert index.ids("a") == set(names(10))
+                index.upsert("a", names(OWN_FROM, start=10), vectors[10 : OWN_FROM + 10])
+                assert index.ids("a") == set(names(OWN_FROM + 10))
+                assert index.query("a", vectors[4], 1)[0][0] == "m4"
 
     def test_an_embedded_folder_can_be_served(self, tmp_path: Path) -> None:
         vectors = unit_vectors(50)

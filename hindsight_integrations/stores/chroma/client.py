@@ -318,15 +318,28 @@ class ChromaClient:
         except NotFoundError:
             return None
 
-    def create(self, name: str, metadata: Mapping[str, str | int | bool]) -> Collection:
-        """Return the collection `<namespace>-<name>`, created if there is none."""
+    def begin(self, name: str, metadata: Mapping[str, str | int | bool]) -> Collection | None:
+        """Create the collection `<namespace>-<name>`; return None if there is one."""
+        from chromadb.errors import ChromaError
+
+        try:
+            return self.create(name, metadata, new=True)
+        except ChromaError as error:
+            if "already exists" not in str(error):
+                raise
+            return None
+
+    def create(
+        self, name: str, metadata: Mapping[str, str | int | bool], *, new: bool = False
+    ) -> Collection:
+        """Return the collection `<namespace>-<name>`, created if there is none or it is `new`."""
         if self._local:
             _allow_open_files(self._api.count_collections(**self._scope) + 1)
         model = self._api.create_collection(
             f"{self.namespace}-{name}",
             configuration=_HNSW,
             metadata=dict(metadata),
-            get_or_create=True,
+            get_or_create=not new,
             **self._scope,
         )
         return self._collection(model)
