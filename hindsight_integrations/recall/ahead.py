@@ -40,52 +40,102 @@ class Ahead:
     near: Callable[[], list[tuple[str, float]]] | None
 
 
-def read_ahead(
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Reads of one bank that need nothing of the question but its words, as they go on.
+
+    Attributes:
+        bank: as it was read before.
+        given: the entities that the request asks for, by what it calls them.
+        filter: the filter of the request, with the ids of those.
+        confirmed: returns the bank as it is now; None if `bank` is that.
+        counted: returns term statistics for the question.
+        everything: returns all memories that pass, or None if they are many; None if not read.
+        layout: returns the layout of the bank, or None if it is big; None if not read.
+        spoken: returns the entities that the question names.
+    """
+
+    bank: StoredBank
+    given: Mapping[str, Entity]
+    filter: MemoryFilter
+    confirmed: Callable[[], StoredBank] | None
+    counted: Callable[[], LexemeStats]
+    everything: Callable[[], list[str] | None] | None
+    layout: Callable[[], Layout | None] | None
+    spoken: Callable[[], list[Entity]]
+
+
+def begin(
     parts: RecallDependencies,
     bank: StoredBank,
     request: RecallRequest,
-    question: Question,
+    lexemes: tuple[str, ...],
     current: Callable[[str], StoredBank] | None,
-    by_meaning: bool,
-) -> Ahead:
-    """Make the first reads of a bank, all at once.
+) -> Begun:
+    """Begin the first reads of a bank, all at once: they go on while the question is embedded.
 
     Args:
         parts: stores, models and settings.
         bank: the bank.
         request: the question.
-        question: the question as it was read.
+        lexemes: of the question.
         current: reads the bank as it is now, if `bank` is as it was read some time ago.
-        by_meaning: ask the vector index too.
     """
     graph, id = parts.graph, bank.bank.id
     given: Mapping[str, Entity] = {}
     if request.entities:  # every other read needs their ids
         bank, current = bank if current is None else current(id), None
         given = entity.entities_called(graph, id, request.entities)
-    confirmed = None if current is None else parts.alongside(partial(current, id))
     # A name that the bank does not know stays as it is: as an id it admits nothing.
     ids = tuple(given[name].id if name in given else name for name in request.entities)
     filter = replace(request.filter, entity_ids=ids)
-    counted = parts.alongside(partial(graph.lexeme_stats, id, question.lexemes))
-    everything = layout = near = None
-    depth = DEPTHS[request.budget]
-    if is_whole(request) and filter.is_plain:
-        layout = parts.alongside(partial(parts.layouts.read, graph, bank, depth.whole))
-    elif is_whole(request):
-        everything = parts.alongside(partial(graph.find_ids, id, filter, depth.whole))
+    whole = DEPTHS[request.budget].whole
+    plain = is_whole(request) and filter.is_plain
+    selected = is_whole(request) and not plain
+    return Begun(
+        bank=bank,
+        given=given,
+        filter=filter,
+        confirmed=None if current is None else parts.alongside(partial(current, id)),
+        counted=parts.alongside(partial(graph.lexeme_stats, id, lexemes)),
+        layout=parts.alongside(partial(parts.layouts.read, graph, bank, whole)) if plain else None,
+        everything=(
+            parts.alongside(partial(graph.find_ids, id, filter, whole)) if selected else None
+        ),
+        spoken=parts.alongside(partial(entity.query_entities, graph, id, request.query)),
+    )
+
+
+def read_ahead(
+    parts: RecallDependencies,
+    begun: Begun,
+    request: RecallRequest,
+    question: Question,
+    by_meaning: bool,
+) -> Ahead:
+    """Return what was begun to be read of a bank, and what the vector index holds.
+
+    Args:
+        parts: stores, models and settings.
+        begun: the reads.
+        request: the question.
+        question: the question as it was read.
+        by_meaning: ask the vector index too.
+    """
+    bank, depth, near = begun.bank, DEPTHS[request.budget], None
     if by_meaning:
-        most = semantic.fetched(filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits))
+        most = semantic.fetched(begun.filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits))
         near = parts.alongside(partial(parts.index.query, bank.key, question.vector, most))
-    spoken = parts.alongside(partial(entity.query_entities, graph, id, request.query))
-    now = bank if confirmed is None else confirmed()
+    now = bank if begun.confirmed is None else begun.confirmed()
     if now.key != bank.key:  # deleted and made again, or with another embedder
-        return read_ahead(parts, now, request, question, None, by_meaning)
-    stats = counted()
+        again = begin(parts, now, request, question.lexemes, None)
+        return read_ahead(parts, again, request, question, by_meaning)
+    stats, layout, everything = begun.counted(), begun.layout, begun.everything
     if layout is not None:
         layout = _confirmed(parts, bank, now, stats, layout, depth.whole)
-        everything = partial(_alive, layout, filter)
-    return Ahead(now, spoken(), given, filter, stats, everything, layout, near)
+        everything = partial(_alive, layout, begun.filter)
+    spoken = begun.spoken()
+    return Ahead(now, spoken, begun.given, begun.filter, stats, everything, layout, near)
 
 
 def _confirmed(

@@ -26,7 +26,7 @@ from hindsight_integrations.nlp.bm25 import question_terms
 from hindsight_integrations.nlp.late_interaction import TokenMatrix
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
-from hindsight_integrations.recall.ahead import Ahead, is_whole, read_ahead
+from hindsight_integrations.recall.ahead import Ahead, begin, is_whole, read_ahead
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
 from hindsight_integrations.recall.base import (
     DEPTHS,
@@ -231,7 +231,9 @@ def gather_pool(
     current: Callable[[str], StoredBank] | None = None,
 ) -> Gathered:
     """Read the question, run the arms on each bank, and join what they found into one pool."""
+    lexemes = tuple(question_terms(request.query))
     with clock.timing("read"):
+        begun = begin(parts, banks[0], request, lexemes, current)
         times = parse_query(request.query, request.asked_at, hemisphere=parts.settings.hemisphere)
         asked_first = sorted(times.windows, key=lambda window: not window.asked)
         named: dict[TimeSpan, Window] = {}
@@ -254,7 +256,9 @@ def gather_pool(
             failures.append(Failure(f"bank {bank.bank.id}", clock.late()))
         else:
             wanted = _wanted_arms(request, question)
-            ahead = read_ahead(parts, bank, request, question, current, Arm.SEMANTIC in wanted)
+            if bank is not banks[0]:
+                begun = begin(parts, bank, request, lexemes, current)
+            ahead = read_ahead(parts, begun, request, question, Arm.SEMANTIC in wanted)
             gathered.append(_gather_bank(parts, ahead, request, question, times, clock))
     return Gathered(
         banks=tuple(chain.from_iterable(bank.banks for bank in gathered)),
