@@ -151,6 +151,9 @@ class Phrases:
         common = word.index == 0 and word.lower in _ATTRIBUTES
         if not common and word.text[:1].isupper() and owner is None and self._is_name(word):
             norm = entity_norm(self._titleless(surface))
+            titled = norm != entity_norm(surface)
+            if titled and self.sentence.child(word, "det") and self.sentence.child(word, "prep"):
+                return None  # "the Mr Lyle at Reigate" is another one
             known = {whole for name, whole in self.names.items() if _within(norm, name)}
             return f"@{known.pop()}" if len(known) == 1 else None if known else f"@{norm}"
         below = [child for child in self.sentence.children(word, "prep") if child.lower == "of"]
