@@ -35,7 +35,7 @@ test: $(READY) ## lint, types and every test
 	$(BIN)/pytest -n auto --dist loadgroup; \
 	tests=$$?; wait $$types && exit $$tests
 
-check: $(READY) ## lint, format, types and the core's fast tests, in under a minute
+check: $(READY) ## lint, format, types and the core's fast tests, in a minute or two
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy & types=$$!; \
