@@ -27,9 +27,10 @@ from hindsight_integrations.opening import Arguments, from_environment, open_run
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.remote import is_url, remote_class
 from hindsight_integrations.retain.extraction import Extractor
-from hindsight_integrations.runtime import IN_MEMORY, UNCHANGED, Runtime
+from hindsight_integrations.runtime import UNCHANGED, Runtime
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
+from hindsight_integrations.stores.servers import IN_MEMORY
 
 
 class OpenedMemory(ContextManaged):

@@ -12,6 +12,7 @@ import os
 import threading
 import weakref
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,14 @@ from hindsight_integrations.errors import ForkedError, HindsightError, InvalidIn
 from hindsight_integrations.forks import unpickling
 from hindsight_integrations.namespaces.purging import purge_in_background
 from hindsight_integrations.runtime import (
-    IN_MEMORY,
     UNCHANGED,
     Runtime,
     assemble,
-    embedded_in,
     embedder_stamp,
 )
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
+from hindsight_integrations.stores.servers import IN_MEMORY, embedded_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,25 @@ def _hold(
 ) -> tuple[str, Runtime]:
     _opened_with[runtime] = (where, arguments)
     _holders[runtime] = weakref.WeakSet([holder])
-    purge_in_background(runtime)
+    _work_in_background(runtime)
     return where, runtime
+
+
+def _work_in_background(runtime: Runtime) -> None:
+    purge_in_background(runtime)
+    if pause := runtime.use.pause:
+        signing = partial(_keep_signing, weakref.ref(runtime), runtime.closing, pause)
+        runtime.in_background(signing, "hindsight-index-use")
+
+
+def _keep_signing(reference: weakref.ref[Runtime], closing: threading.Event, pause: float) -> None:
+    """Give signs of life until another index has taken the place of the runtime's, or `close`.
+
+    The thread keeps no runtime alive that nobody closed.
+    """
+    while not closing.wait(pause) and (runtime := reference()) and not runtime.use.ended:
+        runtime.note_index_use()
+        del runtime
 
 
 def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> None:
@@ -229,7 +246,7 @@ def _revive(pending: _PendingRuntime) -> None:
         pending.__class__ = Runtime  # type: ignore[assignment]
         if arguments.is_embedded:
             _folders[_folder(arguments)] = pending
-        purge_in_background(pending)
+        _work_in_background(pending)
 
 
 def _after_fork() -> None:

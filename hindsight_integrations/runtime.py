@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import cast
 
 from hindsight_integrations.errors import (
     BankExistsError,
@@ -51,12 +50,10 @@ from hindsight_integrations.retain.llm_extraction import LLMExtractor
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores import sync
 from hindsight_integrations.stores.base import EmbedderStamp, GraphStore, StoredBank, VectorIndex
-from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.common import is_unfinished
 from hindsight_integrations.stores.deadline import limited
-from hindsight_integrations.stores.folder import Folder
-from hindsight_integrations.stores.servers import graph_at, vectors_at
-from hindsight_integrations.stores.sqlite import SqliteGraph
+from hindsight_integrations.stores.index_use import IndexUse
+from hindsight_integrations.stores.servers import embedded_in, open_stores
 
 log = logging.getLogger("hindsight_integrations")
 
@@ -101,6 +98,7 @@ class Runtime:
         *,
         graph: GraphStore,
         index: VectorIndex,
+        use: IndexUse,
         encoder: TextEncoder,
         extractor: object | None,
         tokenizer: Tokenizer,
@@ -113,6 +111,7 @@ class Runtime:
     ) -> None:
         self.graph = graph
         self.index = index
+        self.use = use
         self.encoder = encoder
         self.settings = settings
         self.tokenizer = tokenizer
@@ -307,6 +306,8 @@ class Runtime:
             return sync.FlushReport(more=True)
         try:
             try:
+                if self.use.refused:  # the work is that of the processes with the other index
+                    raise StoreError(self.use.refused)
                 report = sync.flush(
                     self.graph, self.index, bank_key=bank_key, batch=page, proceed=proceed
                 )
@@ -318,15 +319,19 @@ class Runtime:
         finally:
             self._flushing.release()
 
-    def bring_in_step(self, *, shared: bool) -> None:
+    def bring_in_step(self, *, shared: bool, replaced: bool = False) -> None:
         """Bring the index in step with the graph, as far as an opening may take.
 
         Args:
+            replaced: the graph used another index until now: all of it is written again.
             shared: other processes write the index too. It is compared with the graph, and all
                 but a page is queued and applied in the background. Work that waits for a bank is
                 applied when the bank is first used, unless it is much.
         """
-        lacking = sync.lacking(self.graph, self.index)
+        if replaced:
+            sync.empty(self.index)
+            self.use.emptied()
+        lacking = sync.lacking(self.graph, self.index, at_all=replaced)
         if shared:
             self.behind = bool(lacking) or bool(self.graph.pending_vectors(1))
             queued = 0
@@ -338,6 +343,17 @@ class Runtime:
         else:
             sync.fill(self.graph, lacking)
             self._flush(None, _times(PAGES - 1))
+
+    def note_index_use(self) -> None:
+        """Give a sign of life to other processes; fill an index that is no longer what it was."""
+        try:
+            with limited(each=self.settings.arm_timeout):
+                if self.use.note():
+                    self.bring_in_step(shared=True, replaced=True)
+        except InvalidInputError as error:
+            log.error("%s", error)
+        except HindsightError as error:
+            log.info("no sign of life could be given: %s", error)
 
     def _apply_later(self) -> None:
         """Apply the outbox of all banks in the background."""
@@ -519,6 +535,8 @@ class Runtime:
             if thread is not threading.current_thread():
                 thread.join(BACKGROUND_SECONDS)
         self._executor.shutdown(wait=True, cancel_futures=True)
+        with limited(each=self.settings.arm_timeout):
+            self.use.end()
         try:
             self.index.close()
         finally:
@@ -532,10 +550,6 @@ def _times(count: int) -> Callable[[], bool]:
     """Return a function that returns True so many times, and then False."""
     left = iter(range(count))
     return lambda: next(left, None) is not None
-
-
-IN_MEMORY = ":memory:"
-"""Path of a memory that lasts as long as its client."""
 
 
 def assemble(
@@ -569,10 +583,14 @@ def assemble(
     reranker_given(reranker)
     as_guards(before_retain)
     with ExitStack() as opened:
-        where, store, index = _stores(path, graph, vectors, settings, opened)
+        where, store, index = open_stores(path, graph, vectors, opened, durable=settings.durable)
+        use = IndexUse(store, index, locked=graph is None and vectors is None)
+        opened.callback(use.end)
+        replaced = use.note()
         runtime = Runtime(
             graph=store,
             index=index,
+            use=use,
             encoder=encoder,
             extractor=extractor,
             tokenizer=tokenizer,
@@ -585,17 +603,16 @@ def assemble(
                 AT_ONCE if graph is None and vectors is None else SERVED_AT_ONCE
             ),
         )
-    if embedded_in(path) and graph is None and vectors is None:
-        _remove_unfinished_imports(runtime)
-    runtime.bring_in_step(shared=isinstance(vectors, str))
-    runtime.purge_deleted()  # left by a deletion that was interrupted
-    runtime.reflect_on_leftovers()
+    try:
+        if embedded_in(path) and graph is None and vectors is None:
+            _remove_unfinished_imports(runtime)
+        runtime.bring_in_step(shared=isinstance(vectors, str), replaced=replaced)
+        runtime.purge_deleted()  # left by a deletion that was interrupted
+        runtime.reflect_on_leftovers()
+    except BaseException:
+        use.end()  # nobody will close it
+        raise
     return where, runtime
-
-
-def embedded_in(path: str | os.PathLike[str] | None) -> bool:
-    """Return True if the path is that of a folder."""
-    return path is not None and path != IN_MEMORY
 
 
 def _remove_unfinished_imports(runtime: Runtime) -> None:
@@ -612,37 +629,6 @@ def _remove_unfinished_imports(runtime: Runtime) -> None:
             "what an interrupted import of bank %r had stored was removed: import it again",
             left.importing,
         )
-
-
-def _stores(
-    path: str | os.PathLike[str] | None,
-    graph: GraphStore | str | None,
-    vectors: VectorIndex | str | None,
-    settings: Settings,
-    opened: ExitStack,
-) -> tuple[str, GraphStore, VectorIndex]:
-    """Open the stores; those opened already are closed again if a later step fails."""
-    folder = None
-    if embedded_in(path) and (graph is None or vectors is None):
-        place = cast("str | os.PathLike[str]", path)
-        folder = opened.enter_context(Folder.shared(place) if vectors else Folder.open(place))
-    if isinstance(graph, str):
-        store = graph_at(graph)
-    else:
-        if graph is None and folder:
-            sync.check_graph_file(folder)
-        at = folder.graph_path if folder else None
-        store = graph or SqliteGraph(at, durable=settings.durable)
-    if graph is None or isinstance(graph, str):
-        opened.callback(store.close)
-    index: VectorIndex
-    if vectors is None:
-        index = sync.open_index(folder, store) if folder else ChromaVectors.in_memory()
-    else:
-        index = vectors_at(vectors, store) if isinstance(vectors, str) else vectors
-    places = [] if path is None else ["in memory" if path == IN_MEMORY else repr(os.fspath(path))]
-    places += [repr(part) for part, given in ((store, graph), (index, vectors)) if given]
-    return ", ".join(places), store, index
 
 
 def _encoder(embedder: object | None, settings: Settings) -> TextEncoder:

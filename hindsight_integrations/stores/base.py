@@ -629,6 +629,13 @@ class GraphStore(Protocol):
 
     # The store itself
 
+    def note_index(self, change: Callable[[str, float], str]) -> None:
+        """Replace the note about the vector index in one transaction; see `stores/index_use.py`.
+
+        `change` gets the note, empty at first, and the seconds of the store's clock, and returns
+        the new note. It may be called more than once; what it raises leaves the note as it is.
+        """
+
     def identity(self) -> str:
         """Return a name of 16 letters and digits that no other store has and that never changes."""
 

@@ -309,12 +309,18 @@ def examine(
     ]
 
 
-def lacking(graph: GraphStore, index: VectorIndex) -> list[str]:
-    """Return the ids of all banks of which the index has no vectors.
+def empty(index: VectorIndex) -> None:
+    """Remove all vectors: what they were when the graph last used the index is no longer so."""
+    for key in sorted(index.keys()):
+        index.drop(key)
 
-    It may be another index than the last time: a server instead of a folder, or a new one.
+
+def lacking(graph: GraphStore, index: VectorIndex, *, at_all: bool = False) -> list[str]:
+    """Return the ids of all banks of which the index has no vectors; with `at_all`, of all banks.
+
+    The index may be new, or have lost its disk.
     """
-    held = index.keys()
+    held = set() if at_all else index.keys()
     return [bank.bank.id for bank in _banks(graph) if bank.key not in held]
 
 

@@ -361,7 +361,7 @@ class InMemoryGraph:
     def __init__(self) -> None:
         self._identity = secrets.token_hex(8)
         self._lock = threading.Lock()
-        self._applier, self._applied_until = "", 0.0
+        self._applier, self._applied_until, self._index_note = "", 0.0, ""
         self._committed: State | None = State()
 
     def _now(self) -> State:
@@ -569,6 +569,10 @@ class InMemoryGraph:
                 return False
             self._applier, self._applied_until = holder, time.monotonic() + seconds
             return True
+
+    def note_index(self, change: Callable[[str, float], str]) -> None:
+        with self._lock:
+            self._index_note = change(self._index_note, time.time())
 
     def identity(self) -> str:
         return self._identity

@@ -296,6 +296,7 @@ def empty_neo4j(
             )
         yield neo4j_address
         neo4j_address.run(f"{_ALL} DETACH DELETE n")
+        neo4j_address.run("MATCH (s:HindsightStore) REMOVE s.index_note")
 
 
 _started: list[Server] = []

@@ -55,7 +55,7 @@ from hindsight_integrations.models import as_datetime, utc_now
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.results import RecallResult
 from hindsight_integrations.retain.request import Item
-from hindsight_integrations.runtime import IN_MEMORY
+from hindsight_integrations.stores.servers import IN_MEMORY
 
 log = logging.getLogger("hindsight_integrations")
 

@@ -211,14 +211,14 @@ class ChromaClient:
         self.namespace = namespace
         self.close = close
         self._api = api
-        self._local = local
+        self.local = local
         self._scope: _Scope = {"tenant": tenant, "database": database}
         self._batch_size: int | None = None
         forks.watch(self)
 
     def after_fork(self) -> None:
         """Never free what runs embedded: its threads are the parent's."""
-        if self._local:
+        if self.local:
             forks.never_free(getattr(self._api, "bindings", None))
 
     @classmethod
@@ -288,7 +288,7 @@ class ChromaClient:
 
     def prepare_index(self) -> None:
         """Have an embedded Chroma add vectors to its index one after another, from the first on."""
-        if self._local:
+        if self.local:
             _add_one_by_one()
 
     @property
@@ -296,14 +296,14 @@ class ChromaClient:
         """Records that one call may carry."""
         if self._batch_size is None:
             most = self._api.get_max_batch_size()
-            self._batch_size = min(most, LOCAL_BATCH) if self._local else most
+            self._batch_size = min(most, LOCAL_BATCH) if self.local else most
         return self._batch_size
 
     def collections(self) -> list[Collection]:
         """Return the collections of the namespace, by name."""
         models = self._api.list_collections(**self._scope)
         ours = [model for model in models if model.name.startswith(f"{self.namespace}-")]
-        if self._local:
+        if self.local:
             _allow_open_files(len(ours))
         return [self._collection(model) for model in sorted(ours, key=lambda model: model.name)]
 
@@ -333,7 +333,7 @@ class ChromaClient:
         self, name: str, metadata: Mapping[str, str | int | bool], *, new: bool = False
     ) -> Collection:
         """Return the collection `<namespace>-<name>`, created if there is none or it is `new`."""
-        if self._local:
+        if self.local:
             _allow_open_files(self._api.count_collections(**self._scope) + 1)
         model = self._api.create_collection(
             f"{self.namespace}-{name}",

@@ -16,6 +16,9 @@ from uuid import UUID
 
 from hindsight_integrations.private import create_private
 
+IDENTITY = "identity"
+"""Name of the collection that gives an index its id, and never has vectors."""
+
 _DATABASE = "chroma.sqlite3"
 _MARK = "closed-cleanly.json"
 
@@ -27,13 +30,14 @@ def holds_index(folder: Path) -> bool:
 
 
 def was_used(folder: Path) -> bool:
-    """Return True if Chroma's tables name a collection, or cannot be read."""
+    """Return True if Chroma's tables name a collection of vectors, or cannot be read."""
     if not holds_index(folder):
         return False
     try:
         uri = f"{(folder / _DATABASE).as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True)) as database:
-            return database.execute("SELECT 1 FROM collections LIMIT 1").fetchone() is not None
+            used = "SELECT 1 FROM collections WHERE name NOT LIKE ? LIMIT 1"
+            return database.execute(used, (f"%-{IDENTITY}",)).fetchone() is not None
     except sqlite3.Error:
         return True
 

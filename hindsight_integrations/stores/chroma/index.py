@@ -36,10 +36,16 @@ from hindsight_integrations.stores.chroma.bank_collection import (
 from hindsight_integrations.stores.chroma.blank_memory import blank_memory
 from hindsight_integrations.stores.chroma.client import ChromaClient, chroma_errors
 from hindsight_integrations.stores.chroma.files import (
+    IDENTITY,
     holds_index,
     mark_closed,
     prepare,
     remove_leftovers,
+)
+from hindsight_integrations.stores.index_use import (
+    IndexIdentity,
+    of_another_graph,
+    on_this_host,
 )
 
 if TYPE_CHECKING:
@@ -66,6 +72,9 @@ SHARED_UP_TO = 5_000
 
 SHARED_KEYS = 250
 """Spaces that share a collection; each is a row of its metadata."""
+
+GRAPH = "graph"
+"""Metadata field of the collection that gives an index its id: the graph that it belongs to."""
 
 SHARED = 64
 """Collections at a server that small spaces share: with 400 of 50 vectors a search took 2 ms, and
@@ -220,6 +229,29 @@ class ChromaVectors:
                 self._client.drop(space.collection)
                 self._shared = [each for each in self._shared if each.id != space.collection.id]
             self._spaces.pop(bank_key, None)
+
+    def identity(self, graph: str) -> IndexIdentity | None:
+        """Return the id of the index, made once: that of a collection without vectors.
+
+        None for an index in memory: it is made of the graph in each process that has one.
+
+        Args:
+            graph: the identity of the graph whose vectors the index has.
+
+        Raises:
+            InvalidInputError: it has the vectors of another graph.
+        """
+        if self._client.local and not self._folder:
+            return None
+        where = on_this_host(self._client.where)
+        with self._errors(), self._lock:
+            found = self._client.find(IDENTITY) or self._client.create(IDENTITY, {GRAPH: graph})
+            if (found.metadata or {}).get(GRAPH) != graph:
+                if self.keys():
+                    raise of_another_graph(where)
+                self._client.drop(found)
+                found = self._client.create(IDENTITY, {GRAPH: graph})
+            return IndexIdentity(str(found.id), where)
 
     def close(self) -> None:
         """Release files and connections; calling it twice is harmless."""

@@ -41,6 +41,11 @@ _CREATE = """
     SET s.banks = s.banks + 1, b.number = s.banks
     RETURN properties(b)"""
 
+_LOCKED_NOTE = """
+    MATCH (s:HindsightStore {key: 'store'}) SET s.claims = coalesce(s.claims, 0) + 1
+    RETURN coalesce(s.index_note, ''), timestamp() / 1000.0"""
+"""The SET locks the node, so that of two at once the second reads what the first wrote."""
+
 _OF_TYPE = "MATCH (m:Memory) WHERE m.bank = $bank AND m.type = type AND m.mentioned_at IS NOT NULL"
 _STATS = f"""
     MATCH (b:Bank {{key: $bank}})
@@ -192,6 +197,18 @@ class Neo4jGraph(Searching):
         return vectors.claim(self._database.repeatable, holder, seconds)
 
     # The store itself
+
+    def note_index(self, change: Callable[[str, float], str]) -> None:
+        """See `GraphStore`."""
+
+        def work(tx: Transaction) -> None:
+            ((note, now),) = tx.run(_LOCKED_NOTE)
+            tx.run(
+                "MATCH (s:HindsightStore {key: 'store'}) SET s.index_note = $note",
+                note=change(note, now),
+            )
+
+        self._database.write(work)
 
     def identity(self) -> str:
         """See `GraphStore`."""

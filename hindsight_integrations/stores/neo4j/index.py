@@ -5,6 +5,7 @@ several banks would give a small one nothing. Each bank key has a label, and fro
 vectors on an index of that label; the vectors of a smaller one are all compared, which is exact.
 
     (:VectorSpace {key, namespace, bank, dimension})    (:IndexedVector {key, id, embedding})
+    (:VectorSpace {key, identity, graph}), of a namespace: its own id, and the graph it belongs to
 
 The key of a vector is that of its space, a bar, and the memory's id. A space is there from before
 its first vector until after its last.
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from hindsight_integrations.errors import EmbedderMismatchError, StoreError
 from hindsight_integrations.stores.base import Vector
 from hindsight_integrations.stores.common import by_cosine
+from hindsight_integrations.stores.index_use import IndexIdentity, of_another_graph, on_this_host
 from hindsight_integrations.stores.neo4j.connection import WRITE_BATCH, Database, Row
 from hindsight_integrations.stores.neo4j.schema import change
 
@@ -60,6 +62,11 @@ _UPSERT = """
     MERGE (v:IndexedVector {{key: row[0]}}) SET v:{name}, v.id = row[1]
     WITH v, row CALL db.create.setNodeVectorProperty(v, 'embedding', row[2])
     RETURN count(*)"""
+
+_IDENTIFY = """
+    MERGE (s:VectorSpace {key: $key})
+    ON CREATE SET s.identity = randomUUID(), s.graph = $graph
+    RETURN s.identity, s.graph"""
 
 _COUNT = "MATCH (v:IndexedVector) WHERE v.key STARTS WITH $prefix RETURN count(v)"
 
@@ -199,6 +206,18 @@ class Neo4jVectors:
                 limit=_DELETED_AT_ONCE,
             )
         write.run("MATCH (s:VectorSpace {key: $key}) DETACH DELETE s", key=space.key)
+
+    def identity(self, graph: str) -> IndexIdentity:
+        """Return the id of the namespace, made once; see `ChromaVectors.identity`."""
+        key, write = self._space("").key, self._database.repeatable
+        where = on_this_host(f"{self._database.where}/{self._database.name}")
+        ((id, owner),) = write.run(_IDENTIFY, key=key, graph=graph)
+        if owner != graph:
+            if self.keys():
+                raise of_another_graph(where)
+            write.run("MATCH (s:VectorSpace {key: $key}) DELETE s", key=key)
+            ((id, _),) = write.run(_IDENTIFY, key=key, graph=graph)
+        return IndexIdentity(str(id), where)
 
     def close(self) -> None:
         """Close all connections; calling it twice is harmless."""

@@ -97,7 +97,7 @@ def make_another(path: Path) -> None:
     """Bring a copy up to this release, and give it an identity of its own.
 
     A server keeps the vectors of a graph under its identity, and two graphs with one would
-    take the vectors of the other for faults.
+    take the vectors of the other for faults. For the same reason no index is noted in it.
 
     Raises:
         SchemaVersionError: a newer release wrote it.
@@ -105,7 +105,7 @@ def make_another(path: Path) -> None:
     with closing(_opened(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         migrate(connection.cursor())
-        connection.execute("UPDATE store SET identity = lower(hex(randomblob(8)))")
+        connection.execute("UPDATE store SET identity = lower(hex(randomblob(8))), index_note = ''")
         connection.execute("COMMIT")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -246,6 +247,14 @@ class SqliteGraph(Searching):
             return vectors.claim(cursor, holder, seconds)
 
     # The store itself
+
+    def note_index(self, change: Callable[[str, float], str]) -> None:
+        """See `GraphStore`."""
+        with self._connections.write() as cursor:
+            (note,) = cursor.execute("SELECT index_note FROM store").fetchone()
+            changed = change(note, time.time())
+            if changed != note:
+                cursor.execute("UPDATE store SET index_note = ?", (changed,))
 
     def identity(self) -> str:
         """See `GraphStore`."""

@@ -217,6 +217,8 @@ _VERSION_12 = (
 
 _VERSION_13 = ("CREATE INDEX documents_by_fingerprint ON documents (bank, fingerprint)",)
 
+_VERSION_14 = ("ALTER TABLE store ADD COLUMN index_note TEXT NOT NULL DEFAULT ''",)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -231,6 +233,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_11,
     _VERSION_12,
     _VERSION_13,
+    _VERSION_14,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

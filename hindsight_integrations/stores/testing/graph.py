@@ -18,6 +18,7 @@ from hindsight_integrations.errors import (
     BankExistsError,
     BankNotFoundError,
     ClosedError,
+    InvalidInputError,
     StoreError,
 )
 from hindsight_integrations.models import Bank, Directive, Disposition, Expiry, LinkKind, MemoryType
@@ -224,6 +225,26 @@ class GraphStoreContract(
         assert len(name) == 16
         assert name.isalnum()
         assert graph.identity() == name
+
+    def test_a_note_about_the_index_is_changed_as_a_whole_or_not_at_all(
+        self, graph: GraphStore
+    ) -> None:
+        seen: dict[str, float] = {}
+
+        def add(note: str, now: float) -> str:
+            if note == "..":
+                raise InvalidInputError("that is enough")
+            seen[note] = now
+            return note + "."
+
+        graph.note_index(add)
+        graph.note_index(add)
+        with pytest.raises(InvalidInputError, match="that is enough"):
+            graph.note_index(add)
+        graph.note_index(lambda note, _: note.replace("..", ""))
+        graph.note_index(add)
+        assert list(seen) == ["", "."]
+        assert 0 <= seen[""] - seen["."] < 60  # seconds: the first one was noted again
 
     def test_banks_do_not_see_each_other(self, graph: GraphStore, other_bank: str) -> None:
         keep(graph, record("m", "word", tags=("t",)), record("only", "word"))
