@@ -9,6 +9,10 @@ import os
 # there. numpy reads this when it is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# The memory of whoever runs the tests is no test's memory.
+for _own in ("HINDSIGHT_GRAPH", "HINDSIGHT_VECTORS"):
+    os.environ.pop(_own, None)
+
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path

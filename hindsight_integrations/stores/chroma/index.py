@@ -544,14 +544,9 @@ class ServedChromaVectors(ChromaVectors):
             self._spaces[space.key] = self._own(space.key)
         elif 0 < len(held) <= len(written) and self._has_own(space.key):
             self._spaces[space.key] = self._own(space.key)
-        elif len(held) >= self._own_from() and (
-            len(held) >= 2 * self._own_from() or not self._is_moving(space.key)
-        ):  # twice as many: the process that began to move it was killed
-            self._move_out(space)
-
-    def _is_moving(self, key: str) -> bool:
-        own = self._client.find(_own_name(key))
-        return own is not None and not keys_of(own)
+        elif len(held) >= self._own_from():
+            # Twice as many: the process that began to move it was killed.
+            self._move_out(space, alone=len(held) < 2 * self._own_from())
 
     def _has_own(self, key: str) -> bool:
         own = self._client.find(_own_name(key))
@@ -565,13 +560,15 @@ class ServedChromaVectors(ChromaVectors):
             own.modify(metadata={LABEL + key: True})
         return self._space(key, own)
 
-    def _move_out(self, space: BankCollection) -> BankCollection:
-        """Give a space its own collection.
+    def _move_out(self, space: BankCollection, *, alone: bool = False) -> BankCollection:
+        """Give a space its own collection; with `alone`, leave that to who has begun it.
 
         Only who made the collection, and finds nobody else moving, can tell what was taken out
         meanwhile from what another has moved.
         """
         own = self._client.begin(_own_name(space.key), {_UNFINISHED: True})
+        if own is None and alone:
+            return space
         copied = _rows(space) if own else _NONE
         if own and copied:
             _put(self._space(space.key, own), copied)
