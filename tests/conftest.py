@@ -8,10 +8,9 @@ import os
 # The workers of a parallel run keep all cores busy: numpy's threads would only wait for one another
 # there. numpy reads this when it is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 # The memory of whoever runs the tests is no test's memory.
-for _own in ("HINDSIGHT_GRAPH", "HINDSIGHT_VECTORS"):
-    os.environ.pop(_own, None)
+os.environ.pop("HINDSIGHT_GRAPH", None)
+os.environ.pop("HINDSIGHT_VECTORS", None)
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -18,9 +18,9 @@ from hindsight_integrations.stores.base import (
     GraphStore,
 )
 
-LEAST_PART = 0.9
-"""Part of a memory's text that an observation must quote to stand for it: all but a few words, as
-what it leaves out may be what is asked for."""
+LEAST_PART = 0.7
+"""Part of a memory's text that an observation must quote to stand for it. Of half, the other half
+was what some questions asked for; of nine tenths, few observations stood for anything."""
 
 HEAD = 200
 """Best memories whose observations are looked up: later ones seldom fit a budget."""
@@ -100,7 +100,7 @@ def substitute_observations(
     a pinned memory stays as it is. It stands for its facts
     where several of them would be shown anyway, and takes the place of the best of them, if it
     takes fewer tokens than they do. Where it does not, the facts say the same and more. A fact of
-    which it leaves more than a few words out stays, so that nothing is lost that is asked for.
+    which it shows less than that stays, so that nothing is lost that the question may be about.
 
     Args:
         pool: the memories ranked.

@@ -51,8 +51,8 @@ def test_an_observation_takes_the_place_of_the_best_fact_it_quotes() -> None:
     assert preferred([0, 1, 2, 3], {1: FACT, 2: FACT}, size=4) == [0, 3]
 
 
-def test_a_fact_of_which_nearly_all_is_shown_is_replaced_and_one_of_which_less_is_stays() -> None:
-    quotes = {0: "ten signs", 1: "ten signs!", 2: "ten sign"}
+def test_a_fact_of_which_most_is_shown_is_replaced_and_one_of_which_less_is_stays() -> None:
+    quotes = {0: "ten sig", 1: "ten signs!", 2: "ten si"}
     assert preferred([0, 1, 2, 3], quotes, size=4) == [3, 2]
 
 
@@ -62,7 +62,7 @@ def test_for_one_fact_an_observation_says_too_much() -> None:
 
 
 def test_unless_preferred_an_observation_has_to_take_fewer_tokens_than_its_facts() -> None:
-    quotes = {0: "ten signs", 1: "ten signs"}
+    quotes = {0: "ten sig", 1: "ten sig"}
     assert preferred([0, 1, 2], quotes, size=3, prefer=False) == [2]
     assert preferred([0, 1, 2], quotes, size=3, prefer=False, text="On the signs: ") == [0, 1]
     assert preferred([0, 1, 2], quotes, size=3, text="On the signs: ") == [2]
