@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar, get_args
 
 from hindsight_integrations import display
 from hindsight_integrations.display import Shown
@@ -298,8 +298,11 @@ class Message:
     metadata: Metadata = field(default_factory=dict)
 
 
-RECORD_PARTS = ("messages", "remarks", "chat")
-"""What a session keeps of its own, each in a record named `<session>#<part>`; forgotten with it."""
+RecordPart: TypeAlias = Literal["messages", "remarks", "chat"]
+"""Part of a session that is kept in a record, named `<session>#<part>`, and forgotten with it."""
+
+RECORD_PARTS: tuple[RecordPart, ...] = get_args(RecordPart)
+"""The parts of a session that are kept in records."""
 
 
 @dataclass(frozen=True, slots=True)

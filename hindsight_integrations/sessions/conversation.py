@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
 from hindsight_integrations.errors import BankNotFoundError, StoreCorruptError
-from hindsight_integrations.models import Chunk, Document, utc_now
+from hindsight_integrations.models import Chunk, Document, RecordPart, utc_now
 from hindsight_integrations.namespaces.storage import Storage
 from hindsight_integrations.retain.request import digest
 from hindsight_integrations.stores.common import micros
@@ -138,7 +138,7 @@ class Record(Generic[T]):
     """
 
     def __init__(
-        self, storage: Storage, bank_id: str, session_id: str, part: str, kind: type[T]
+        self, storage: Storage, bank_id: str, session_id: str, part: RecordPart, kind: type[T]
     ) -> None:
         name = f"{validation.label('session_id', session_id)}#{part}"
         self.document_id = validation.label(f"session_id with #{part}", name)

@@ -16,7 +16,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import ClosedError, ConflictError, InvalidInputError
-from hindsight_integrations.models import Message, as_datetime
+from hindsight_integrations.models import Message, RecordPart, as_datetime
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.results import RecallResult, RetainResult
 from hindsight_integrations.sessions.conversation import Conversation, Record
@@ -27,7 +27,7 @@ WINDOW = 6
 EVERY = 2
 """Number of messages from one retain to the next: a turn of each side."""
 
-_PART = "messages"
+_PART: RecordPart = "messages"
 """Part of the session; its retained messages are a document with the id of the session."""
 
 

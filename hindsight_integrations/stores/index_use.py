@@ -47,7 +47,7 @@ class IndexIdentity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What a graph notes.
+    """The note that a graph keeps of its index.
 
     Attributes:
         id, where: the index that the graph uses.
@@ -167,7 +167,7 @@ class IndexUse:
             log.info("other vector indexes are refused for %d s more: %s", SIGN_SECONDS, error)
 
     def _change(self, change: Callable[[_Note], _Note]) -> None:
-        """Change the note, unless it is of another index by now."""
+        """Change the note, unless another index has been noted meanwhile."""
 
         def changed(text: str, _: float) -> str:
             note = _read(text)

@@ -18,11 +18,11 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import BankNotFoundError
 from hindsight_integrations.integrations.common import forget_document
 from hindsight_integrations.integrations.store_table import Row, StoreTable, as_label
-from hindsight_integrations.models import utc_now
+from hindsight_integrations.models import RecordPart, utc_now
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.sessions.conversation import Record
 
-_PART = "chat"
+_PART: RecordPart = "chat"
 """Part of a session that its messages are recorded as, in the document `<session_id>#chat`."""
 
 _BANK = "chats"
