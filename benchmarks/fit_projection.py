@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.nlp.late_interaction import DIMENSION
-from hindsight_integrations.nlp.minilm import MiniLM
-from hindsight_integrations.nlp.model_files import installed_files
-from hindsight_integrations.nlp.model_registry import MINILM, ModelDescription, described
+from hindsight_integrations.nlp.model_files import installed_files, named_encoder
+from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, ModelDescription, described
 from hindsight_integrations.nlp.onnx_encoder import OnnxEncoder
 from hindsight_integrations.nlp.projection import Projection
 
@@ -49,13 +48,13 @@ def fitted(encoder: OnnxEncoder, texts: Sequence[str]) -> Projection:
     return Projection(encoder.id, axes, encoded.vectors.mean(axis=0), token_centre)
 
 
-def bundled_projection(texts: Sequence[str]) -> Projection:
-    """Return the projection of the bundled model: its mean stays in.
+def bundled_projection(model: ModelDescription, texts: Sequence[str]) -> Projection:
+    """Return the projection of a bundled model: its mean stays in.
 
     Its vectors point in all directions as they are, and MaxSim compares directions from the origin.
     """
-    tokens = np.concatenate(MiniLM().encode(texts).token_vectors)
-    return Projection(MINILM.id, principal_axes(tokens))
+    tokens = np.concatenate(named_encoder(model.name).encode(texts).token_vectors)
+    return Projection(model.id, principal_axes(tokens))
 
 
 def sentences(model: ModelDescription) -> list[str]:
@@ -65,10 +64,10 @@ def sentences(model: ModelDescription) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Fit the projection of the model named, or of the bundled one, and write its file."""
-    model = described(arguments[0]) if arguments else MINILM
+    """Fit the projection of the model named, or of the default one, and write its file."""
+    model = described(arguments[0]) if arguments else MEMORY_MINILM
     if model.bundled:
-        projection = bundled_projection(sentences(model))
+        projection = bundled_projection(model, sentences(model))
     else:
         raw = OnnxEncoder(replace(model, projection=""), lambda: installed_files(model))
         projection = fitted(raw, sentences(model))

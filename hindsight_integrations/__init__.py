@@ -75,7 +75,7 @@ if TYPE_CHECKING:
         TurnKind,
     )
     from hindsight_integrations.namespaces.entities import Companion, TimelineEntry
-    from hindsight_integrations.nlp.minilm import MiniLM
+    from hindsight_integrations.nlp.minilm import MemoryMiniLM, MiniLM
     from hindsight_integrations.reflect.consolidation import Consolidation
     from hindsight_integrations.reflect.llm_rules import LLMConsolidator
     from hindsight_integrations.reflect.profile import Profile, ProfileLine
@@ -157,7 +157,7 @@ _HOMES = {
         "StoreUnavailableError",
     ),
     "nlp.llm": ("ModelUsage",),
-    "nlp.minilm": ("MiniLM",),
+    "nlp.minilm": ("MemoryMiniLM", "MiniLM"),
     "acting": ("acting_as",),
     "history": ("AuditEntry",),
     "models": (
@@ -270,6 +270,7 @@ __all__ = [
     "MentalModel",
     "MergeSuggestion",
     "Message",
+    "MemoryMiniLM",
     "MiniLM",
     "MissingExtraError",
     "ModelError",

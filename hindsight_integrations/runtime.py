@@ -25,7 +25,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.models import Bank, MemoryType
 from hindsight_integrations.nlp.embeddings import Embedder, TokenEncoder, as_embedder
 from hindsight_integrations.nlp.llm import StructuredModel, as_model
-from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.nlp.minilm import bundled, published
 from hindsight_integrations.nlp.model_files import named_encoder
 from hindsight_integrations.nlp.spacy_pipeline import Pipeline
 from hindsight_integrations.nlp.text_encoder import TextEncoder
@@ -632,12 +632,12 @@ def _remove_unfinished_imports(runtime: Runtime) -> None:
 
 
 def _encoder(embedder: object | None, settings: Settings) -> TextEncoder:
-    """Return the encoder; the bundled model encodes tokens where the embedder does not."""
+    """Return the encoder; the published model encodes tokens where the embedder does not."""
     if embedder is None or isinstance(embedder, str):
         model = bundled() if embedder is None else named_encoder(embedder, settings.models_path)
         return TextEncoder(model, model)
     foreign: Embedder = as_embedder(embedder)
-    tokens: TokenEncoder = foreign if isinstance(foreign, TokenEncoder) else bundled()
+    tokens: TokenEncoder = foreign if isinstance(foreign, TokenEncoder) else published()
     return TextEncoder(foreign, tokens)
 
 

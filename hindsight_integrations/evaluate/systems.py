@@ -24,7 +24,7 @@ from hindsight_integrations.evaluate.metrics import Hit
 from hindsight_integrations.models import Memory, Message
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.nlp.embeddings import Embedder, Vectors, as_embedder, query_vector
-from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.nlp.minilm import published
 from hindsight_integrations.nlp.model_files import named_encoder
 from hindsight_integrations.results import Recalled, RecallResult
 from hindsight_integrations.retain.request import Item
@@ -329,9 +329,9 @@ def _plain_bm25(embedder: object | None) -> Baseline:
 
 
 def chosen_embedder(embedder: object | None) -> Embedder:
-    """Return the embedder given, the installed model of this name, or the bundled one."""
+    """Return the embedder given, the model of this name, or the one that Chroma itself has."""
     if embedder is None:
-        return bundled()
+        return published()
     return named_encoder(embedder) if isinstance(embedder, str) else as_embedder(embedder)
 
 

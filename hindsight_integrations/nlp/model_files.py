@@ -25,7 +25,7 @@ from filelock import FileLock
 
 from hindsight_integrations.errors import InvalidInputError, ModelFilesError
 from hindsight_integrations.nlp import model_registry
-from hindsight_integrations.nlp.minilm import bundled
+from hindsight_integrations.nlp.minilm import bundled, published
 from hindsight_integrations.nlp.model_registry import (
     MODEL_FILE,
     TOKENIZER_FILE,
@@ -85,7 +85,7 @@ def named_encoder(name: str, folder: str | os.PathLike[str] | None = None) -> On
     """
     model = described(name)
     if model.bundled:
-        return bundled()
+        return published() if model.name == model_registry.MINILM.name else bundled()
     installed_files(model, folder)
     return _encoder(model, models_folder(folder).absolute())
 

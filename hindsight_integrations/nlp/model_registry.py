@@ -1,14 +1,14 @@
 """The embedding models that this package knows by name, and what each one needs.
 
 A model is described here and its files are installed by `model_files`; only all-MiniLM-L6-v2 comes
-with the package. To add one: describe it, and fit its projection with
-`python -m benchmarks.fit_projection NAME`, in the repository.
+with the package, as it was published and adapted to memory (`adapter`). To add one: describe it,
+and fit its projection with `python -m benchmarks.fit_projection NAME`, in the repository.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ class ModelDescription:
         dimension: length of a vector.
         languages: of the texts it was trained on.
         licence: of its weights.
-        sha256: installed file name and SHA-256 of each file; empty for the bundled model, whose
+        sha256: installed file name and SHA-256 of each file; empty for the bundled models, whose
             files `minilm` finds.
         source: where a file that holds the model can be downloaded.
         pooling: "mean" over the tokens of a text, or "cls", the vector of the first one.
@@ -120,6 +120,8 @@ MINILM = ModelDescription(
     licence="Apache-2.0",
 )
 
+MEMORY_MINILM = replace(MINILM, name="memory-MiniLM-1", projection="projection_memory-MiniLM-1.npz")
+
 E5_SMALL = _int8_model(
     "e5-small-v2",
     384,
@@ -146,7 +148,7 @@ BGE_SMALL_ZH = _int8_model(
 )
 
 MODELS: Mapping[str, ModelDescription] = MappingProxyType(
-    {each.name: each for each in (MINILM, E5_SMALL, BGE_SMALL_ZH)}
+    {each.name: each for each in (MEMORY_MINILM, MINILM, E5_SMALL, BGE_SMALL_ZH)}
 )
 """Known models by name; the first is the default."""
 

@@ -7,7 +7,7 @@ of all of them, or over their first tokens for a model that pools by the first.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from hindsight_integrations.stores.base import Vector
 from hindsight_integrations.validation import well_formed
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
+    from onnxruntime import InferenceSession, OrtValue
     from tokenizers import Tokenizer
 
 _READ_TOKENS = 1024
@@ -57,6 +57,7 @@ class OnnxEncoder:
         find_files: finds its files and verifies them.
         threads: cores used for many texts; by default those this process may run on, at most 8.
             A single short text uses one.
+        change: returns weights that replace those of the files, by name.
     """
 
     id: str
@@ -67,6 +68,7 @@ class OnnxEncoder:
         description: ModelDescription,
         find_files: Callable[[], ModelFiles],
         threads: int | None = None,
+        change: Callable[[ModelFiles], Mapping[str, NDArray[np.float32]]] | None = None,
     ) -> None:
         if threads is not None and threads < 1:
             raise InvalidInputError(f"threads is {threads!r}; give a number from 1, or None")
@@ -74,6 +76,7 @@ class OnnxEncoder:
         self.dimension = description.dimension
         self.description = description
         self._find_files = find_files
+        self._change = change
         self._threads = threads or min(cores(), _MAX_THREADS)
         self._loading = Lock()
         self._loaded: _Loaded | None = None
@@ -183,16 +186,19 @@ class OnnxEncoder:
     def _model(self) -> _Loaded:
         with self._loading:
             if self._loaded is None:
-                self._loaded = _load(self._find_files(), self.description.window)
+                files = self._find_files()
+                changed = {} if self._change is None else self._change(files)
+                self._loaded = _load(files, self.description.window, changed)
             return self._loaded
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A tokenizer and a session that are ready."""
+    """A tokenizer and a session that are ready, and the weights that the session only refers to."""
 
     tokenizer: Tokenizer
     session: InferenceSession
+    weights: Mapping[str, OrtValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,14 +294,20 @@ def _run(session: InferenceSession, windows: list[_Window], model: str) -> NDArr
     return states
 
 
-def _load(files: ModelFiles, window: int) -> _Loaded:
+def _load(files: ModelFiles, window: int, changed: Mapping[str, NDArray[np.float32]]) -> _Loaded:
     import onnxruntime
     from tokenizers import Tokenizer
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # batches run in parallel instead
     options.inter_op_num_threads = 1
+    weights = {
+        name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(matrix))
+        for name, matrix in changed.items()
+    }
     try:
+        for name, weight in weights.items():
+            options.add_initializer(name, weight)
         session = onnxruntime.InferenceSession(
             str(files.model), options, providers=["CPUExecutionProvider"]
         )
@@ -305,7 +317,7 @@ def _load(files: ModelFiles, window: int) -> _Loaded:
     # Some files come with a shorter truncation, and padding to a fixed length.
     tokenizer.enable_truncation(window)
     tokenizer.no_padding()
-    return _Loaded(tokenizer, session)
+    return _Loaded(tokenizer, session, weights)
 
 
 def cores() -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from hindsight_integrations.nlp.model_registry import MINILM
+from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, MINILM
 from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
 from hindsight_integrations.recall.relevance import BUNDLED, Calibration
 
@@ -24,7 +24,15 @@ class Fitted:
     calibration: Calibration | None = None
 
 
-FITTED: Mapping[str, Fitted] = MappingProxyType({MINILM.id: Fitted(calibration=BUNDLED)})
+FITTED: Mapping[str, Fitted] = MappingProxyType(
+    {
+        MEMORY_MINILM.id: Fitted(calibration=BUNDLED),
+        MINILM.id: Fitted(
+            Weights(meaning=12.0, turn_meaning=0.0, interaction=5.0, terms=0.7, pagerank=0.5),
+            calibration=BUNDLED,
+        ),
+    }
+)
 """Fitted weights by the embedder's id."""
 
 

@@ -44,12 +44,14 @@ class Weights:
     the pool, which would make much of words that happen to match where nothing does.
     """
 
-    meaning: float = 12.0
-    """Cosine of the embeddings, -1 to 1. Turns of a dialogue are short: what one has in common with
-    the question, late interaction tells better, so the share of `in_dialogue` takes this away."""
-    interaction: float = 5.0
+    meaning: float = 8.0
+    """Cosine of the embeddings, -1 to 1."""
+    turn_meaning: float = 2.5
+    """The same for the turns of a dialogue, in place of `meaning` by the share of `in_dialogue`.
+    Turns are short: what one has in common with the question, late interaction tells better."""
+    interaction: float = 4.5
     """Late interaction, -1 to 1: each term of the question finds its nearest in the memory."""
-    terms: float = 0.7
+    terms: float = 0.6
     """BM25 over the logarithm of the number of memories: about 1 for a rare word in common."""
     length: float = -0.2
     """Logarithm of the number of characters and 10: what a memory says has to be worth the part of
@@ -73,7 +75,7 @@ class Weights:
     own_words: float = -5.0
     """Said by the agent itself, 0 or 1, unless the question asks for that: its replies repeat what
     the user said, at ten times the length."""
-    pagerank: float = 0.5
+    pagerank: float = 0.7
     """Rank that flows from the best hits over shared entities."""
     shared_name: float = 1.0
     """Drawn up to one of the best hits by a rare name they share."""
@@ -371,6 +373,7 @@ def _add_conversation(
     if not share:
         return
     near, far = signals.surroundings(pool, over_max(lexical), np.clip(dense, 0.0, None))
+    table.add("turn meaning", dense, share * weights.turn_meaning * dense)
     table.add("neighbours", near, share * weights.neighbours * near)
     table.add("further", far, share * weights.further * far)
     session = standardise(signals.session(pool, question.lexemes, dense))

@@ -30,7 +30,7 @@ from pydantic import Field
 from hindsight_integrations import (
     Hindsight,
     InvalidInputError,
-    MiniLM,
+    MemoryMiniLM,
     ModelError,
     RerankError,
     TimeSpan,
@@ -55,12 +55,12 @@ pytestmark = WARNINGS
 def test_the_bundled_embedder_serves_an_index() -> None:
     ours = HindsightEmbedding(embed_batch_size=2)
     texts = ["Ruth keeps bees.", "Tomas plays the violin.", "The ferry leaves at nine."]
-    expected = MiniLM().embed(texts)
+    expected = MemoryMiniLM().embed(texts)
     assert np.allclose(ours.get_text_embedding_batch(texts), expected, atol=1e-5)
     assert np.allclose(asyncio.run(ours.aget_text_embedding_batch(texts)), expected, atol=1e-5)
     assert np.allclose(asyncio.run(ours.aget_text_embedding(texts[0])), expected[0], atol=1e-5)
     assert asyncio.run(ours.aget_query_embedding("bees")) == ours.get_query_embedding("bees")
-    assert ours.model_name == MiniLM.id
+    assert ours.model_name == MemoryMiniLM.id
     index = VectorStoreIndex([TextNode(text=text) for text in texts], embed_model=ours)
     assert index.as_retriever(similarity_top_k=1).retrieve("Who has hives?")[0].text == texts[0]
 

@@ -25,7 +25,12 @@ from hindsight_integrations import Hindsight, InvalidInputError, ModelFilesError
 from hindsight_integrations.cli import app
 from hindsight_integrations.errors import EmbedderMismatchError
 from hindsight_integrations.nlp import model_files, model_registry
-from hindsight_integrations.nlp.minilm import MODEL_DIR_VARIABLE, bundled, find_model_files
+from hindsight_integrations.nlp.minilm import (
+    MODEL_DIR_VARIABLE,
+    bundled,
+    find_model_files,
+    published,
+)
 from hindsight_integrations.nlp.model_files import (
     FOLDER_VARIABLE,
     add_model,
@@ -34,7 +39,12 @@ from hindsight_integrations.nlp.model_files import (
     models_folder,
     named_encoder,
 )
-from hindsight_integrations.nlp.model_registry import MINILM, MODELS, ModelDescription
+from hindsight_integrations.nlp.model_registry import (
+    MEMORY_MINILM,
+    MINILM,
+    MODELS,
+    ModelDescription,
+)
 from hindsight_integrations.nlp.onnx_encoder import OnnxEncoder
 from hindsight_integrations.nlp.projection import Projection, load_projection
 
@@ -292,7 +302,10 @@ def test_an_unknown_name_lists_those_there_are() -> None:
 
 
 def test_the_bundled_model_can_be_named() -> None:
-    with Hindsight.in_memory(embedder=MINILM.name, settings=QUIET) as memory:
+    for name, model in ((MEMORY_MINILM.name, bundled()), (MINILM.name, published())):
+        with Hindsight.in_memory(embedder=name, settings=QUIET) as memory:
+            assert memory.embedder is model
+    with Hindsight.in_memory(settings=QUIET) as memory:
         assert memory.embedder is bundled()
 
 
@@ -307,7 +320,7 @@ def raw(model: ModelDescription, parts: dict[str, Path]) -> OnnxEncoder:
 def test_the_prefix_is_read_and_its_tokens_are_left_out(
     heron: ModelDescription, parts: dict[str, Path]
 ) -> None:
-    encoder, plain = raw(heron, parts), bundled()
+    encoder, plain = raw(heron, parts), published()
     text = "Marlow mends the church clock."
     passage, question = encoder.encode([text]), encoder.encode_query(text)
     assert passage.vectors[0] == pytest.approx(plain.embed([f"passage: {text}"])[0], abs=1e-5)
@@ -320,7 +333,7 @@ def test_the_prefix_is_read_and_its_tokens_are_left_out(
 
 def test_pooling_by_the_first_token_gives_its_vector(parts: dict[str, Path]) -> None:
     first = raw(replace(MINILM, pooling="cls"), parts).embed(["The soup was too salty."])[0]
-    mean = bundled().embed(["The soup was too salty."])[0]
+    mean = published().embed(["The soup was too salty."])[0]
     assert np.linalg.norm(first) == pytest.approx(1, abs=1e-5)
     assert first @ mean < 0.99
 

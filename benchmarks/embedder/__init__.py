@@ -1,0 +1,1 @@
+"""Training of the default embedder, on worlds of memories that were written for it."""
