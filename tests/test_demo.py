@@ -17,7 +17,7 @@ from hindsight_integrations.cli import app
 from hindsight_integrations.demo import screen
 from hindsight_integrations.demo.compare import Comparison, K, PlainSearch, compare, remember
 from hindsight_integrations.demo.story import load_story
-from hindsight_integrations.nlp.minilm import MiniLM
+from hindsight_integrations.nlp.minilm import MemoryMiniLM
 
 from .examples import blocks
 
@@ -29,7 +29,7 @@ QUESTIONS = {question.question: question for question in STORY.questions}
 
 @pytest.fixture(scope="module")
 def comparisons() -> dict[str, Comparison]:
-    embedder = MiniLM()
+    embedder = MemoryMiniLM()
     plain = PlainSearch(STORY, embedder)
     with Hindsight.in_memory(embedder=embedder) as memory:
         remember(memory, STORY, lambda done, total: None)
@@ -45,10 +45,9 @@ def test_the_story_is_long_enough_and_its_evidence_exists() -> None:
     assert times == sorted(times)
 
 
-# The message that moved the launch first shares no topic with the question. An observation led to
-# it while rules took "promised" and "we launch" for one statement, which is more than they say.
+# "I left the seat table locked" says neither outage nor site: it comes sixteenth, and ten are shown.
 MISSED = {
-    "Which dates did we set for the Marrow Sound launch, one after the other?": {"m064"},
+    "What caused the outages of the booking site last spring?": {"m177"},
 }
 
 

@@ -13,7 +13,7 @@ from hindsight_integrations import Hindsight, Memory, Message, Settings
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.embeddings import Vectors
 from hindsight_integrations.nlp.late_interaction import decompress
-from hindsight_integrations.nlp.minilm import MiniLM, bundled
+from hindsight_integrations.nlp.minilm import MemoryMiniLM, bundled
 from hindsight_integrations.retain.enrichment import IndexContext, index_contexts, indexed_of
 from hindsight_integrations.stores.base import MEMORY_ID, RECORD, ChangeSet, MemoryRecord
 
@@ -27,7 +27,7 @@ class Renamed:
     """The bundled embedder under another id."""
 
     id = "renamed/1"
-    dimension = MiniLM.dimension
+    dimension = MemoryMiniLM.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         return bundled().embed(texts)

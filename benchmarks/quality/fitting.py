@@ -7,7 +7,7 @@ flows from, stay as the weights in use decide. The fitted weights are then measu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,16 +30,7 @@ LEAST_GAIN = 0.001
 Without it, signals that say nothing of the kinds fitted on drift to values that lose other kinds.
 """
 
-_HAIR = 1e-9
-
-_SCALES = {
-    "meaning": 10.0,
-    "turn_meaning": 10.0,
-    "interaction": 10.0,
-    "length": -0.25,
-    "asks": -1.0,
-    "own_words": -1.0,
-}
+_SCALES = {"meaning": 10.0, "interaction": 10.0, "length": -0.25, "asks": -1.0, "own_words": -1.0}
 
 NEUTRAL = Weights(**{each.name: _SCALES.get(each.name, 1.0) for each in fields(Weights)})
 """Start of the fitting, independent of the weights in use: a cosine spreads over a tenth."""
@@ -98,23 +89,15 @@ def fit(studies: Sequence[Study], start: Weights = NEUTRAL) -> Weights:
 
 
 def _signal_table(case: Case) -> _SignalTable:
-    weights = _without_zeros(DEFAULT_WEIGHTS)
-    ranking = rank(case.pool, case.question, DEPTHS["mid"].head, weights)
+    ranking = rank(case.pool, case.question, DEPTHS["mid"].head, DEFAULT_WEIGHTS)
     added = dict(zip(ranking.names, ranking.contributions.T, strict=True))
     signals = [
         added.pop(each.name.replace("_", " "), np.zeros(len(case.pool)))
-        / getattr(weights, each.name)
+        / getattr(DEFAULT_WEIGHTS, each.name)
         for each in fields(Weights)
     ]
     fixed = np.sum(list(added.values()), axis=0) if added else np.zeros(len(case.pool))
     return _SignalTable(np.stack(signals, axis=1), fixed, tuple(gold_positions(case)))
-
-
-def _without_zeros(weights: Weights) -> Weights:
-    """Return the weights with a hair in place of 0, by which no signal could be told."""
-    return replace(
-        weights, **{each.name: _HAIR for each in fields(weights) if not getattr(weights, each.name)}
-    )
 
 
 def gold_positions(case: Case) -> Iterator[NDArray[np.intp]]:

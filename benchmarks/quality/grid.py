@@ -1,9 +1,9 @@
 """`python -m benchmarks.quality.grid FILES`: recall beside the simplest searches, in every cell.
 
 A cell is a figure of one dataset: evidence among the first k, or inside a token budget. Each
-shows recall with its defaults and, behind a slash, the better of plain vector search in Chroma
-and BM25. A cell in which the simple search is ahead is marked with an exclamation mark, and
-counted below the table.
+shows recall with its defaults and, behind a slash, the best of BM25 and of plain vector search in
+Chroma, with the model that Chroma itself has and with that of recall. A cell in which a simple
+search is ahead is marked with an exclamation mark, and counted below the table.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from hindsight_integrations.evaluate.metrics import columns
 from hindsight_integrations.evaluate.report import markdown_table
 from hindsight_integrations.evaluate.run import BUDGETS, evaluate, evaluate_baseline
 from hindsight_integrations.evaluate.systems import BASELINES
+from hindsight_integrations.nlp.model_registry import MEMORY_MINILM
 
 TOLERANCE = 0.0005
 """Shortfall, as a share, that rounding to a tenth of a percent hides."""
@@ -56,7 +57,8 @@ class Row:
 def measure(file: Path, keep: Path | None, every: int, embedder: str | None = None) -> Row:
     """Return the row of one dataset; the store is kept in `keep`, if given.
 
-    The model named as embedder serves recall and plain Chroma.
+    The model named as embedder serves recall and plain Chroma; without one, Chroma is searched with
+    its own model and with recall's.
 
     Raises:
         HindsightError: the file cannot be used, or a system failed.
@@ -68,9 +70,10 @@ def measure(file: Path, keep: Path | None, every: int, embedder: str | None = No
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / file.stem
     ours = evaluate(dataset, path=path, every=every, embedder=embedder)
+    same_model = ("chroma", embedder or MEMORY_MINILM.name)
     simple = [
-        evaluate_baseline(dataset, name, every=every, embedder=embedder).overall
-        for name in BASELINES
+        evaluate_baseline(dataset, name, every=every, embedder=model).overall
+        for name, model in {same_model, *((name, embedder) for name in BASELINES)}
     ]
     best = {name: max(one[name] for one in simple) for name in columns(BUDGETS)}
     return Row(dataset.name, ours.overall, best, ours.latency(50))

@@ -32,7 +32,7 @@ from hindsight_integrations.models import (
     as_datetime,
 )
 from hindsight_integrations.nlp.embeddings import Vectors
-from hindsight_integrations.nlp.minilm import MiniLM, bundled
+from hindsight_integrations.nlp.minilm import MemoryMiniLM, bundled
 from hindsight_integrations.nlp.text_encoder import EncodedText, TextEncoder
 from hindsight_integrations.retain.enrichment import indexed_of, record_of
 from hindsight_integrations.retain.links import temporal_links
@@ -58,7 +58,7 @@ def prepare(memory: Hindsight, bank_id: str, turns: int) -> None:
     """Write a bank of so many turns to the stores of a memory."""
     writer = _Writer(bank_id, _stock())
     graph = memory.runtime.graph
-    graph.create_bank(Bank(bank_id), EmbedderStamp(MiniLM.id, MiniLM.dimension))
+    graph.create_bank(Bank(bank_id), EmbedderStamp(MemoryMiniLM.id, MemoryMiniLM.dimension))
     written = sessions(turns)
     while batch := list(islice(written, _BATCH)):
         graph.apply(writer.changes(batch))
@@ -86,7 +86,7 @@ class _Mixture:
 
     def draw(self) -> EncodedText:
         one, other = (self.stock[i] for i in self.random.integers(len(self.stock), size=2))
-        noise = self.random.standard_normal(MiniLM.dimension, np.float32)
+        noise = self.random.standard_normal(MemoryMiniLM.dimension, np.float32)
         vector = _unit(one.vector + other.vector) + NOISE * _unit(noise)
         return EncodedText(_unit(vector), one.interaction)
 

@@ -27,10 +27,7 @@ class Fitted:
 FITTED: Mapping[str, Fitted] = MappingProxyType(
     {
         MEMORY_MINILM.id: Fitted(calibration=BUNDLED),
-        MINILM.id: Fitted(
-            Weights(meaning=12.0, turn_meaning=0.0, interaction=5.0, terms=0.7, pagerank=0.5),
-            calibration=BUNDLED,
-        ),
+        MINILM.id: Fitted(calibration=BUNDLED),
     }
 )
 """Fitted weights by the embedder's id."""

@@ -22,7 +22,7 @@ from hindsight_integrations import (
     runtime,
 )
 from hindsight_integrations.nlp.embeddings import Encoded
-from hindsight_integrations.nlp.minilm import MiniLM, bundled
+from hindsight_integrations.nlp.minilm import MemoryMiniLM, bundled
 from hindsight_integrations.recall.dependencies import AT_ONCE, Clock
 from hindsight_integrations.recall.pipeline import MOST_TIMES
 
@@ -195,9 +195,9 @@ def test_recalls_that_wait_for_a_model_let_others_compute() -> None:
 def test_of_many_recalls_two_compute_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Encoding questions by the bundled model is computing, too."""
     guard, both = threading.Lock(), threading.Barrier(AT_ONCE)
-    encode, computing, most = MiniLM.encode_query, [0], [0]
+    encode, computing, most = MemoryMiniLM.encode_query, [0], [0]
 
-    def counted(model: MiniLM, text: str) -> Encoded:
+    def counted(model: MemoryMiniLM, text: str) -> Encoded:
         with guard:
             computing[0] += 1
             most[0] = max(most[0], computing[0])
@@ -209,7 +209,7 @@ def test_of_many_recalls_two_compute_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
     many = 4 * AT_ONCE
     with remembering() as memory, ThreadPoolExecutor(many) as threads:
-        monkeypatch.setattr(MiniLM, "encode_query", counted)
+        monkeypatch.setattr(MemoryMiniLM, "encode_query", counted)
         asked = [threads.submit(memory.recall, "b", "Who sails?") for _ in range(many)]
         assert all("Bruno" in each.result(timeout=60).text for each in asked)
     assert most == [AT_ONCE]

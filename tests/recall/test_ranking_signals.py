@@ -450,7 +450,7 @@ def test_in_a_chat_with_the_agent_shared_names_fade() -> None:
     assert added(half, "residual") == pytest.approx([x / 2 for x in value(half, "residual")])
     flow = value(half, "pagerank")
     logs = [math.log(part / max(flow) + 0.001) for part in flow]
-    assert added(half, "pagerank") == pytest.approx([0.5 * 0.5 * x for x in standard(logs)])
+    assert added(half, "pagerank") == pytest.approx([0.5 * 0.7 * x for x in standard(logs)])
     none = rank(chat(4, own=2), question(tokens=tokens), 10, weights)
     assert {"shared name", "pagerank", "residual"}.isdisjoint(none.names)
 
@@ -548,14 +548,14 @@ def test_a_shared_name_adds_seven_tenths_of_the_way_to_the_hit() -> None:
     assert added(ranking, "shared name") == pytest.approx([0.0, 0.7 * way, 0.0, 0.0])
 
 
-def test_pagerank_counts_a_half_of_its_standardised_logarithm() -> None:
+def test_pagerank_counts_seven_tenths_of_its_standardised_logarithm() -> None:
     ranking = ranked(linked())
     # Sources 6, 3 and 2 elevenths. Over the names, the first two halve what they pass on: half
     # of the own source and a quarter of 9/11; the third passes nothing on, and keeps half.
     flow = [6 / 22 + 9 / 44, 3 / 22 + 9 / 44, 2 / 22, 0.0]
     assert value(ranking, "pagerank") == pytest.approx(flow)
     logs = [math.log(part / flow[0] + 0.001) for part in flow]
-    expected = [0.5 * deviation for deviation in standard(logs)]
+    expected = [0.7 * deviation for deviation in standard(logs)]
     assert added(ranking, "pagerank") == pytest.approx(expected)
 
 
@@ -568,7 +568,7 @@ def test_pagerank_and_residual_count_by_how_far_names_link_the_pool() -> None:
         ]
     )
     ranking = ranked(pool, question(tokens=asked_tokens((1, {1: 1.0}), (2, {2: 0.5, 3: 1.0}))))
-    assert added(ranking, "pagerank") == pytest.approx([0.375 * 0.5, -0.375 * 0.5])
+    assert added(ranking, "pagerank") == pytest.approx([0.375 * 0.7, -0.375 * 0.7])
     # Both are sources; the second covers the second token by half, and stands alone in it.
     assert added(ranking, "residual") == pytest.approx([-0.375, 0.375])
 
