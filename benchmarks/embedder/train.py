@@ -1,4 +1,4 @@
-"""`python -m benchmarks.embedder.train`: train the default embedder again, and write its adapter.
+"""Train the default embedder on the worlds.
 
 It needs `torch` and `onnx`, which nothing else here does; a GPU takes a minute, a CPU some hours.
 Afterwards fit the projection (`python -m benchmarks.fit_projection`) and the weights of ranking
@@ -14,10 +14,8 @@ those that the published model finds nearer than every right one not at all: the
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -40,7 +38,7 @@ from benchmarks.embedder.worlds import World, worlds
 from hindsight_integrations.nlp.adapter import save_changes
 from hindsight_integrations.nlp.minilm import find_model_files
 
-RANK, EPOCHS, RATE, SEED = 32, 6, 3e-4, 1
+RANK, RATE, SEED = 32, 3e-4, 1
 SHARE = 0.55
 """Share of the change that is kept: with more of it chats gain, and encyclopaedia passages lose."""
 WORLDS = 12
@@ -213,17 +211,9 @@ class Trainer:
             Console().print(f"epoch {epoch + 1} of {epochs}: loss {loss.item():.3f}")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def train(epochs: int) -> None:
     """Train on all worlds, and write the adapter of the package."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.embedder.train")
-    parser.add_argument("--epochs", type=int, default=EPOCHS)
-    given = parser.parse_args(arguments)
     torch.manual_seed(SEED)
     trainer = Trainer(list(worlds()), "cuda" if torch.cuda.is_available() else "cpu")
-    trainer.run(given.epochs)
+    trainer.run(epochs)
     save_changes(trainer.adapter.changes(SHARE))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
