@@ -76,7 +76,7 @@ class Hindsight(OpenedMemory):
         embedder: the name of a model, such as "e5-small-v2", which docs/models.md says how to
             install; or any embedder: one of ours, LangChain's, LlamaIndex's,
             sentence-transformers', or a function from texts to vectors. By default
-            all-MiniLM-L6-v2, bundled.
+            `MemoryMiniLM`, all-MiniLM-L6-v2 adapted to memory, bundled.
         reranker: "local" for the built-in one; None for the order of the fusion alone; or any
             reranker: a function of (query, texts) to scores, a LangChain document compressor, a
             LlamaIndex postprocessor, a sentence-transformers CrossEncoder.

@@ -44,12 +44,12 @@ class Weights:
     the pool, which would make much of words that happen to match where nothing does.
     """
 
-    meaning: float = 12.0
+    meaning: float = 8.0
     """Cosine of the embeddings, -1 to 1. Turns of a dialogue are short: what one has in common with
     the question, late interaction tells better, so the share of `in_dialogue` takes this away."""
     interaction: float = 5.0
     """Late interaction, -1 to 1: each term of the question finds its nearest in the memory."""
-    terms: float = 0.7
+    terms: float = 0.6
     """BM25 over the logarithm of the number of memories: about 1 for a rare word in common."""
     length: float = -0.2
     """Logarithm of the number of characters and 10: what a memory says has to be worth the part of

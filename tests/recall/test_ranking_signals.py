@@ -114,18 +114,18 @@ FIRST, SECOND = np.round(relevance_by_rank(2), 6)
 # Words and vectors
 
 
-def test_meaning_is_twelve_times_the_cosine() -> None:
+def test_meaning_is_eight_times_the_cosine() -> None:
     pool = pool_of([candidate("0", vector=unit(0.8)), candidate("1", vector=unit(-0.2))])
     ranking = ranked(pool)
     assert value(ranking, "meaning") == pytest.approx([0.8, -0.2])
-    assert added(ranking, "meaning") == pytest.approx([9.6, -2.4])
+    assert added(ranking, "meaning") == pytest.approx([6.4, -1.6])
     assert ranking.order.tolist() == [0, 1]
 
 
 def test_meaning_adds_the_same_whatever_else_is_in_the_pool() -> None:
     memories = [candidate("0", vector=unit(0.3)), candidate("1", vector=unit(0.2))]
     with_better = [*memories, candidate("2", vector=unit(0.9))]
-    expected = pytest.approx([3.6, 2.4])
+    expected = pytest.approx([2.4, 1.6])
     assert added(ranked(pool_of(memories)), "meaning") == expected
     assert added(ranked(pool_of(with_better)), "meaning")[:2] == expected
 
@@ -137,12 +137,12 @@ def test_meaning_counts_by_the_share_that_are_no_turns_of_a_dialogue() -> None:
         candidate("2", vector=unit(0.2), speaker="A"),
         candidate("3", vector=unit(0.8), speaker="A"),
     ]
-    # One in four is none: 12 / 4 times the cosine.
-    assert added(ranked(pool_of(memories)), "meaning") == pytest.approx([2.4, 0.6, 0.6, 2.4])
+    # One in four is none: 8 / 4 times the cosine.
+    assert added(ranked(pool_of(memories)), "meaning") == pytest.approx([1.6, 0.4, 0.4, 1.6])
     assert added(ranked(pool_of(memories[1:])), "meaning") == [0.0, 0.0, 0.0]
 
 
-def test_terms_are_bm25_over_the_logarithm_of_the_memories_at_seven_tenths() -> None:
+def test_terms_are_bm25_over_the_logarithm_of_the_memories_at_six_tenths() -> None:
     # Of a bank of 9 with a mean length of 2; cat is on 1: ln(1 + 8.5 / 1.5). Length 4 of mean 2
     # makes k 0.9 * (0.6 + 0.4 * 2). The logarithm is of 2 more than the bank has.
     pool = pool_of(
@@ -152,7 +152,7 @@ def test_terms_are_bm25_over_the_logarithm_of_the_memories_at_seven_tenths() -> 
     ranking = ranked(pool, question(lexemes=["cat"]))
     bm25 = math.log(1 + 8.5 / 1.5) * 2 * 1.9 / (2 + 0.9 * 1.4)
     assert value(ranking, "terms") == pytest.approx([bm25, 0.0])
-    assert added(ranking, "terms") == pytest.approx([0.7 * bm25 / math.log(11), 0.0])
+    assert added(ranking, "terms") == pytest.approx([0.6 * bm25 / math.log(11), 0.0])
 
 
 def test_length_takes_a_fifth_of_its_logarithm_away() -> None:
@@ -197,7 +197,7 @@ def test_the_theme_counts_less_the_more_the_agent_says() -> None:
     turns = [candidate(f"{n}", vector=unit(1.0), speaker="A", document=f"{n}") for n in range(7)]
     own = candidate("7", vector=unit(1.0), speaker="B", type=MemoryType.EXPERIENCE)
     notes = [candidate(f"{n}", vector=unit(1.0)) for n in range(8, 10)]
-    rest = [candidate("10", vector=unit(0.2)), candidate("11", vector=unit(0.5))]
+    rest = [candidate("10", vector=unit(0.0)), candidate("11", vector=unit(0.3))]
     ranking = ranked(pool_of([*turns, own, *notes, *rest]))
     assert min(added(ranking, "theme")) == pytest.approx(-0.9 * 0.75)
 
@@ -424,9 +424,9 @@ def test_where_only_others_speak_nothing_is_the_agents() -> None:
 def test_in_a_chat_with_the_agent_meaning_counts_as_among_texts() -> None:
     # The agent says a quarter of the turns, which makes half a dialogue of it; then half of them.
     half = ranked(chat(4, own=1))
-    assert added(half, "meaning") == pytest.approx([4.8, 3.6, 2.4, 1.2])
+    assert added(half, "meaning") == pytest.approx([3.2, 2.4, 1.6, 0.8])
     none = ranked(chat(4, own=2))
-    assert added(none, "meaning") == pytest.approx([9.6, 7.2, 4.8, 2.4])
+    assert added(none, "meaning") == pytest.approx([6.4, 4.8, 3.2, 1.6])
 
 
 def test_in_a_chat_with_the_agent_signals_of_conversation_fade() -> None:
@@ -543,7 +543,7 @@ def linked() -> Pool:
 
 def test_a_shared_name_adds_seven_tenths_of_the_way_to_the_hit() -> None:
     ranking = ranked(linked())
-    way = 12 * (0.8 - 0.6)
+    way = 8 * (0.8 - 0.6)
     assert value(ranking, "shared name") == pytest.approx([0.0, 0.7 * way, 0.0, 0.0])
     assert added(ranking, "shared name") == pytest.approx([0.0, 0.7 * way, 0.0, 0.0])
 
@@ -645,7 +645,7 @@ def test_the_event_counted_from_rises_seven_tenths_of_the_way_to_the_best() -> N
     )
     ranking = ranked(pool, question(events=["2"]))
     assert value(ranking, "event") == [0.0, 0.0, 1.0]
-    assert added(ranking, "event") == pytest.approx([0.0, 0.0, 0.7 * 12 * (0.8 - 0.2)])
+    assert added(ranking, "event") == pytest.approx([0.0, 0.0, 0.7 * 8 * (0.8 - 0.2)])
     assert "event" not in ranked(pool).names
 
 
@@ -689,8 +689,8 @@ def test_turns_that_state_nothing_stand_a_tenth_behind_all_others() -> None:
     ]
     ranking = ranked(pool_of(memories))
     assert value(ranking, "states nothing") == [1.0, 0.0, 0.0, 1.0]
-    # From 12 * 0.9 to a tenth below 12 * -0.5; the other keeps its distance.
-    assert added(ranking, "states nothing") == pytest.approx([-16.9, 0.0, 0.0, -16.9])
+    # From 8 * 0.9 to a tenth below 8 * -0.5; the other keeps its distance.
+    assert added(ranking, "states nothing") == pytest.approx([-11.3, 0.0, 0.0, -11.3])
     assert ranking.order.tolist() == [1, 2, 0, 3]
     assert ranking.relevance.tolist() == [0.0, FIRST, SECOND, 0.0]
     fused = rank_fused(pool_of(memories, fused=[0.04, 0.02, 0.01, 0.03]), question())

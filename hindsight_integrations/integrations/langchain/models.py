@@ -28,7 +28,7 @@ class HindsightEmbeddings(Embeddings):
 
     Key init args:
         embedder: `memory.embedder`, or any embedder that `Hindsight` takes; by default
-            all-MiniLM-L6-v2, which comes with the package and runs on the CPU.
+            the engine's, which comes with the package and runs on the CPU (`MemoryMiniLM`).
 
     Instantiate:
         ```python

@@ -73,7 +73,7 @@ def _remade(made: object, given: object, **fields: Any) -> tuple[partial[Any], t
 class HindsightEmbedding(BaseEmbedding):  # type: ignore[misc]
     """The bundled embedder, or any that the engine takes, as LlamaIndex's embedding.
 
-    all-MiniLM-L6-v2 on the CPU, from an installed package: nothing is downloaded.
+    `MemoryMiniLM` on the CPU, from an installed package: nothing is downloaded.
 
     Args:
         embedder: `memory.embedder`, or any embedder that `Hindsight` takes: LangChain's,
