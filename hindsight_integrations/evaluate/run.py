@@ -83,7 +83,7 @@ def evaluate_baseline(
 ) -> Evaluation:
     """Measure a plain search on the same items: "chroma" or "bm25"; see `evaluate`.
 
-    "chroma" searches with the embedder, by default the bundled one.
+    "chroma" searches with the embedder, by default the one that Chroma itself has.
 
     Raises:
         InvalidInputError: the data or an argument cannot be used.

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +62,6 @@ def save_changes(changes: list[Change], file: Path = FILE) -> None:
     np.savez(file, **held)
 
 
-@cache
 def load_changes(file: Path = FILE) -> tuple[Change, ...]:
     """Return the changes in a file, by default those that come with the package."""
     with np.load(file) as held:

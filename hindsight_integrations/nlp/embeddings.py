@@ -68,7 +68,7 @@ class TokenEncoder(Protocol):
     """Also gives the vectors of the tokens, which late interaction compares.
 
     A class may also have `encode_query(text)`, if it treats questions differently, and
-    `projection`, if its token vectors are not those of the bundled model.
+    `projection`, if its token vectors are not those of the published model.
     """
 
     def encode(self, texts: Sequence[str]) -> Encoded:

@@ -58,7 +58,7 @@ def token_matrix(
     Args:
         token_vectors: the vectors.
         token_ids: their ids.
-        projection: of the model that made them; by default that of the bundled model.
+        projection: of the model that made them; by default that of the published model.
 
     Raises:
         InvalidInputError: they are not of the model that the projection was fitted on.
@@ -83,7 +83,7 @@ def compress(
     """Compress token vectors of several texts to 130 bytes per token, for storing.
 
     A text of no tokens gives no bytes. The projection is that of the model which made them, by
-    default that of the bundled model.
+    default that of the published model.
 
     Raises:
         InvalidInputError: they are not of the model that the projection was fitted on.

@@ -67,7 +67,7 @@ def load_projection(name: str = MINILM.projection) -> Projection:
 def projection_of(encoder: object) -> Projection:
     """Return the projection for an encoder's token vectors, by its attribute `projection`.
 
-    One that has none is taken for a form of the bundled model.
+    One that has none is taken for a form of the published model.
     """
     projection: Projection | None = getattr(encoder, "projection", None)
     return load_projection() if projection is None else projection

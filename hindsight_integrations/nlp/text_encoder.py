@@ -1,7 +1,7 @@
 """Encode texts for storing: a vector each, and token vectors for late interaction.
 
 A model known by name gives both in one pass, as the default one does. With another embedder, the
-vectors are its own and the token vectors still come from the bundled model.
+vectors are its own and the token vectors still come from the published model.
 """
 
 from __future__ import annotations
