@@ -586,6 +586,22 @@ def test_vectors_of_another_dimension_are_refused() -> None:
     index.close()
 
 
+@pytest.mark.slow
+def test_vectors_that_are_written_again_hide_no_others() -> None:
+    """hnswlib, when it changes a point in place, may cut the way to others."""
+    random = np.random.default_rng(1)
+    alike = random.normal(size=384) + 0.1 * random.normal(size=(1_000, 384))
+    vectors = alike.astype(np.float32)
+    index = ChromaVectors.in_memory()
+    index.upsert("a", names(1_000), vectors)
+    for _ in range(120):
+        some = random.choice(1_000, 50, replace=False)
+        index.upsert("a", [f"m{n}" for n in some], vectors[some])
+    found = index.query_many("a", vectors, 1_000)
+    assert sum(f"m{n}" not in dict(hits) for n, hits in enumerate(found)) <= 1
+    index.close()
+
+
 def test_a_folder_that_cannot_be_used_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreUnavailableError, match="file"):

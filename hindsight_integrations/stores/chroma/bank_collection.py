@@ -45,10 +45,16 @@ class BankCollection:
         return {LABEL: self.key} if self.is_shared else None
 
     def upsert(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> int:
-        """Write or overwrite; return how many."""
+        """Write or overwrite; return how many.
+
+        What is overwritten is deleted first: hnswlib, when it changes a point in place, may cut
+        the way to others, which are then found no more.
+        """
         prefix = self._prefix
         for start in range(0, len(ids), self.batch):
             part = [prefix + name for name in ids[start : start + self.batch]]
+            if held := self.collection.get(ids=part, include=[])["ids"]:
+                self.collection.delete(ids=held)
             self.collection.upsert(
                 ids=part,
                 embeddings=vectors[start : start + self.batch],
