@@ -27,7 +27,8 @@ class Ahead:
         stats: term statistics for the question.
         everything: returns all memories that pass, or None if they are many; None if not read.
         layout: returns the layout of the bank, or None if it is big; None if not read.
-        near: what the index is asked for the semantic arm; None if it does not run.
+        near: what the index is asked for the semantic arm; None if it does not run, or if the bank
+            is known to be so small that all of its vectors are read.
     """
 
     bank: StoredBank
@@ -123,7 +124,8 @@ def read_ahead(
         by_meaning: ask the vector index too.
     """
     bank, depth, near = begun.bank, DEPTHS[request.budget], None
-    if by_meaning:
+    is_small = is_whole(request) and parts.layouts.known(bank) <= depth.whole
+    if by_meaning and not is_small:  # of a small bank all vectors are read
         most = semantic.fetched(begun.filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits))
         near = parts.alongside(partial(parts.index.query, bank.key, question.vector, most))
     now = bank if begun.confirmed is None else begun.confirmed()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.late_interaction import TokenMatrix
+from hindsight_integrations.recall.cache import Candidates
 from hindsight_integrations.recall.layout import Layout
 from hindsight_integrations.results import PathStep, Window
 from hindsight_integrations.stores.base import (
@@ -93,8 +94,8 @@ class BankSearch:
 
     Attributes:
         stats: term statistics of the bank, for the question's lexemes.
-        admitted: returns the ids of all memories that pass the filter, being read meanwhile, or
-            None if they are more than `Depth.whole`; None if they are not read.
+        held: all memories that pass the filter, if they are no more than `Depth.whole` and were
+            read: arms then need not ask the stores for them.
         layout: returns the layout of a small bank, being read meanwhile, or None if it has more
             memories than that; None if it is not read, as for a filter that asks for more than
             valid memories.
@@ -111,7 +112,7 @@ class BankSearch:
     filter: MemoryFilter
     depth: Depth
     stats: LexemeStats
-    admitted: Callable[[], Sequence[str] | None] | None = None
+    held: Candidates | None = None
     layout: Callable[[], Layout | None] | None = None
     near: Callable[[], list[tuple[str, float]]] | None = None
     around: Callable[[], Surroundings] | None = None

@@ -6,6 +6,7 @@ only memories that are new are read: a list of a thousand takes a server longer 
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -78,6 +79,12 @@ class LayoutCache:
             known = known.extended(graph.places(bank.bank.id, known.last, missing))
             self._keep(key, known)
         return known if len(known.places) <= most else None
+
+    def known(self, bank: StoredBank) -> float:
+        """Return the number of memories that a bank had when it was last read; else infinity."""
+        with self._lock:
+            layout = self._known.get((bank.key, bank.version))
+        return math.inf if layout is None else len(layout.places)
 
     def forget(self, bank: StoredBank) -> None:
         """Forget the layout of a bank, of which something is missing."""

@@ -41,7 +41,7 @@ from hindsight_integrations.recall.entity_notes import (
     mentions_in_scope,
     with_observations,
 )
-from hindsight_integrations.recall.pool import Pool, existing, gather, join
+from hindsight_integrations.recall.pool import Pool, existing, gather, join, read_whole
 from hindsight_integrations.recall.ranking import Ranking, rank, rank_fused, rerank
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.recall.scaling import Scores
@@ -315,28 +315,33 @@ def _gather_bank(
     """Run the arms on one bank, and load the pool of what they found."""
     stats, depth = ahead.stats, DEPTHS[request.budget]
     question = _dated(parts, ahead, request, question, times)
-    is_small = stats.documents <= depth.whole
-    if is_whole(request) and parts.reranking and is_small:
+    is_small = is_whole(request) and stats.documents <= depth.whole
+    if parts.reranking and is_small:
         depth = depth.tracing()
     search = BankSearch(
         *(parts.graph, parts.index, ahead.bank, question, ahead.filter, depth, stats),
-        admitted=ahead.everything if is_small else None,
         layout=ahead.layout,
         near=ahead.near,
     )
+    with clock.timing("pool"):
+        whole = read_whole(search, ahead.everything, parts.candidates) if is_small else None
+    if whole is not None:
+        search = replace(search, held=whole.memories)
     failures: list[Failure] = []
     named = list({one.id: one for one in (*ahead.spoken, *ahead.given.values())}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):
             search = search.asking(_anchored(parts, search, request, times, failures, clock))
-    if search.near is not None and Arm.ENTITY in request.arms and not search.filter.is_selective:
+    known = search.near is not None or (search.held is not None and question.embedded)
+    if known and Arm.ENTITY in request.arms and not search.filter.is_selective:
         search = replace(search, around=parts.alongside(partial(entity.begin, search, named)))
     with clock.timing("arms"):
         rankings = _run_arms(parts, search, request, named, failures, clock)
     with clock.timing("pool"):
         named_ids = [entity.id for entity in named]
         rrf_k = parts.settings.rrf_k
-        kept, whole = parts.candidates, ahead.everything
+        whole = whole or read_whole(search, ahead.everything, parts.candidates)
+        kept = parts.candidates
         pool = gather(search, rankings, named_ids, rrf_k, kept, whole, pinned=request.pinned)
     return Gathered((ahead.bank,), pool, search.question, tuple(named), tuple(failures))
 

@@ -74,13 +74,31 @@ class Pool:
         return len(self.memories)
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All memories of a bank that pass a filter: their ids, and those of them that can be read."""
+
+    ids: Sequence[str]
+    memories: Candidates
+
+
+def read_whole(
+    request: BankSearch, everything: Callable[[], list[str] | None] | None, kept: CandidateCache
+) -> Whole | None:
+    """Return all memories that pass, or None if `everything` is None or returns None."""
+    ids = None if everything is None else everything()
+    if ids is None:
+        return None
+    return Whole(ids, kept.all_of(request.bank, ids, partial(_load, request)))
+
+
 def gather(
     request: BankSearch,
     rankings: Mapping[Arm, Sequence[ArmHit]],
     named: Sequence[str],
     rrf_k: int,
     kept: CandidateCache,
-    whole: Callable[[], list[str] | None] | None = None,
+    whole: Whole | None = None,
     *,
     pinned: bool = False,
 ) -> Pool:
@@ -92,24 +110,22 @@ def gather(
         named: ids of the entities that the question names.
         rrf_k: constant of reciprocal rank fusion.
         kept: cache of candidates.
-        whole: returns the memories that pass, all of which are loaded; if it is None or returns
-            None, as for a bank of more than `Depth.whole`, the neighbours of the best are.
+        whole: all memories that pass; if it is None, as for a bank of more than `Depth.whole`,
+            the best and their neighbours are loaded.
         pinned: load the pinned memories that pass the filter too.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
     beside = _neighbours(request, chosen[:PLACED])
-    everything = None if whole is None else whole()
     only_pinned = replace(request.filter, pinned=True)
     first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
     first = first or ()
-    load = partial(_load, request)
-    if everything is None:
-        ids = list(dict.fromkeys([*chosen, *_beside(chosen, beside), *first]))
+    if whole is None:
+        ids: Sequence[str] = list(dict.fromkeys([*chosen, *_beside(chosen, beside), *first]))
+        load = partial(_load, request)
         memories = Candidates(kept.single.read(request.bank, ids, load).values())
     else:
-        ids = everything
-        memories = kept.all_of(request.bank, everything, load)
+        ids, memories = whole.ids, whole.memories
     lost = {*ids}.difference(memory.id for memory in memories) if len(memories) < len(ids) else ()
     return Pool(
         memories=memories,

@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindsight_integrations import (
+    Arm,
     ChromaVectors,
     Hindsight,
     InvalidInputError,
@@ -154,8 +155,9 @@ def test_an_arm_may_wait_for_a_thread_longer_than_it_may_search(
     settings = Settings(arm_timeout=1.5, consolidate=False)
     with remembering(vectors=Slow(), settings=settings) as memory, ThreadPoolExecutor(24) as many:
         asked = ["Who keeps bees?"] * 24
-        memory.recall("b", asked[0])  # loads what is read once
-        found = list(many.map(lambda question: memory.recall("b", question), asked))
+        arms = [Arm.SEMANTIC, Arm.KEYWORD]  # of a small bank only so the index is asked
+        memory.recall("b", asked[0], arms=arms)  # loads what is read once
+        found = list(many.map(lambda question: memory.recall("b", question, arms=arms), asked))
     assert [parts(result) for result in found] == [[]] * 24
     # The last ones waited longer than an arm may take.
     assert max(result.timings["arms"] for result in found) > 1.5

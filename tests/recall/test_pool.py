@@ -9,7 +9,7 @@ import pytest
 from hindsight_integrations.models import Arm
 from hindsight_integrations.recall.base import DEPTHS, ArmHit, Budget
 from hindsight_integrations.recall.cache import CandidateCache
-from hindsight_integrations.recall.pool import Pool, gather, join
+from hindsight_integrations.recall.pool import Pool, gather, join, read_whole
 from hindsight_integrations.scores import ArmScore
 from hindsight_integrations.stores.base import (
     CANDIDATE,
@@ -80,7 +80,8 @@ def gathered(
         read=store.read,
     )
     everything = partial(store.find_ids, "b", search.filter, whole) if admit_all else None
-    return gather(search, rankings, ["id-X"], 60, CandidateCache(), everything)
+    kept = CandidateCache()
+    return gather(search, rankings, ["id-X"], 60, kept, read_whole(search, everything, kept))
 
 
 def ids(pool: Pool) -> list[str]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from hindsight_integrations.models import Entity, Link, LinkKind
 from hindsight_integrations.normalization import entity_norm, word_runs
+from hindsight_integrations.recall.arms import semantic
 from hindsight_integrations.recall.base import ArmHit, BankSearch
 from hindsight_integrations.results import PathStep
 from hindsight_integrations.stores.base import (
@@ -226,11 +227,10 @@ def search(request: BankSearch, named: Sequence[Entity], similar: Sequence[ArmHi
 def begin(request: BankSearch, named: Sequence[Entity]) -> Surroundings:
     """Read what most likely surrounds the seeds, before it is known which memories pass."""
     try:
-        near = request.near() if request.near is not None else []
+        near = semantic.first(request, SEEDS)
     except Exception:  # noqa: BLE001 - the semantic arm reports it; the names lead on without it
         near = []
-    ids = [memory_id for memory_id, _ in near[:SEEDS]]
-    return _surroundings(request, [entity.id for entity in named], ids)
+    return _surroundings(request, [entity.id for entity in named], near)
 
 
 def _surroundings(

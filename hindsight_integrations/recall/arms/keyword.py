@@ -6,9 +6,11 @@ The store finds candidates; the scoring is here, so that every store ranks alike
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from hindsight_integrations.nlp.bm25 import TermCounts, bm25, idf, lexemes
 from hindsight_integrations.recall.base import ArmHit, BankSearch
+from hindsight_integrations.stores.base import TextHit
 
 CANDIDATES = 2
 """Candidates asked of the store for each hit wanted, since it knows no BM25."""
@@ -25,23 +27,31 @@ def search(request: BankSearch) -> list[ArmHit]:
     asked, stats = request.question.lexemes, request.stats
     if not asked:
         return []
-    found = request.graph.text_search(
-        request.bank_id, asked, request.filter, request.depth.hits * CANDIDATES, stats
-    )
+    found, counts = _found(request, asked)
     if not found:
         return []
-    counts = TermCounts.of([hit.lexemes for hit in found], asked)
     scores = bm25(counts, stats.frequency, stats.documents, stats.mean_length)
     by_rarity = sorted(
         set(asked), key=lambda term: (-idf(stats.frequency.get(term, 0), stats.documents), term)
     )
-    ranked = sorted(zip(found, scores.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
+    scored = ((hit, score) for hit, score in zip(found, scores.tolist(), strict=True) if score)
+    ranked = sorted(scored, key=lambda pair: (-pair[1], pair[0]))
     words = _words(request.question.text)
     hits = []
     for (memory_id, held), score in ranked[: request.depth.hits]:
         shared = [words.get(term, term) for term in by_rarity if term in held][:NAMED_TERMS]
         hits.append(ArmHit(memory_id, score, f"terms: {', '.join(shared)}"))
     return hits
+
+
+def _found(request: BankSearch, asked: Sequence[str]) -> tuple[list[TextHit], TermCounts]:
+    """Return memories that may share terms with the question, and the counts of these in each."""
+    if request.held is not None:
+        counts = request.held.terms.asked(asked)
+        return [TextHit(memory.id, memory.lexemes) for memory in request.held], counts
+    most = request.depth.hits * CANDIDATES
+    found = request.graph.text_search(request.bank_id, asked, request.filter, most, request.stats)
+    return found, TermCounts.of([hit.lexemes for hit in found], asked)
 
 
 def _words(question: str) -> dict[str, str]:

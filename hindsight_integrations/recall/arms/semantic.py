@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hindsight_integrations.recall.base import ArmHit, BankSearch
+from hindsight_integrations.recall.cache import Candidates
 from hindsight_integrations.stores.base import (
     VECTOR,
     GraphStore,
@@ -15,6 +16,7 @@ from hindsight_integrations.stores.base import (
     Vector,
     VectorIndex,
 )
+from hindsight_integrations.stores.common import by_cosine
 
 EXACT_LIMIT = 2000
 """Memories up to which those that pass a filter are scored one by one, if the index does not bring
@@ -26,19 +28,30 @@ OVERFETCH = 4
 
 def search(request: BankSearch) -> list[ArmHit]:
     """Return memories by cosine to the question, filtered before they are ranked."""
-    return [
-        ArmHit(memory_id, cosine, f"meaning: cosine {cosine:.2f}")
-        for memory_id, cosine in nearest(
-            request.graph,
-            request.index,
-            request.bank,
-            request.question.vector,
-            request.filter,
-            request.depth.hits,
-            request.admitted,
-            request.near,
-        )
-    ]
+    limit, vector = request.depth.hits, request.question.vector
+    if request.held is not None:
+        found = _nearest_held(request.held, vector, limit)
+    else:
+        stores = request.graph, request.index, request.bank
+        found = nearest(*stores, vector, request.filter, limit, request.near)
+    return [ArmHit(id, cosine, f"meaning: cosine {cosine:.2f}") for id, cosine in found]
+
+
+def first(request: BankSearch, most: int) -> list[str]:
+    """Return the ids of the nearest memories that are known without asking the index again."""
+    if request.held is not None:
+        found = _nearest_held(request.held, request.question.vector, most)
+    else:
+        found = request.near() if request.near is not None else []
+    return [memory_id for memory_id, _ in found[:most]]
+
+
+def _nearest_held(held: Candidates, vector: Vector, limit: int) -> list[tuple[str, float]]:
+    if not held:
+        return []
+    cosines: list[float] = (held.vectors @ vector).tolist()
+    pairs = zip((memory.id for memory in held), cosines, strict=True)
+    return by_cosine(pairs)[:limit]
 
 
 def fetched(filter: MemoryFilter, limit: int) -> int:
@@ -53,13 +66,12 @@ def nearest(
     vector: Vector,
     filter: MemoryFilter,
     limit: int,
-    admitted: Callable[[], Sequence[str] | None] | None = None,
     near: Callable[[], list[tuple[str, float]]] | None = None,
 ) -> list[tuple[str, float]]:
     """Return the `limit` nearest memories that pass the filter, each with its cosine.
 
-    If `admitted` returns all that pass, they are not asked for once more; nor is the index if
-    `near` returns the first that it was asked for already, `fetched` or more.
+    The index is not asked once more if `near` returns the first that it was asked for already,
+    `fetched` or more.
     """
     bank_id = bank.bank.id
     fetch = fetched(filter, limit)
@@ -67,12 +79,7 @@ def nearest(
     while True:
         found = index.query(bank.key, vector, fetch) if near is None else near()
         near = None
-        passing = admitted() if admitted is not None else None
-        if passing is None:
-            ids = [memory_id for memory_id, _ in found]
-            allowed = graph.filter_ids(bank_id, ids, filter)
-        else:
-            allowed = set(passing)
+        allowed = graph.filter_ids(bank_id, [memory_id for memory_id, _ in found], filter)
         kept = [pair for pair in found if pair[0] in allowed]
         if len(kept) >= limit or len(found) < fetch:
             return kept[:limit]
