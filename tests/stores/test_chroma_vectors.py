@@ -30,11 +30,13 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.stores.chroma import index as chroma_vectors
+from hindsight_integrations.stores.chroma.bank_collection import gone_from, is_shared, keys_of
 from hindsight_integrations.stores.chroma.client import CHROMA_ERRORS, store_error
 from hindsight_integrations.stores.chroma.index import (
     CROWDED,
     OWN_FROM,
     OWN_FROM_IN_CROWD,
+    RENEWED_FROM,
     SHARED,
     SHARED_UP_TO,
     ChromaVectors,
@@ -416,6 +418,85 @@ def test_no_shared_collection_grows_without_end(
     assert len(sizes) < 7
     assert max(sizes.values()) <= SHARED_UP_TO
     assert sum(sizes.values()) == 7 * 900
+
+
+@pytest.mark.slow
+def test_what_is_taken_out_of_a_shared_collection_does_not_gather(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each vector added later walks over all of it."""
+    monkeypatch.setattr(chroma_vectors, "CROWDED", 0)
+    vectors = unit_vectors(OWN_FROM_IN_CROWD, dimension=4)
+    half = OWN_FROM_IN_CROWD // 2
+    index = ChromaVectors.in_folder(tmp_path)
+    index.upsert("small", names(3), vectors[:3])
+    for bank in range(9):
+        for start in (0, half):
+            index.upsert(f"b{bank}", names(half, start), vectors[start : start + half])
+    index.upsert("small", names(1, start=3), vectors[3:4])
+    shared = [each for each in index._client.collections() if is_shared(each)]
+    assert sum(map(gone_from, shared)) < SHARED_UP_TO
+    assert [key for each in shared for key in keys_of(each)] == ["small"]
+    assert index.ids("small") == set(names(4))
+    index.close()
+    index = ChromaVectors.in_folder(tmp_path)
+    assert index.ids("small") == set(names(4))
+    assert all(index.ids(f"b{bank}") == set(names(2 * half)) for bank in range(9))
+    index.close()
+
+
+@pytest.mark.slow
+def test_a_collection_of_which_little_is_left_is_made_again(tmp_path: Path) -> None:
+    vectors = unit_vectors(OWN_FROM, dimension=4)
+    index = ChromaVectors.in_folder(tmp_path)
+    places, written, gone = [], 0, 0
+    while len(dict.fromkeys(places)) < 3 and written < 10 * RENEWED_FROM:
+        index.upsert("a", names(OWN_FROM, start=written), vectors)
+        index.delete("a", names(OWN_FROM - 1, start=written))
+        written += OWN_FROM
+        (own,) = index._client.collections()
+        places.append(own.id)
+        gone = max(gone, gone_from(own))
+    assert RENEWED_FROM < gone < RENEWED_FROM + 2 * OWN_FROM
+    left = {f"m{n}" for n in range(OWN_FROM - 1, written, OWN_FROM)}
+    assert index.ids("a") == left
+    index.close()
+    index = ChromaVectors.in_folder(tmp_path)
+    assert index.ids("a") == left
+    assert index.query("a", vectors[-1], 1)[0][1] == pytest.approx(1)
+    index.drop("a")
+    assert index._client.collections() == []
+    index.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", ["_unlabel", "_note_gone"])
+def test_a_collection_that_was_not_quite_made_again_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: str
+) -> None:
+    vectors = unit_vectors(OWN_FROM, dimension=4)
+    monkeypatch.setattr(chroma_vectors, "RENEWED_FROM", OWN_FROM)
+    index = ChromaVectors.in_folder(tmp_path)
+    index.upsert("other", names(3), vectors[:3])
+    index.upsert("a", names(OWN_FROM), vectors)
+    index.delete("a", names(OWN_FROM - 1))
+    index.upsert("a", names(20, start=OWN_FROM), vectors[:20])
+    index.delete("a", names(19, start=OWN_FROM))
+
+    def killed(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ChromaVectors, stop, killed)
+        with pytest.raises(KeyboardInterrupt):
+            index.upsert("a", ["m9"], vectors[:1])
+    index.close()
+    index = ChromaVectors.in_folder(tmp_path)
+    index.upsert("a", ["m9"], vectors[:1])
+    assert index.ids("a") == {f"m{OWN_FROM - 1}", f"m{OWN_FROM + 19}", "m9"}
+    assert len(index.query("a", vectors[0], 5)) == 3
+    assert len(index._client.collections()) == 2
+    index.close()
 
 
 KILLED_WHILE_MOVING = """

@@ -21,6 +21,9 @@ LABEL = "bank:"
 DIMENSION = "dimension"
 """Metadata field of shared collections only: the dimension of their vectors."""
 
+GONE = "gone"
+"""Metadata field: the vectors that were taken out of a collection since it was made."""
+
 
 @dataclass(frozen=True, slots=True)
 class BankCollection:
@@ -45,22 +48,23 @@ class BankCollection:
         return {LABEL: self.key} if self.is_shared else None
 
     def upsert(self, ids: Sequence[str], vectors: NDArray[np.float32]) -> int:
-        """Write or overwrite; return how many.
+        """Write or overwrite; return how many were overwritten.
 
         What is overwritten is deleted first: hnswlib, when it changes a point in place, may cut
         the way to others, which are then found no more.
         """
-        prefix = self._prefix
+        prefix, overwritten = self._prefix, 0
         for start in range(0, len(ids), self.batch):
             part = [prefix + name for name in ids[start : start + self.batch]]
             if held := self.collection.get(ids=part, include=[])["ids"]:
                 self.collection.delete(ids=held)
+                overwritten += len(held)
             self.collection.upsert(
                 ids=part,
                 embeddings=vectors[start : start + self.batch],
                 metadatas=[{LABEL: self.key}] * len(part) if self.is_shared else None,
             )
-        return len(ids)
+        return overwritten
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove vectors; unknown ids are ignored."""
@@ -99,6 +103,11 @@ class BankCollection:
 def is_shared(collection: Collection) -> bool:
     """Return True if the collection may hold vectors of several bank keys."""
     return DIMENSION in (collection.metadata or {})
+
+
+def gone_from(collection: Collection) -> int:
+    """Return how many vectors were taken out of a collection since it was made."""
+    return int((collection.metadata or {}).get(GONE, 0))
 
 
 def keys_of(collection: Collection) -> list[str]:
