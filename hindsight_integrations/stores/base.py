@@ -592,9 +592,9 @@ class GraphStore(Protocol):
     ) -> Surroundings:
         """Return `postings` of the entities, mentions and `links` of the memories, together.
 
-        Each by the id asked for. A store behind a network reads them in one round trip, and may
-        add the surroundings of up to `ahead` of the entities, and as many of the memories, that
-        they lead to: whoever asks for those next is spared a further one.
+        Each by the id asked for. A store behind a network reads them in one round trip, and may,
+        if it is far away, add the surroundings of up to `ahead` of the entities, and as many of
+        the memories, that they lead to: whoever asks for those next is spared a further one.
         """
 
     def neighbours(

@@ -44,7 +44,7 @@ from hindsight_integrations.stores.base import (
     QueueCheckpoint,
     StagedVector,
 )
-from hindsight_integrations.stores.neo4j import Neo4jGraph, relating
+from hindsight_integrations.stores.neo4j import Neo4jGraph, connection, relating
 from hindsight_integrations.stores.neo4j.connection import Transaction
 from hindsight_integrations.stores.neo4j.filters import indexed, metadata_facet, terms_of
 from hindsight_integrations.stores.neo4j.nodes import sources_of, text_of
@@ -97,7 +97,15 @@ def bank(graph: Neo4jGraph) -> str:
 
 @pytest.mark.slow
 class TestContract(GraphStoreContract):
-    pass
+    @pytest.mark.parametrize("far", [False, True])
+    def test_what_is_read_ahead_is_what_would_be_read_next(
+        self, graph: Neo4jGraph, monkeypatch: pytest.MonkeyPatch, far: bool
+    ) -> None:
+        monkeypatch.setattr(connection, "FAR_SECONDS", -1.0 if far else 9.0)
+        super().test_what_is_read_ahead_is_what_would_be_read_next(graph)
+        entities, given = ["e:ann"], (2, 1, VALID)
+        plain, ahead = (graph.surroundings("b", entities, [], *given, n) for n in (0, 5))
+        assert (len(ahead.mentions) > len(plain.mentions)) == far
 
 
 # The database

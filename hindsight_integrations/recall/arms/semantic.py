@@ -49,9 +49,10 @@ def first(request: BankSearch, most: int) -> list[str]:
 def _nearest_held(held: Candidates, vector: Vector, limit: int) -> list[tuple[str, float]]:
     if not held:
         return []
-    cosines: list[float] = (held.vectors @ vector).tolist()
-    pairs = zip((memory.id for memory in held), cosines, strict=True)
-    return by_cosine(pairs)[:limit]
+    cosines = held.vectors @ vector
+    least = np.partition(cosines, -limit)[-limit] if 0 < limit < len(held) else -np.inf
+    best: list[int] = np.flatnonzero(cosines >= least).tolist()
+    return by_cosine((held[index].id, float(cosines[index])) for index in best)[:limit]
 
 
 def fetched(filter: MemoryFilter, limit: int) -> int:

@@ -51,6 +51,13 @@ _FIRST_PAUSE = 0.05
 WRITE_BATCH = 500
 """Rows written with one statement."""
 
+FAR_SECONDS = 0.01
+"""Round trip above which to be spared one is worth what the server does for it. A server on the
+same machine, busy with others, answers in 2 to 7 ms."""
+
+_LATEST = 16
+"""Statements by which the time of a round trip is told."""
+
 _READ_BATCH = 2500
 """Rows asked for with one statement: more than the largest bank that recall scores whole."""
 
@@ -110,6 +117,8 @@ class Database:
         self.where = _address(uri)
         self.name = name
         self._closed = False
+        self._seconds = [0.0] * _LATEST
+        self._asked = 0
         self._answering = Answering(f"Neo4j at {self.where} ({name})")
         try:
             from neo4j import GraphDatabase
@@ -156,8 +165,12 @@ class Database:
 
         pause = _FIRST_PAUSE
         while True:
+            asked = time.monotonic()
             try:
-                return self._in_time(access, run)
+                rows = self._in_time(access, run)
+                self._seconds[self._asked % _LATEST] = time.monotonic() - asked
+                self._asked += 1
+                return rows
             except StoreError as error:
                 cause = error.__cause__
                 again = isinstance(cause, DriverError | Neo4jError) and cause.is_retryable()
@@ -168,6 +181,11 @@ class Database:
                     raise
             time.sleep(pause)
             pause *= 2
+
+    @property
+    def is_far(self) -> bool:
+        """True if even the fastest of the latest statements took long: the network does."""
+        return min(self._seconds) > FAR_SECONDS
 
     @property
     def reads(self) -> Transaction:

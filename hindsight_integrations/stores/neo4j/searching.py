@@ -112,7 +112,8 @@ class Searching(Reading):
         filter: MemoryFilter,
         ahead: int = 0,
     ) -> Surroundings:
-        """See `GraphStore`."""
+        """See `GraphStore`. Near to the server nothing is added: it costs more than a trip."""
+        ahead = ahead if self._database.is_far else 0
 
         def work(tx: BankTransaction) -> Surroundings:
             test = condition(tx, filter)
