@@ -667,8 +667,34 @@ def test_vectors_of_another_dimension_are_refused() -> None:
     index.close()
 
 
+def test_a_vector_of_another_dimension_replaces_none() -> None:
+    index = ChromaVectors.in_memory()
+    index.upsert("a", ["x"], unit_vectors(1))
+    with pytest.raises(StoreError, match="dimension"):
+        index.upsert("a", ["x"], unit_vectors(1, dimension=7))
+    assert index.query("a", unit_vectors(1)[0], 1)[0][1] == pytest.approx(1)
+    index.close()
+
+
+def test_only_what_changes_is_written_again() -> None:
+    index = ChromaVectors.in_memory()
+    vectors = unit_vectors(OWN_FROM)
+    index.upsert("a", names(OWN_FROM), vectors)
+    index.upsert("a", names(OWN_FROM), 2 * vectors)
+    (own,) = index._client.collections()
+    assert gone_from(own) == 0
+    changed = vectors.copy()
+    changed[3] = -vectors[3]
+    index.upsert("a", names(OWN_FROM), changed)
+    (own,) = index._client.collections()
+    assert gone_from(own) == 1
+    assert index.ids("a") == set(names(OWN_FROM))
+    assert [row[0][0] for row in index.query_many("a", changed, 1)] == names(OWN_FROM)
+    index.close()
+
+
 @pytest.mark.slow
-def test_vectors_that_are_written_again_hide_no_others() -> None:
+def test_vectors_that_are_changed_hide_no_others() -> None:
     """hnswlib, when it changes a point in place, may cut the way to others."""
     random = np.random.default_rng(1)
     alike = random.normal(size=384) + 0.1 * random.normal(size=(1_000, 384))
@@ -677,6 +703,7 @@ def test_vectors_that_are_written_again_hide_no_others() -> None:
     index.upsert("a", names(1_000), vectors)
     for _ in range(120):
         some = random.choice(1_000, 50, replace=False)
+        vectors[some] *= 1 + 0.004 * random.normal(size=(50, 384)).astype(np.float32)
         index.upsert("a", [f"m{n}" for n in some], vectors[some])
     found = index.query_many("a", vectors, 1_000)
     assert sum(f"m{n}" not in dict(hits) for n, hits in enumerate(found)) <= 1

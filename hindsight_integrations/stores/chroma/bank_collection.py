@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.stores.base import Vector
 from hindsight_integrations.stores.common import by_cosine
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ DIMENSION = "dimension"
 
 GONE = "gone"
 """Metadata field: the vectors that were taken out of a collection since it was made."""
+
+SAME = 1 - 1e-6
+"""Cosine from which on two vectors are one: what rounding to single precision leaves of 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +55,34 @@ class BankCollection:
         """Write or overwrite; return how many were overwritten.
 
         What is overwritten is deleted first: hnswlib, when it changes a point in place, may cut
-        the way to others, which are then found no more.
+        the way to others, which are then found no more. A vector that is there already stays.
         """
         prefix, overwritten = self._prefix, 0
         for start in range(0, len(ids), self.batch):
             part = [prefix + name for name in ids[start : start + self.batch]]
-            if held := self.collection.get(ids=part, include=[])["ids"]:
-                self.collection.delete(ids=held)
-                overwritten += len(held)
-            self.collection.upsert(
-                ids=part,
-                embeddings=vectors[start : start + self.batch],
-                metadatas=[{LABEL: self.key}] * len(part) if self.is_shared else None,
-            )
+            rows = vectors[start : start + self.batch]
+            if held := self._held(part):
+                new = [n for n, name in enumerate(part) if not _is_same(rows[n], held.get(name))]
+                part, rows = [part[n] for n in new], rows[new]
+                changed = [name for name in part if name in held]
+                if changed and held[changed[0]].shape == rows[0].shape:  # else Chroma refuses it
+                    self.collection.delete(ids=changed)
+                    overwritten += len(changed)
+            if part:
+                self.collection.upsert(
+                    ids=part,
+                    embeddings=rows,
+                    metadatas=[{LABEL: self.key}] * len(part) if self.is_shared else None,
+                )
         return overwritten
+
+    def _held(self, names: list[str]) -> Mapping[str, Vector]:
+        """Return the vectors of those names that the collection has."""
+        held = self.collection.get(ids=names, include=[])["ids"]
+        if not held:
+            return {}
+        found = self.collection.get(ids=held, include=["embeddings"])
+        return dict(zip(found["ids"], np.asarray(found["embeddings"], np.float32), strict=True))
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove vectors; unknown ids are ignored."""
@@ -98,6 +116,14 @@ class BankCollection:
             )
             for names, distances in zip(found["ids"], found["distances"] or [], strict=True)
         ]
+
+
+def _is_same(vector: Vector, held: Vector | None) -> bool:
+    """Return True if a vector has the direction of the one held, which is all that counts."""
+    if held is None or held.shape != vector.shape:
+        return False
+    lengths = float(np.linalg.norm(vector)) * float(np.linalg.norm(held))
+    return float(vector @ held) >= SAME * lengths > 0
 
 
 def is_shared(collection: Collection) -> bool:
