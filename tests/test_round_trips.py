@@ -69,8 +69,7 @@ def _count(memory: Hindsight, to_graph: Proxy, to_vectors: Proxy) -> None:
     )
     assert 0 < sentence.graph <= 15
     assert 0 < long.graph <= 17
-    # The first looks whether one is held already, the last whether a small bank has moved.
-    assert sentence.vectors == long.vectors == 4
+    assert sentence.vectors == long.vectors == 3  # the third looks whether a small bank has moved
 
 
 MANY = 48

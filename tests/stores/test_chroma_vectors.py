@@ -510,7 +510,7 @@ done = getattr(BankCollection, stop)
 
 def killed(self, *args):
     own = not self.is_shared
-    if stop == "upsert" and own:
+    if stop == "copy" and own:
         done(self, args[0][:100], args[1][:100])
         os._exit(9)
     if stop == "delete":
@@ -527,7 +527,7 @@ for start in range(0, 400, 200):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", ["upsert", "delete"])
+@pytest.mark.parametrize("stop", ["copy", "delete"])
 def test_a_move_cut_short_is_ended_at_the_next_start(tmp_path: Path, stop: str) -> None:
     folder = tmp_path / "chroma"
     run = subprocess.run([sys.executable, "-c", KILLED_WHILE_MOVING, str(folder), stop])

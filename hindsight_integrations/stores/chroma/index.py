@@ -370,7 +370,7 @@ class ChromaVectors:
     def _move(self, space: BankCollection, target: BankCollection) -> None:
         self._client.prepare_index()
         names, vectors = space.rows()
-        target.upsert(names, vectors)
+        target.copy(names, vectors)
         self._spaces[space.key] = target
         if self._members(space.collection):
             space.delete(names)
@@ -571,9 +571,10 @@ class ServedChromaVectors(ChromaVectors):
             len(ids) >= self._own_from() or _dimension(space) != vectors.shape[1]
         ):
             space = self._move_out(space)
-        written = space.upsert(ids, vectors)
+        # Not as in a folder: between a look at what is there and the writing, another may move it.
+        space.copy(ids, vectors)
         self._follow(space, ids)
-        return written
+        return len(ids)
 
     def _follow(self, space: BankCollection, written: Sequence[str]) -> None:
         """Move a space that has grown too big to share, or go where another process moved it.
@@ -680,7 +681,7 @@ def _rows(space: BankCollection) -> dict[str, Vector]:
 
 
 def _put(space: BankCollection, rows: Mapping[str, Vector]) -> None:
-    space.upsert(list(rows), np.stack(list(rows.values())))
+    space.copy(list(rows), np.stack(list(rows.values())))
 
 
 def _dimension(space: BankCollection) -> int:
