@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,11 @@ class BankCollection:
     def is_shared(self) -> bool:
         """Return True if other bank keys have vectors in the same collection."""
         return is_shared(self.collection)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the vectors of a shared collection."""
+        return int(self.collection.metadata[DIMENSION])
 
     @property
     def _prefix(self) -> str:
@@ -145,7 +151,17 @@ def gone_from(collection: Collection) -> int:
     return int((collection.metadata or {}).get(GONE, 0))
 
 
+def ever_held(collection: Collection) -> int:
+    """Return how many vectors a collection has and had."""
+    return collection.count() + gone_from(collection)
+
+
 def keys_of(collection: Collection) -> list[str]:
     """Return the bank keys that the collection is labelled with."""
     metadata = collection.metadata or {}
     return [label.removeprefix(LABEL) for label in metadata if label.startswith(LABEL)]
+
+
+def own_name(key: str) -> str:
+    """Return the name of the collection that a bank key has for itself."""
+    return f"own-{blake2b(key.encode(), digest_size=16).hexdigest()}"

@@ -13,6 +13,7 @@ before the first vector is written until after the last is gone.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from hashlib import blake2b
@@ -31,9 +32,11 @@ from hindsight_integrations.stores.chroma.bank_collection import (
     GONE,
     LABEL,
     BankCollection,
+    ever_held,
     gone_from,
     is_shared,
     keys_of,
+    own_name,
 )
 from hindsight_integrations.stores.chroma.blank_memory import blank_memory
 from hindsight_integrations.stores.chroma.client import ChromaClient, chroma_errors
@@ -88,6 +91,9 @@ GRAPH = "graph"
 SHARED = 64
 """Collections at a server that small spaces share: with 400 of 50 vectors a search took 2 ms, and
 takes the longer the more a collection holds."""
+
+MOVING_SECONDS = 2.0
+"""Time that another process gets to end the move of a small space: some requests."""
 
 MOVED = ""
 """Name of the row that says that its space has moved."""
@@ -331,14 +337,14 @@ class ChromaVectors:
     def _allocate(self, key: str, count: int, dimension: int) -> BankCollection:
         """Return a collection with room for `count` vectors, labelled with the key."""
         if count >= self._own_from():
-            own = self._client.create(_own_name(key), {LABEL + key: True})
+            own = self._client.create(own_name(key), {LABEL + key: True})
             return self._space(key, own)
         for shared in reversed(self._shared):
             members = self._members(shared)
             if (
                 shared.metadata[DIMENSION] == dimension
                 and len(members) < SHARED_KEYS
-                and _ever_held(shared) + count <= SHARED_UP_TO // 2  # they will grow
+                and ever_held(shared) + count <= SHARED_UP_TO // 2  # they will grow
             ):
                 break
         else:
@@ -357,13 +363,13 @@ class ChromaVectors:
             if gone > RENEWED_FROM and gone > RENEWED_AT * space.collection.count():
                 self._move(space, self._again(space))
             return
-        held, beside = len(space.ids()), _ever_held(space.collection)
+        held, beside = len(space.ids()), ever_held(space.collection)
         if held >= self._own_from() or (beside > SHARED_UP_TO and beside > held):
             self._move(space, self._allocate(space.key, held, dimension))
 
     def _again(self, space: BankCollection) -> BankCollection:
         """Return a new collection for a space that has one of its own."""
-        first = _own_name(space.key)
+        first = own_name(space.key)
         name = f"{first}-again" if space.collection.name.endswith(first) else first
         return self._space(space.key, self._client.create(name, {LABEL + space.key: True}))
 
@@ -512,7 +518,7 @@ class ServedChromaVectors(ChromaVectors):
             known = self._spaces.pop(bank_key, None)
             if known and not known.is_shared:
                 self._client.drop(known.collection)
-            if own := self._client.find(_own_name(bank_key)):
+            if own := self._client.find(own_name(bank_key)):
                 self._client.drop(own)
             if small := self._small(bank_key):
                 small.collection.delete(where={LABEL: bank_key})
@@ -542,7 +548,7 @@ class ServedChromaVectors(ChromaVectors):
     def _find(self, key: str) -> BankCollection | None:
         space = self._spaces.get(key)
         if space is None:
-            own = self._client.find(_own_name(key))
+            own = self._client.find(own_name(key))
             space = self._space(key, own) if own and keys_of(own) else self._small(key)
             if space is not None:
                 self._spaces[key] = space
@@ -568,13 +574,15 @@ class ServedChromaVectors(ChromaVectors):
         self, space: BankCollection, ids: Sequence[str], vectors: NDArray[np.float32]
     ) -> int:
         if space.is_shared and (
-            len(ids) >= self._own_from() or _dimension(space) != vectors.shape[1]
+            len(ids) >= self._own_from() or space.dimension != vectors.shape[1]
         ):
             space = self._move_out(space)
-        # Not as in a folder: between a look at what is there and the writing, another may move it.
+        if not space.is_shared:
+            return space.upsert(ids, vectors)
+        # Between a look at what is there and the writing, another may move it.
         space.copy(ids, vectors)
         self._follow(space, ids)
-        return len(ids)
+        return 0
 
     def _follow(self, space: BankCollection, written: Sequence[str]) -> None:
         """Move a space that has grown too big to share, or go where another process moved it.
@@ -586,7 +594,7 @@ class ServedChromaVectors(ChromaVectors):
             return
         held = space.ids()
         if MOVED in held:
-            if self._word(space):
+            if self._told(space):
                 space.delete(written)
             self._spaces[space.key] = self._own(space.key)
         elif 0 < len(held) <= len(written) and self._has_own(space.key):
@@ -596,12 +604,12 @@ class ServedChromaVectors(ChromaVectors):
             self._move_out(space, alone=len(held) < 2 * self._own_from())
 
     def _has_own(self, key: str) -> bool:
-        own = self._client.find(_own_name(key))
+        own = self._client.find(own_name(key))
         return own is not None and bool(keys_of(own))
 
     def _own(self, key: str) -> BankCollection:
         """Return the space's own collection, made and labelled if need be."""
-        name = _own_name(key)
+        name = own_name(key)
         own = self._client.find(name) or self._client.create(name, {LABEL + key: True})
         if not keys_of(own):  # the process that moved it was killed
             own.modify(metadata={LABEL + key: True})
@@ -613,7 +621,7 @@ class ServedChromaVectors(ChromaVectors):
         Only who made the collection, and finds nobody else moving, can tell what was taken out
         meanwhile from what another has moved.
         """
-        own = self._client.begin(_own_name(space.key), {_UNFINISHED: True})
+        own = self._client.begin(own_name(space.key), {_UNFINISHED: True})
         if own is None and alone:
             return space
         copied = _rows(space) if own else _NONE
@@ -652,9 +660,19 @@ class ServedChromaVectors(ChromaVectors):
     def _leave_word(self, space: BankCollection, *, moved: bool) -> None:
         space.collection.upsert(
             ids=[f"{space.key}/{MOVED}"],
-            embeddings=np.eye(1, _dimension(space), dtype=np.float32),
+            embeddings=np.eye(1, space.dimension, dtype=np.float32),
             metadatas=[{LABEL: space.key, _MOVED: moved}],
         )
+
+    def _told(self, space: BankCollection) -> bool:
+        """Return True when the move that another process has begun is done; False if it is not.
+
+        What is changed in the other collection before that, a row that is on its way may undo.
+        """
+        until = time.monotonic() + MOVING_SECONDS
+        while not (told := bool(self._word(space))) and time.monotonic() < until:
+            time.sleep(0.01)
+        return told
 
     def _word(self, space: BankCollection) -> bool | None:
         """Return True if nobody counts the rows in the shared collection any more.
@@ -665,15 +683,6 @@ class ServedChromaVectors(ChromaVectors):
         return next((bool(row[_MOVED]) for row in found["metadatas"] or []), None)
 
 
-def _ever_held(collection: Collection) -> int:
-    """Return how many vectors a collection has and had."""
-    return collection.count() + gone_from(collection)
-
-
-def _own_name(key: str) -> str:
-    return f"own-{blake2b(key.encode(), digest_size=16).hexdigest()}"
-
-
 def _rows(space: BankCollection) -> dict[str, Vector]:
     """Return the rows of a space without that which says that it moved."""
     names, vectors = space.rows()
@@ -682,10 +691,6 @@ def _rows(space: BankCollection) -> dict[str, Vector]:
 
 def _put(space: BankCollection, rows: Mapping[str, Vector]) -> None:
     space.copy(list(rows), np.stack(list(rows.values())))
-
-
-def _dimension(space: BankCollection) -> int:
-    return int(space.collection.metadata[DIMENSION])
 
 
 def _shared_name(key: str) -> str:
