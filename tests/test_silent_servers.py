@@ -165,12 +165,33 @@ def test_one_caller_asks_a_silent_server_again_and_an_answer_lets_all_ask() -> N
         assert deadline.seconds_left() == 1
     with deadline.limited(8), deadline.limited(6):
         assert 2 < deadline.seconds_left() <= 3
-    server.silent(deadline.LEAST_SECONDS)
+    server.silent(deadline.SILENT_SECONDS)
     with pytest.raises(StoreUnavailableError, match=r"the server did not answer .* again in 5 s"):
         server.check()
     with deadline.limited(asking=True):
         server.check()
     server.answered()
     server.check()
-    server.silent(deadline.LEAST_SECONDS)  # to one caller, while it answered another
+    server.silent(deadline.SILENT_SECONDS)  # to one caller, while it answered another
+    server.check()
+
+
+def test_what_is_left_of_one_deadline_condemns_no_server_but_some_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(deadline.time, "monotonic", lambda: now)
+    server = deadline.Answering("the server")
+    server.silent(1.5)  # since 98.5
+    server.check()
+    now = 101.4
+    server.silent(1.5)
+    server.check()
+    now = 101.5
+    server.silent(1.5)
+    with pytest.raises(StoreUnavailableError, match="asked again"):
+        server.check()
+    server.answered()
+    now = 110.0
+    server.silent(2.9)
     server.check()

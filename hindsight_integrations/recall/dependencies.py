@@ -35,7 +35,7 @@ while others want to: an event loop beside a dozen such threads comes late by a 
 and more. Two are enough to use the time that one of them spends in SQLite, the vector index or a
 matrix product."""
 
-SERVED_AT_ONCE = 32
+SERVED_AT_ONCE = 16
 """The same where they wait for servers most of the time."""
 
 

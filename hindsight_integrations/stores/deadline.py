@@ -1,8 +1,8 @@
 """Deadlines that calls hand down to servers, and servers that do not answer.
 
 A caller sets what the stores may take in a block; each request to a server then takes at most half
-of what is left, so that there is time for others. A server that left a request unanswered is not
-asked again for some seconds, so that not every call waits for it: until then they fail at once, and
+of what is left, so that there is time for others. A server that answers nobody for some seconds is
+not asked again for a while, so that not every call waits for it: until then they fail at once, and
 one of them asks it after that.
 """
 
@@ -25,7 +25,11 @@ PAUSE_SECONDS = 5.0
 """Time for which a silent server is not asked."""
 
 LEAST_SECONDS = 1.0
-"""A server is silent if it does not answer for so long; less may be the rest of a deadline."""
+"""A request counts as unanswered after so long; less may be the rest of a deadline."""
+
+SILENT_SECONDS = 3.0
+"""A server is silent that answers nobody for so long, over one request or several: a pause of a
+busy server, or of this process, may outlast the little that one caller's deadline has left."""
 
 
 class _Limit(NamedTuple):
@@ -79,6 +83,7 @@ class Answering:
         self._lock = threading.Lock()
         self._asked_again_at: float | None = None
         self._answered_at = -math.inf
+        self._silent_from = math.inf  # when the first request began that it left unanswered
 
     def check(self) -> None:
         """Return if the server may be asked.
@@ -106,7 +111,9 @@ class Answering:
         now = time.monotonic()
         if seconds >= LEAST_SECONDS and self._answered_at < now - seconds:
             with self._lock:
-                self._asked_again_at = now + PAUSE_SECONDS
+                self._silent_from = min(self._silent_from, now - seconds)
+                if now - self._silent_from >= SILENT_SECONDS:
+                    self._asked_again_at = now + PAUSE_SECONDS
         return StoreUnavailableError(
             f"{self._where} did not answer in {seconds:.1f} s; check that the server runs and "
             "that nothing blocks it"
@@ -115,4 +122,5 @@ class Answering:
     def answered(self) -> None:
         """Note that it answered."""
         self._answered_at = time.monotonic()
+        self._silent_from = math.inf
         self._asked_again_at = None

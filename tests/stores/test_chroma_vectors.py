@@ -17,11 +17,14 @@ from contextlib import closing
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import chromadb
 import chromadb.errors
 import numpy as np
 import pytest
+from chromadb.api.models.Collection import Collection
+from chromadb.api.types import QueryResult
 
 from hindsight_integrations.errors import (
     InvalidInputError,
@@ -37,6 +40,7 @@ from hindsight_integrations.stores.chroma.index import (
     OWN_FROM,
     OWN_FROM_IN_CROWD,
     RENEWED_FROM,
+    SEARCH_TRIES,
     SHARED,
     SHARED_UP_TO,
     ChromaVectors,
@@ -563,6 +567,31 @@ def test_a_space_can_be_searched_while_it_moves() -> None:
     searcher.join()
     index.close()
     assert short == []
+
+
+@pytest.mark.parametrize(
+    "message", ["Error finding id m7", "Missing field: [Missing metadata segment]"]
+)
+def test_a_search_that_misses_what_was_just_removed_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, message: str
+) -> None:
+    index = ChromaVectors.in_memory()
+    index.upsert("a", names(20), unit_vectors(20))
+    failing = [SEARCH_TRIES - 1]
+    search = Collection.query
+
+    def query(self: Collection, *args: Any, **kwargs: Any) -> QueryResult:
+        if failing[0]:
+            failing[0] -= 1
+            raise chromadb.errors.InternalError(message)
+        return search(self, *args, **kwargs)
+
+    monkeypatch.setattr(Collection, "query", query)
+    assert index.query("a", unit_vectors(20)[7], 1)[0][0] == "m7"
+    failing[0] = SEARCH_TRIES
+    with pytest.raises(StoreCorruptError, match="open it again"):
+        index.query("a", unit_vectors(20)[7], 1)
+    index.close()
 
 
 def test_everything_is_there_again_after_closing(tmp_path: Path) -> None:

@@ -134,6 +134,14 @@ def store_error(error: BaseException, where: str) -> StoreError | None:
     return kind(f"the vector index at {where} failed: {text}; {_advice(error, kind)}")
 
 
+def misses_removed(error: Exception) -> bool:
+    """Return True if a search failed as it does if something is removed while it runs.
+
+    An id is, or a collection before all of its parts were read.
+    """
+    return any(sign in str(error) for sign in ("Error finding id", "Missing field: [Missing"))
+
+
 def _advice(error: BaseException, kind: type[StoreError]) -> str:
     status, name = _status(error), type(error).__name__
     if status in (401, 403) or name in ("AuthorizationError", "ChromaAuthError"):

@@ -39,7 +39,7 @@ from hindsight_integrations.stores.chroma.bank_collection import (
     own_name,
 )
 from hindsight_integrations.stores.chroma.blank_memory import blank_memory
-from hindsight_integrations.stores.chroma.client import ChromaClient, chroma_errors
+from hindsight_integrations.stores.chroma.client import ChromaClient, chroma_errors, misses_removed
 from hindsight_integrations.stores.chroma.files import (
     IDENTITY,
     holds_index,
@@ -70,7 +70,7 @@ OWN_FROM_IN_CROWD = 1_000
 """Vectors from which a space has a collection of its own then."""
 
 SEARCH_TRIES = 10
-"""A search that misses an id every time searches a damaged index."""
+"""A search that fails in one of these ways every time searches a damaged index."""
 
 SHARED_UP_TO = 5_000
 """Vectors that share a collection, with those that were taken out of it: a `where` in it takes 4
@@ -312,8 +312,7 @@ class ChromaVectors:
         """Return the result of `do` on the space, or None if there is none.
 
         Repeated if the space moved or vanished meanwhile: a move removes vectors from the old
-        collection only after the key is found in the new one. Repeated, too, is a search in which
-        Chroma misses an id that was removed before it was read.
+        collection only after the key is found in the new one. So is a search that misses them.
         """
         from chromadb.errors import InternalError, NotFoundError
 
@@ -324,7 +323,7 @@ class ChromaVectors:
                 done = do(space)
             except InternalError as error:
                 tries -= 1
-                if not tries or "Error finding id" not in str(error):
+                if not tries or not misses_removed(error):
                     raise
             except NotFoundError:
                 if self._spaces.get(key) is space:

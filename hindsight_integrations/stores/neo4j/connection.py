@@ -218,13 +218,15 @@ class Database:
 
         def work() -> T:
             with self._errors(), self._session(access) as attempt.session:
-                return run(attempt.session, attempt)
+                result = run(attempt.session, attempt)
+            self._answering.answered()  # here: the caller hears of it late on a busy machine
+            return result
 
         outcome = in_own_thread(work)
         while True:
             left = attempt.answered_at + seconds - time.monotonic()
             try:
-                result = outcome.result(timeout=max(0.0, left))
+                return outcome.result(timeout=max(0.0, left))
             except TimeoutError as error:
                 if outcome.done():
                     raise
@@ -232,8 +234,6 @@ class Database:
                     continue  # the server answered a statement meanwhile
                 attempt.give_up()
                 raise self._answering.silent(seconds) from error
-            self._answering.answered()
-            return result
 
     def close(self) -> None:
         """Close all connections."""

@@ -118,12 +118,14 @@ class Searching(Reading):
         def work(tx: BankTransaction) -> Surroundings:
             test = condition(tx, filter)
             postings, memories = tx.collected(
-                (_AHEAD if ahead else _SURROUNDINGS).format(test=test.text),
+                _SURROUNDINGS.format(test=test.text),
                 of_entities=tx.all_of(entity_ids),
                 of_memories=tx.all_of(memory_ids),
                 per_entity=max(per_entity, 0),
                 per_memory=max(per_memory, 0),
                 ahead=ahead,
+                mentions_ahead=max(per_entity, 0) if ahead else 0,
+                links_ahead=max(per_memory, 0) if ahead else 0,
                 **test.params,
             )
             return _surroundings(postings, memories, entity_ids, memory_ids)
@@ -222,11 +224,10 @@ _PARTS = """
                 ORDER BY weight DESC, other, kind, outward LIMIT $per_memory
             }} ELSE [] END] }}"""
 
-_SURROUNDINGS = f"WITH $of_entities AS entities, $of_memories AS memories RETURN [{_PARTS}]"
-
 # What the nodes lead to is listed without the filter: it may be too much, and a plan of the filter
-# in one more place takes longer than that.
-_AHEAD = f"""
+# in one more place takes longer than that. Where nothing is read ahead all of these limits are 0: a
+# statement of its own would be planned by every caller at once when a server turns out to be far.
+_SURROUNDINGS = f"""
     WITH $of_entities + COLLECT {{{{
             UNWIND $of_memories AS key MATCH (:Memory {{{{key: key}}}})-[:MENTIONS]->(e:Entity)
             WITH DISTINCT e.key AS key WHERE NOT key IN $of_entities
@@ -234,12 +235,12 @@ _AHEAD = f"""
         COLLECT {{{{
             UNWIND $of_memories AS key MATCH (here:Memory {{{{key: key}}}}) CALL (here) {{{{
                 MATCH (here)-[l:LINK]-(m:Memory)
-                RETURN m.key AS other ORDER BY l.weight DESC LIMIT $per_memory
+                RETURN m.key AS other ORDER BY l.weight DESC LIMIT $links_ahead
             }}}} RETURN other }}}} AS linked,
         COLLECT {{{{
             UNWIND $of_entities AS entity CALL (entity) {{{{
                 MATCH (m:Memory)-[x:MENTIONS]->(:Entity) WHERE x.entity = entity AND x.seq > 0
-                RETURN m.key AS other ORDER BY x.entity DESC, x.seq DESC LIMIT $per_entity
+                RETURN m.key AS other ORDER BY x.entity DESC, x.seq DESC LIMIT $mentions_ahead
             }}}} RETURN other }}}} AS mentioning
     WITH entities, $of_memories + COLLECT {{{{
             UNWIND linked + mentioning AS key WITH DISTINCT key WHERE NOT key IN $of_memories
