@@ -56,6 +56,7 @@ SURROUNDINGS = {
     "event": "tells the event that the question counts from",
     "residual": "covers what the best hits lack",
     "theme": "like the best hits together",
+    "standing": "says what is always so of somebody",
 }
 """Signals that no arm reports, in plain words."""
 

@@ -17,6 +17,7 @@ from hindsight_integrations.models import MemoryType, proves, states_nothing
 from hindsight_integrations.nlp.bm25 import HeldTerms
 from hindsight_integrations.nlp.late_interaction import HeldTokens, held_tokens
 from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.recall.advice import is_standing
 from hindsight_integrations.recall.scaling import Scores, standardise
 from hindsight_integrations.stores.base import Candidate, StoredBank
 
@@ -143,6 +144,11 @@ class Candidates(tuple[Candidate, ...]):
         return np.fromiter(own, np.float64, len(self))
 
     @cached_property
+    def standing(self) -> Scores:
+        """1 for what is always so of somebody, as far as its words tell."""
+        return np.fromiter((is_standing(m.text) for m in self), np.float64, len(self))
+
+    @cached_property
     def own_share(self) -> float:
         """Degree to which this is a chat with the agent: 1 if it says half of the turns."""
         turns = int(self.speaking.sum())
@@ -150,16 +156,19 @@ class Candidates(tuple[Candidate, ...]):
 
     @cached_property
     def in_dialogue(self) -> float:
-        """Share of turns between people here, 0 to 1: with a speaker, and others of their session.
+        """Share of turns between people here, 0 to 1: of sessions in which several speak.
 
-        Such turns explain each other. A statement alone in its session has nothing beside it, and
-        in a chat with an agent the replies repeat the questions.
+        Such turns explain each other. What one person says alone has to be understood by itself,
+        and in a chat with an agent the replies repeat the questions.
         """
-        if not self.speaking.any():
-            return 0.0
-        sizes = np.bincount(self.sessions[self.speaking], minlength=int(self.sessions.max()) + 1)
-        turns = self.speaking & (sizes[self.sessions] > 1)
-        return float(turns.mean()) * (1.0 - self.own_share)
+        turns = [
+            (session, speaker)
+            for session, speaker in zip(self.sessions.tolist(), self.speakers, strict=True)
+            if speaker
+        ]
+        voices = Counter(session for session, _ in set(turns))
+        together = sum(voices[session] > 1 for session, _ in turns)
+        return together / len(self) * (1.0 - self.own_share) if turns else 0.0
 
     @cached_property
     def context(self) -> NDArray[np.bool_]:

@@ -26,6 +26,7 @@ from hindsight_integrations.nlp.bm25 import question_terms
 from hindsight_integrations.nlp.late_interaction import TokenMatrix
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall import packing
+from hindsight_integrations.recall.advice import asks_for_advice, times_to_look_up
 from hindsight_integrations.recall.ahead import Ahead, begin, is_whole, read_ahead
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
 from hindsight_integrations.recall.base import (
@@ -235,6 +236,8 @@ def gather_pool(
     with clock.timing("read"):
         begun = begin(parts, banks[0], request, lexemes, current)
         times = parse_query(request.query, request.asked_at, hemisphere=parts.settings.hemisphere)
+        if asks_for_advice(request.query):
+            times = replace(times, windows=times_to_look_up(request.query, times.windows))
         asked_first = sorted(times.windows, key=lambda window: not window.asked)
         named: dict[TimeSpan, Window] = {}
         for each in asked_first:

@@ -19,6 +19,7 @@ from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import bm25, idf
 from hindsight_integrations.nlp.late_interaction import token_coverage, token_shares
 from hindsight_integrations.recall import signals
+from hindsight_integrations.recall.advice import asks_for_advice
 from hindsight_integrations.recall.arms.temporal import date_match
 from hindsight_integrations.recall.base import Question, Reranker
 from hindsight_integrations.recall.entity_graph import (
@@ -73,6 +74,8 @@ class Weights:
     own_words: float = -5.0
     """Said by the agent itself, 0 or 1, unless the question asks for that: its replies repeat what
     the user said, at ten times the length."""
+    standing: float = 1.0
+    """Says what is always so of somebody, 0 or 1, where advice is asked for."""
     pagerank: float = 0.7
     """Rank that flows from the best hits over shared entities."""
     shared_name: float = 1.0
@@ -216,7 +219,12 @@ def rank(
     dialogue = pool.memories.in_dialogue
     table.add("meaning", dense, (1.0 - dialogue) * weights.meaning * dense)
     rare = math.log(2 + pool.stats.documents)
-    table.add("terms", lexical, weights.terms * lexical / rare)
+    if asks_for_advice(question.text):
+        # Its words are of a plan, and seldom of what bears on that.
+        standing = pool.memories.standing
+        table.add("standing", standing, weights.standing * standing)
+    else:
+        table.add("terms", lexical, weights.terms * lexical / rare)
     fit = date_fit(pool, question)
     table.add("date", fit, weights.date * fit)
     _add_conversation(table, pool, question, dense, lexical, fit, weights)

@@ -43,13 +43,13 @@ def test_sessions_are_documents_of_one_bank() -> None:
 # The agent's own turns, and dialogue
 
 
-def said(*turns: str, own: int = 0) -> Candidates:
-    """Turns, each given by its session, of which the agent says the first `own`."""
+def said(*turns: str, own: int = 0, people: str = "AB") -> Candidates:
+    """Turns, each given by its session, by people in turn; the agent says the first `own`."""
     return Candidates(
         [
             candidate(
                 str(n),
-                speaker="agent" if n < own else "A",
+                speaker="agent" if n < own else people[n % len(people)],
                 document=session,
                 type=MemoryType.EXPERIENCE if n < own else MemoryType.WORLD,
             )
@@ -91,12 +91,18 @@ def test_own_share_is_of_turns_not_of_texts() -> None:
     assert Candidates(done).own_share == 0.0
 
 
-def test_turns_beside_others_of_their_session_are_in_dialogue() -> None:
+def test_turns_beside_those_of_others_are_in_dialogue() -> None:
     assert said(*"ss").in_dialogue == 1.0
     assert said(*"aabb").in_dialogue == 1.0
     # Two in five stand alone.
     assert said(*"aabac").in_dialogue == pytest.approx(0.6)
     assert said(*"abc").in_dialogue == 0.0
+
+
+def test_what_one_person_says_alone_is_no_dialogue() -> None:
+    assert said(*"ssss", people="A").in_dialogue == 0.0
+    assert said(*"ssss", people="Aa").in_dialogue == 0.0
+    assert said(*"aabb", people="AAAB").in_dialogue == pytest.approx(0.5)
 
 
 def test_texts_are_not_in_dialogue_nor_company_for_a_turn() -> None:

@@ -82,7 +82,7 @@ def test_a_signal_adds_as_many_times_more_as_its_weight_is_raised(weight: str) -
                 str(n),
                 speaker="AAB"[n % 3],
                 document="one" if n < 3 else "two",
-                text="Cats?" if n == 1 else "Cats.",
+                text="Cats?" if n == 1 else "I like cats.",
                 lexemes=["cat", "x"][: 2 - n % 2],
                 vector=unit(0.9 - n / 7),
                 occurred=[TODAY] * (n % 2),
@@ -99,7 +99,8 @@ def test_a_signal_adds_as_many_times_more_as_its_weight_is_raised(weight: str) -
     )
     tokens = asked_tokens(*[(id, {id: 1.0}) for id in (1, 2, 9)])
     windows = [Window("today", TODAY, firm=False)]
-    asked = question("What does B like?", tokens=tokens, lexemes=["x"], windows=windows)
+    text = "What should I get for B?" if weight == "standing" else "What does B like?"
+    asked = question(text, tokens=tokens, lexemes=["x"], windows=windows)
     before = rank(pool, asked, 10, DEFAULT_WEIGHTS)
     raised = replace(DEFAULT_WEIGHTS, **{weight: 3 * getattr(DEFAULT_WEIGHTS, weight)})
     after = rank(pool, asked, 10, raised)
@@ -134,7 +135,7 @@ def test_meaning_counts_by_the_share_that_are_no_turns_of_a_dialogue() -> None:
     memories = [
         candidate("0", vector=unit(0.8)),
         candidate("1", vector=unit(0.2), speaker="A"),
-        candidate("2", vector=unit(0.2), speaker="A"),
+        candidate("2", vector=unit(0.2), speaker="B"),
         candidate("3", vector=unit(0.8), speaker="A"),
     ]
     # One in four is none: 8 / 4 times the cosine.
@@ -292,7 +293,7 @@ def test_what_the_one_asked_about_said_counts_3_6() -> None:
 
 def test_substance_counts_seven_tenths_of_itself() -> None:
     pool = pool_of(
-        [candidate("0", speaker="A", occurred=[TODAY]), candidate("1", speaker="A")],
+        [candidate("0", speaker="A", occurred=[TODAY]), candidate("1", speaker="B")],
     )
     ranking = ranked(pool)
     assert value(ranking, "substance") == pytest.approx([0.45, -0.45])
