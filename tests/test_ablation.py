@@ -86,7 +86,8 @@ def test_a_weight_left_out_changes_no_more_than_the_order(study: Study) -> None:
 
 
 def test_fitting_ends_no_worse_than_it_began(study: Study) -> None:
-    silent = dict.fromkeys(("neighbours", "further", "session", "answers", "speaker"), 0.0)
+    others = ("meaning", "neighbours", "further", "session", "answers", "speaker")
+    silent = dict.fromkeys(others, 0.0)
     wrong = replace(NEUTRAL, interaction=-3.0, **silent)
     fitted = fit([study], wrong)
     worst, best = (study.figures(weights, (4096,)) for weights in (wrong, fitted))

@@ -145,7 +145,9 @@ def test_what_is_told_together_with_an_event_is_found_by_it() -> None:
         ("We all felt tired on the train.", datetime(2025, 4, 2, 9, tzinfo=UTC)),
     ]  # fmt: skip
     with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
-        memory.retain_messages("b", [Message("Nadia", text, at) for text, at in said])
+        messages = [Message("Nadia", text, at) for text, at in said]
+        answer = Message("Ole", "Good morning!", datetime(2025, 5, 9, 9, 1, tzinfo=UTC))
+        memory.retain_messages("b", [*messages, answer])
         result = memory.recall("b", "What did Nadia feel after the chess cup?", query_time=NOW)
     assert result[0].memory.text.startswith("After the chess cup")
     assert [window.firm for window in result.windows] == [False]
@@ -475,7 +477,8 @@ def test_a_speaker_named_in_the_question_counts(memory: Hindsight) -> None:
 
 def test_what_says_something_counts_more_than_small_talk(memory: Hindsight) -> None:
     said = ["Wow, so nice!", "I booked the ferry to Bergen for 3 May.", "Yeah, so nice."]
-    memory.retain_messages("b", [Message("Jonas", text, NOW) for text in said])
+    turns = [Message("Jonas", text, NOW) for text in said]
+    memory.retain_messages("b", [*turns, Message("Mia", "Have a good trip!", NOW)])
     found = memory.recall("b", "What did Jonas say?", query_time=NOW)
     substance = {
         item.memory.text: signal.contribution

@@ -35,6 +35,7 @@ SIGNALS: Mapping[str, tuple[str, ...]] = {
     "the agent's own words": ("own_words",),
     "shared entities": ("pagerank", "shared_name", "residual"),
     "the theme of the best hits": ("theme",),
+    "what is always so of somebody": ("standing",),
 }
 """Parts of the ranking, and the weights that stand for them."""
 
