@@ -1,8 +1,9 @@
 """Train the default embedder on the worlds.
 
-It needs `torch` and `onnx`, which nothing else here does; a GPU takes a minute, a CPU some hours.
-Afterwards fit the projection (`python -m benchmarks.fit_projection`) and the weights of ranking
-again. Vectors of one adapter cannot be compared with those of another: give the model a new name
+It needs `torch` and `onnx`, which nothing else here does; a GPU takes minutes, two cores that
+multiply in bfloat16 most of an hour. Afterwards fit the projection
+(`python -m benchmarks.fit_projection`) and the weights of ranking again. Vectors of one adapter
+cannot be compared with those of another: give the model a new name
 in `nlp/model_registry.py`.
 
 Each step takes some worlds. A query is to be nearer to each memory that bears on it than to all
@@ -16,9 +17,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
 
 import torch
 from rich.console import Console
@@ -29,6 +31,7 @@ from torch.nn import functional
 from benchmarks.embedder.network import (
     DROPOUT,
     Adapter,
+    halved,
     hidden_states,
     padded,
     pooled,
@@ -53,13 +56,13 @@ OTHER_WORLDS = 0.5
 """Weight of a memory of another world as a wrong answer."""
 REPEATED = {"passages": 6, "assistant": 2}
 """Kinds of which few were written, and how often an epoch goes through them."""
-UNDATED = frozenset({"passages", "preferences_a", "preferences_b", "diary"})
-"""Kinds whose memories are never shown with a date before them."""
+UNDATED = ("passages", "preferences", "diary")
+"""Beginnings of the kinds whose memories are never shown with a date before them."""
 DATED = 0.6
 """Share of the other worlds whose memories are shown as the engine indexes them, with a date."""
 LONGEST = 160
 """Tokens read of a text."""
-BATCH = 128
+BATCH = 64
 _NO = -1e4
 _VOCABULARY = 30_522
 
@@ -70,15 +73,21 @@ class Texts:
 
     Attributes:
         vectors: of the texts, shape (texts, 384).
-        tokens: unit vectors of their tokens, in no order, shape (tokens, 384).
-        holders: the text of each token.
+        tokens: unit vectors of their tokens, text after text, shape (tokens, 384).
+        lengths: tokens of each text.
         ids: of the tokens.
     """
 
     vectors: Tensor
     tokens: Tensor
-    holders: Tensor
+    lengths: Tensor
     ids: Tensor
+
+    @property
+    def holders(self) -> Tensor:
+        """Number of the text of each token."""
+        texts = torch.arange(len(self.lengths), device=self.lengths.device)
+        return torch.repeat_interleave(texts, self.lengths)
 
 
 class Trainer:
@@ -94,6 +103,7 @@ class Trainer:
         self.tokenizer.enable_truncation(LONGEST)
         self.dice = random.Random(SEED)
         self.importance = self._importance()
+        self.before = self._published()
 
     def _importance(self) -> Tensor:
         """Return the inverse document frequency of each token among all memories."""
@@ -103,48 +113,60 @@ class Trainer:
             count[sorted({*row[1:-1]})] += 1
         return torch.log1p((len(texts) - count + 0.5) / (count + 0.5)).to(self.device)
 
+    def _published(self) -> dict[str, Tensor]:
+        """Return the vectors of all texts by the published model."""
+        texts = [memory for world in self.worlds for memory in world.memories]
+        texts += [query.text for world in self.worlds for query in world.queries]
+        with torch.no_grad():
+            return dict(zip(texts, self.encode(self.base, texts, 0.0).vectors, strict=True))
+
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         return [each.ids for each in self.tokenizer.encode_batch_fast(texts)]
 
-    def encode(self, weights: dict[str, Tensor], texts: Sequence[str], drop: float) -> Texts:
+    def encode(self, weights: Mapping[str, Tensor], texts: Sequence[str], drop: float) -> Texts:
         """Return the vectors of some texts."""
-        rows = self._ids(texts)
+        rows, half = self._ids(texts), halved(weights)
         order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
-        vectors, tokens, holders, ids = [], [], [], []
+        vectors, tokens, holders = [], [], []
         for start in range(0, len(order), BATCH):
             chosen = order[start : start + BATCH]
             batch, mask = padded([rows[number] for number in chosen], self.device)
-            with torch.autocast(self.device, torch.bfloat16):
-                states = hidden_states(weights, batch, mask, drop)
-            states = states.float()
+            states = hidden_states(half, batch, mask, drop)
             vectors.append(pooled(states, mask))
             place = torch.arange(batch.shape[1], device=self.device)[None]
             inner = (place > 0) & (place < mask.sum(1, keepdim=True) - 1)  # no [CLS], no [SEP]
             tokens.append(states[inner])
-            holder = torch.tensor(chosen, device=self.device)[:, None].expand_as(batch)
-            holders.append(holder[inner])
-            ids.append(batch[inner])
-        back = torch.empty(len(order), dtype=torch.long, device=self.device)
-        back[torch.tensor(order, device=self.device)] = torch.arange(len(order), device=self.device)
-        unit = functional.normalize(torch.cat(tokens), dim=-1)
-        return Texts(torch.cat(vectors)[back], unit, torch.cat(holders), torch.cat(ids))
+            holders.append(
+                torch.tensor(chosen, device=self.device)[:, None].expand_as(batch)[inner]
+            )
+        back = torch.argsort(torch.tensor(order, device=self.device))
+        held = torch.cat(holders)
+        unit = functional.normalize(torch.cat(tokens)[torch.argsort(held, stable=True)], dim=-1)
+        return Texts(
+            torch.cat(vectors)[back],
+            unit,
+            torch.bincount(held, minlength=len(rows)),
+            torch.tensor([each for row in rows for each in row[1:-1]], device=self.device),
+        )
 
     def late_interaction(self, queries: Texts, memories: Texts) -> Tensor:
         """Return the weighted mean of each query token's best cosine, shape (queries, memories)."""
-        cosines = (memories.tokens.bfloat16() @ queries.tokens.bfloat16().T).float()
-        shape = len(memories.vectors), cosines.shape[1]
-        best = torch.full(shape, -1.0, device=self.device).scatter_reduce(
-            0, memories.holders[:, None].expand_as(cosines), cosines, "amax"
-        )
+        cosines = memories.tokens.bfloat16() @ queries.tokens.bfloat16().T
+        with torch.no_grad():  # which token of each memory is nearest
+            ends = memories.lengths.cumsum(0).tolist()
+            nearest = torch.stack(
+                [cosines[start:end].argmax(0) + start for start, end in pairwise([0, *ends])]
+            )
+        best = torch.gather(cosines, 0, nearest).float()
         weight = self.importance[queries.ids]
         total = torch.zeros(len(queries.vectors), device=self.device)
         weight = weight / total.index_add(0, queries.holders, weight)[queries.holders]
-        summed = torch.zeros(len(queries.vectors), shape[0], device=self.device)
+        summed = torch.zeros(len(queries.vectors), len(best), device=self.device)
         return summed.index_add(0, queries.holders, (best * weight).T)
 
     def shown(self, world: World) -> list[str]:
         """Return the memories of a world, perhaps with dates as the engine puts them before."""
-        if world.file in UNDATED or self.dice.random() >= DATED:
+        if world.file.startswith(UNDATED) or self.dice.random() >= DATED:
             return list(world.memories)
         day = date(2012, 1, 1) + timedelta(days=self.dice.randrange(5000))
         shown = []
@@ -166,10 +188,9 @@ class Trainer:
                 right[row, [first + place for place in query.relevant]] = True
                 row += 1
             first += len(world.memories)
-        with torch.no_grad():
-            plain = [memory for world in chosen for memory in world.memories]
-            asked_before = self.encode(self.base, queries, 0.0).vectors
-            held_before = self.encode(self.base, plain, 0.0).vectors
+        asked_before = torch.stack([self.before[text] for text in queries])
+        plain = [memory for world in chosen for memory in world.memories]
+        held_before = torch.stack([self.before[text] for text in plain])
         before = asked_before @ held_before.T
         unsure = ~same & (before > before.masked_fill(~right, -9).max(1, keepdim=True).values)
 
@@ -195,8 +216,8 @@ class Trainer:
         pool = [world for world in self.worlds for _ in range(REPEATED.get(world.file, 1))]
         steps = epochs * math.ceil(len(pool) / WORLDS)
         optimizer = torch.optim.AdamW(self.adapter.parameters(), lr=RATE, weight_decay=0.01)
-        done = 0
-        for epoch in range(epochs):
+        console, done = Console(), 0
+        for _ in range(epochs):
             self.dice.shuffle(pool)
             for start in range(0, len(pool), WORLDS):
                 rise, fall = min(1, (done + 1) / (0.1 * steps)), max(0.02, 1 - done / steps)
@@ -208,7 +229,7 @@ class Trainer:
                 torch.nn.utils.clip_grad_norm_(self.adapter.parameters(), 1.0)
                 optimizer.step()
                 done += 1
-            Console().print(f"epoch {epoch + 1} of {epochs}: loss {loss.item():.3f}")
+                console.print(f"step {done} of {steps}: loss {loss.item():.3f}")
 
 
 def train(epochs: int) -> None:
