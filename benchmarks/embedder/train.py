@@ -1,7 +1,7 @@
 """Train the default embedder on the worlds.
 
-It needs `torch` and `onnx`, which nothing else here does; a GPU takes minutes, two cores that
-multiply in bfloat16 most of an hour. Afterwards fit the projection
+It needs `torch` and `onnx`, which nothing else here does; a GPU takes minutes, a CPU an hour or
+more, even one that multiplies in bfloat16. Afterwards fit the projection
 (`python -m benchmarks.fit_projection`) and the weights of ranking again. Vectors of one adapter
 cannot be compared with those of another: give the model a new name
 in `nlp/model_registry.py`.
@@ -63,6 +63,7 @@ DATED = 0.6
 LONGEST = 160
 """Tokens read of a text."""
 BATCH = 64
+PAGE = 4096
 _NO = -1e4
 _VOCABULARY = 30_522
 
@@ -117,8 +118,12 @@ class Trainer:
         """Return the vectors of all texts by the published model."""
         texts = [memory for world in self.worlds for memory in world.memories]
         texts += [query.text for world in self.worlds for query in world.queries]
+        known: dict[str, Tensor] = {}
         with torch.no_grad():
-            return dict(zip(texts, self.encode(self.base, texts, 0.0).vectors, strict=True))
+            for start in range(0, len(texts), PAGE):  # whose tokens are held meanwhile
+                page = texts[start : start + PAGE]
+                known |= zip(page, self.encode(self.base, page, 0.0).vectors, strict=True)
+        return known
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         return [each.ids for each in self.tokenizer.encode_batch_fast(texts)]
