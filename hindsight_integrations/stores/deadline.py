@@ -3,20 +3,25 @@
 A caller sets what the stores may take in a block; each request to a server then takes at most half
 of what is left, so that there is time for others. A server that answers nobody for some seconds is
 not asked again for a while, so that not every call waits for it: until then they fail at once, and
-one of them asks it after that.
+one of them asks it after that. Whether it is silent, or was slow with what it was asked for, is
+told by a question that costs it nothing.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Thread
 from typing import NamedTuple
 
 from hindsight_integrations.errors import StoreUnavailableError
+
+log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 60.0
 """Time for one answer where no caller sets less: a check of a big bank takes long."""
@@ -30,6 +35,10 @@ LEAST_SECONDS = 1.0
 SILENT_SECONDS = 3.0
 """A server is silent that answers nobody for so long, over one request or several: a pause of a
 busy server, or of this process, may outlast the little that one caller's deadline has left."""
+
+
+PROBE_SECONDS = 15.0
+"""Time for the answer to the question that costs nothing; one that comes late ends the pause."""
 
 
 class _Limit(NamedTuple):
@@ -76,23 +85,35 @@ class Answering:
 
     Args:
         where: the server, for errors.
+        probe: asks the server what costs it nothing, by way of this object.
     """
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, probe: Callable[[], object]) -> None:
         self._where = where
+        self._probe = probe
         self._lock = threading.Lock()
+        self._probed_at = -math.inf
         self._asked_again_at: float | None = None
         self._answered_at = -math.inf
+        self._answered = threading.Event()  # set unless the server is taken for silent
+        self._answered.set()
         self._silent_from = math.inf  # when the first request began that it left unanswered
 
     def check(self) -> None:
         """Return if the server may be asked.
 
+        While it was asked just now whether it is silent or slow, wait for the answer.
+
         Raises:
             StoreUnavailableError: it did not answer lately.
         """
+        if _limit.get().asking:
+            return
+        left = min(self._probed_at + LEAST_SECONDS - time.monotonic(), seconds_left())
+        if self._answered.wait(max(0.0, left)):
+            return
         with self._lock:
-            if self._asked_again_at is None or _limit.get().asking:
+            if self._asked_again_at is None:
                 return
             pause = self._asked_again_at - time.monotonic()
             if pause <= 0:  # this call asks, and the others wait for what comes of it
@@ -113,6 +134,10 @@ class Answering:
             with self._lock:
                 self._silent_from = min(self._silent_from, now - seconds)
                 if now - self._silent_from >= SILENT_SECONDS:
+                    if self._asked_again_at is None:
+                        self._probed_at = now
+                        self._answered.clear()
+                        Thread(target=self._ask, name="hindsight-probe", daemon=True).start()
                     self._asked_again_at = now + PAUSE_SECONDS
         return StoreUnavailableError(
             f"{self._where} did not answer in {seconds:.1f} s; check that the server runs and "
@@ -121,6 +146,17 @@ class Answering:
 
     def answered(self) -> None:
         """Note that it answered."""
-        self._answered_at = time.monotonic()
-        self._silent_from = math.inf
-        self._asked_again_at = None
+        with self._lock:
+            self._answered_at = time.monotonic()
+            self._silent_from = math.inf
+            self._asked_again_at = None
+            self._answered.set()
+
+    def _ask(self) -> None:
+        token = _limit.set(_Limit(each=PROBE_SECONDS, asking=True))
+        try:
+            self._probe()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the server did not answer
+            log.debug("%s is silent: %s", self._where, error)
+        finally:
+            _limit.reset(token)

@@ -275,7 +275,7 @@ class ChromaClient:
             system = System(settings)
             api = system.instance(FastAPI)
             system.start()
-            api._session._transport = _in_time(api._session._transport, where)
+            api._session._transport = _in_time(api._session._transport, where, api.heartbeat)
             try:
                 api.heartbeat()
                 _check_database(api, where, tenant, database)
@@ -367,11 +367,13 @@ class ChromaClient:
         return Collection(client=self._api, model=model, embedding_function=None)
 
 
-def _in_time(transport: httpx.BaseTransport, where: str) -> httpx.BaseTransport:
+def _in_time(
+    transport: httpx.BaseTransport, where: str, probe: Callable[[], object]
+) -> httpx.BaseTransport:
     """Return a transport whose requests take no longer than the caller lets them."""
     import httpx
 
-    answering = Answering(f"the Chroma server at {where}")
+    answering = Answering(f"the Chroma server at {where}", probe)
 
     class InTime(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:

@@ -119,7 +119,7 @@ class Database:
         self._closed = False
         self._seconds = [0.0] * _LATEST
         self._asked = 0
-        self._answering = Answering(f"Neo4j at {self.where} ({name})")
+        self._answering = Answering(f"Neo4j at {self.where} ({name})", self._probe)
         try:
             from neo4j import GraphDatabase
         except ImportError as error:
@@ -212,13 +212,19 @@ class Database:
         Raises:
             StoreUnavailableError: the server left a request unanswered, now or lately.
         """
+        from neo4j.exceptions import Neo4jError
+
         self._answering.check()
         attempt = _Attempt()
         seconds = seconds_left()
 
         def work() -> T:
             with self._errors(), self._session(access) as attempt.session:
-                result = run(attempt.session, attempt)
+                try:
+                    result = run(attempt.session, attempt)
+                except Neo4jError:  # an answer too: of a deadlock, say
+                    self._answering.answered()
+                    raise
             self._answering.answered()  # here: the caller hears of it late on a busy machine
             return result
 
@@ -234,6 +240,10 @@ class Database:
                     continue  # the server answered a statement meanwhile
                 attempt.give_up()
                 raise self._answering.silent(seconds) from error
+
+    def _probe(self) -> None:
+        """Begin a transaction, and end it: that needs no plan and waits for no lock."""
+        self._in_time("READ", lambda session, _: session.begin_transaction().close())
 
     def close(self) -> None:
         """Close all connections."""
