@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 NEEDED = ("torch", "onnx")
-EPOCHS = 6
+EPOCHS = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ that do not (InfoNCE: van den Oord et al., "Representation Learning with Contras
 Coding", 2018), by the cosine of the texts and by late interaction of their tokens, and no vector is
 to leave that of the published model further than it must. Memories of other worlds count less, and
 those that the published model finds nearer than every right one not at all: they may be right, too.
+Of passages that answer together only the nearest is to come nearer.
 """
 
 from __future__ import annotations
@@ -54,8 +55,14 @@ ANCHOR = 0.5
 """Weight of the distance to the published model's vectors."""
 OTHER_WORLDS = 0.5
 """Weight of a memory of another world as a wrong answer."""
-REPEATED = {"passages": 6, "assistant": 2}
+REPEATED = {
+    "passages": 6,
+    **dict.fromkeys(("passages_b", "passages_c", "passages_d", "assistant", "assistant_b"), 2),
+}
 """Kinds of which few were written, and how often an epoch goes through them."""
+ONE_OF_SEVERAL = "passages"
+"""Beginning of the kinds of which a query has one right memory, the nearest by the published model:
+where several answer together, the others are about what the query does not name."""
 UNDATED = ("passages", "preferences", "diary")
 """Beginnings of the kinds whose memories are never shown with a date before them."""
 DATED = 0.6
@@ -198,6 +205,14 @@ class Trainer:
         held_before = torch.stack([self.before[text] for text in plain])
         before = asked_before @ held_before.T
         unsure = ~same & (before > before.masked_fill(~right, -9).max(1, keepdim=True).values)
+        single = torch.tensor(
+            [w.file.startswith(ONE_OF_SEVERAL) for w in chosen for _ in w.queries],
+            device=self.device,
+        )
+        nearest = torch.zeros_like(right)
+        nearest.scatter_(1, before.masked_fill(~right, -9).argmax(1, keepdim=True), True)
+        unsure |= single[:, None] & right & ~nearest
+        right = torch.where(single[:, None], nearest, right)
 
         def contrast(likeness: Tensor) -> Tensor:
             logits = (SCALE * likeness).masked_fill(unsure, _NO)

@@ -120,7 +120,7 @@ MINILM = ModelDescription(
     licence="Apache-2.0",
 )
 
-MEMORY_MINILM = replace(MINILM, name="memory-MiniLM-1", projection="projection_memory-MiniLM-1.npz")
+MEMORY_MINILM = replace(MINILM, name="memory-MiniLM-2", projection="projection_memory-MiniLM-2.npz")
 
 E5_SMALL = _int8_model(
     "e5-small-v2",

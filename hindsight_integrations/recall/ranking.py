@@ -45,23 +45,23 @@ class Weights:
     the pool, which would make much of words that happen to match where nothing does.
     """
 
-    meaning: float = 8.0
+    meaning: float = 6.0
     """Cosine of the embeddings, -1 to 1. Turns of a dialogue are short: what one has in common with
     the question, late interaction tells better, so the share of `in_dialogue` takes this away."""
-    interaction: float = 5.0
+    interaction: float = 6.0
     """Late interaction, -1 to 1: each term of the question finds its nearest in the memory."""
-    terms: float = 0.6
+    terms: float = 0.5
     """BM25 over the logarithm of the number of memories: about 1 for a rare word in common."""
-    length: float = -0.2
+    length: float = -0.4
     """Logarithm of the number of characters and 10: what a memory says has to be worth the part of
     the token budget that it takes, and a long one has something of every question."""
     date: float = 3.0
     """Fit of the memory's times to the window asked for, 0 to 1."""
-    neighbours: float = 1.4
+    neighbours: float = 1.2
     """Likeness of the turns before and after to the question."""
     further: float = 0.5
     """Likeness of the turns two away."""
-    session: float = 0.8
+    session: float = 0.4
     """Likeness of the whole session."""
     speaker: float = 3.6
     """Said by the person whom the question asks about, 0 or 1."""
@@ -69,14 +69,14 @@ class Weights:
     """Ends in a question itself, 0 or 1."""
     answers: float = 3.5
     """Replies to a question that has much in common with the one asked, 0 to 1."""
-    substance: float = 0.7
+    substance: float = 0.4
     """Content of a turn by itself, whatever the question."""
     own_words: float = -5.0
     """Said by the agent itself, 0 or 1, unless the question asks for that: its replies repeat what
     the user said, at ten times the length."""
-    standing: float = 1.0
+    standing: float = 0.5
     """Says what is always so of somebody, 0 or 1, where advice is asked for."""
-    pagerank: float = 0.7
+    pagerank: float = 0.55
     """Rank that flows from the best hits over shared entities."""
     shared_name: float = 1.0
     """Drawn up to one of the best hits by a rare name they share."""

@@ -99,4 +99,4 @@ def test_the_worlds_that_it_was_trained_on_are_whole() -> None:
         assert world.memories not in seen
         seen.add(world.memories)
     assert files == {path.stem for path in FOLDER.glob("*.jsonl")}
-    assert len(seen) > 900
+    assert len(seen) == 2347

@@ -21,10 +21,10 @@ def ranked(pool: Pool, *lexemes: str) -> Ranking:
 
 
 def test_a_lift_is_the_distance_from_the_mean_of_the_pool() -> None:
-    # Eight times the cosine: 6.4 and -1.6, whose mean is 2.4.
+    # Six times the cosine: 4.8 and -1.2, whose mean is 1.8.
     pool = pool_of([candidate("0", vector=unit(0.8)), candidate("1", vector=unit(-0.2))])
     ranking = rank(pool, question(), 10, DEFAULT_WEIGHTS)
-    assert [ranking.lifts(n)["meaning"] for n in (0, 1)] == pytest.approx([4.0, -4.0])
+    assert [ranking.lifts(n)["meaning"] for n in (0, 1)] == pytest.approx([3.0, -3.0])
 
 
 @pytest.mark.parametrize(("best", "known"), [(0.4, True), (0.1, False)])
