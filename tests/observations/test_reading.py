@@ -171,8 +171,9 @@ def test_a_repetition_is_never_folded_into_an_observation(memory: Hindsight) -> 
 
 def test_what_is_said_later_is_linked_to_what_was_said_and_not_to_what_was_drawn() -> None:
     linked = []
+    settings = Settings(consolidate=False, semantic_link_similarity=0.6)
     for consolidating in (True, False):
-        with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+        with Hindsight.in_memory(settings=settings) as memory:
             for day, text in enumerate(SEAT_MAP):
                 say(memory, text, day)
                 if consolidating:
