@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Thread
 from typing import NamedTuple
 
 from hindsight_integrations.errors import StoreUnavailableError
@@ -35,7 +34,6 @@ LEAST_SECONDS = 1.0
 SILENT_SECONDS = 3.0
 """A server is silent that answers nobody for so long, over one request or several: a pause of a
 busy server, or of this process, may outlast the little that one caller's deadline has left."""
-
 
 PROBE_SECONDS = 15.0
 """Time for the answer to the question that costs nothing; one that comes late ends the pause."""
@@ -137,7 +135,7 @@ class Answering:
                     if self._asked_again_at is None:
                         self._probed_at = now
                         self._answered.clear()
-                        Thread(target=self._ask, name="hindsight-probe", daemon=True).start()
+                        threading.Thread(target=self._ask, daemon=True).start()
                     self._asked_again_at = now + PAUSE_SECONDS
         return StoreUnavailableError(
             f"{self._where} did not answer in {seconds:.1f} s; check that the server runs and "
