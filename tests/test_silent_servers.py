@@ -163,7 +163,7 @@ def never() -> None:
     raise StoreUnavailableError("no answer")
 
 
-def test_one_caller_asks_a_silent_server_again_and_an_answer_lets_all_ask() -> None:
+def test_a_silent_server_is_not_asked_until_it_answers() -> None:
     server = deadline.Answering("the server", never)
     server.silent(deadline.LEAST_SECONDS / 2)
     server.check()
@@ -217,6 +217,26 @@ def test_a_server_that_was_slow_with_one_request_is_asked_on() -> None:
         server.silent(deadline.SILENT_SECONDS)
     server.check()
     assert asked.is_set()
+
+
+def test_after_each_pause_a_silent_server_is_asked_beside_the_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(deadline, "PAUSE_SECONDS", 0.0)
+    unanswered = threading.Event()
+
+    def answer_the_second() -> None:
+        if not unanswered.is_set():
+            unanswered.set()
+            raise StoreUnavailableError("no answer")
+        server.answered()
+
+    server = deadline.Answering("the server", answer_the_second)
+    server.silent(deadline.SILENT_SECONDS)
+    unanswered.wait(60)
+    until(lambda: not server._probing)
+    with deadline.limited(0.2):  # what the caller has left is not what the question has
+        server.check()
 
 
 def test_a_slow_statement_of_neo4j_is_no_silence(empty_neo4j: Address) -> None:

@@ -2,9 +2,9 @@
 
 A caller sets what the stores may take in a block; each request to a server then takes at most half
 of what is left, so that there is time for others. A server that answers nobody for some seconds is
-not asked again for a while, so that not every call waits for it: until then they fail at once, and
-one of them asks it after that. Whether it is silent, or was slow with what it was asked for, is
-told by a question that costs it nothing.
+asked by no call for a while, so that not every one waits for it: they fail at once. Whether it is
+silent, or was slow with what it was asked for, is told by a question that costs it nothing, asked
+at once and after each pause, beside the calls.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ SILENT_SECONDS = 3.0
 """A server is silent that answers nobody for so long, over one request or several: a pause of a
 busy server, or of this process, may outlast the little that one caller's deadline has left."""
 
-PROBE_SECONDS = 15.0
-"""Time for the answer to the question that costs nothing; one that comes late ends the pause."""
+PROBE_SECONDS = 5.0
+"""Time for the answer to the question that costs nothing; the one after it is asked anew, on
+another connection."""
 
 
 class _Limit(NamedTuple):
@@ -90,6 +91,7 @@ class Answering:
         self._where = where
         self._probe = probe
         self._lock = threading.Lock()
+        self._probing = False
         self._probed_at = -math.inf
         self._asked_again_at: float | None = None
         self._answered_at = -math.inf
@@ -100,23 +102,24 @@ class Answering:
     def check(self) -> None:
         """Return if the server may be asked.
 
-        While it was asked just now whether it is silent or slow, wait for the answer.
+        While it was asked just now whether it is silent or slow, wait for the answer, for
+        `LEAST_SECONDS` at most.
 
         Raises:
             StoreUnavailableError: it did not answer lately.
         """
         if _limit.get().asking:
             return
-        left = min(self._probed_at + LEAST_SECONDS - time.monotonic(), seconds_left())
-        if self._answered.wait(max(0.0, left)):
-            return
         with self._lock:
             if self._asked_again_at is None:
                 return
-            pause = self._asked_again_at - time.monotonic()
-            if pause <= 0:  # this call asks, and the others wait for what comes of it
-                self._asked_again_at = time.monotonic() + PAUSE_SECONDS
-                return
+            if time.monotonic() >= self._asked_again_at:
+                self._ask_beside()
+            left = self._probed_at + LEAST_SECONDS - time.monotonic()
+        if self._answered.wait(max(0.0, min(left, seconds_left()))):
+            return
+        with self._lock:
+            pause = max(0.0, (self._asked_again_at or -math.inf) - time.monotonic())
         raise StoreUnavailableError(
             f"{self._where} did not answer and is asked again in {pause:.0f} s; check that the "
             "server runs and that nothing blocks it"
@@ -133,9 +136,8 @@ class Answering:
                 self._silent_from = min(self._silent_from, now - seconds)
                 if now - self._silent_from >= SILENT_SECONDS:
                     if self._asked_again_at is None:
-                        self._probed_at = now
                         self._answered.clear()
-                        threading.Thread(target=self._ask, daemon=True).start()
+                        self._ask_beside()
                     self._asked_again_at = now + PAUSE_SECONDS
         return StoreUnavailableError(
             f"{self._where} did not answer in {seconds:.1f} s; check that the server runs and "
@@ -150,6 +152,14 @@ class Answering:
             self._asked_again_at = None
             self._answered.set()
 
+    def _ask_beside(self) -> None:
+        """Ask the server in a thread, unless one waits for its answer; the lock is held."""
+        now = time.monotonic()
+        self._asked_again_at = now + PAUSE_SECONDS
+        if not self._probing:
+            self._probing, self._probed_at = True, now
+            threading.Thread(target=self._ask, name="hindsight-probe", daemon=True).start()
+
     def _ask(self) -> None:
         token = _limit.set(_Limit(each=PROBE_SECONDS, asking=True))
         try:
@@ -158,3 +168,5 @@ class Answering:
             log.debug("%s is silent: %s", self._where, error)
         finally:
             _limit.reset(token)
+            with self._lock:
+                self._probing = False
