@@ -44,7 +44,7 @@ from hindsight_integrations.stores.base import (
     QueueCheckpoint,
     StagedVector,
 )
-from hindsight_integrations.stores.neo4j import Neo4jGraph, connection, relating
+from hindsight_integrations.stores.neo4j import Neo4jGraph, connection, relating, searching
 from hindsight_integrations.stores.neo4j.connection import Transaction
 from hindsight_integrations.stores.neo4j.filters import indexed, metadata_facet, terms_of
 from hindsight_integrations.stores.neo4j.nodes import sources_of, text_of
@@ -67,6 +67,7 @@ from hindsight_integrations.stores.testing.samples import (
     source,
 )
 
+from .common_words import check_common_words
 from .neo4j_server import Address, empty_neo4j, neo4j_address
 
 __all__ = ["empty_neo4j", "neo4j_address"]
@@ -106,6 +107,11 @@ class TestContract(GraphStoreContract):
         entities, given = ["e:ann"], (2, 1, VALID)
         plain, ahead = (graph.surroundings("b", entities, [], *given, n) for n in (0, 5))
         assert (len(ahead.mentions) > len(plain.mentions)) == far
+
+    def test_common_words_are_looked_for_among_what_rare_ones_found(
+        self, graph: Neo4jGraph, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        check_common_words(graph, searching, monkeypatch)
 
 
 # The database

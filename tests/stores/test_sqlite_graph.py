@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.stores.sqlite import SqliteGraph
+from hindsight_integrations.stores.sqlite import SqliteGraph, searching
 from hindsight_integrations.stores.testing import GraphStoreContract
+
+from .common_words import check_common_words
 
 
 @pytest.mark.slow
@@ -30,3 +32,8 @@ class TestInMemory(GraphStoreContract):
         graph = SqliteGraph(None)
         yield graph
         graph.close()
+
+    def test_common_words_are_looked_for_among_what_rare_ones_found(
+        self, graph: SqliteGraph, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        check_common_words(graph, searching, monkeypatch)

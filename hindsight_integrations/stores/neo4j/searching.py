@@ -21,7 +21,9 @@ from hindsight_integrations.stores.base import (
     TimeKind,
 )
 from hindsight_integrations.stores.common import (
+    COMMON_LEXEMES,
     COMMON_NAMES,
+    POSTINGS_READ,
     after_entity,
     entity_cursor,
     grams_of,
@@ -47,10 +49,6 @@ from hindsight_integrations.stores.neo4j.reading import (
     read_in,
 )
 from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS, NAME_TEXTS
-
-_POSTINGS_READ = 20_000
-"""Memories read for one search, those of the rarest lexemes first: about 60 ms. The others are
-left out if the rare ones found enough."""
 
 _GROWTH = 8
 """Factor by which more times are read if those read first belong to too few memories."""
@@ -296,11 +294,13 @@ _STATS = """
         COLLECT { UNWIND $keys AS key MATCH (l:Lexeme {key: key})
             RETURN [l.lexeme, l.memories] }])"""
 
+# The filter is looked at last, and only until enough pass: it reads what the index does not hold.
 _TEXT_SEARCH = (
     "UNWIND $searches AS search "
     f"CALL db.index.fulltext.queryNodes('{MEMORY_TEXTS}', search.listed, {{{{limit: $most}}}}) "
-    "YIELD node AS m WITH m, search.weight AS weight WHERE {test} "
-    "WITH m, sum(weight) AS total ORDER BY total DESC, m.seq DESC LIMIT $limit "
+    "YIELD node AS m WITH m, sum(search.weight) AS total "
+    "WITH m, total, m.seq AS seq ORDER BY total DESC, seq DESC WHERE {test} "
+    "WITH m, total, seq ORDER BY total DESC, seq DESC LIMIT $limit "
     "RETURN collect([m.id, m.lexemes])"
 )
 
@@ -317,18 +317,21 @@ def _text_search(
     if not rarest or limit <= 0:
         return []
     test, clauses = condition(tx, filter), facet_clauses(filter)
-    searches = [
-        {
-            "listed": " ".join([index_query(tx, lexemes=[lexeme]), *clauses]),
-            "weight": idf(stats.frequency[lexeme], stats.documents),
-        }
-        for lexeme in rarest
-    ]
     for count in dict.fromkeys((_affordable(stats, rarest), len(rarest))):
+        first, rest = rarest[:count], rarest[count : count + COMMON_LEXEMES]
+        among = index_query(tx, lexemes=first)
+        listed = {each: index_query(tx, lexemes=[each]) for each in first}
+        listed |= {each: f"{among} {index_query(tx, lexemes=[each])}" for each in rest}
         found = tx.collected(
             _TEXT_SEARCH.format(test=test.text),
-            searches=searches[:count],
-            most=_POSTINGS_READ,
+            searches=[
+                {
+                    "listed": " ".join([query, *clauses]),
+                    "weight": idf(stats.frequency[lexeme], stats.documents),
+                }
+                for lexeme, query in listed.items()
+            ],
+            most=POSTINGS_READ,
             limit=limit,
             **test.params,
         )
@@ -342,7 +345,7 @@ def _affordable(stats: LexemeStats, rarest: Sequence[str]) -> int:
     total = 0
     for count, lexeme in enumerate(rarest):
         total += stats.frequency[lexeme]
-        if count and total > _POSTINGS_READ:
+        if count and total > POSTINGS_READ:
             return count
     return len(rarest)
 

@@ -23,7 +23,9 @@ from hindsight_integrations.stores.base import (
     TimeKind,
 )
 from hindsight_integrations.stores.common import (
+    COMMON_LEXEMES,
     COMMON_NAMES,
+    POSTINGS_READ,
     after_entity,
     entity_cursor,
     grams_of,
@@ -56,10 +58,6 @@ from hindsight_integrations.stores.sqlite.rows import (
     lexemes_of,
     text_in,
 )
-
-_POSTINGS_READ = 20_000
-"""Postings read for one search, rarest lexeme first: about 15 ms. A lexeme that would exceed them
-is left out if rarer ones found enough; otherwise its latest memories are read."""
 
 _FEW = 1_000
 """A filter that leaves at most so many memories is searched by reading each of them."""
@@ -325,20 +323,31 @@ def _sums(
     with_invalid = filter.include_invalid or filter.as_of is not None
     signs = (VALID, INVALID) if with_invalid else (VALID,)
     sums: defaultdict[int, float] = defaultdict(float)
-    left = _POSTINGS_READ
+    left, common = POSTINGS_READ, COMMON_LEXEMES
+    read: list[str] = []
     for lexeme in sorted(weights, key=lambda each: (stats.frequency[each], each)):
-        if stats.frequency[lexeme] > left and len(sums) >= limit:
-            break
-        for sign in signs:
-            quoted = index_term(tx.no, sign, lexeme).replace('"', '""')
-            for (key,) in tx.execute(
-                "SELECT rowid FROM lexeme_index WHERE lexeme_index MATCH ? "
-                "ORDER BY rowid DESC LIMIT ?",
-                (f'"{quoted}"', _POSTINGS_READ),
-            ):
-                sums[key] += weights[lexeme]
         left -= stats.frequency[lexeme]
+        if left >= 0 or len(sums) < limit:
+            among = ""
+            read.append(lexeme)
+        elif not common:
+            break
+        else:
+            common -= 1
+            among = f" AND ({' OR '.join(_matching(tx, signs, each) for each in read)})"
+        rows = tx.execute(
+            "SELECT rowid FROM lexeme_index WHERE lexeme_index MATCH ? ORDER BY rowid DESC LIMIT ?",
+            (f"({_matching(tx, signs, lexeme)}){among}", POSTINGS_READ),
+        )
+        for (key,) in rows:
+            sums[key] += weights[lexeme]
     return sums
+
+
+def _matching(tx: BankTransaction, signs: Iterable[str], lexeme: str) -> str:
+    """Return the condition of the index that a memory of one of these signs holds a lexeme."""
+    terms = (index_term(tx.no, sign, lexeme).replace('"', '""') for sign in signs)
+    return " OR ".join(f'"{term}"' for term in terms)
 
 
 # Times
