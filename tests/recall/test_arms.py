@@ -61,8 +61,10 @@ class Passing:
     def __init__(self, step: int, matching: list[str] | None = None) -> None:
         self.step, self.ids = step, matching
         self.limits: list[int] = []
+        self.looked_at: list[str] = []
 
     def filter_ids(self, bank: str, ids: Sequence[str], filter: MemoryFilter) -> set[str]:
+        self.looked_at += ids
         return {id for id in ids if int(id) % self.step == 0}
 
     def find_ids(self, bank: str, filter: MemoryFilter, limit: int) -> list[str] | None:
@@ -102,14 +104,24 @@ def test_few_that_pass_are_scored_one_by_one() -> None:
     assert nearest(Passing(100, matching=[]), index, SELECTIVE, 2) == []
 
 
-def test_among_many_that_pass_the_index_is_asked_for_four_times_as_many() -> None:
+def test_among_many_that_pass_the_index_is_asked_by_the_share_of_those_that_passed() -> None:
     index, store = Index(1000), Passing(30)
     assert nearest(store, index, SELECTIVE, 10) == [f"{n:05}" for n in range(0, 300, 30)]
-    assert index.fetched == [50, 200, 800]
+    assert index.fetched == [50, 312]  # 2 of 50 passed; a quarter more than 10 times 25
     assert store.limits == [2000]
+    assert store.looked_at == [f"{n:05}" for n in range(312)]
     index = Index(1000)
     assert len(nearest(Passing(300), index, SELECTIVE, 10)) == 4
-    assert index.fetched == [50, 200, 800, 3200]
+    assert index.fetched == [50, 625, 2604]
+
+
+def test_the_index_is_asked_for_two_to_sixteen_times_as_many_as_before() -> None:
+    index = Index(1500)
+    assert len(nearest(Passing(90), index, SELECTIVE, 20)) == 17
+    assert index.fetched == [90, 16 * 90, 2 * 16 * 90]
+    index = Index(1000)
+    assert len(nearest(Passing(6), index, SELECTIVE, 10)) == 10
+    assert index.fetched == [50, 100]
 
 
 def test_the_meaning_arm_scores_by_the_cosine() -> None:

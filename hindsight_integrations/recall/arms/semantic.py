@@ -25,6 +25,9 @@ enough of them at once."""
 OVERFETCH = 4
 """Factor on the hits wanted that is asked of the index, which knows no filters."""
 
+RESERVE = 1.25
+"""Factor on what is asked of the index next, if as large a share of it passes as did before."""
+
 
 def search(request: BankSearch) -> list[ArmHit]:
     """Return memories by cosine to the question, filtered before they are ranked."""
@@ -77,10 +80,14 @@ def nearest(
     bank_id = bank.bank.id
     fetch = fetched(filter, limit)
     counted = not filter.is_selective
+    looked_at: set[str] = set()
+    allowed: set[str] = set()
     while True:
         found = index.query(bank.key, vector, fetch) if near is None else near()
         near = None
-        allowed = graph.filter_ids(bank_id, [memory_id for memory_id, _ in found], filter)
+        new = [memory_id for memory_id, _ in found if memory_id not in looked_at]
+        looked_at.update(new)
+        allowed.update(graph.filter_ids(bank_id, new, filter))
         kept = [pair for pair in found if pair[0] in allowed]
         if len(kept) >= limit or len(found) < fetch:
             return kept[:limit]
@@ -89,7 +96,8 @@ def nearest(
             if few is not None:
                 return exact(graph, bank_id, few, vector)[:limit]
             counted = True
-        fetch *= OVERFETCH
+        needed = RESERVE * fetch * limit / max(len(kept), 1)
+        fetch = int(min(max(needed, 2 * fetch), OVERFETCH**2 * fetch))
 
 
 def exact(

@@ -38,6 +38,12 @@ from hindsight_integrations.stores.neo4j.schema import MEMORY_TEXTS
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 # The time of mention (ordinal 0) counts only where the text names no time.
 _IN_WINDOW = "w.since < $closes AND w.until > $opens AND (w.ordinal > 0 OR m.occurred = [])"
+# The same of a memory at hand, whose times lie among dozens of its relationships.
+_HAS_TIME_IN_WINDOW = (
+    "CASE WHEN m.occurred = [] THEN m.mentioned_at >= $opens AND m.mentioned_at < $closes "
+    "ELSE any(span IN m.occurred WHERE split(span, '/')[0] < $closes "
+    "AND split(span, '/')[1] > $opens) END"
+)
 
 _FEW_MENTIONS = 1_000
 """Mentions of an entity up to which all are looked at for observations among them."""
@@ -90,7 +96,7 @@ def condition(tx: BankTransaction, filter: MemoryFilter) -> Cypher:
         parts.append("EXISTS { (m)-[:MENTIONS]->(named:Entity) WHERE named.key IN $entities }")
     if filter.window is not None:
         params |= _bounds(filter.window)
-        parts.append(f"EXISTS {{ (m)-[:AT]->(w:Time) WHERE {_IN_WINDOW} }}")
+        parts.append(_HAS_TIME_IN_WINDOW)
     return Cypher(" AND ".join(parts), params)
 
 
