@@ -35,7 +35,11 @@ MISSES = 20
 """Memories in a row that do not fit, after which the budget counts as spent."""
 
 READ_AHEAD = 64
-"""Memories read from the graph at a time while the budget is filled."""
+"""Memories read from the graph at a time, once those that were to fill the budget did not."""
+
+CHARACTERS_EXPECTED = 4
+"""Characters a token that fill the budget, expected: fewer than prose has, so that one read of the
+graph is enough more often than not."""
 
 CHARACTERS_A_TOKEN = 12
 """Characters a token above which a line need not be counted: no prose has as many on average."""
@@ -83,6 +87,22 @@ def _under_headers(lines: Iterable[tuple[str, str]]) -> str:
     return "\n".join("\n".join([head, *lines]) for head, lines in sections.items())
 
 
+def expected_to_fit(pool: Pool, order: Sequence[int], max_tokens: int) -> int:
+    """Return how many memories of the order are looked at, about, until the budget is spent.
+
+    Args:
+        pool: the memories ranked.
+        order: positions in the pool, best first.
+        max_tokens: budget of the whole text, in tokens.
+    """
+    left = max_tokens * CHARACTERS_EXPECTED
+    for place, position in enumerate(order):
+        left -= len(pool.memories[position].text)
+        if left < 0:
+            return place + 1 + MISSES
+    return len(order)
+
+
 # Observation substitution
 
 
@@ -91,6 +111,7 @@ def substitute_observations(
     order: Sequence[int],
     read: Callable[[Sequence[int]], Mapping[int, Memory]],
     count: Callable[[str], int],
+    ahead: int = 0,
     *,
     prefer: bool = False,
 ) -> list[int]:
@@ -107,6 +128,8 @@ def substitute_observations(
         order: positions in the pool, best first.
         read: returns the memories at positions of the pool.
         count: returns the tokens of a text.
+        ahead: number of the best that will be shown: where there are observations these are read
+            with them.
         prefer: let observations stand for facts whatever tokens they take.
 
     Returns:
@@ -118,8 +141,8 @@ def substitute_observations(
     best = frozenset(order[:CALLED_FOR])
     head = frozenset((pool.memories[p].bank_id, pool.memories[p].id) for p in order[:HEAD])
     derived = [p for p in order if pool.memories[p].type is MemoryType.OBSERVATION]
-    # Those that may be called for, with the best, which are shown: one round trip for all.
-    observations = read([*derived, *order[:READ_AHEAD]]) if derived else {}
+    # Those that may be called for, with what will be shown: one round trip for all.
+    observations = read([*derived, *order[:ahead]]) if derived else {}
     for place in (position for position in derived if position in observations):
         observation = observations[place]
         bank_id = pool.memories[place].bank_id

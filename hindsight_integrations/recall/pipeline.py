@@ -137,10 +137,11 @@ def _recall(
         order = _in_order(pool, ranking, least)
         tokenizer = parts.tokenizer
         read = partial(_memories, parts, banks, pool)
+        ahead = packing.expected_to_fit(pool, order, request.max_tokens)
         order = packing.substitute_observations(
-            pool, order, read, tokenizer.count, prefer=request.prefer_observations
+            pool, order, read, tokenizer.count, ahead, prefer=request.prefer_observations
         )
-        reader = _LazyMemoryReader(parts, banks, pool, ranking, order)
+        reader = _LazyMemoryReader(parts, banks, pool, ranking, order, ahead)
         packed = packing.pack(reader, request.max_tokens, tokenizer.count, tokenizer.truncate)
         memories = tuple(
             reader.recalled(index, packed.lines[index], tokens) for index, tokens in packed.taken
@@ -609,6 +610,7 @@ class _LazyMemoryReader:
 
     Attributes:
         order: positions in the pool, best first.
+        ahead: number of the best that are read at once.
         read: position and memory of each one read, in order.
         lost: bank to ids of those that could not be read.
     """
@@ -618,12 +620,14 @@ class _LazyMemoryReader:
     pool: Pool
     ranking: Ranking
     order: Sequence[int]
+    ahead: int
     read: list[tuple[int, Memory]] = field(default_factory=list)
     lost: dict[str, list[str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Memory]:
-        for start in range(0, len(self.order), packing.READ_AHEAD):
-            ahead = self.order[start : start + packing.READ_AHEAD]
+        further = range(self.ahead, len(self.order), packing.READ_AHEAD)
+        for start, size in ((0, self.ahead), *((each, packing.READ_AHEAD) for each in further)):
+            ahead = self.order[start : start + size]
             found = _memories(self.parts, self.banks, self.pool, ahead)
             for candidate in (self.pool.memories[p] for p in ahead if p not in found):
                 self.lost.setdefault(candidate.bank_id, []).append(candidate.id)
