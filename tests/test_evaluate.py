@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.page import write_section
-from benchmarks.quality import grid
+from benchmarks.quality import grid, together
 from benchmarks.quality.__main__ import main
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.evaluate import (
@@ -501,3 +501,30 @@ def test_the_grid_measures_each_file_against_the_better_baseline(
     assert ("recall is behind in none" in printed) == (code == 0)
     assert "R@10" in printed
     assert grid.main([str(tmp_path / "missing.json")]) == 2
+
+
+# All banks as one
+
+
+def test_the_banks_of_several_datasets_become_one_whose_ids_stay_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = []
+    for name, session in (("pond", "s1"), ("lake", None)):
+        item = {"id": "m1", "text": f"A frog in the {name}."}
+        if session:
+            item |= {"speaker": "Ana", "session": session}
+        asked = {"id": "q1", "question": f"What is in the {name}?", "gold": ["m1"]}
+        bank = {"id": "b", "items": [item], "questions": [asked]}
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps({"dataset": name, "banks": [bank]}))
+    assert together.main([*map(str, files), "--name", "waters"]) == 0
+    dataset = parse_dataset(json.loads(capsys.readouterr().out))
+    assert dataset.name == "waters"
+    (bank,) = dataset.banks
+    assert [item.id for item in bank.items] == ["pond/b/m1", "lake/b/m1"]
+    assert [item.session for item in bank.items] == ["pond/b/s1", None]
+    assert [(each.id, each.gold) for each in bank.questions] == [
+        ("pond/b/q1", ("pond/b/m1",)),
+        ("lake/b/q1", ("lake/b/m1",)),
+    ]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, MINILM
 from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Weights
-from hindsight_integrations.recall.relevance import BUNDLED, Calibration
+from hindsight_integrations.recall.relevance import BUNDLED, PUBLISHED, Calibration
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Fitted:
 FITTED: Mapping[str, Fitted] = MappingProxyType(
     {
         MEMORY_MINILM.id: Fitted(calibration=BUNDLED),
-        MINILM.id: Fitted(calibration=BUNDLED),
+        MINILM.id: Fitted(calibration=PUBLISHED),
     }
 )
 """Fitted weights by the embedder's id."""

@@ -251,17 +251,18 @@ def rank(
     if calibration is None or question.tokens is None or not question.embedded:
         return ranking
     best = float(likeness[~pool.memories.context].max(initial=0.0))
-    spoken_of = (
-        bool(pool.named)
-        or bool(fit.any())
+    hinted = bool(pool.named) or bool(fit.any())
+    size = pool.stats.documents
+    known = (
+        ((hinted or _has_words(question)) and calibration.knows(best, size, hinted=hinted))
         or signals.asks_for_any_matter(question.text)
         or _has_its_terms(pool, question, lexical)
     )
     return replace(
         ranking,
-        relevance=_stating(pool, calibration.relevance(ranking.total, best, pool.stats.documents)),
+        relevance=_stating(pool, calibration.relevance(ranking.total, best, size)),
         likeness=best,
-        known=spoken_of or (_has_words(question) and calibration.knows(best, pool.stats.documents)),
+        known=known,
     )
 
 

@@ -12,7 +12,7 @@ from tests.recall.building import asked_tokens, candidate, pool_of, question, st
 
 pytestmark = pytest.mark.ranking
 
-KNOWS_FROM_A_HALF = Calibration(1.0, 1.0, 0.0, 0.0, alone=0.5, among_many=0.5)
+KNOWS_FROM_A_HALF = Calibration(1.0, 1.0, 0.0, 0.0, least=((1, 0.5),), hint=0.2)
 
 
 def ranked(pool: Pool, *lexemes: str) -> Ranking:
@@ -66,3 +66,12 @@ def test_a_question_without_terms_of_its_own_counts_as_known() -> None:
     pool = pool_of([candidate("0", interaction=stored_tokens((3, 3)))])
     assert ranked(pool).known
     assert not ranked(pool, "absent").known
+
+
+def test_an_entity_that_the_question_names_stands_for_a_part_of_the_likeness() -> None:
+    # Late interaction is 0.8 and the cosine -0.1: 0.35. Knowing takes 0.5, or 0.3 with a hint.
+    memory = candidate("0", vector=unit(-0.1), interaction=stored_tokens((1, 1)))
+    assert not ranked(pool_of([memory]), "absent").known
+    assert ranked(pool_of([memory], named=["Rome"]), "absent").known
+    unlike = candidate("0", vector=unit(-0.3), interaction=stored_tokens((1, 1)))
+    assert not ranked(pool_of([unlike], named=["Rome"]), "absent").known

@@ -9,6 +9,7 @@ import pytest
 
 from hindsight_integrations.recall.relevance import (
     BUNDLED,
+    PUBLISHED,
     Calibration,
     features,
     relevance_by_rank,
@@ -16,7 +17,14 @@ from hindsight_integrations.recall.relevance import (
 
 pytestmark = pytest.mark.ranking
 
-ODDS = Calibration(share=1.0, likeness=2.0, size=-0.5, intercept=0.25, alone=0.1, among_many=0.3)
+ODDS = Calibration(
+    share=1.0,
+    likeness=2.0,
+    size=-0.5,
+    intercept=0.25,
+    least=((1, 0.1), (100, 0.3), (1000, 0.45)),
+    hint=0.06,
+)
 
 
 def logistic(odds: float) -> float:
@@ -50,7 +58,15 @@ def test_the_calibration_of_the_bundled_model() -> None:
     # Half of the pool: 0.916 times the logarithm of that.
     half = BUNDLED.relevance(np.array([3.0, 3.0]), 0.4, 7)[0]
     assert half == pytest.approx(logistic(math.log(found / (1 - found)) - 0.916 * math.log(2)))
-    assert (BUNDLED.alone, BUNDLED.among_many) == (0.18, 0.25)
+    assert BUNDLED.least == ((1, 0.18), (100, 0.27), (1000, 0.38))
+    assert BUNDLED.hint == 0.05
+
+
+def test_of_the_published_model_less_is_known() -> None:
+    # Its likeness to another bank's question was measured up to a hundred memories only.
+    assert PUBLISHED.knows(0.26, 5000)
+    assert not PUBLISHED.knows(0.24, 5000)
+    assert PUBLISHED.knows(0.0, 5000, hinted=True)
 
 
 def test_totals_of_any_size_and_an_empty_bank_have_shares() -> None:
@@ -74,8 +90,12 @@ def test_by_rank_the_first_is_right_three_times_in_ten() -> None:
 
 
 @pytest.mark.parametrize(
-    ("documents", "least"), [(0, 0.1), (1, 0.1), (10, 0.2), (100, 0.3), (100_000, 0.3)]
+    ("documents", "least"),
+    [(0, 0.1), (1, 0.1), (10, 0.2), (100, 0.3), (316, 0.375), (1000, 0.45), (100_000, 0.45)],
 )
 def test_the_likeness_that_knowing_takes_grows_with_the_bank(documents: int, least: float) -> None:
-    assert ODDS.knows(least + 1e-9, documents)
-    assert not ODDS.knows(least - 1e-9, documents)
+    # 316 is half-way between 100 and 1,000 by the logarithm.
+    assert ODDS.knows(least + 1e-4, documents)
+    assert not ODDS.knows(least - 1e-4, documents)
+    assert ODDS.knows(least - 0.06 + 1e-4, documents, hinted=True)
+    assert not ODDS.knows(least - 0.06 - 1e-4, documents, hinted=True)
