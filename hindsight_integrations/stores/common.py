@@ -478,6 +478,10 @@ COMMON_LEXEMES = 8
 """Most lexemes, the rarest, that are looked for so: each takes about a millisecond, and the most
 common ones weigh next to nothing."""
 
+RARE_LEXEMES = 200
+"""Most lexemes read, up to which the others are looked for in what these found. A longer question
+has words enough, and an index takes only so many at once (Lucene 1,024)."""
+
 COMMON_NAMES = 500
 """Names that a store reads per trigram or word: one that more names share tells little."""
 

@@ -38,3 +38,7 @@ def check_common_words(
     rest = found("rare", "green", limit=9)[7:]
     assert len(rest) == 2
     assert {*rest} < {f"green {n:02}" for n in range(20)}
+    # A pasted page: more words than an index takes at once.
+    monkeypatch.setattr(searching, "COMMON_LEXEMES", 1)
+    page = [f"word{n}" for n in range(3000)]
+    assert found(*page, "rare", "green", limit=4) == ["rare 3", "rare 2", "rare 1", "rare 0"]

@@ -24,6 +24,7 @@ from hindsight_integrations.stores.common import (
     COMMON_LEXEMES,
     COMMON_NAMES,
     POSTINGS_READ,
+    RARE_LEXEMES,
     after_entity,
     entity_cursor,
     grams_of,
@@ -318,7 +319,8 @@ def _text_search(
         return []
     test, clauses = condition(tx, filter), facet_clauses(filter)
     for count in dict.fromkeys((_affordable(stats, rarest), len(rarest))):
-        first, rest = rarest[:count], rarest[count : count + COMMON_LEXEMES]
+        first = rarest[:count]
+        rest = rarest[count : count + COMMON_LEXEMES] if count <= RARE_LEXEMES else []
         among = index_query(tx, lexemes=first)
         listed = {each: index_query(tx, lexemes=[each]) for each in first}
         listed |= {each: f"{among} {index_query(tx, lexemes=[each])}" for each in rest}

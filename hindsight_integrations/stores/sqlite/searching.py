@@ -26,6 +26,7 @@ from hindsight_integrations.stores.common import (
     COMMON_LEXEMES,
     COMMON_NAMES,
     POSTINGS_READ,
+    RARE_LEXEMES,
     after_entity,
     entity_cursor,
     grams_of,
@@ -330,7 +331,7 @@ def _sums(
         if left >= 0 or len(sums) < limit:
             among = ""
             read.append(lexeme)
-        elif not common:
+        elif not common or len(read) > RARE_LEXEMES:
             break
         else:
             common -= 1
