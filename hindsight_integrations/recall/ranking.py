@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import bm25, idf
+from hindsight_integrations.nlp.language import is_english
 from hindsight_integrations.nlp.late_interaction import token_coverage, token_shares
 from hindsight_integrations.recall import signals
 from hindsight_integrations.recall.advice import asks_for_advice
@@ -29,7 +30,11 @@ from hindsight_integrations.recall.entity_graph import (
     shared_entity_boost,
 )
 from hindsight_integrations.recall.pool import Pool
-from hindsight_integrations.recall.relevance import Calibration, relevance_by_rank
+from hindsight_integrations.recall.relevance import (
+    IN_ANY_LANGUAGE,
+    Calibration,
+    relevance_by_rank,
+)
 from hindsight_integrations.recall.rerankers import checked_scores
 from hindsight_integrations.recall.scaling import Scores, over_max, standardise
 from hindsight_integrations.results import Failure, Signals
@@ -106,6 +111,9 @@ CONTEXT_GAP = 0.1
 SAME_TERMS = 0.8
 """Share of the weight of the question's words, from which a memory that has them answers it however
 little like it the embedder finds them: numbers, codes, other languages."""
+
+LANGUAGE_SHOWS = 1_000
+"""Characters of a question that tell its language."""
 
 THEMATIC = 10
 """Best hits whose mean is the theme. They keep their places, which it would only confirm."""
@@ -253,8 +261,9 @@ def rank(
     best = float(likeness[~pool.memories.context].max(initial=0.0))
     hinted = bool(pool.named) or bool(fit.any())
     size = pool.stats.documents
+    alike = size if is_english([question.text[:LANGUAGE_SHOWS]]) else min(size, IN_ANY_LANGUAGE)
     known = (
-        ((hinted or _has_words(question)) and calibration.knows(best, size, hinted=hinted))
+        ((hinted or _has_words(question)) and calibration.knows(best, alike, hinted=hinted))
         or signals.asks_for_any_matter(question.text)
         or _has_its_terms(pool, question, lexical)
     )

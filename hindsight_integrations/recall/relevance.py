@@ -81,6 +81,11 @@ to one bank of all these, 1,365 memories, 2.8 % have less than 0.38. In developm
 2,000 memories all questions have more.
 """
 
+IN_ANY_LANGUAGE = 100
+"""Memories up to which knowing takes more of a bigger bank, asked in another language than English:
+the model finds those less alike. With no such limit a bank of 1,530 memories was silent to 6 of 40
+German questions."""
+
 RANK = (-1.37, -0.83)
 """Coefficients of the logarithm of the rank, and of 1: for another embedder or fusion alone, the
 scale of whose signals is not known."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from hindsight_integrations.nlp.data import table
+from hindsight_integrations.nlp.language import is_english
 from hindsight_integrations.reflect.contradictions import DatedStatement, Shift, change, states
-from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, Topic, alternatives
+from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, Topic
 from hindsight_integrations.stores.base import Vector
 
 SHOWN = 3
@@ -24,11 +24,6 @@ SHOWN = 3
 
 _OFTEN = 3
 _ROLES = {"user": "The user", "human": "The user", "assistant": "The assistant", "ai": "The AI"}
-_LANGUAGES = table("reflection")["languages"]
-_FOREIGN, _ENGLISH = (
-    re.compile(rf"\b(?:{alternatives(_LANGUAGES[name])})\b", re.IGNORECASE)
-    for name in ("other", "english")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +122,6 @@ def quote(sentence: str, topic: Topic | None) -> str:
     if start + LONGEST_QUOTE < len(sentence) and " " in part[-40:]:
         part = part[: part.rindex(" ")]
     return part.strip()
-
-
-def is_english(texts: Sequence[str]) -> bool:
-    """Return True for Latin letters, and as many frequent English words as others."""
-    joined = " ".join(texts)
-    latin = sum(letter.isascii() for letter in joined if letter.isalpha())
-    letters = sum(letter.isalpha() for letter in joined)
-    return 10 * latin >= 9 * letters and (
-        len(_ENGLISH.findall(joined)) >= len(_FOREIGN.findall(joined))
-    )
 
 
 def day(timestamp: datetime, *, english: bool = True) -> str:

@@ -75,3 +75,18 @@ def test_an_entity_that_the_question_names_stands_for_a_part_of_the_likeness() -
     assert ranked(pool_of([memory], named=["Rome"]), "absent").known
     unlike = candidate("0", vector=unit(-0.3), interaction=stored_tokens((1, 1)))
     assert not ranked(pool_of([unlike], named=["Rome"]), "absent").known
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [("Where is the key to the house?", False), ("Wo ist der Schlüssel für das Haus?", True)],
+)
+def test_another_language_than_english_has_to_be_no_more_like_a_big_bank(
+    text: str, known: bool
+) -> None:
+    # The likeness is 0.45. A hundred memories take 0.4, and a thousand 0.6.
+    memory = candidate("0", vector=unit(0.1), interaction=stored_tokens((1, 1)))
+    pool = pool_of([memory], stats=LexemeStats(1000, 1.0, {}))
+    asked = question(text, tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), lexemes=["absent"])
+    calibration = Calibration(1.0, 1.0, 0.0, 0.0, least=((100, 0.4), (1000, 0.6)), hint=0.0)
+    assert rank(pool, asked, 10, DEFAULT_WEIGHTS, calibration).known is known
