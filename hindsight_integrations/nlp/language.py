@@ -5,13 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hindsight_integrations.nlp.data import table
+from hindsight_integrations.nlp.data import table, word_sets
 
 _LANGUAGES = table("reflection")["languages"]
 _FOREIGN, _ENGLISH = (
     re.compile(rf"\b(?:{_LANGUAGES[name].strip().replace(chr(10), '|')})\b", re.IGNORECASE)
     for name in ("other", "english")
 )
+
+_ELSEWHERE = word_sets("other_languages")
+_IN_OTHER_QUESTIONS = _ELSEWHERE["question_words"] | _ELSEWHERE["function_words"]
+_ASKING = frozenset("what who whom whose when where which why how does did do can could".split())
+_WORD = re.compile(r"\w+")
+
+
+def asks_in_english(question: str) -> bool:
+    """Return True if a question has more frequent English words than those of other languages.
+
+    Of a question of names alone the language is not known: it is not held to be English.
+    """
+    words = _WORD.findall(question.casefold())
+    english = sum(word in _ASKING or _ENGLISH.fullmatch(word) is not None for word in words)
+    return english > sum(word in _IN_OTHER_QUESTIONS for word in words)
 
 
 def is_english(texts: Sequence[str]) -> bool:

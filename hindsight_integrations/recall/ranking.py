@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import bm25, idf
-from hindsight_integrations.nlp.language import is_english
+from hindsight_integrations.nlp.language import asks_in_english
 from hindsight_integrations.nlp.late_interaction import token_coverage, token_shares
 from hindsight_integrations.recall import signals
 from hindsight_integrations.recall.advice import asks_for_advice
@@ -261,7 +261,7 @@ def rank(
     best = float(likeness[~pool.memories.context].max(initial=0.0))
     hinted = bool(pool.named) or bool(fit.any())
     size = pool.stats.documents
-    alike = size if is_english([question.text[:LANGUAGE_SHOWS]]) else min(size, IN_ANY_LANGUAGE)
+    alike = size if asks_in_english(question.text[:LANGUAGE_SHOWS]) else min(size, IN_ANY_LANGUAGE)
     known = (
         ((hinted or _has_words(question)) and calibration.knows(best, alike, hinted=hinted))
         or signals.asks_for_any_matter(question.text)
