@@ -166,6 +166,9 @@ def questions(graph: Neo4jGraph, memories: int) -> Mapping[str, Callable[[], obj
         "names": lambda: graph.read(BANK, base.ENTITY_NAMED, ["name 0", "name 7"]),
         "entities": lambda: graph.read(BANK, base.ENTITY, ["e0", "e7"]),
         "who is beside a hub": lambda: graph.read(BANK, base.COOCCURRENCES, ["e0"]),
+        "who of some is beside a hub": lambda: graph.mentioned_together(
+            BANK, ["e0", "e5"], [f"e{n}" for n in range(40)]
+        ),
         "candidates": lambda: graph.read(BANK, base.CANDIDATE, some),
         "memories": lambda: graph.read(BANK, base.MEMORY, some),
         "companions of a hub": lambda: graph.read(BANK, base.COMPANIONS, ["e0"]),

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, pairwise
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.name_matching import (
@@ -32,7 +32,7 @@ from hindsight_integrations.nlp.name_matching import (
 from hindsight_integrations.normalization import new_id, pair_digest
 from hindsight_integrations.results import Joined
 from hindsight_integrations.retain.extraction import Mention
-from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY_NAMED, Kind
+from hindsight_integrations.stores.base import ENTITY_NAMED, Kind
 
 T = TypeVar("T")
 
@@ -138,11 +138,18 @@ class EntityLookup(Protocol):
         """Return entities with similar names for each of the names, likeliest first."""
         ...
 
+    def mentioned_together(
+        self, bank_id: str, entity_ids: Sequence[str], among: Sequence[str]
+    ) -> dict[str, set[str]]:
+        """Return, for each of the entities that exists, those of `among` mentioned beside it."""
+        ...
+
 
 class Candidates:
     """Entities considered while a batch is resolved; reads each once and writes nothing.
 
-    What the batch will ask for is read together, so that the number of reads does not grow with it.
+    What the batch will ask for is read together, so that the number of reads does not grow with it:
+    names at once, what was mentioned together when it is asked for, or by `read_ahead`.
 
     Args:
         lookup: the store.
@@ -157,7 +164,7 @@ class Candidates:
         self._owners: dict[str, str] = {}
         self._by_key: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._similar: dict[str, list[str]] = {}
-        self._mentioned_with: dict[str, frozenset[str]] = {}
+        self._mentioned_with: dict[str, set[str]] = {}
         self._newly_with: defaultdict[str, set[str]] = defaultdict(set)
         distinct = list({(mention.name, mention.kind): mention for mention in mentions}.values())
         names = [parse(mention.name) for mention in distinct]
@@ -165,9 +172,8 @@ class Candidates:
         for norm, entity in lookup.read(bank_id, ENTITY_NAMED, sorted(spellings)).items():
             self._owners[norm] = entity.id
             self._entities[entity.id] = entity
-        unsure = [m for m in distinct if may_be_another(m, self.owner(m.name))]
-        self._read_similar([parse(mention.name) for mention in unsure])
-        self._read_mentioned_with(unsure)
+        self._unsure = [m for m in distinct if may_be_another(m, self.owner(m.name))]
+        self._read_similar([parse(mention.name) for mention in self._unsure])
 
     def __getitem__(self, entity_id: str) -> Entity:
         return self._entities[entity_id]
@@ -205,9 +211,14 @@ class Candidates:
         if not others:
             return 0.0
         if entity_id not in self._mentioned_with:
-            self._read_cooccurring([entity_id])
+            self._read_beside(dict.fromkeys([entity_id, *self._may_be()]))
         known = self._mentioned_with[entity_id] | self._newly_with[entity_id]
         return len(known.intersection(others)) / len(others)
+
+    def read_ahead(self) -> Self:
+        """Read what was mentioned with the entities that the mentions may be; return itself."""
+        self._read_beside(dict.fromkeys(self._may_be()))
+        return self
 
     def add(self, entity: Entity) -> None:
         """Add a new entity, or a known one with more names."""
@@ -235,24 +246,24 @@ class Candidates:
         for norm, forms in spellings.items():
             similar = {entity.id: entity for form in forms for entity in found[form]}
             for entity in similar.values():
-                self._entities.setdefault(entity.id, entity)
+                if entity.id not in self._entities:
+                    self._entities[entity.id] = entity
+                    self._mentioned_with.clear()  # it was not among those asked for
             self._similar[norm] = list(similar)
 
-    def _read_mentioned_with(self, mentions: Iterable[Mention]) -> None:
-        """Look up the entities mentioned with those that the mentions may be."""
-        may_be = (
-            entity.id
-            for mention in mentions
-            for entity in self.like(mention.name)
-            if isinstance(relate(mention, entity), Match)
-        )
-        self._read_cooccurring(list(dict.fromkeys(may_be)))
+    def _may_be(self) -> Iterator[str]:
+        """Yield the entities that the unsure mentions may be."""
+        for mention in self._unsure:
+            for entity in self.like(mention.name):
+                if isinstance(relate(mention, entity), Match):
+                    yield entity.id
 
-    def _read_cooccurring(self, entity_ids: Sequence[str]) -> None:
-        if entity_ids:
-            stored = self._lookup.read(self._bank_id, COOCCURRENCES, entity_ids)
-            for entity_id in entity_ids:
-                self._mentioned_with[entity_id] = frozenset(stored.get(entity_id, ()))
+    def _read_beside(self, entity_ids: Iterable[str]) -> None:
+        """Look up which of the entities considered were mentioned with these."""
+        ids, among, beside = list(entity_ids), list(self._entities), {}
+        if ids and len(among) > 1:
+            beside = self._lookup.mentioned_together(self._bank_id, ids, among)
+        self._mentioned_with |= {id: beside.get(id, set()) for id in ids}
 
 
 def _exact_forms(name: Name) -> list[str]:

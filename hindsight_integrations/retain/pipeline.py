@@ -312,7 +312,7 @@ def _begun(deps: RetainDependencies, bank: StoredBank, flat: Sequence[Statement]
     mentions = [mention for statement in flat for mention in _mentions(statement)]
     return _Reads(
         deps.alongside(partial(graph.get_bank, bank_id)),
-        deps.alongside(partial(Candidates, graph, bank_id, mentions)),
+        deps.alongside(lambda: Candidates(graph, bank_id, mentions).read_ahead()),
         deps.alongside(partial(_nearest, deps, bank, [s.encoded.vector for s in flat])),
         deps.alongside(partial(graph.read, bank_id, DUPLICATES, list(prints))),
         deps.alongside(partial(_around, deps, bank_id, _dated(flat))),

@@ -539,6 +539,11 @@ class GraphStore(Protocol):
         At most `limit` of each, ordered by `common.name_similarity`, greatest first.
         """
 
+    def mentioned_together(
+        self, bank_id: str, entity_ids: Sequence[str], among: Sequence[str]
+    ) -> dict[str, set[str]]:
+        """Return, for each of the entities that exists, those of `among` mentioned beside it."""
+
     # Searching
 
     def text_search(

@@ -199,6 +199,13 @@ class PlainBank:
         ids = common.most_similar(norm, common.names_sharing(norm, sharing), limit)
         return list(common.in_order(ids, _entities_of(self)).values())
 
+    def mentioned_together(
+        self, entity_ids: Sequence[str], among: Sequence[str]
+    ) -> dict[str, set[str]]:
+        """Return, for each of the entities that exists, those of `among` mentioned beside it."""
+        beside = _cooccurrences_of(self)
+        return {id: set(among) & beside[id].keys() for id in entity_ids if id in beside}
+
     def stats(self, pending_vectors: int) -> BankStats:
         """Count what the bank holds, beside the vectors that wait for the index."""
         memories = [record.memory for record in self.memories.values()]

@@ -456,6 +456,12 @@ def test_known_entities_are_asked_for_together(graph: SqliteGraph) -> None:
             asked.append(len(names))
             return graph.similar_entities(bank_id, names, limit)
 
+        def mentioned_together(
+            self, bank_id: str, entity_ids: Sequence[str], among: Sequence[str]
+        ) -> dict[str, set[str]]:
+            asked.append(len(entity_ids))
+            return graph.mentioned_together(bank_id, entity_ids, among)
+
     facts = [person("Ana", "Tom"), [Mention("Lagos", "place")]] * 100
     Resolver(Counting(), "b").resolve(facts, [NOW] * len(facts))
     assert len(asked) <= 12

@@ -494,6 +494,11 @@ class InMemoryGraph:
     ) -> dict[str, list[Entity]]:
         return self._bank(bank_id).similar_entities(names, limit)
 
+    def mentioned_together(
+        self, bank_id: str, entity_ids: Sequence[str], among: Sequence[str]
+    ) -> dict[str, set[str]]:
+        return self._bank(bank_id).mentioned_together(entity_ids, among)
+
     def text_search(
         self,
         bank_id: str,

@@ -470,6 +470,7 @@ def test_both_stores_answer_alike(graph: Neo4jGraph, bank: str) -> None:
             "page": (list(page.items), page.total),
             "neighbours": store.neighbours("b", ids, 2, filter),
             "cooccurring": store.read("b", COOCCURRENCES, people),
+            "together": store.mentioned_together("b", people, people[::2]),
             "similar": store.similar_entities("b", ("an le", "Person 1"), 5),
             "entities": list(store.list_entities("b", limit=99).items),
             "statistics": (store.lexeme_stats("b", ["w0", "w79"]), store.bank_stats("b")),

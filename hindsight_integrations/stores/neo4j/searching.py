@@ -178,6 +178,18 @@ class Searching(Reading):
 
         return self._read(bank_id, work)
 
+    def mentioned_together(
+        self, bank_id: str, entity_ids: Sequence[str], among: Sequence[str]
+    ) -> dict[str, set[str]]:
+        """See `GraphStore`."""
+
+        def work(tx: BankTransaction) -> dict[str, set[str]]:
+            rows = tx.gather(_TOGETHER, tx.all_of(entity_ids), among=tx.all_of(among))
+            return {id: {other for other in beside if other is not None} for id, beside in rows}
+
+        found = self._read(bank_id, work)
+        return {id: found[id] for id in entity_ids if id in found}
+
     def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
         """See `GraphStore`."""
         count, id = after_entity(cursor)
@@ -201,6 +213,14 @@ class Searching(Reading):
             return Page(items, total, last)
 
         return self._read(bank_id, work)
+
+
+# An entity may be beside thousands: only the way to each of the others is looked for.
+_TOGETHER = """
+    MATCH (other:Entity) WHERE other.key IN $among WITH collect(other) AS others
+    UNWIND $rows AS key MATCH (e:Entity {key: key})
+    RETURN collect([e.id, COLLECT {
+        UNWIND others AS other MATCH (e)-[:BESIDE]-(other) RETURN other.id }])"""
 
 
 # Mentions and links

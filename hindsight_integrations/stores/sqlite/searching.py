@@ -205,6 +205,22 @@ class Searching(Reading):
             found = entities_of(tx, keys.values())
             return [found[key] for key in keys.values()]
 
+    def mentioned_together(
+        self, bank_id: str, entity_ids: Sequence[str], among: Sequence[str]
+    ) -> dict[str, set[str]]:
+        """See `GraphStore`."""
+        with self._reading(bank_id) as tx:
+            keys = tx.entity_keys(entity_ids)
+            ids = {key: id for id, key in tx.entity_keys(among).items()}
+            found = {
+                id: tx.execute(
+                    f"SELECT other FROM cooccurrence WHERE entity = ? AND other {IN_KEYS}",
+                    (key, key_list(ids)),
+                )
+                for id, key in keys.items()
+            }
+            return {id: {ids[key] for (key,) in rows} for id, rows in found.items()}
+
     def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
         """See `GraphStore`."""
         count, id = after_entity(cursor)

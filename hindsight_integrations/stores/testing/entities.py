@@ -127,7 +127,16 @@ class EntityContract:
             "e:cid": ("Alice", "Bob"),
             "e:eve": ("Alice", "Dan"),
         }
+        asked = ["e:cid", "absent", "e:alice"]
+        together = graph.mentioned_together("b", asked, ["e:bob", "e:cid", "e:dan", "absent"])
+        assert together == {"e:cid": {"e:bob"}, "e:alice": {"e:bob", "e:cid", "e:dan"}}
+        assert list(together) == ["e:cid", "e:alice"]
+        assert graph.mentioned_together("b", ["e:bob"], []) == {"e:bob": set()}
+        assert graph.mentioned_together("b", [], ["e:bob"]) == {}
         keep(graph, remove_memories=("1", "4"))
+        assert graph.mentioned_together("b", ["e:alice"], ["e:bob", "e:dan"]) == {
+            "e:alice": {"e:bob"}
+        }
         assert graph.read("b", COOCCURRENCES, ["e:alice"]) == {"e:alice": {"e:bob": 1}}
         assert graph.read("b", COMPANIONS, ["e:alice"]) == {"e:alice": ("Bob",)}
 
