@@ -346,7 +346,9 @@ def _gather_bank(
         rrf_k = parts.settings.rrf_k
         whole = whole or read_whole(search, ahead.everything, parts.candidates)
         kept = parts.candidates
-        pool = gather(search, rankings, named_ids, rrf_k, kept, whole, pinned=request.pinned)
+        pool = gather(
+            search, rankings, named_ids, rrf_k, kept, whole, failures, pinned=request.pinned
+        )
     return Gathered((ahead.bank,), pool, search.question, tuple(named), tuple(failures))
 
 

@@ -11,11 +11,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.models import Arm
 from hindsight_integrations.recall.base import ArmHit, BankSearch
 from hindsight_integrations.recall.cache import CandidateCache, Candidates
 from hindsight_integrations.recall.scaling import reciprocal_rank_fusion
-from hindsight_integrations.results import ArmScore
+from hindsight_integrations.results import ArmScore, Failure
 from hindsight_integrations.stores.base import (
     CANDIDATE,
     EVERYTHING,
@@ -98,7 +99,8 @@ def gather(
     named: Sequence[str],
     rrf_k: int,
     kept: CandidateCache,
-    whole: Whole | None = None,
+    whole: Whole | None,
+    failures: list[Failure],
     *,
     pinned: bool = False,
 ) -> Pool:
@@ -112,11 +114,12 @@ def gather(
         kept: cache of candidates.
         whole: all memories that pass; if it is None, as for a bank of more than `Depth.whole`,
             the best and their neighbours are loaded.
+        failures: gets the reason if the neighbours cannot be read in time; the pool has none then.
         pinned: load the pinned memories that pass the filter too.
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
-    beside = _neighbours(request, chosen[:PLACED])
+    beside = _neighbours(request, chosen[:PLACED], failures)
     only_pinned = replace(request.filter, pinned=True)
     first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
     first = first or ()
@@ -139,13 +142,19 @@ def gather(
     )
 
 
-def _neighbours(request: BankSearch, ids: Sequence[str]) -> list[Neighbour]:
+def _neighbours(
+    request: BankSearch, ids: Sequence[str], failures: list[Failure]
+) -> list[Neighbour]:
     """Return the neighbours of memories; in a small bank they are known already."""
     distance, filter = max(OFFSETS), request.filter
-    layout = None if request.layout is None else request.layout()
-    if layout is not None:
-        return layout.neighbours(ids, distance, filter.now)
-    return request.graph.neighbours(request.bank_id, ids, distance, filter)
+    try:
+        layout = None if request.layout is None else request.layout()
+        if layout is not None:
+            return layout.neighbours(ids, distance, filter.now)
+        return request.graph.neighbours(request.bank_id, ids, distance, filter)
+    except StoreUnavailableError as error:
+        failures.append(Failure("turns beside", error))
+        return []
 
 
 def existing(graph: GraphStore, bank_id: str, ids: Collection[str]) -> tuple[tuple[str, str], ...]:

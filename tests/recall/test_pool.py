@@ -6,10 +6,12 @@ from typing import get_args
 
 import pytest
 
+from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.models import Arm
 from hindsight_integrations.recall.base import DEPTHS, ArmHit, Budget
 from hindsight_integrations.recall.cache import CandidateCache
 from hindsight_integrations.recall.pool import Pool, gather, join, read_whole
+from hindsight_integrations.results import Failure
 from hindsight_integrations.scores import ArmScore
 from hindsight_integrations.stores.base import (
     CANDIDATE,
@@ -68,6 +70,7 @@ def gathered(
     pool: int = 200,
     whole: int = 0,
     admit_all: bool = True,
+    failures: list[Failure] | None = None,
 ) -> Pool:
     search = bank_search(
         hits=most_hits,
@@ -81,7 +84,13 @@ def gathered(
     )
     everything = partial(store.find_ids, "b", search.filter, whole) if admit_all else None
     kept = CandidateCache()
-    return gather(search, rankings, ["id-X"], 60, kept, read_whole(search, everything, kept))
+    whole_bank = read_whole(search, everything, kept)
+    failed: list[Failure] = []
+    found = gather(search, rankings, ["id-X"], 60, kept, whole_bank, failed)
+    assert failed == [] if failures is None else failed
+    if failures is not None:
+        failures += failed
+    return found
 
 
 def ids(pool: Pool) -> list[str]:
@@ -111,6 +120,22 @@ def test_each_knows_where_its_neighbours_are() -> None:
     assert pool.around.tolist() == [[-1, 1, 2, -1], [-1, -1, 0, -1], [-1, 0, -1, -1]]
     pool = gathered(Conversation(3), {Arm.SEMANTIC: hits(0)}, admit_all=False)
     assert pool.around.tolist() == [[-1, -1, 1, 2], [-1, 0, -1, -1], [0, -1, -1, -1]]
+
+
+def test_neighbours_that_are_not_read_in_time_are_done_without() -> None:
+    class Slow(Conversation):
+        def neighbours(
+            self, bank: str, ids: Sequence[str], distance: int, filter: MemoryFilter
+        ) -> list[Neighbour]:
+            raise StoreUnavailableError("no answer in 5 s")
+
+    failures: list[Failure] = []
+    pool = gathered(Slow(9), {Arm.SEMANTIC: hits(4, 5)}, admit_all=False, failures=failures)
+    assert ids(pool) == ["004", "005"]
+    assert pool.around.tolist() == [[-1] * 4] * 2
+    assert [str(failure) for failure in failures] == [
+        "turns beside: StoreUnavailableError: no answer in 5 s"
+    ]
 
 
 def test_neighbours_that_the_filter_refuses_stay_out() -> None:
