@@ -212,14 +212,12 @@ class Searching(Reading):
         with self._reading(bank_id) as tx:
             keys = tx.entity_keys(entity_ids)
             ids = {key: id for id, key in tx.entity_keys(among).items()}
+            # Reading the range takes half as long as looking for each of them in it.
             found = {
-                id: tx.execute(
-                    f"SELECT other FROM cooccurrence WHERE entity = ? AND other {IN_KEYS}",
-                    (key, key_list(ids)),
-                )
+                id: tx.execute("SELECT other FROM cooccurrence WHERE entity = ?", (key,))
                 for id, key in keys.items()
             }
-            return {id: {ids[key] for (key,) in rows} for id, rows in found.items()}
+            return {id: {ids[key] for (key,) in rows if key in ids} for id, rows in found.items()}
 
     def list_entities(self, bank_id: str, *, limit: int, cursor: str | None = None) -> Page[Entity]:
         """See `GraphStore`."""
