@@ -20,7 +20,7 @@ help: ## list the commands
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 found. Install one, or run: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
-	@echo "Setting up $(VENV) with $(PYTHON) (first run only, a minute or two) ..."
+	@echo "Setting up $(VENV) with $(PYTHON) (first run only, some minutes) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(READY)
