@@ -8,7 +8,7 @@ memories that are consolidated one by one, in any order, or all at once yield th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -181,10 +181,14 @@ class _Assignment:
             if statement.statement.claims.is_plain:
                 for key in statement.statement.topics:
                     among.setdefault((statement.memory.scope, key), []).append(statement)
-        groups = {key: _one_per_memory(group) for (_, key), group in among.items()}
+        groups = (
+            (key, _one_per_memory(one))
+            for (_, key), group in among.items()
+            for one in _of_one_thing(key, group)
+        )
         return [
             group
-            for key, group in groups.items()
+            for key, group in groups
             if self._is_worth_telling(key, group)
             and not any({one.memory.id for one in group} <= ids for ids in told)
         ]
@@ -263,6 +267,26 @@ def _is_by_rule(held: Memory) -> bool:
 
 def _occasion(statement: DatedStatement) -> tuple[object, ...]:
     return statement.memory.document_id, statement.at.date()
+
+
+def _of_one_thing(key: str, group: Sequence[DatedStatement]) -> Iterable[list[DatedStatement]]:
+    """Return the statements on a topic in groups that surely mean the same thing.
+
+    "The wall" of one speaker is that of another if both speak of it in one conversation, or on one
+    day: else each may have a wall.
+    """
+    if group[0].statement.topics[key].grade is not Grade.NOUN:
+        return [list(group)]
+    last: dict[tuple[str, object], DatedStatement] = {}
+    ties: dict[int, list[DatedStatement]] = {id(one): [] for one in group}
+    for one in group:
+        speaker, document = one.memory.speaker, one.memory.document_id or one.memory.id
+        for shared in (("speaker", speaker), ("document", document), ("day", one.at.date())):
+            if (before := last.get(shared)) is not None:
+                ties[id(one)].append(before)
+                ties[id(before)].append(one)
+            last[shared] = one
+    return _components(group, ties)
 
 
 def _one_per_memory(statements: Sequence[DatedStatement]) -> list[DatedStatement]:

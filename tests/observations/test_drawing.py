@@ -199,3 +199,30 @@ def test_written_passages_speak_for_themselves(
     for month, text in ((1, "Inês practises archery."), (3, "Inês gave up archery.")):
         memory.retain("b", text, timestamp=datetime(2025, month, 6, tzinfo=UTC), context=title)
     assert len(memory.consolidate("b").created) == drawn
+
+
+def test_what_two_call_the_wall_in_two_talks_is_not_one_thing(memory: Hindsight) -> None:
+    said = ["The wall fell into our yard in the storm.", "He painted the wall blue for her."]
+    said.append("My mother turned his photo to the wall.")
+    for day, text in enumerate(said):
+        say(memory, text, day, f"Guest {day}")
+    assert drawn(memory) == []
+
+
+def test_what_two_call_the_boiler_in_one_talk_is_one_thing(memory: Hindsight) -> None:
+    say(memory, "The boiler lost its pressure.", 0, "Ana")
+    say(memory, "I cleaned the boiler on Sunday.", 9, "Tom")
+    assert drawn(memory) == []
+    said = START + timedelta(days=20)
+    talk = [
+        Message("Tom", "The boiler makes a terrible noise.", said),
+        Message("Ana", "The boiler heats two rooms.", said),
+    ]
+    memory.retain_messages("b", talk, session="20")
+    assert only(memory).proof_count == 4
+
+
+def test_the_lad_is_anybody(memory: Hindsight) -> None:
+    for day, deed in enumerate(("sold fish", "went to sea", "came home from Leith")):
+        say(memory, f"The lad {deed}.", day, "Ned")
+    assert drawn(memory) == []
