@@ -14,7 +14,8 @@ from .stores.neo4j_server import Address, empty_neo4j, neo4j_address
 
 __all__ = ["empty_neo4j", "engine", "neo4j_address"]
 
-QUIET = Settings(consolidate=False, purge_interval=0)
+QUIET = Settings(consolidate=False, purge_interval=0, recall_timeout=120, arm_timeout=60)
+"""No work in the background, and time for a server beside which other tests run."""
 
 
 GRAPHS = ("sqlite", pytest.param("neo4j", marks=pytest.mark.slow))
