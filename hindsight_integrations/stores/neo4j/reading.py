@@ -511,8 +511,8 @@ def _by_id(label: str, columns: str, value: Callable[..., Any], test: str = "") 
 
 
 def _scan_memory_ids(tx: BankTransaction, after: int) -> list[tuple[int, str]]:
-    rows = tx.run(f"{WITH_VECTOR} LIMIT $limit", after=after, limit=SCAN_PAGE)
-    return [(seq, id) for seq, id in rows]
+    page = f"{WITH_VECTOR} LIMIT $limit RETURN collect([m.seq, m.id])"
+    return [(seq, id) for seq, id in tx.collected(page, after=after, limit=SCAN_PAGE)]
 
 
 def _scan_changes(

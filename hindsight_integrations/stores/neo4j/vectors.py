@@ -76,8 +76,8 @@ _LACKING = """
 
 WITH_VECTOR = """
     MATCH (m:Memory) WHERE m.bank = $bank AND m.seq > $after MATCH (:Vector {key: m.key})
-    RETURN m.seq, m.id ORDER BY m.bank, m.seq"""
-"""The number and id of each memory after a number that has a vector, in storing order."""
+    WITH m ORDER BY m.bank, m.seq"""
+"""Each memory after a number that has a vector, in storing order."""
 
 
 def store(tx: BankTransaction, records: Sequence[MemoryRecord]) -> None:
@@ -131,7 +131,7 @@ def drop(tx: BankTransaction) -> None:
 def requeue(tx: BankTransaction, ids: Sequence[str] | None) -> None:
     """Queue vectors for the index again, all or these; of ids that have none, the removal."""
     if ids is None:
-        chosen = [id for _, id in tx.run(WITH_VECTOR, after=0)]
+        chosen = [id for (id,) in tx.run(f"{WITH_VECTOR} RETURN m.id", after=0)]
     else:
         chosen = list(tx.existing("Vector", ids))
         _queue(tx, VectorOperation.DELETE, dict.fromkeys(id for id in ids if id not in set(chosen)))
