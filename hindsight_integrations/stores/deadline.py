@@ -36,8 +36,7 @@ SILENT_SECONDS = 3.0
 busy server, or of this process, may outlast the little that one caller's deadline has left."""
 
 PROBE_SECONDS = 5.0
-"""Time for the answer to the question that costs nothing; the one after it is asked anew, on
-another connection."""
+"""Seconds to wait for the answer to a probe; the next probe uses another connection."""
 
 
 class _Limit(NamedTuple):

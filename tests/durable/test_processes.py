@@ -104,15 +104,12 @@ def test_kills_of_the_process_and_of_the_server_lose_nothing_and_double_nothing(
     (served := tmp_path / "served").mkdir()
     folder.mkdir()
     acknowledged: dict[int, str] = {}
-    servers = [serve(served, port)]
+    server = _Server(served, port)
     try:
         for _ in range(3):
-            acknowledged |= _written_until_killed(
-                [str(folder), str(queue), url, str(max(acknowledged, default=-2) + 2)],
-                servers,
-                lambda: serve(served, port),
-                chance,
-            )
+            first = max(acknowledged, default=-2) + 2
+            arguments = [str(folder), str(queue), url, str(first)]
+            acknowledged |= _written_until_killed(arguments, server, chance)
         assert set(acknowledged.values()) == {"queued", "stored"}
         with DurableRetain(lambda: opened(folder, vectors=url), queue) as durable:
             assert durable.drain(120)
@@ -128,32 +125,43 @@ def test_kills_of_the_process_and_of_the_server_lose_nothing_and_double_nothing(
             assert said == sorted(said)
             assert durable.memory.maintenance.doctor().findings == ()
     finally:
-        _kill(servers[-1])
+        server.kill()
+
+
+class _Server:
+    """A Chroma server that can be killed, and started again where it was."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self._place = folder, port
+        self.start()
+
+    def start(self) -> None:
+        self._process = serve(*self._place)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
 
 
 def _written_until_killed(
-    arguments: list[str],
-    servers: list[subprocess.Popen[bytes]],
-    serve_again: Callable[[], subprocess.Popen[bytes]],
-    chance: random.Random,
+    arguments: list[str], server: _Server, chance: random.Random
 ) -> dict[int, str]:
-    """Return what a writer acknowledged, killed soon after the server was, and is served again."""
+    """Kill the server while a process writes, start it again, and kill the writer soon after.
+
+    Returns:
+        How each memory was acknowledged that the writer told of, by its number.
+    """
     process = subprocess.Popen(
         [sys.executable, "-c", WRITER, *arguments], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(chance.randrange(5, 30))]
-    _kill(servers[-1])
+    server.kill()
     lines += [process.stdout.readline() for _ in range(chance.randrange(20, 60))]
-    servers.append(serve_again())
+    server.start()
     time.sleep(chance.uniform(0.05, 1.0))
     process.send_signal(signal.SIGKILL)
     lines += process.stdout.read().splitlines()
     process.wait()
     process.stdout.close()
     return {int(n): how for n, how in (line.split() for line in lines)}
-
-
-def _kill(server: subprocess.Popen[bytes]) -> None:
-    server.kill()
-    server.wait()
