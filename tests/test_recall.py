@@ -351,6 +351,25 @@ def test_what_the_bank_knows_nothing_of_brings_nothing(bank: Hindsight) -> None:
         assert bank.recall("b", asked, query_time=NOW, fill=True).memories
 
 
+def test_a_stranger_is_asked_about_in_vain_where_others_are_not() -> None:
+    with Hindsight.in_memory() as memory:
+        memory.retain_many(
+            "b",
+            [
+                "Alice's dog is called Biscuit.",
+                "The spare key hangs behind the boiler.",
+                "Nadia prefers trains to planes.",
+                "Nadia's sister works at the harbour office.",
+                "Alice is allergic to hazelnuts.",
+            ],
+        )
+        for asked in ("Which instrument does Nadia play?", "Which instrument does she play?"):
+            assert memory.recall("b", asked).memories, asked
+        stranger = "Which instrument does Bogdan play?"
+        assert not memory.recall("b", stranger).memories
+        assert memory.recall("b", stranger, fill=True).memories
+
+
 def test_a_question_for_whatever_is_known_brings_something(bank: Hindsight) -> None:
     for asked in ("What do you remember?", "Tell me everything.", "What happened?",
                   "What happened in May 2025?", "Anything on 3 March 2024?"):  # fmt: skip

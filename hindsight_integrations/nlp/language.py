@@ -15,7 +15,11 @@ _FOREIGN, _ENGLISH = (
 
 _ELSEWHERE = word_sets("other_languages")
 _IN_OTHER_QUESTIONS = _ELSEWHERE["question_words"] | _ELSEWHERE["function_words"]
-_ASKING = frozenset("what who whom whose when where which why how does did do can could".split())
+_ASKING = frozenset(
+    "what who whom whose when where which why how does did do can could should would "
+    "me tell show give find suggest recommend remind help write explain translate sort "
+    "please about into".split()
+)
 _WORD = re.compile(r"\w+")
 
 

@@ -260,10 +260,13 @@ def rank(
         return ranking
     best = float(likeness[~pool.memories.context].max(initial=0.0))
     hinted = bool(pool.named) or bool(fit.any())
-    size = pool.stats.documents
-    alike = size if asks_in_english(question.text[:LANGUAGE_SHOWS]) else min(size, IN_ANY_LANGUAGE)
+    size, text = pool.stats.documents, question.text[:LANGUAGE_SHOWS]
+    english = asks_in_english(text)
+    alike = size if english else min(size, IN_ANY_LANGUAGE)
+    strange = english and signals.names_a_stranger(text, pool.stats)
+    enough = calibration.knows(best, alike, hinted=hinted, strange=strange)
     known = (
-        ((hinted or _has_words(question)) and calibration.knows(best, alike, hinted=hinted))
+        ((hinted or _has_words(question)) and enough)
         or signals.asks_for_any_matter(question.text)
         or _has_its_terms(pool, question, lexical)
     )

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 import regex
 
-from hindsight_integrations.nlp.bm25 import bm25
+from hindsight_integrations.nlp.bm25 import bm25, lexemes
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import sounds_same
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.recall.pool import OFFSETS, Pool
 from hindsight_integrations.recall.scaling import Scores, standardise
+from hindsight_integrations.stores.base import LexemeStats
 
 # Boosts. Each multiplies the likelihood that a memory is wanted; totals are sums in the manner of
 # log-likelihoods, so `ranking` adds the logarithm of a boost.
@@ -71,6 +73,15 @@ BEST_OF_SESSION = 3
 _TOGETHER = frozenset({"and", "or", "und", "oder", "y", "o", "et", "ou"})
 _SOURCE = frozenset({"from", "by", "von"})
 _CAPITALISED = regex.compile(r"\b\p{Lu}\w+")
+_NAME_INSIDE = regex.compile(r"(?<=[\w,;)%][ \t])\p{Lu}\w*\p{Ll}\w*")
+"""A capitalised word that begins no sentence; what is all capitals is a unit or a course as often
+as a name."""
+_NO_STRANGERS = frozenset[str]().union(
+    *(
+        word_sets("names")[name]
+        for name in ("calendar", "places", "honorifics", "ranks", "function_words")
+    )
+)
 
 
 def surroundings(pool: Pool, lexical: Scores, dense: Scores) -> tuple[Scores, Scores]:
@@ -106,6 +117,22 @@ def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
     by_meaning = (added[ends] - added[starts[:-1]]) / (ends - starts[:-1])
     together = standardise(by_terms) + standardise(by_meaning)
     return np.asarray(together[of] * speaking)
+
+
+def names_a_stranger(text: str, stats: LexemeStats) -> bool:
+    """Return True if an English question has a name of which no memory has a word.
+
+    Months, days and places are none: "What shall I do in Lisbon?" asks about what one likes.
+
+    Args:
+        text: of the question, or its beginning.
+        stats: term statistics of the bank, for the question's lexemes.
+    """
+    names = {name for name in _NAME_INSIDE.findall(text) if name.lower() not in _NO_STRANGERS}
+    return any(
+        terms and not any(stats.frequency.get(term, 0) for term in terms)
+        for terms in map(lexemes, names)
+    )
 
 
 def speaker_named(pool: Pool, question: str) -> Scores:

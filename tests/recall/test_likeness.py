@@ -7,6 +7,7 @@ import pytest
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Ranking, rank
 from hindsight_integrations.recall.relevance import Calibration
+from hindsight_integrations.recall.signals import names_a_stranger
 from hindsight_integrations.stores.base import LexemeStats
 from tests.recall.building import asked_tokens, candidate, pool_of, question, stored_tokens, unit
 
@@ -89,4 +90,47 @@ def test_another_language_than_english_has_to_be_no_more_like_a_big_bank(
     pool = pool_of([memory], stats=LexemeStats(1000, 1.0, {}))
     asked = question(text, tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), lexemes=["absent"])
     calibration = Calibration(1.0, 1.0, 0.0, 0.0, least=((100, 0.4), (1000, 0.6)), hint=0.0)
+    assert rank(pool, asked, 10, DEFAULT_WEIGHTS, calibration).known is known
+
+
+@pytest.mark.parametrize(
+    ("text", "strange"),
+    [
+        ("What is Bogdan's dog called?", True),
+        ("did Nadia, or else Bogdan, call?", True),
+        ('Has anybody read "The Bogdan Papers"?', True),
+        ("What is Nadia's dog called?", False),
+        ("Bogdan is who?", False),  # so might "Pottery is what?" begin
+        ("Nadia called. Bogdan too?", False),
+        ("Nadia: hello\nBogdan: hello", False),
+        ("what did bogdan say?", False),
+        ("Is GRE or TOEFL next?", False),  # rather an exam or a unit than a person
+        ("Where shall we eat in Lisbon on Friday in May?", False),
+        ("Did I call, or Mr Nadia?", False),
+        ("", False),
+    ],
+)
+def test_a_stranger_is_a_name_inside_a_sentence_that_no_memory_has(
+    text: str, strange: bool
+) -> None:
+    assert names_a_stranger(text, LexemeStats(9, 1.0, {"nadia": 2})) is strange
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("When does the ferry leave with Nadia?", True),
+        ("When does the ferry leave with Bogdan?", False),
+        (
+            "Wann fährt denn die Fähre mit Bogdan und der Familie?",
+            True,
+        ),  # nouns have capitals there
+    ],
+)
+def test_a_stranger_takes_more_likeness_in_english(text: str, known: bool) -> None:
+    # The likeness is 0.45. A hundred memories take 0.4, and 0.5 where a name is strange.
+    memory = candidate("0", vector=unit(0.1), interaction=stored_tokens((1, 1)))
+    pool = pool_of([memory], stats=LexemeStats(100, 1.0, {"nadia": 1}))
+    asked = question(text, tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), lexemes=["absent"])
+    calibration = Calibration(1.0, 1.0, 0.0, 0.0, least=((100, 0.4),), hint=0.0, stranger=0.1)
     assert rank(pool, asked, 10, DEFAULT_WEIGHTS, calibration).known is known
