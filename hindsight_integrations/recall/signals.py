@@ -76,12 +76,8 @@ _CAPITALISED = regex.compile(r"\b\p{Lu}\w+")
 _NAME_INSIDE = regex.compile(r"(?<=[\w,;)%][ \t])\p{Lu}\w*\p{Ll}\w*")
 """A capitalised word that begins no sentence; what is all capitals is a unit or a course as often
 as a name."""
-_NO_STRANGERS = frozenset[str]().union(
-    *(
-        word_sets("names")[name]
-        for name in ("calendar", "places", "honorifics", "ranks", "function_words")
-    )
-)
+_NO_NAMES = ("calendar", "feasts", "places", "peoples", "honorifics", "ranks", "function_words")
+_NO_STRANGERS = frozenset[str]().union(*(word_sets("names")[kind] for kind in _NO_NAMES))
 
 
 def surroundings(pool: Pool, lexical: Scores, dense: Scores) -> tuple[Scores, Scores]:
@@ -122,7 +118,7 @@ def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
 def names_a_stranger(text: str, stats: LexemeStats) -> bool:
     """Return True if an English question has a name of which no memory has a word.
 
-    Months, days and places are none: "What shall I do in Lisbon?" asks about what one likes.
+    Dates, places and peoples are none: "What shall I do in Lisbon?" asks about what one likes.
 
     Args:
         text: of the question, or its beginning.

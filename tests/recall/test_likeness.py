@@ -106,6 +106,7 @@ def test_another_language_than_english_has_to_be_no_more_like_a_big_bank(
         ("what did bogdan say?", False),
         ("Is GRE or TOEFL next?", False),  # rather an exam or a unit than a person
         ("Where shall we eat in Lisbon on Friday in May?", False),
+        ("Give me a recipe for American pancakes at Easter.", False),
         ("Did I call, or Mr Nadia?", False),
         ("", False),
     ],
