@@ -365,9 +365,11 @@ def test_a_stranger_is_asked_about_in_vain_where_others_are_not() -> None:
         )
         for asked in ("Which instrument does Nadia play?", "Which instrument does she play?"):
             assert memory.recall("b", asked).memories, asked
-        stranger = "Which instrument does Bogdan play?"
+        stranger = "Which vehicles does Bogdan own?"
         assert not memory.recall("b", stranger).memories
         assert memory.recall("b", stranger, fill=True).memories
+        memory.entities.alias("b", "Nadia", "Bogdan")
+        assert memory.recall("b", stranger).memories  # whom no memory calls so, and the bank does
 
 
 def test_a_question_for_whatever_is_known_brings_something(bank: Hindsight) -> None:

@@ -263,7 +263,7 @@ def rank(
     size, text = pool.stats.documents, question.text[:LANGUAGE_SHOWS]
     english = asks_in_english(text)
     alike = size if english else min(size, IN_ANY_LANGUAGE)
-    strange = english and signals.names_a_stranger(text, pool.stats)
+    strange = english and signals.names_a_stranger(text, pool)
     enough = calibration.knows(best, alike, hinted=hinted, strange=strange)
     known = (
         ((hinted or _has_words(question)) and enough)

@@ -17,7 +17,6 @@ from hindsight_integrations.nlp.name_matching import sounds_same
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.recall.pool import OFFSETS, Pool
 from hindsight_integrations.recall.scaling import Scores, standardise
-from hindsight_integrations.stores.base import LexemeStats
 
 # Boosts. Each multiplies the likelihood that a memory is wanted; totals are sums in the manner of
 # log-likelihoods, so `ranking` adds the logarithm of a boost.
@@ -115,19 +114,20 @@ def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
     return np.asarray(together[of] * speaking)
 
 
-def names_a_stranger(text: str, stats: LexemeStats) -> bool:
-    """Return True if an English question has a name of which no memory has a word.
+def names_a_stranger(text: str, pool: Pool) -> bool:
+    """Return True if an English question has a name of which neither memory nor entity has a word.
 
     Dates, places and peoples are none: "What shall I do in Lisbon?" asks about what one likes.
 
     Args:
         text: of the question, or its beginning.
-        stats: term statistics of the bank, for the question's lexemes.
+        pool: what was found for it.
     """
     names = {name for name in _NAME_INSIDE.findall(text) if name.lower() not in _NO_STRANGERS}
     return any(
-        terms and not any(stats.frequency.get(term, 0) for term in terms)
-        for terms in map(lexemes, names)
+        not any(pool.stats.frequency.get(term, 0) for term in lexemes(name))
+        for name in names
+        if entity_norm(name) not in pool.called
     )
 
 

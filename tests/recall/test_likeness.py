@@ -114,7 +114,7 @@ def test_another_language_than_english_has_to_be_no_more_like_a_big_bank(
 def test_a_stranger_is_a_name_inside_a_sentence_that_no_memory_has(
     text: str, strange: bool
 ) -> None:
-    assert names_a_stranger(text, LexemeStats(9, 1.0, {"nadia": 2})) is strange
+    assert names_a_stranger(text, pool_of([], stats=LexemeStats(9, 1.0, {"nadia": 2}))) is strange
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,8 @@ def test_a_stranger_is_a_name_inside_a_sentence_that_no_memory_has(
     [
         ("When does the ferry leave with Nadia?", True),
         ("When does the ferry leave with Bogdan?", False),
-        (
-            "Wann fährt denn die Fähre mit Bogdan und der Familie?",
-            True,
-        ),  # nouns have capitals there
+        # German nouns have capitals.
+        ("Wann fährt denn die Fähre mit Bogdan und der Familie?", True),
     ],
 )
 def test_a_stranger_takes_more_likeness_in_english(text: str, known: bool) -> None:

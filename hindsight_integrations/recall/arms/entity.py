@@ -77,6 +77,12 @@ def query_entities(graph: GraphStore, bank_id: str, question: str) -> list[Entit
     return list(named.values())
 
 
+def words_of(entities: Sequence[Entity]) -> frozenset[str]:
+    """Return the normalised words of the names and aliases of some entities."""
+    called = (name for each in entities for name in (each.name, *each.aliases))
+    return frozenset(word for name in called for word in entity_norm(name).split())
+
+
 def entities_called(graph: GraphStore, bank_id: str, names: Sequence[str]) -> dict[str, Entity]:
     """Return the entities that a bank has under these ids, names or aliases, by what was given."""
     by_id = graph.read(bank_id, ENTITY, names)
