@@ -20,8 +20,8 @@ from hindsight_integrations.recall import packing
 from hindsight_integrations.recall.base import DEPTHS, Question
 from hindsight_integrations.recall.cache import Candidates
 from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
+from hindsight_integrations.recall.gathering import gather_pool
 from hindsight_integrations.recall.packing import pack
-from hindsight_integrations.recall.pipeline import gather_pool
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.recall.ranking import Weights, rank
 from hindsight_integrations.recall.request import recall_request

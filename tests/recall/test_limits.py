@@ -25,7 +25,7 @@ from hindsight_integrations import (
 from hindsight_integrations.nlp.embeddings import Encoded
 from hindsight_integrations.nlp.minilm import MemoryMiniLM, bundled
 from hindsight_integrations.recall.dependencies import AT_ONCE, Clock
-from hindsight_integrations.recall.pipeline import MOST_TIMES
+from hindsight_integrations.recall.gathering import MOST_TIMES
 
 
 class Stuck:
