@@ -76,7 +76,7 @@ def test_what_was_overtaken_is_no_answer_and_what_became_of_it_is_quoted(
     memory.retain("b", now, timestamp=datetime(2025, 3, 9, tzinfo=UTC))
     for question in questions:
         reflection = memory.reflect("b", question)
-        assert reflection.text.startswith(f"“{now}” ["), question
+        assert reflection.text.startswith(f"“{now}” (said 9 Mar 2025) ["), question
         assert before not in reflection.text
 
 
@@ -255,11 +255,11 @@ def test_what_was_before_is_what_a_newer_memory_overtook(memory: Hindsight) -> N
         )
     }
     before, of_ana, treasurer, nobody, still = answers.values()
-    assert before.startswith("Ana: “I live in Porto.” (stale) [")
+    assert before.startswith("Ana: “I live in Porto.” (said 6 Jan 2025, changed since) [")
     assert of_ana == before
-    assert treasurer.startswith("“Sven is the treasurer of the club.” [")
+    assert treasurer.startswith("“Sven is the treasurer of the club.” (said 6 Feb 2025) [")
     assert nobody.startswith("Nothing known")
-    assert still.startswith("No: Ana: “I moved to Lisbon.” [")
+    assert still.startswith("No: Ana: “I moved to Lisbon.” (said 9 Mar 2025) [")
 
 
 DIARY = {

@@ -28,6 +28,30 @@ def overtaking(older: Memory, memories: Iterable[Memory]) -> list[Memory]:
     return [memory for memory in newer if memory.id not in outdated]
 
 
+def contradicted_statements(
+    memory: Memory, others: Iterable[Memory], texts: Iterable[str]
+) -> set[str]:
+    """Return those statements of a memory that newer ones contradict.
+
+    If the memory is contradicted, and no sentence of it alone, any of them may be meant: all are
+    returned.
+
+    Args:
+        memory: the memory.
+        others: memories that may be newer.
+        texts: sentences of the memory.
+    """
+    newer = [other for other in others if contradicts(other, memory)]
+
+    def is_changed(text: str) -> bool:
+        return any(contradicts(other, replace(memory, text=text)) for other in newer)
+
+    changed = {text for text in texts if is_changed(text)}
+    if changed or not newer or any(map(is_changed, sentences(memory.text))):
+        return changed
+    return set(texts)
+
+
 def contradicted(memories: Sequence[Memory]) -> set[str]:
     """Return the ids of the memories that a newer one among them contradicts."""
     subjects = [_subjects(memory) for memory in memories]

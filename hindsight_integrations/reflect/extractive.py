@@ -1,13 +1,14 @@
 """Reflection without a language model: an answer quoted from memories, or none.
 
 A question is answered by the sentences that state what it asks for (`matching`), each with its
-citation; what newer memories contradict is left out. A text that asks nothing in particular, such
-as "Tell me about Ana", gets what is known of it. If no memory answers, nothing is known.
+citation, and with its date unless it was said on the day of the question. What newer memories
+contradict is left out. A text that asks nothing in particular, such as "Tell me about Ana", gets
+what is known of it. If no memory answers, nothing is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -20,7 +21,14 @@ from hindsight_integrations.recall.arms.temporal import in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.reflect.context import set_out, when
-from hindsight_integrations.reflect.currency import contradicts, overtaking
+from hindsight_integrations.reflect.currency import (
+    contradicted,
+    contradicted_statements,
+    contradicting,
+    contradicts,
+    overtaking,
+)
+from hindsight_integrations.reflect.denials import denial_after
 from hindsight_integrations.reflect.matching import Match
 from hindsight_integrations.reflect.other_languages import content_of, stating
 from hindsight_integrations.reflect.questions import WORDS, Asked, Query, read_question
@@ -30,9 +38,13 @@ from hindsight_integrations.reflect.stated import Statement, statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import NOTHING_KNOWN, Context, ContextItem, Reflection
 from hindsight_integrations.stores.base import StoredBank
+from hindsight_integrations.timespan import day_text
 
 LONGEST_LIST = 10
 """Most statements of an answer."""
+
+_CHANGE = WORDS["replacing"] | WORDS["changing"] | WORDS["moving"]
+"""Words of what is no longer as it was."""
 
 _FACTS = frozenset({MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION})
 
@@ -41,13 +53,18 @@ _FACTS = frozenset({MemoryType.WORLD, MemoryType.EXPERIENCE, MemoryType.OPINION}
 class _Found:
     """A statement that answers, with the item of the context it is cited by.
 
-    With `instead` it says what became of a statement that answered, and is no longer so; with
-    `ended`, that statement said "yes".
+    Attributes:
+        outdated: newer memories contradict it.
+        denial: the sentence after it, if that takes it back.
+        instead: it says what became of a statement that answered, and is no longer so.
+        ended: that statement said "yes".
     """
 
     statement: Statement
     match: Match
     item: ContextItem
+    outdated: bool = False
+    denial: str = ""
     instead: bool = False
     ended: bool = False
 
@@ -79,7 +96,8 @@ def reflect(parts: RecallDependencies, bank: StoredBank, request: RecallRequest)
     if query.asked is Asked.WHY:
         text, sources = _with_causes(parts, bank, request, context, query, found)
     else:
-        text, sources = _text(query, found), tuple(dict.fromkeys(one.item.id for one in found))
+        text = _text(query, found, context, request.asked_at)
+        sources = tuple(dict.fromkeys(one.item.id for one in found))
     return Reflection(
         bank.bank.id,
         request.query,
@@ -161,9 +179,12 @@ def _words_of(source: Memory | MentalModel) -> str:
 
 
 def _answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> list[_Found]:
-    """Return the statements that answer, in the order of recall, each wording once."""
+    """Return the statements that answer, in the order of recall, each wording once.
+
+    What a mental model repeats is quoted from the memory, whose date is known.
+    """
     found: dict[str, _Found] = {}
-    for item in context.items:
+    for item in sorted(context.items, key=lambda item: isinstance(item.source, MentalModel)):
         memory = item.source
         if isinstance(memory, MentalModel):
             memory = _as_memory(memory)
@@ -175,8 +196,26 @@ def _answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> lis
             if events and not match.lies_in(windows):
                 continue
             if match.fits() and match.answers():
-                found.setdefault(text_fingerprint(statement.text), _Found(statement, match, item))
+                key = text_fingerprint(statement.text)
+                if key not in found:
+                    outdated = _is_outdated(statement, item, context)
+                    denial = denial_after(statement.memory.text, statement.text)
+                    found[key] = _Found(statement, match, item, outdated, denial)
     return list(found.values())
+
+
+def _is_outdated(statement: Statement, item: ContextItem, context: Context) -> bool:
+    """Return True if newer memories contradict the statement, not another one of its memory."""
+    if not item.stale or isinstance(item.source, MentalModel):
+        return item.stale
+    memory, facts = item.source, list(_facts(context))
+    return statement.text in contradicted_statements(memory, facts, [statement.text])
+
+
+def _facts(context: Context) -> Iterator[Memory]:
+    """Yield the memories of a context, each once."""
+    memories = (item.source for item in context.items if isinstance(item.source, Memory))
+    yield from {memory.id: memory for memory in memories}.values()
 
 
 def _as_memory(model: MentalModel) -> Memory:
@@ -212,13 +251,13 @@ def _current(found: Sequence[_Found], query: Query, context: Context) -> list[_F
     A question about the past is answered with what was; so is one to which nothing newer answers.
     """
     if query.before:
-        lasting = _since_last_change([one for one in found if not one.item.stale])
+        lasting = _since_last_change([one for one in found if not one.outdated])
         follows = [one for one in found if query.followed_by <= set(lexemes(one.statement.text))]
         last = max((one.said_at for one in follows), default=None)
         former = [one for one in found if one not in lasting or one.match.is_former()]
         found = [one for one in former if last and one.said_at <= last]
     elif not query.past:
-        current = [one for one in found if not one.item.stale]
+        current = [one for one in found if not one.outdated]
         found = current or _instead(found, query, context) or found
         found = _in_other_role(found, query, context) or _since_last_change(found)
         found = _in_short(found, query, context) or found or _elsewhere(query, context)
@@ -228,16 +267,28 @@ def _current(found: Sequence[_Found], query: Query, context: Context) -> list[_F
 def _instead(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
     """Return the statements of newer memories that contradict those found."""
     facts = {item.id: item for item in context.items if isinstance(item.source, Memory)}
-    memories = [item.source for item in facts.values() if isinstance(item.source, Memory)]
-    told: dict[str, _Found] = {}
+    news: dict[str, _Found] = {}
     for one in found:
-        older, ended = one.statement.memory, one.match.verdict() is True
-        for newer in overtaking(older, memories):
+        older = replace(one.statement.memory, text=one.statement.text)
+        ended = one.match.verdict() is True
+        for newer in _newer(one, older, context):
             for statement in statements(newer):
-                if contradicts(replace(newer, text=statement.text), older):
+                said = replace(newer, text=statement.text)
+                if isinstance(one.item.source, MentalModel) or contradicts(said, older):
                     match, item = Match(statement, query), facts[newer.id]
-                    told[statement.text] = _Found(statement, match, item, True, ended)
-    return list(told.values())
+                    new = _Found(statement, match, item, instead=True, ended=ended)
+                    news[statement.text] = new
+    return list(news.values())
+
+
+def _newer(one: _Found, older: Memory, context: Context) -> list[Memory]:
+    """Return the memories that contradict a statement, and that no newer one does."""
+    memories = list(_facts(context))
+    if not isinstance(one.item.source, MentalModel):
+        return overtaking(older, memories)
+    ids = contradicting(replace(one.item.source, text=older.text), memories)
+    overtaken = contradicted([memory for memory in memories if memory.id in ids])
+    return [memory for memory in memories if memory.id in ids and memory.id not in overtaken]
 
 
 def _in_other_role(found: Sequence[_Found], query: Query, context: Context) -> list[_Found]:
@@ -295,36 +346,54 @@ def _since_last_change(found: Sequence[_Found]) -> list[_Found]:
     return [one for one in found if not changes or one.said_at >= max(changes)]
 
 
-def _text(query: Query, found: Sequence[_Found]) -> str:
+def _text(query: Query, found: Sequence[_Found], context: Context, asked_at: datetime) -> str:
     """Return the answer: one quotation, or a list of them; dated if it was asked when."""
+    lines = [(one, _quoted(one, asked_at)) for one in found]
     if query.asked is Asked.EVENTS:
-        told = sorted((one.match.event_time(), _quoted(one)) for one in found)
-        return "\n".join(f"- {when(span)}: {quoted}" for span, quoted in told)
+        events = sorted((one.match.event_time(), quoted) for one, quoted in lines)
+        return "\n".join(f"- {when(span)}: {quoted}" for span, quoted in events)
     if query.asked is Asked.WHEN:
-        dated = sorted((span, _quoted(one)) for one in found if (span := one.match.time()))
-        undated = (f"- {_quoted(one)}" for one in found if not one.match.time())
+        dated = sorted((span, quoted) for one, quoted in lines if (span := one.match.time()))
+        undated = (f"- {quoted}" for one, quoted in lines if not one.match.time())
         return "\n".join([*(f"- {when(span)}: {quoted}" for span, quoted in dated), *undated])
     if not found:
         return ""
-    lead = _lead(query, found)
+    lead = _lead(query, found, context)
     if len(found) == 1:
-        return f"{lead}{_quoted(found[0])}"
-    lines = "\n".join(f"- {_quoted(one)}" for one in found)
-    return f"{lead.rstrip()}\n{lines}" if lead else lines
+        return f"{lead}{lines[0][1]}"
+    listed = "\n".join(f"- {quoted}" for _, quoted in lines)
+    return f"{lead.rstrip()}\n{listed}" if lead else listed
 
 
-def _quoted(one: _Found) -> str:
+def _quoted(one: _Found, asked_at: datetime) -> str:
+    """Return a statement in quotation marks, with its speaker, date and label.
+
+    What was said on the day of the question needs no date.
+    """
     speaker = as_line(one.statement.memory.speaker or "")
-    note = " (stale)" if one.item.stale else ""
-    words = as_item(one.statement.text)
+    words = as_item(f"{one.statement.text} {one.denial}".rstrip())
+    notes = []
+    if one.said_at.date() != asked_at.date():
+        verb = "written" if isinstance(one.item.source, MentalModel) else "said"
+        notes.append(f"{verb} {day_text(one.said_at)}")
+    if one.outdated:
+        notes.append("changed since")
+    note = f" ({', '.join(notes)})" if notes else ""
     return f"{f'{speaker}: ' if speaker else ''}“{words}”{note} [{one.item.label}]"
 
 
-def _lead(query: Query, found: Sequence[_Found]) -> str:
-    """Return the value itself, a number, yes or no, where all statements give the same."""
-    values: set[str | None] = set()
+def _lead(query: Query, found: Sequence[_Found], context: Context) -> str:
+    """Return the value itself, a number, yes or no, where all statements give the same.
+
+    None is given where a later memory speaks of the matter in other words: it may say otherwise.
+    """
     if any(one.instead for one in found):
         return "No: " if query.still and all(one.ended for one in found) else ""
+    if any(one.outdated or one.denial for one in found) or _is_spoken_of_later(
+        query, found, context
+    ):
+        return ""
+    values: set[str | None] = set()
     for one in found:
         if query.asked is Asked.WHETHER:
             values.add({True: "Yes", False: "No", None: None}[one.match.verdict()])
@@ -332,6 +401,26 @@ def _lead(query: Query, found: Sequence[_Found]) -> str:
             values.add(one.match.number() if query.asked is Asked.NUMBER else None)
     value = values.pop() if len(values) == 1 else None
     return f"{value}: " if value else ""
+
+
+def _is_spoken_of_later(query: Query, found: Sequence[_Found], context: Context) -> bool:
+    """Return True if something said after the statements found may change them.
+
+    That is what shares half of the question's words, names aside; or one, and tells of a change.
+    """
+    last = max(one.said_at for one in found)
+    asked = [term.stems for term in query.terms if not term.is_name]
+    asked += [query.verb] if query.verb else []
+    for memory in _facts(context):
+        if memory.mentioned_at <= last:
+            continue
+        for statement in statements(memory):
+            words = set(lexemes(statement.text))
+            shared = sum(not stems.isdisjoint(words) for stems in asked)
+            changes = not _CHANGE.isdisjoint(word.lemma for word in statement.sentence.words)
+            if shared and (2 * shared >= len(asked) or changes or Match(statement, query).ends()):
+                return True
+    return False
 
 
 def _with_causes(
@@ -343,7 +432,9 @@ def _with_causes(
     found: Sequence[_Found],
 ) -> tuple[str, tuple[str, ...]]:
     """Return the causes: named in the sentence itself, or else beside it."""
-    cited: list[tuple[str, tuple[str, ...]]] = [(_quoted(one), (one.item.id,)) for one in found]
+    cited: list[tuple[str, tuple[str, ...]]] = [
+        (_quoted(one, request.asked_at), (one.item.id,)) for one in found
+    ]
     cited = cited or list(reasons(parts, bank, request, context, query))[:LONGEST_LIST]
     lines = list(dict.fromkeys(line for line, _ in cited))
     text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)

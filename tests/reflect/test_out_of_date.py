@@ -1,0 +1,114 @@
+"""Answers without a language model where memories changed: what was is not told as what is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from hindsight_integrations import Hindsight
+from hindsight_integrations.reflect.denials import is_denial
+
+ASKED = datetime(2025, 6, 1, tzinfo=UTC)
+
+
+def _retain(memory: Hindsight, *told: tuple[str, str]) -> None:
+    for day, text in told:
+        memory.retain("b", text, timestamp=datetime.fromisoformat(day).replace(tzinfo=UTC))
+
+
+def _answer(memory: Hindsight, question: str) -> str:
+    return memory.reflect("b", question, query_time=ASKED).text
+
+
+def test_an_answer_says_when_it_was_said_unless_that_was_today(memory: Hindsight) -> None:
+    _retain(memory, ("2025-01-09", "The spare fuses are in the pantry."))
+    _retain(memory, ("2025-06-01", "The ladder is in the garage."))
+    assert _answer(memory, "Where are the spare fuses?").startswith(
+        "“The spare fuses are in the pantry.” (said 9 Jan 2025) ["
+    )
+    assert _answer(memory, "Where is the ladder?").startswith("“The ladder is in the garage.” [")
+
+
+@pytest.mark.parametrize("question", ["Does Ines work at Bosch?", "Where does Ines work?"])
+def test_a_mental_model_that_repeats_an_old_state_does_not_hide_the_new_one(
+    memory: Hindsight, question: str
+) -> None:
+    _retain(memory, ("2025-01-09", "Ines works at Bosch."))
+    memory.mental_models.create("b", "Ines", text="Ines works at Bosch.")
+    assert "Bosch" in _answer(memory, question)
+    _retain(memory, ("2025-03-02", "Ines left Bosch for Siemens."))
+    answer = _answer(memory, question)
+    assert answer.startswith("“Ines left Bosch for Siemens.” (said 2 Mar 2025)")
+    assert "Yes" not in answer
+
+
+def test_a_change_of_one_statement_leaves_the_others_of_its_memory_in_force(
+    memory: Hindsight,
+) -> None:
+    _retain(
+        memory,
+        (
+            "2025-01-09",
+            "The app is called Finch. Rosa writes the backend. The budget is 900 euros.",
+        ),
+        ("2025-03-02", "The app is now called Wren."),
+    )
+    assert _answer(memory, "Who writes the backend?").startswith("“Rosa writes the backend.” (said")
+    assert "900 euros" in _answer(memory, "What is the budget?")
+    assert "“The app is now called Wren.” (said 2 Mar" in _answer(memory, "What is the app called?")
+
+
+@pytest.mark.parametrize(
+    ("before", "later", "question"),
+    [
+        (
+            "The frame is made of pine.",
+            "We switched from pine to oak.",
+            "Is the frame made of pine?",
+        ),
+        ("The dishwasher is broken.", "The dishwasher works again.", "Is the dishwasher broken?"),
+        ("Jo wants three hens.", "Jo wants two hens after all.", "How many hens does Jo want?"),
+    ],
+)
+def test_there_is_no_plain_yes_or_number_if_the_matter_came_up_again(
+    memory: Hindsight, before: str, later: str, question: str
+) -> None:
+    _retain(memory, ("2025-01-09", before), ("2025-02-01", "The weather was awful."))
+    plain = _answer(memory, question)
+    assert not plain.startswith("“")
+    assert before in plain
+    _retain(memory, ("2025-03-02", later))
+    assert not _answer(memory, question).startswith(("Yes", "No", "three"))
+
+
+def test_a_statement_is_quoted_with_the_words_that_take_it_back(memory: Hindsight) -> None:
+    _retain(memory, ("2025-01-09", "The mill is insured. That's nonsense."))
+    _retain(memory, ("2025-01-10", "The barn is insured. The fee is low."))
+    answer = _answer(memory, "Is the mill insured?")
+    assert answer.startswith("“The mill is insured. That's nonsense.”")
+    assert _answer(memory, "Is the barn insured?").startswith("Yes: “The barn is insured.”")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It wasn't.", "I don't believe it.", "But that's not true.", "Just kidding!",
+        "The deal fell through.", "He changed his mind.", "No, it didn't.", "Scratch that.",
+        "In the end it was cancelled.",
+    ],
+)  # fmt: skip
+def test_a_denial_takes_back(sentence: str) -> None:
+    assert is_denial(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It wasn't cheap.", "I don't believe in ghosts but my aunt does.", "He is not at home.",
+        "It has not rained since May.", "She thinks so too.", "The bridge fell.", "I'm glad.",
+        "That's wonderful.", "No sugar in it.", "I do not eat meat.", "They were not there long.",
+    ],
+)  # fmt: skip
+def test_what_says_something_of_its_own_is_no_denial(sentence: str) -> None:
+    assert not is_denial(sentence)
