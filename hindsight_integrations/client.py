@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Unpack
 
 from pydantic import BaseModel
@@ -110,7 +110,7 @@ class Hindsight(OpenedMemory):
         bank_id: str,
         content: object,
         *,
-        timestamp: datetime | None = None,
+        timestamp: datetime | date | str | None = None,
         context: str | None = None,
         document_id: str | None = None,
         metadata: Mapping[str, object] | None = None,
@@ -246,6 +246,8 @@ class Hindsight(OpenedMemory):
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)
+        most = self._runtime.settings.max_content_chars
+        (memory,), _ = memories_of.checked_memories([memory], None, most)
         bank = self._runtime.bank_or_new(bank_id)
         result = memories_of.retain_memory(self._runtime, bank, memory, vector)
         return self._finished(result, started)
@@ -272,7 +274,8 @@ class Hindsight(OpenedMemory):
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)
-        given, codes = memories_of.checked_memories(memories, vectors)
+        most = self._runtime.settings.max_content_chars
+        given, codes = memories_of.checked_memories(memories, vectors, most)
         bank = self._runtime.bank_or_new(bank_id)
         result = memories_of.retain_memories(self._runtime, bank, given, codes, dated=dated)
         return self._finished(result, started)

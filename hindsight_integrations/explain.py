@@ -66,9 +66,16 @@ PLAIN = {
     "interaction": "its words fit those of the question",
     "terms": "has words of the question that are rare here",
     "date": "of the time asked for",
+    "newer version": "the newest of several statements of the same",
     "fusion": "found by several searches",
 }
 """Signals that can decide, in plain words."""
+
+FROM_BEST = frozenset({"pagerank", "residual", "theme"})
+"""Signals that come from the best hits: of these themselves they say nothing."""
+
+BEST = 3
+"""Best hits that give such signals to the others."""
 
 TELLING_CONTRIBUTION = 0.5
 """Contribution from which such a signal is named."""
@@ -121,14 +128,20 @@ def why(item: RankedMemory) -> str:
     return "; ".join(parts) or "near what the arms found"
 
 
-def deciding(lifts: Mapping[str, float], shared_name: str | None) -> Iterator[str]:
+def deciding(lifts: Mapping[str, float], shared_name: str | None, rank: int = 0) -> Iterator[str]:
     """Yield the signals that raised a memory most above the others, each with how far.
+
+    Only signals that speak for a memory are named: that one is not a question, or states something,
+    lifts it above those that are or do not, and is no reason.
 
     Args:
         lifts: by how much each signal raises the memory above the mean of those ranked.
         shared_name: rare name by which it was drawn to one of the best hits.
+        rank: its place, from 1; 0 if it is not known.
     """
-    for name in sorted(lifts, key=lambda name: (-lifts[name], name))[:DECIDING]:
+    own = FROM_BEST if 0 < rank <= BEST else frozenset[str]()
+    named = [n for n in lifts if (n in PLAIN and n not in own) or n.startswith("reranker ")]
+    for name in sorted(named, key=lambda name: (-lifts[name], name))[:DECIDING]:
         if lifts[name] < TELLING_CONTRIBUTION:
             return
         plain = PLAIN.get(name, name)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Self
 
-from hindsight_integrations.asynchronous import ContextManaged, async_variant
+from hindsight_integrations.asynchronous import ContextManaged, async_variant, in_thread
 from hindsight_integrations.export_import import restore_folder
 from hindsight_integrations.forks import unpickled
 from hindsight_integrations.namespaces.audit import Audit
@@ -125,6 +125,9 @@ class OpenedMemory(ContextManaged):
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         # Somebody who pressed Ctrl-C does not wait: what is left waits in the graph.
         release(self, self._runtime, finish=error is None)
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        await in_thread(self.__exit__, kind, error, trace)
 
     def __repr__(self) -> str:
         return f"Hindsight({self._where})"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,7 @@ def _open_now(holder: object, arguments: Arguments) -> tuple[str, Runtime]:
         shared = _folders.get(folder)
         if shared is not None and not shared.is_closed:
             where, before = _opened_with[shared]
-            _adapt(shared, before, arguments)
+            _opened_with[shared] = (where, _adapt(shared, before, arguments))
             _holders[shared].add(holder)
             return where, shared
         where, runtime = _hold(holder, arguments, *assemble(**arguments.as_dict()))
@@ -167,8 +167,13 @@ def _keep_signing(reference: weakref.ref[Runtime], closing: threading.Event, pau
         del runtime
 
 
-def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> None:
-    """Give an open runtime the models of another opening, if it has the same settings."""
+def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> Arguments:
+    """Give an open runtime the models of another opening, if it has the same settings.
+
+    Returns:
+        The arguments that the runtime has now: those that were left at their defaults stay as they
+        were.
+    """
     differs = None
     if given.settings != before.settings:
         differs = "other settings"
@@ -187,10 +192,11 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> None:
     new = {
         name: getattr(given, name)
         for name, default in (("llm", None), ("reranker", "local"), ("extractor", None))
-        if getattr(given, name) is not getattr(before, name) and getattr(given, name) != default
+        if getattr(given, name) != default
     }
     if new:
         runtime.configure(**{"llm": UNCHANGED, "reranker": UNCHANGED, "extractor": UNCHANGED} | new)
+    return replace(before, **new)
 
 
 # What is not open in this process

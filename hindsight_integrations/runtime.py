@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from hindsight_integrations import validation
 from hindsight_integrations.errors import (
     BankExistsError,
     BankNotFoundError,
@@ -409,8 +410,10 @@ class Runtime:
         It has to end soon after `closing` is set.
         """
         thread = threading.Thread(target=target, name=name, daemon=True)
-        self._background.append(thread)
-        thread.start()
+        with self._locks_guard:
+            running = [each for each in self._background if each.is_alive()]
+            self._background = [*running, thread]
+            thread.start()
 
     def _mend_index(self) -> None:
         """Apply the outbox, then queue and apply what the index lacks, or has and should not.
@@ -574,6 +577,11 @@ def assemble(
         raise InvalidInputError(
             "nowhere to keep memories: give a folder, as in Hindsight('./memories'), or call "
             "Hindsight.in_memory()"
+        )
+    if not isinstance(settings, Settings):
+        raise InvalidInputError(
+            f"settings is {validation.shown(settings)}; give a Settings, as in "
+            "Settings(max_tokens=2048)"
         )
     encoder = _encoder(embedder, settings)
     tokenizer = as_tokenizer("cl100k_base")

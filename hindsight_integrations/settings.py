@@ -97,6 +97,12 @@ class Settings:
     process that is killed loses nothing; a machine that loses power may lose the last commits."""
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value, kind = getattr(self, field.name), type(field.default)
+            if kind is bool and not isinstance(value, bool):
+                raise InvalidInputError(f"settings.{field.name} is {value!r}; give True or False")
+            if kind is int and (isinstance(value, bool) or not isinstance(value, int)):
+                raise InvalidInputError(f"settings.{field.name} is {value!r}; give a whole number")
         for name, low, high in _RANGES:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):

@@ -6,7 +6,7 @@ import math
 import os
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TypeVar, cast
 
 from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
@@ -196,14 +196,18 @@ def seconds(what: str, value: object, *, zero: bool = False) -> float:
     return float(value)
 
 
-def timestamp(what: str, value: D) -> D:
-    """Return a datetime, naive or not."""
-    if value is not None and not isinstance(value, datetime):
+def timestamp(what: str, value: D | date | str) -> D:
+    """Return a datetime, naive or not, given as one, as a date or as ISO 8601 text."""
+    if value is None or isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"{what} is {shown(value)}; give a datetime "
-            "(datetime.fromisoformat reads ISO 8601 text)"
-        )
-    return value
+            f"{what} is {shown(value)}; give a datetime, or ISO 8601 text such as 2024-05-07T13:56"
+        ) from error
 
 
 def window(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from hindsight_integrations import (
     EmbeddingError,
     Hindsight,
     InvalidInputError,
+    Memory,
     Settings,
 )
 
@@ -36,6 +37,38 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "confidence NaN": (lambda m: m.retain("b", "x", confidence=float("nan")), "0 (doubtful)"),
     "an unknown type": (lambda m: m.retain("b", "x", type="rumour"), "choose from world"),
     "a timestamp as text": (lambda m: m.retain("b", "x", timestamp="today"), "give a datetime"),
+    "a where test without operator": (
+        lambda m: m.recall("full", "x", where={"tenant": {}}),
+        "operator such as",
+    ),
+    "a where test for None": (
+        lambda m: m.recall("full", "x", where={"tenant": None}),
+        "{'$exists': False}",
+    ),
+    "a graph of a million entities": (
+        lambda m: m.graph("full", limit=10**6),
+        "give at most 1000",
+    ),
+    "a memory of two entities given as text": (
+        lambda m: m.retain_memory("b", Memory("m1", "b", "x", entities="Bob")),  # type: ignore[arg-type]
+        "memory.entities",
+    ),
+    "a memory whose times are texts": (
+        lambda m: m.retain_memory("b", Memory("m1", "b", "x", occurred=("2030",))),  # type: ignore[arg-type]
+        "memory.occurred",
+    ),
+    "a memory that is pinned by a word": (
+        lambda m: m.retain_memory("b", Memory("m1", "b", "x", pinned="yes")),  # type: ignore[arg-type]
+        "memory.pinned",
+    ),
+    "a memory of an unknown kind": (
+        lambda m: m.retain_memory("b", Memory("m1", "b", "x", kind="rumour")),
+        "memory.kind",
+    ),
+    "a memory that expires at a text": (
+        lambda m: m.retain_memory("b", Memory("m1", "b", "x", expires_at="soon")),  # type: ignore[arg-type]
+        "memory.expires_at",
+    ),
     "an unknown update mode": (lambda m: m.retain("b", "x", update_mode="merge"), "'append'"),
     "nested metadata": (lambda m: m.retain("b", "x", metadata={"a": {"b": 1}}), "flatten"),
     "metadata of None": (lambda m: m.retain("b", "x", metadata={"a": None}), "instead of None"),
@@ -236,3 +269,39 @@ def test_an_embedder_that_fails_leaves_nothing_half_stored(
         assert memory.maintenance.doctor(repair=False).findings == ()
         memory.retain("b", "This one is not.", document_id="d")
         assert memory.banks.stats("b").memories == 2
+
+
+@pytest.mark.parametrize("given", ["2024-05-07T13:56", "2024-05-07T13:56+00:00"])
+def test_a_time_is_a_datetime_or_its_text(memory: Hindsight, given: str) -> None:
+    for retain in (
+        lambda: memory.retain("b", "A.", timestamp=given),
+        lambda: memory.retain_many("b", [{"content": "B.", "timestamp": given}]),
+        lambda: memory.retain_messages(
+            "b", [{"role": "user", "content": "C.", "timestamp": given}]
+        ),
+    ):
+        (stored,) = retain().stored
+        assert stored.mentioned_at == datetime(2024, 5, 7, 13, 56, tzinfo=UTC)
+
+
+def test_a_day_is_a_time(memory: Hindsight) -> None:
+    (stored,) = memory.retain("b", "A.", timestamp=date(2024, 5, 7)).stored
+    assert stored.mentioned_at == datetime(2024, 5, 7, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("consolidate", "no", "True or False"), ("durable", "false", "True or False"),
+        ("batch_size", 2.5, "whole number"), ("semantic_links", 2.5, "whole number"),
+        ("max_tokens", True, "whole number"),
+    ],
+)  # fmt: skip
+def test_a_setting_has_its_type(name: str, value: Any, wanted: str) -> None:
+    with pytest.raises(InvalidInputError, match=rf"settings\.{name} is .*{wanted}"):
+        Settings(**{name: value})
+
+
+def test_settings_are_no_mapping() -> None:
+    with pytest.raises(InvalidInputError, match="give a Settings"):
+        Hindsight.in_memory(settings={"max_tokens": 5})  # type: ignore[arg-type]

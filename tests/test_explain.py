@@ -136,7 +136,7 @@ def test_any_text_is_drawn_within_the_width(text: str, name: str) -> None:
 
 def test_the_signals_put_into_plain_words_are_signals_of_recall() -> None:
     weighted = {field.name.replace("_", " ") for field in fields(Weights)}
-    assert PLAIN.keys() <= weighted | {"event", "fusion"}
+    assert PLAIN.keys() <= weighted | {"event", "fusion", "newer version"}
 
 
 def test_why_names_the_arm_that_ranked_it_best_and_what_lifted_it_most() -> None:
@@ -155,6 +155,17 @@ def test_the_two_signals_that_raised_it_most_decided() -> None:
         "has words of the question that are rare here: +0.5"
     ]
     assert [*deciding({"reranker mine": 3.0}, None)] == ["reranker mine: +3.0"]
+
+
+def test_what_others_lack_is_no_reason() -> None:
+    assert [*deciding({"states nothing": 4.7, "asks": 2.0, "substance": 0.7}, None)] == []
+
+
+def test_the_best_hits_are_not_explained_by_the_best_hits() -> None:
+    lifts = {"residual": 2.0, "meaning": 1.0}
+    meaning, residual = "close in meaning: +1.0", "covers what the best hits lack: +2.0"
+    assert [*deciding(lifts, None, rank=1)] == [meaning]
+    assert [*deciding(lifts, None, rank=4)] == [residual, meaning]
 
 
 def test_reasons_name_what_decided_before_what_each_search_found() -> None:

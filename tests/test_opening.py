@@ -13,7 +13,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -282,3 +283,38 @@ def _answer(url: str, server: subprocess.Popen[bytes]) -> str:
         except urllib.error.URLError:
             assert server.poll() is None
             time.sleep(0.2)
+
+
+def test_a_later_opening_chooses_the_models_of_all(tmp_path: Path) -> None:
+    def reversed_order(query: str, texts: Sequence[str]) -> list[float]:
+        return [float(number) for number in range(len(texts))]
+
+    with (
+        Hindsight(tmp_path, reranker=None) as first,
+        Hindsight(tmp_path, reranker=reversed_order) as second,
+    ):
+        assert first.reranker is second.reranker is not None
+        with Hindsight(tmp_path) as third:
+            assert third.reranker is second.reranker
+        with Hindsight(tmp_path, reranker=None):
+            assert first.reranker is second.reranker is None
+
+
+@pytest.mark.parametrize("fails", [True, False])
+async def test_an_asynchronous_block_waits_for_pending_work_only_if_it_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    finished = []
+
+    async def use() -> None:
+        async with Hindsight(tmp_path) as memory:
+            close = memory._runtime.close
+            monkeypatch.setattr(
+                memory._runtime, "close", lambda *, finish: (finished.append(finish), close())
+            )
+            if fails:
+                raise LookupError
+
+    with pytest.raises(LookupError) if fails else nullcontext():
+        await use()
+    assert finished == [not fails]

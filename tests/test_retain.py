@@ -23,6 +23,7 @@ from hindsight_integrations import (
 from hindsight_integrations.results import SkipReason
 from hindsight_integrations.retain.enrichment import index_contexts
 from hindsight_integrations.retain.extraction import Fact, Passage
+from hindsight_integrations.retain.request import digest
 from hindsight_integrations.stores.base import MEMORY_ID, RECORD, VECTOR, MemoryRecord
 
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -407,3 +408,26 @@ def test_the_later_version_of_a_document_in_one_batch_wins(memory: Hindsight) ->
         [Item("Version one.", document_id="d"), Item("Version two.", document_id="d")],
     )
     assert texts(memory) == ["Version two."]
+
+
+@pytest.mark.parametrize(
+    ("items", "seen"),
+    [(["A.", "B.", " "], (3, 3)), ([" ", " "], (2, 2)), (["A.", " ", "B."], (3, 3))],
+)
+def test_progress_reaches_the_end_whatever_the_last_items_are(
+    memory: Hindsight, items: list[str], seen: tuple[int, int]
+) -> None:
+    told: list[tuple[int, int | None]] = []
+    memory.retain_many("b", items, progress=lambda done, of: told.append((done, of)))
+    assert told[-1] == seen
+
+
+def test_a_role_with_a_speaker_is_that_speaker(memory: Hindsight) -> None:
+    message = {"role": "user", "speaker": "Ann", "content": "I moved to Porto."}
+    (stored,) = memory.retain_messages("b", [message]).stored
+    assert stored.speaker == "Ann"
+
+
+def test_control_characters_do_not_make_two_texts_one() -> None:
+    assert digest("a\x1fb", "c") != digest("a", "b\x1fc")
+    assert digest("a\x1e1b") != digest("a\x1fb")

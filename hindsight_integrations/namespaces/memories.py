@@ -43,6 +43,7 @@ from hindsight_integrations.namespaces.selection import (
     SelectionOptions,
     selection,
 )
+from hindsight_integrations.nlp.embeddings import checked as checked_vectors
 from hindsight_integrations.recall.request import takes
 from hindsight_integrations.reflect.conclusions import Rewritten, rewritten
 from hindsight_integrations.reflect.mental_models import retold
@@ -55,8 +56,9 @@ from hindsight_integrations.retain.caller_ids import (
 )
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.guard import guarded_memory
-from hindsight_integrations.retain.pipeline import (
+from hindsight_integrations.retain.ready_made import (
     MadeRecord,
+    checked_memory,
     made_records,
     store_made,
 )
@@ -378,29 +380,41 @@ def _retain_admitted(
 
 
 def checked_memories(
-    memories: Iterable[Memory], vectors: Iterable[Vector | Sequence[float] | None] | None
+    memories: Iterable[Memory],
+    vectors: Iterable[Vector | Sequence[float] | None] | None,
+    max_chars: int,
 ) -> tuple[Sequence[Memory], Sequence[Vector | Sequence[float] | None]]:
-    """Return the memories to retain as given, and a vector or None for each.
+    """Return the memories to retain, all of them checked, and a vector or None for each.
+
+    Args:
+        memories: the memories.
+        vectors: a vector or None for each, or None.
+        max_chars: most characters of a text.
 
     Raises:
-        InvalidInputError: one is no `Memory`, two share an id, or the numbers of both differ.
+        InvalidInputError: a field cannot be used, two share an id, or the numbers of both differ.
     """
-    given = validation.items("memories", memories, "a list of Memory")
-    for index, memory in enumerate(given):
-        if not isinstance(memory, Memory):
+    checked: dict[str, Memory] = {}
+    for index, memory in enumerate(validation.items("memories", memories, "a list of Memory")):
+        try:
+            one = checked_memory(memory, max_chars)
+        except InvalidInputError as error:
+            raise type(error)(f"memories[{index}]: {error}") from error
+        if one.id in checked:
             raise InvalidInputError(
-                f"memories[{index}] is {validation.shown(memory)}; give a Memory"
+                f"memories[{index}] has the id {validation.shown(one.id)} of an earlier one; give "
+                "each memory an id of its own"
             )
-    codes: tuple[Vector | Sequence[float] | None, ...] = (None,) * len(given)
+        checked[one.id] = one
+    codes: tuple[Vector | Sequence[float] | None, ...] = (None,) * len(checked)
     if vectors is not None:
         codes = validation.items("vectors", vectors, "a list of vectors, or None")
-    ids = {validation.label("memory.id", memory.id) for memory in given}
-    if len(codes) != len(given) or len(ids) != len(given):
+    if len(codes) != len(checked):
         raise InvalidInputError(
-            f"{len(given)} memories came with {len(codes)} vectors, or share an id; give each "
-            "an id of its own, and one vector or None for each"
+            f"vectors has {len(codes)} items for {len(checked)} memories; give one vector or None "
+            "for each memory"
         )
-    return given, codes
+    return list(checked.values()), codes
 
 
 def retain_memories(
@@ -414,6 +428,10 @@ def retain_memories(
     """Store memories, the new ones together; see `Hindsight.retain_memories`."""
     bank_id, deps = bank.bank.id, runtime.retaining
     size = runtime.settings.batch_size
+    dimension = deps.encoder.embedder.dimension
+    for code in vectors:
+        if code is not None:
+            checked_vectors([code], 1, dimension, "the caller")
     guards = runtime.retaining.before_retain
     seen = [(guarded_memory(guards, memory), memory) for memory in given]
     refused = tuple(_refused(memory) for out, memory in seen if out is None)
@@ -426,11 +444,12 @@ def retain_memories(
     for start in range(0, len(admitted), size):
         batch, codes = zip(*admitted[start : start + size], strict=True)
         ids = [validation.label("memory.id", memory.id) for memory in batch]
-        known = runtime.graph.filter_ids(bank_id, ids, EVERYTHING)
         pairs = list(zip(batch, codes, strict=True))
-        if new := [pair for pair in pairs if pair[0].id not in known]:
-            made = made_records(deps, bank, *zip(*new, strict=True), dated=dated)
-            results.append(store_made(deps, bank, *made))
+        with runtime.lock(bank.key):
+            known = runtime.graph.filter_ids(bank_id, ids, EVERYTHING)
+            if new := [pair for pair in pairs if pair[0].id not in known]:
+                made = made_records(deps, bank, *zip(*new, strict=True), dated=dated)
+                results.append(store_made(deps, bank, *made))
         results += [
             _retain_admitted(runtime, bank, *pair, dated=dated)
             for pair in pairs

@@ -19,7 +19,7 @@ from hindsight_integrations.reflect.context import set_out
 from hindsight_integrations.reflect.scoring import observation_confidence
 from hindsight_integrations.reflect.search import find_memories
 from hindsight_integrations.results import Context
-from hindsight_integrations.retain.pipeline import retain_memory
+from hindsight_integrations.retain.ready_made import retain_memory
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
     DUPLICATES,

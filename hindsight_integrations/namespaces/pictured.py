@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from hindsight_integrations import validation
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.namespaces.entities import find_entity
 from hindsight_integrations.namespaces.selection import SelectionOptions, selection
@@ -44,7 +45,9 @@ def bank_graph(
     options: SelectionOptions,
 ) -> BankGraph:
     """Return the graph of the entities that memories of a bank mention; see `Hindsight.graph`."""
-    limit = min(validation.positive("limit", limit), MOST_ENTITIES)
+    limit = validation.positive("limit", limit)
+    if limit > MOST_ENTITIES:
+        raise InvalidInputError(f"limit is {limit}; give at most {MOST_ENTITIES}")
     hops = validation.positive("hops", hops)
     runtime.bank(validation.bank_id(bank_id))
     middle = None if center is None else find_entity(runtime, bank_id, center)

@@ -275,7 +275,7 @@ class CandidateCache:
         load: Callable[[list[str]], Mapping[str, Candidate]],
     ) -> Candidates:
         """Return those of the ids that exist, in order, with the arrays computed before."""
-        name = " ".join(ids)
+        name = "\n".join(ids)  # no id has a line break; see `validation.label`
 
         def read_all(_: list[str]) -> dict[str, Candidates]:
             return {name: Candidates(self.single.read(bank, ids, load).values())}

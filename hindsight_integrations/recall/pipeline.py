@@ -265,7 +265,7 @@ class _LazyMemoryReader:
         found = self.pool.arms.get(position, ())
         arms = tuple(self._with_texts(score, memory.bank_id) for score in found)
         shared_name = self.ranking.shared_names.get(position)
-        decided = deciding(self.ranking.lifts(position), shared_name)
+        decided = deciding(self.ranking.lifts(position), shared_name, index + 1)
         return Recalled(
             memory=memory,
             rank=index + 1,

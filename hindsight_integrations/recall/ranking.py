@@ -37,6 +37,7 @@ from hindsight_integrations.recall.relevance import (
 )
 from hindsight_integrations.recall.rerankers import checked_scores
 from hindsight_integrations.recall.scaling import Scores, over_max, standardise
+from hindsight_integrations.recall.versions import asks_for_the_present, newer_rise
 from hindsight_integrations.results import Failure, Signals
 
 
@@ -255,6 +256,7 @@ def rank(
     _add_events(table, pool, question)
     _add_boosts(table, pool, question, fit)
     _add_theme(table, pool, weights)
+    _add_versions(table, pool, question)
     ranking = _with_context_last(table, pool)
     if calibration is None or question.tokens is None or not question.embedded:
         return ranking
@@ -475,6 +477,22 @@ def _add_theme(table: _SignalTable, pool: Pool, weights: Weights) -> None:
     fall = np.zeros(len(pool))
     fall[rest] = likeness[rest] - likeness[rest].max()
     table.add("theme", likeness, share * weights.theme * fall)
+
+
+def _add_versions(table: _SignalTable, pool: Pool, question: Question) -> None:
+    """Put the newer of two versions of a statement first, for a question about the present."""
+    text = question.text[:LANGUAGE_SHOWS]
+    if question.windows or question.events or not asks_for_the_present(text):
+        return
+    if asks_for_advice(question.text) or not asks_in_english(text):
+        return
+    stating = np.flatnonzero(~pool.memories.context)
+    order = stating[np.argsort(-table.total[stating], kind="stable")].tolist()
+    rises = newer_rise(pool.memories, table.total, order, question.lexemes)
+    if rises:
+        rise = np.zeros(len(pool))
+        rise[list(rises)] = list(rises.values())
+        table.add("newer version", (rise > 0).astype(np.float64), rise)
 
 
 def _with_context_last(table: _SignalTable, pool: Pool) -> Ranking:

@@ -354,6 +354,10 @@ def _tests(name: str, given: object) -> tuple[Test, ...]:
     if isinstance(name, str) and name.startswith("$"):
         raise InvalidInputError(f"where has {name!r}; mappings are combined by $and, $or, $not")
     tests = given if isinstance(given, Mapping) else {"$eq": given}
+    if not tests:
+        raise InvalidInputError(
+            f"where[{name!r}] is {{}}; give a value, or an operator such as {{'$gte': 3}}"
+        )
     return tuple(_condition(name, operator, value) for operator, value in tests.items())
 
 
@@ -377,7 +381,14 @@ def _condition(name: str, operator: str, value: object) -> Condition:
 
 
 def _value(name: str, value: object) -> MetadataValue:
-    return checked_time(value) if name == MENTIONED_AT else validation.metadata_value(name, value)
+    if name == MENTIONED_AT:
+        return checked_time(value)
+    if value is None:
+        raise InvalidInputError(
+            f"where[{name!r}] is None; to find memories without the field, give "
+            "{'$exists': False}"
+        )
+    return validation.metadata_value(name, value)
 
 
 def _arms(arms: Iterable[Arm | str] | None) -> frozenset[Arm]:

@@ -22,7 +22,8 @@ _DENIAL = regex.compile(
           (?: (?:is|was|were|are|am|did|does|do|has|had|have|would|will|could|can|ca|wo)
               (?:n['’]t|\s not)\b | never \s (?:did|was|were|has|had|happened) )
           \s* (?: true | so | the\ case | right | in\ the\ end | after\ all | there | it )? \W* $
-      | (?: (?:that|it|this) (?:['’]s|\s is|\s was) \s )? not \s (?: true | really | so | any\ ?more ) \b
+      | (?: (?:that|it|this) (?:['’]s|\s is|\s was) \s )? not \s
+          (?: true | really | so | any\ ?more ) \b
       | (?: (?:that|it|this|which) (?:['’]s|\s is|\s was) \s )?
           (?: (?:utter|complete|total|pure|all|just|a) \s )*
           (?: nonsense | rubbish | untrue | false | wrong | lie | joke | made\ up ) \W* $

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -187,7 +188,7 @@ def _retain_memories(
     vectors: Any = None,
     **options: Any,
 ) -> Plan:
-    given, codes = checked_memories(memories, vectors)
+    given, codes = checked_memories(memories, vectors, sys.maxsize)  # the service has the limit
     results: list[RetainResult] = []
     for start in range(0, max(1, len(given)), MEMORIES):
         end = start + MEMORIES

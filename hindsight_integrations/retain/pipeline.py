@@ -1,4 +1,4 @@
-"""Retain: texts in one transaction, many items in batches, or a memory that is ready made.
+"""Retain: texts in one transaction, or many items in batches.
 
 In `retain_many` each batch is one transaction, and a failing item fails alone.
 """
@@ -26,15 +26,12 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.models import (
     Document,
-    Entity,
     Link,
     Memory,
     MemoryType,
     TimeSpan,
-    as_datetime,
     utc_now,
 )
-from hindsight_integrations.nlp.embeddings import checked
 from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.results import Failed, RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain import caller_ids, deduplication
@@ -52,7 +49,7 @@ from hindsight_integrations.retain.document_diff import (
     pending_chunks,
     refresh,
 )
-from hindsight_integrations.retain.enrichment import IndexContext, indexed_of, record_of
+from hindsight_integrations.retain.enrichment import record_of
 from hindsight_integrations.retain.entity_resolution import Candidates, Resolver
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.foreign import foreign_item, has_random_id, recognised
@@ -489,6 +486,8 @@ def retain_many(
             results.append(_store_batch(deps, bank, group))
             done = group[-1][0] + 1
             report(done, total)
+        if failed and failed[-1].index >= done:  # the last items were invalid
+            report(failed[-1].index + 1, total)
     invalid = RetainResult(bank.bank.id, failed=tuple(failed))
     return RetainResult.merged(bank.bank.id, [*results, invalid])
 
@@ -578,113 +577,3 @@ def reporting(progress: bool | Progress | None, total: int | None) -> Iterator[P
             yield lambda done, of: bar.update(task, completed=done, total=of)
     else:
         yield lambda done, of: None
-
-
-def retain_memory(
-    deps: RetainDependencies,
-    bank: StoredBank,
-    memory: Memory,
-    vector: Vector | Sequence[float] | None,
-) -> RetainResult:
-    """Store a memory under an id that the bank does not have yet, with the vector or a new one.
-
-    Raises:
-        InvalidInputError: a field cannot be used.
-        ConflictError: the bank has a memory of this id.
-        EmbeddingError: the vector cannot be used.
-    """
-    return store_made(deps, bank, *made_records(deps, bank, [memory], [vector]))
-
-
-class MadeRecord(NamedTuple):
-    """The record of a ready-made memory, and the entities that it adds to the bank."""
-
-    record: MemoryRecord
-    created: tuple[Entity, ...]
-
-
-def store_made(deps: RetainDependencies, bank: StoredBank, *made: MadeRecord) -> RetainResult:
-    """Store records under ids that the bank does not have yet.
-
-    Raises:
-        ConflictError: the bank has a memory of one of the ids; nothing was stored.
-    """
-    expiry = bank.bank.expiry
-    records = tuple(
-        replace(each.record, memory=expiry.applied_to(each.record.memory)) for each in made
-    )
-    entities = {entity.id: entity for each in made for entity in each.created}
-    with deps.lock(bank.key):
-        deps.graph.apply(
-            ChangeSet(bank.bank.id, entities=tuple(entities.values()), memories=records)
-        )
-    deps.flush(bank.key)
-    return RetainResult(bank.bank.id, stored=tuple(record.memory for record in records))
-
-
-def made_records(
-    deps: RetainDependencies,
-    bank: StoredBank,
-    memories: Sequence[Memory],
-    vectors: Sequence[Vector | Sequence[float] | None],
-    *,
-    dated: bool = True,
-) -> list[MadeRecord]:
-    """Return the records of memories, each with the vector given or a new one.
-
-    Args:
-        deps: what a retain works with.
-        bank: the bank.
-        memories: the memories.
-        vectors: a vector or None for each.
-        dated: False if their dates are not to be searched by.
-
-    Raises:
-        InvalidInputError: a field cannot be used.
-        EmbeddingError: a vector cannot be used.
-    """
-    bank_id = bank.bank.id
-    memories = [_validated(each, bank_id, deps.settings.max_content_chars) for each in memories]
-    texts = [indexed_of(memory, IndexContext(dated)) for memory in memories]
-    encoded = deps.encoder.encode(texts)
-    dimension = deps.encoder.embedder.dimension
-    with deps.lock(bank.key):
-        match, apart = deps.settings.entity_match, bank.bank.kept_apart
-        resolution = Resolver(deps.graph, bank_id, match, apart).resolve(
-            [[Mention(name) for name in memory.entities] for memory in memories],
-            [memory.mentioned_at for memory in memories],
-        )
-    made = []
-    for n, (memory, vector, ids) in enumerate(
-        zip(memories, vectors, resolution.entity_ids, strict=True)
-    ):
-        code = encoded[n]
-        if vector is not None:
-            code = replace(code, vector=checked([vector], 1, dimension, "the caller")[0])
-        memory = replace(memory, entities=tuple(resolution.names[e] for e in ids))
-        created = tuple(entity for entity in resolution.created if entity.id in ids)
-        made.append(MadeRecord(record_of(memory, texts[n], code, ids), created))
-    return made
-
-
-def _validated(memory: Memory, bank_id: str, max_chars: int) -> Memory:
-    """Return the memory with all fields checked."""
-    if not isinstance(memory, Memory):
-        raise InvalidInputError(f"memory is {validation.shown(memory)}; give a Memory")
-    return replace(
-        memory,
-        id=validation.label("memory.id", memory.id),
-        bank_id=bank_id,
-        text=validation.content(memory.text, max_chars),
-        type=validation.memory_type(memory.type),
-        mentioned_at=as_datetime(validation.timestamp("memory.mentioned_at", memory.mentioned_at)),
-        speaker=None if memory.speaker is None else validation.label("speaker", memory.speaker),
-        context=None if memory.context is None else validation.text(memory.context, "context"),
-        entities=tuple(validation.label("an entity", name) for name in memory.entities),
-        tags=validation.tags(memory.tags),
-        metadata=validation.metadata(memory.metadata),
-        confidence=validation.confidence(memory.confidence),
-        scope=None if memory.scope is None else validation.label("scope", memory.scope),
-        expires_at=None if memory.expires_at is None else as_datetime(memory.expires_at),
-        derived=False,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -78,7 +78,7 @@ class Item:
     """
 
     content: str
-    timestamp: datetime | None = None
+    timestamp: datetime | date | str | None = None
     context: str | None = None
     document_id: str | None = None
     metadata: Mapping[str, object] | None = None
@@ -168,8 +168,9 @@ class Submission:
 
 
 def digest(*parts: object) -> str:
-    """Return a hash of the values' texts."""
-    joined = "\x1f".join(map(str, parts)).encode(errors="replace")
+    """Return a hash of the values' texts; no two lists of values are joined to the same text."""
+    escaped = (str(part).replace("\x1e", "\x1e0").replace("\x1f", "\x1e1") for part in parts)
+    joined = "\x1f".join(escaped).encode(errors="replace")
     return hashlib.blake2b(joined, digest_size=16).hexdigest()
 
 
@@ -286,7 +287,11 @@ def conversation_submission(
                 mentioned_at=as_datetime(timestamp) if timestamp else now + number * SPACING,
                 dated=timestamp is not None,
                 speaker=validation.label(f"messages[{number}].speaker", message.speaker),
-                reference=None if message.id is None else validation.label("id", message.id),
+                reference=(
+                    None
+                    if message.id is None
+                    else validation.label(f"messages[{number}].id", message.id)
+                ),
                 metadata=validation.metadata(message.metadata),
             )
         )
@@ -331,14 +336,12 @@ def _mapped_message(given: Mapping[Any, Any], number: int) -> Message:
     named = {known.get(key, key): value for key, value in given.items()}
     if "role" in given:
         named = {key: value for key, value in named.items() if key not in _ENVELOPE}
-        role, name = given["role"], named.pop("name", None)
+        role, name = given["role"], named.pop("name", given.get("speaker"))
         named["speaker"] = _SPEAKERS.get(role, role) if isinstance(role, str) else role
         if name is not None and named["speaker"] == "user":
             named["speaker"] = name
         if "text" in named or not _ENVELOPE.isdisjoint(given):  # a call of a tool has no content
             named["text"] = "" if role in _UNSAID else message_text(named.get("text"))
-    if isinstance(stamp := named.get("timestamp"), str):
-        named["timestamp"] = _iso(stamp, number)
     try:
         return Message(**named)
     except TypeError as error:
@@ -376,15 +379,6 @@ def _foreign_message(value: object) -> Message | None:
         str(text or "") if speaker else "",
         id=getattr(said, "id", None),
     )
-
-
-def _iso(text: str, number: int) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"messages[{number}].timestamp is {text!r}; give ISO 8601, such as 2024-05-07T13:56"
-        ) from error
 
 
 def _document_id(given: str | None, what: str = "document_id") -> str:

@@ -104,7 +104,8 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
     request. The turns that are stored stay, and those that are new are added. Some give each
     request a document of its own, named by session and time: the session is the document then.
     """
-    messages = conversation_in(item.content, item.timestamp or _begun(item))
+    said_at = validation.timestamp("timestamp", item.timestamp)
+    messages = conversation_in(item.content, said_at or _begun(item))
     if messages is None:
         return submission_of(deps, bank_id, item)
     session = _session_of_window(item)
