@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.data import word_sets
@@ -27,10 +28,12 @@ _SENTENCE_END = re.compile(r"[.!?;](?=\s|\Z)|\s[-–—]\s")
 _LAST_WORD = re.compile(r"([^\W\d_]+)\W*(?:the\s+)?\Z", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)")
 _LETTERS = re.compile(r"[^\W\d_][\w'’-]*")
-_RANGE = re.compile(r"\b(?:to|until|till|through)\b|[-–—]", re.IGNORECASE)
 _RANGE = re.compile(r"\b(?:to|until|till|through)\b|[-–—]")
 """Parts of a span of days: "from 9 to 13 February"."""
 _CLOCK = re.compile(r"\d\s?[ap]\.?m\b|\d[:h]\d\d|\d\s?(?:uhr|h)\b|noon|midday", re.IGNORECASE)
+
+_COINED = re.compile(r"[A-Z]{2,20}[a-z]{1,20}")
+"""A verb made of an abbreviation, which the tagger takes for a name: "OOMKilled", "SIGKILLed"."""
 
 _WRAPPED = 50
 """Characters of a line that is wrapped rather than ended, at least."""
@@ -40,6 +43,13 @@ _LINKING = frozenset(
     "because although though while when where if that which who so unless whereas but".split()
 )
 _PREPOSITIONS = frozenset("by for from in on to until till at since before after".split())
+_CLOSED = frozenset({"shut", "closed"})
+"""Past forms that as well tell a state to come: "practice shut from 19 August"."""
+
+_LEFT = re.compile(r"\b(?:left over|left|leftover|leftovers|remaining|dating|dates)\Z")
+"""Words after which "from" gives an origin: "the orders left over from December"."""
+
+_KNOWN = frozenset({"the", "this", "that", "these", "those"})
 _BE = frozenset("am is are 'm ’m 're ’re 's ’s be ai".split())
 _DO = frozenset({"do", "does", "did"})
 _HAVE = frozenset("have has 've ’ve 's ’s".split())
@@ -48,11 +58,20 @@ _NOT_PAST = re.compile(
 )
 
 
+class Evidence(IntEnum):
+    """What shows a direction, from the weakest on."""
+
+    ASIDE = 0  # another clause, or words that fit both directions
+    NOUN = 1
+    PRESENT = 2  # a verb in the present tense: "starts in May", or "it breaks in May and stays so"
+    TENSE = 3  # a verb that is past or future, or a check box
+
+
 class Direction(NamedTuple):
-    """A tense, and whether a verb or a check box shows it; a noun only suggests it."""
+    """A tense, and what shows it."""
 
     tense: Tense
-    certain: bool
+    evidence: Evidence
 
 
 class _Chain(NamedTuple):
@@ -114,7 +133,7 @@ def direction(
         sentence = _sentence(text, first, last, start, end, words)
         by_verb = _by_verb(sentence, preposition, text[start:end])
     elif tense := language.tense(text[first:last]):
-        by_verb = Direction(tense, True)
+        by_verb = Direction(tense, Evidence.TENSE)
     if done is not None:
         return _by_box(done, by_verb, preposition)
     if by_verb is not None:
@@ -243,12 +262,14 @@ def _chains(words: Sequence[Word], time: int) -> Iterator[_Chain]:
 def _is_verb(words: Sequence[Word], index: int) -> bool:
     """Return True for a verb, and where the tagger errs, for a past form that begins a clause."""
     word = words[index]
+    if word.tag == "VBG" and index and words[index - 1].text.casefold() in _WORDS["participial"]:
+        return False  # "while printing" has the tense of another verb
     if word.tag[:2] in ("VB", "MD"):
         return True
     if word.tag == "TO":
         return index + 1 < len(words) and words[index + 1].tag == "VB"
-    begins = index == 0 or words[index - 1].text in _MARKS
-    return begins and word.tag[:2] in ("NN", "JJ") and _is_past_form(word.text)
+    begins = index == 0 or words[index - 1].text in _MARKS or _COINED.fullmatch(word.text)
+    return bool(begins) and word.tag[:2] in ("NN", "JJ") and _is_past_form(word.text)
 
 
 def _goes_on(words: Sequence[Word], index: int) -> bool:
@@ -276,7 +297,8 @@ def _tense(
     if tag == "MD":
         done = not {"have", "'ve", "’ve"}.isdisjoint(following)
         return "past" if done and head not in ("will", "'ll", "’ll") else "future"
-    perfect = any(word.tag in ("VBN", "VBD") for word in rest)
+    verbs = [word.tag for word in rest if word.tag[:2] != "RB"]
+    perfect = verbs[:1] in (["VBN"], ["VBD"])  # "she's getting married" is none
     if head in _HAVE and perfect and not {"got", "to"}.intersection(following[:1]):
         return "past"
     if tag in ("VB", "VBP", "VBG", "VBN") and previous is not None:
@@ -332,11 +354,14 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return None
     chain = before[-1] if before else inside[0]
     if before and (_sets(chain.verb, preposition) or _expects(sentence, chain, preposition)):
-        return Direction("future", True)
+        return Direction("future", Evidence.TENSE)
+    if before and preposition == "for" and _is_entered(sentence):
+        return Direction("future", Evidence.TENSE)
     if preposition == "from" and _is_moved(sentence):
         return None
     if chain.tense == "past":
-        return Direction("past", True)
+        state = preposition == "from" and chain.end - chain.first == 1 and chain.verb in _CLOSED
+        return Direction("past", Evidence.ASIDE if state else Evidence.TENSE)
     verbs = {i for one in inside for i in range(one.first, one.end)}
     nouns = [
         sentence.words[i].text.casefold()
@@ -344,15 +369,45 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         if i not in verbs
     ]
     after = chain.tense == "present" and not _WORDS["aftermath"].isdisjoint(nouns)
-    if after or _is_reported(nouns) or _is_origin(preposition, nouns, time):
-        return Direction("past", False)
-    return Direction("future", True)
+    if after or _is_reported(nouns):
+        return Direction("past", Evidence.NOUN)
+    if preposition == "from" and (origin := _origin(sentence, nouns, time)):
+        return origin
+    return Direction("future", Evidence.PRESENT if chain.tense == "present" else Evidence.TENSE)
 
 
-def _is_origin(preposition: str, words: Sequence[str], time: str) -> bool:
-    """Return True for "the notes from Friday", not for "closed from Friday to Sunday"."""
-    begins = _RANGE.search(time) or not _WORDS["starting"].isdisjoint(words)
-    return preposition == "from" and not begins
+def _origin(sentence: _Sentence, nouns: Sequence[str], time: str) -> Direction | None:
+    """Return "past" for "the notes from Friday", None for "closed from Friday to Sunday".
+
+    An origin belongs to the noun before "from": one that is made of an event, the subject of the
+    verb, or a thing known already ("the bug"). The last two may begin at that time as well ("the
+    room from January is free"). After any other word "from" gives a start.
+    """
+    head = sentence.time - 1
+    while head >= sentence.start and sentence.words[head].text.casefold() in ("from", "the"):
+        head -= 1
+    if head < sentence.start:
+        return None
+    if _LEFT.search(" ".join(sentence.folded(max(sentence.start, head - 1), head + 1))):
+        return Direction("past", Evidence.NOUN)
+    if sentence.words[head].tag[:2] != "NN":
+        return None
+    if _RANGE.search(time) or not _WORDS["starting"].isdisjoint(nouns):
+        return None
+    if sentence.words[head].text.casefold() in _WORDS["made_of"]:
+        return Direction("past", Evidence.NOUN)
+    first = head
+    while first > sentence.start and sentence.words[first - 1].tag[:1] in "NJ":
+        first -= 1
+    known = first > sentence.start and sentence.words[first - 1].text.casefold() in _KNOWN
+    subject = not any(sentence.start <= chain.first < head for chain in sentence.chains)
+    return Direction("past", Evidence.ASIDE) if known or subject else None
+
+
+def _is_entered(sentence: _Sentence) -> bool:
+    """Return True for "noted in the diary for 5 May"."""
+    written = sentence.folded(sentence.start, sentence.time)
+    return not _WORDS["calendars"].isdisjoint(written)
 
 
 def _is_moved(sentence: _Sentence) -> bool:
@@ -380,8 +435,8 @@ def _expects(sentence: _Sentence, chain: _Chain, preposition: str) -> bool:
 def _by_box(done: bool, by_verb: Direction | None, preposition: str) -> Direction:
     """Return the direction of a time in an entry of a to-do list."""
     if done:
-        return Direction("future" if preposition in ("to", "for") else "past", True)
-    return by_verb if by_verb and by_verb.tense == "past" else Direction("future", True)
+        return Direction("future" if preposition in ("to", "for") else "past", Evidence.TENSE)
+    return by_verb if by_verb and by_verb.tense == "past" else Direction("future", Evidence.TENSE)
 
 
 def _by_nouns(sentence: _Sentence, preposition: str, time: str) -> Direction | None:
@@ -392,24 +447,26 @@ def _by_nouns(sentence: _Sentence, preposition: str, time: str) -> Direction | N
     if suggested is not None and suggested.tense == "past":
         return suggested
     if after and all(chain.tense == "past" for chain in after):
-        return Direction("past", False)
-    if _is_origin(preposition, clause, time):
-        return Direction("past", False)
+        return Direction("past", Evidence.ASIDE)
+    if preposition == "from" and (origin := _origin(sentence, clause, time)):
+        return origin
     if ahead := suggested or _announced(clause, preposition, time):
         return ahead
+    if preposition == "from":
+        return Direction("future", Evidence.NOUN)
     before = [chain for chain in sentence.chains if chain.end <= sentence.start]
     if nearest := [*before[-1:], *after[:1]]:
-        return Direction("past" if nearest[0].tense == "past" else "future", False)
+        return Direction("past" if nearest[0].tense == "past" else "future", Evidence.ASIDE)
     return _suggested(sentence.folded(0, sentence.start))
 
 
 def _suggested(words: Sequence[str]) -> Direction | None:
     """Return the direction that nouns suggest; a report is told by its own word or a judgement."""
     if _is_reported(words):
-        return Direction("past", False)
+        return Direction("past", Evidence.NOUN)
     if not _WORDS["plan_nouns"].isdisjoint(words):
         judged = not _WORDS["evaluations"].isdisjoint(words)
-        return Direction("past" if judged else "future", False)
+        return Direction("past" if judged else "future", Evidence.NOUN)
     return None
 
 
@@ -417,7 +474,7 @@ def _announced(clause: Sequence[str], preposition: str, time: str) -> Direction 
     """Return "future" for a clause that begins with a task, or sets a date or a clock time."""
     task = bool(clause) and clause[0] in _WORDS["tasks"]
     if task or preposition in ("by", "for", "until", "till") or _CLOCK.search(time):
-        return Direction("future", False)
+        return Direction("future", Evidence.NOUN)
     return None
 
 
@@ -437,13 +494,13 @@ def _by_setting(
         if above.rstrip().endswith("?"):
             tense = language.tense(above)
             if tense:
-                return Direction(tense, False)
+                return Direction(tense, Evidence.NOUN)
             continue
         words = _LETTERS.findall(above.casefold())
         ahead = not _WORDS["headings_ahead"].isdisjoint(words) or "to do" in above.casefold()
         back = not _WORDS["headings_back"].isdisjoint(words)
         if ahead != back:
-            return Direction("future" if ahead else "past", False)
+            return Direction("future" if ahead else "past", Evidence.NOUN)
     return None
 
 

@@ -26,6 +26,8 @@ RELATIONS = Grammar()
 
 _SHORT_WEEKDAYS = frozenset({"Mon", "Tue", "Tues", "Thu", "Thurs", "Fri"})
 
+_YEAR = timedelta(days=365)
+
 _RECENT = range(1900, 2100)
 """Years likely enough to need no preposition: "2004 to 2005", but not "1500 to 2000"."""
 
@@ -60,6 +62,8 @@ def _between(match: Match, first: When, last: When) -> TimeSpan:
     if isinstance(first, Recurring) and isinstance(last, Recurring):
         tense = match.tense() or match.context.prefer
         yearly = first.cycle is Precision.YEAR
+        if yearly and last.cycle is Precision.YEAR and not match.is_past():
+            return match.resolve(_from_to(first, last))
         if tense is None and not yearly:
             start = match.context.occurrence(first, "past").start
             return TimeSpan(start, match.context.occurrence(last, "future").end, Precision.RANGE)
@@ -75,6 +79,18 @@ def _between(match: Match, first: When, last: When) -> TimeSpan:
     if first.start >= last.start:
         raise ValueError("a range begins before it ends")
     return TimeSpan(first.start, last.end, Precision.RANGE)
+
+
+def _from_to(first: Recurring, last: Recurring) -> Recurring:
+    """Return each time from an occurrence of one to the next of the other."""
+
+    def to_last(span: TimeSpan) -> TimeSpan:
+        end = last.ahead(span.start).end
+        if end - span.start >= _YEAR:
+            raise ValueError("it ends before it begins")
+        return TimeSpan(span.start, end, Precision.RANGE)
+
+    return first.change(to_last, Precision.RANGE)
 
 
 @RELATIONS.rule("(?<!FROM)WEEKDAY [TO UNTIL DASH] WEEKDAY", only="en")
