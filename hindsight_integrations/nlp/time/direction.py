@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
-from hindsight_integrations.nlp.time.lexer import Language, Tense
+from hindsight_integrations.nlp.time.lexer import WORDS, Language, Tense
 
 _WORDS = word_sets("directions")
 
@@ -32,6 +32,16 @@ _RANGE = re.compile(r"\b(?:to|until|till|through)\b|[-–—]")
 """Parts of a span of days: "from 9 to 13 February"."""
 _CLOCK = re.compile(r"\d\s?[ap]\.?m\b|\d[:h]\d\d|\d\s?(?:uhr|h)\b|noon|midday", re.IGNORECASE)
 
+_MOVED_REACH = 80
+"""Characters before a time that are searched for the verb that moves something from it."""
+
+_MOVED = re.compile(
+    rf"\b(?:{'|'.join(sorted(WORDS['moves']))})"
+    r"(?:\s+(?:it|them|(?:the|our|my|your|his|her|its|their)(?:\s+\w+){1,3}))?(?:\s+back)?"
+    r"(?:\s+from(?:\s+the)?)?\s+\Z",
+    re.IGNORECASE,
+)
+
 _COINED = re.compile(r"[A-Z]{2,20}[a-z]{1,20}")
 """A verb made of an abbreviation, which the tagger takes for a name: "OOMKilled", "SIGKILLed"."""
 
@@ -43,6 +53,10 @@ _LINKING = frozenset(
     "because although though while when where if that which who so unless whereas but".split()
 )
 _PREPOSITIONS = frozenset("by for from in on to until till at since before after".split())
+_HOUR = re.compile(
+    r"\bat (?:\d|(?:half|quarter|noon|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve)\b)"
+)
 _CLOSED = frozenset({"shut", "closed"})
 """Past forms that as well tell a state to come: "practice shut from 19 August"."""
 
@@ -154,6 +168,39 @@ def is_habit(text: str, start: int, end: int) -> bool:
     return not _WORDS["habits"].isdisjoint(_LETTERS.findall(text[first:last].casefold()))
 
 
+def is_moved_from(text: str, start: int) -> bool:
+    """Return True if something is moved from the time here: "slips from 2 to 9 May"."""
+    return _MOVED.search(text, max(0, start - _MOVED_REACH), start) is not None
+
+
+def is_regular(text: str, start: int, end: int, words: Sequence[Word]) -> bool:
+    """Return True if the verb tells what is so every week: "the bins are collected on Friday"."""
+    first, last = _bounds(text, start, end)
+    if not words or _preposition(text, first, start, end) != "on":
+        return False
+    sentence = _sentence(text, first, last, start, end, words)
+    before = [c for c in sentence.chains if sentence.start <= c.first < sentence.time]
+    if not before or before[-1].tense != "present":
+        return False
+    chain = before[-1]
+    verb, stems = sentence.words[chain.first], _stems(chain.verb)
+    if verb.text.casefold() in _BE:
+        return sentence.words[chain.end - 1].tag == "VBN" and _is_serviced(sentence, chain)
+    hour = _HOUR.search(" ".join(sentence.folded(chain.end, sentence.time)))
+    opens = hour is not None and not _WORDS["opening"].isdisjoint(stems)
+    return chain.end - chain.first == 1 and (opens or not _WORDS["habitual"].isdisjoint(stems))
+
+
+def _is_serviced(sentence: _Sentence, chain: _Chain) -> bool:
+    """Return True for what is done again and again to a thing, or is done to several."""
+    stems = _stems(chain.verb)
+    if not _WORDS["serviced"].isdisjoint(stems):
+        return True
+    set_once = not (_WORDS["setting"] | _WORDS["expecting"]).isdisjoint(stems)
+    subject = sentence.words[chain.first - 1].tag if chain.first else ""
+    return sentence.words[chain.first].tag == "VBP" and subject == "NNS" and not set_once
+
+
 def _bounds(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the ends of the sentence around these offsets."""
     first = 0
@@ -184,7 +231,7 @@ def _preposition(text: str, first: int, start: int, end: int) -> str:
     own = _FIRST_WORD.match(text, start, end)
     if own and own[1].casefold() in _PREPOSITIONS:
         if own[1].casefold() == "from" and _RANGE.search(text, own.end(), end):
-            return ""
+            return "to" if is_moved_from(text, start) else ""
         return own[1].casefold()
     before = _LAST_WORD.search(text[first:start])
     return before[1].casefold() if before and before[1].casefold() in _PREPOSITIONS else ""
@@ -373,7 +420,8 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return Direction("past", Evidence.NOUN)
     if preposition == "from" and (origin := _origin(sentence, nouns, time)):
         return origin
-    return Direction("future", Evidence.PRESENT if chain.tense == "present" else Evidence.TENSE)
+    plain = chain.tense == "present" and chain.verb not in _BE  # a birthday "is" on 2 June
+    return Direction("future", Evidence.PRESENT if plain else Evidence.TENSE)
 
 
 def _origin(sentence: _Sentence, nouns: Sequence[str], time: str) -> Direction | None:

@@ -18,7 +18,7 @@ from hindsight_integrations.nlp.spacy_pipeline import Token as Word
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring, When
 from hindsight_integrations.nlp.time.direction import Direction, Evidence, direction
-from hindsight_integrations.nlp.time.lexer import Kind, Language, Tense, Token, kind_set
+from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Language, Tense, Token, kind_set
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
 
@@ -246,6 +246,11 @@ class Match:
         """Return the tense of the words around it, if they show one."""
         shown = self.context.direction(self.start, self.end)
         return shown.tense if shown else None
+
+    def is_rate(self) -> bool:
+        """Return True for the "a week" of "two hours a week" and "£80 a week"."""
+        before = self.context.word_before(self.start).casefold()
+        return self.has(Kind.ONE) and (before.isdigit() or before in WORDS["rates"])
 
     def is_past(self) -> bool:
         """Return True if the words around it, or else the caller, put it in the past."""

@@ -234,6 +234,9 @@ _SHAPES = re.compile(
   | (?P<DECADE> ['’]? (?:[12][0-9])? [0-9]0 (?:s|er|ern)\b )
   | (?P<ORDINAL> [0-9]{1,2} (?: st|nd|rd|th|er|º|ª )\b )
   | (?P<SHORT_YEAR> (?<!\w) ['’][0-9]{2} (?![\w'’]) )
+  | (?P<PAIR> (?<![\w.,:/$€£¥\#]) [0-9]{1,2} (?= / [0-9]{1,2} \s (?i: jan | f[eé]b
+              | fév | m[aä]r | ap[ri] | a[bv]r | ma[iy] | jun | jui | jul | aug | agos | ao[uû]
+              | sept? | o[ck]t | nov | de[czc] | déc | ene ) ) )
   | (?P<AMOUNT> [$€£¥\#] \s? [0-9][0-9.,]*+ | [0-9]++ (?: -[0-9]++ ){2,}+ | [0-9]++ \s? [%€$£]
               | (?! [0-9]{1,2},[0-9]{4}\b ) [0-9]++ (?: [.,:/][0-9]++ )++ \w*+ )
   | (?P<NUMBER> [0-9]{1,4} (?!\w) )
@@ -319,6 +322,8 @@ def _continues(entry: Entry, parts: list[Piece], position: int) -> bool:
 
 def _measure(shape: str, spelled: str) -> tuple[Kind, int]:
     """Return a shape's kind and value: year, number, minute of the day, first year of a decade."""
+    if shape == "PAIR":
+        return Kind.NUMBER, int(spelled)  # the first of two days: "14/15 September"
     if shape in ("NUMBER", "ORDINAL", "DECADE"):
         value = int(re.sub(r"\D", "", spelled))
         if shape == "NUMBER" and len(spelled) == 4 and _FIRST_YEAR <= value <= _LAST_YEAR:

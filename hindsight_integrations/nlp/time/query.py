@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
 from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring
 from hindsight_integrations.nlp.time.dates import CONTAINERS, DATES, DETAILS, NAMED_DAYS
-from hindsight_integrations.nlp.time.direction import is_habit
+from hindsight_integrations.nlp.time.direction import is_habit, is_regular
 from hindsight_integrations.nlp.time.grammar import Context, ParsedText, Statement
 from hindsight_integrations.nlp.time.lexer import (
     LANGUAGES,
@@ -242,7 +242,11 @@ def _habit(token: Token, context: Context) -> bool:
     every = _EVERY.search(context.text, max(0, token.start - _HABIT_REACH), token.start)
     shown = context.direction(token.start, token.end)
     past = shown is not None and shown.tense == "past"
-    return every is not None or (not past and is_habit(context.text, token.start, token.end))
+    if every is not None or past:
+        return every is not None
+    words = context.statement.words if context.language.code == "en" else ()
+    place = (context.text, token.start, token.end)
+    return is_habit(*place) or is_regular(*place, words)
 
 
 def _is_open(span: TimeSpan) -> bool:

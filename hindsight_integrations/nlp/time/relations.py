@@ -16,7 +16,7 @@ from typing import Literal
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring, When, plus
 from hindsight_integrations.nlp.time.dates import FEW
-from hindsight_integrations.nlp.time.direction import is_habit
+from hindsight_integrations.nlp.time.direction import is_habit, is_moved_from
 from hindsight_integrations.nlp.time.grammar import UNITS, Grammar, Match, ParsedText
 from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Token
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
@@ -41,6 +41,8 @@ _RECENT = range(1900, 2100)
 )
 def _range(match: Match) -> When | None:
     """From 2004 to 2005, between May and July 2021, (2 November 1932 - 21 October 1987)."""
+    if match.has(Kind.FROM) and is_moved_from(match.context.text, match.start):
+        return _moved_to(match)
     if match.context.word_before(match.start).casefold() in WORDS["changes"]:
         return None
     last_words = match.context.text[match.tokens[-1].start : match.end]
@@ -48,6 +50,12 @@ def _range(match: Match) -> When | None:
         return None  # a dash between clauses: "we met last Friday - next week we go on"
     first, last = match.whens()
     return _between(match, first, last)
+
+
+def _moved_to(match: Match) -> When | None:
+    """Return the new time of what "moves from October to January", unless both are numbers."""
+    whens, years = match.whens(), match.all(Kind.YEAR)
+    return whens[-1] if len(years) < len(whens) else None
 
 
 @RELATIONS.rule("YEAR [TO UNTIL DASH] YEAR", "TIME [TO UNTIL DASH] YEAR", "YEAR [TO DASH] TIME")
@@ -148,10 +156,17 @@ def _named_for_a_month(match: Match) -> bool:
     return following in ("is", "has") or match.context.language.past.match(following) is not None
 
 
-@RELATIONS.rule("[NUMBER COUNT ONE] ANY_UNIT [BEFORE AFTER EARLIER LATER FROM] ARTICLE WHEN")
-def _at_distance(match: Match) -> When:
-    """Two weeks before 7 May: the same length of time, so much earlier; a week from Monday."""
+@RELATIONS.rule("[NUMBER COUNT] ANY_UNIT [BEFORE AFTER EARLIER LATER FROM] ARTICLE WHEN")
+@RELATIONS.rule("ONE ANY_UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
+@RELATIONS.rule("(?<![NUMBER COUNT])ONE ANY_UNIT FROM ARTICLE WHEN")
+def _at_distance(match: Match) -> When | None:
+    """Two weeks before 7 May: the same length of time, so much earlier; a week from Monday.
+
+    "Three years from 1 April" is as well how long something lasts that begins then.
+    """
     (when,) = match.whens()
+    if match.has(Kind.FROM) and (match.is_rate() or _lasts(match)):
+        return None
     if match.has(Kind.FROM) and isinstance(when, Recurring):
         when = when.ahead(match.now)
     span = match.resolve(when)
@@ -162,6 +177,12 @@ def _at_distance(match: Match) -> When:
     if span.precision is Precision.RANGE:
         return TimeSpan(start, start + span.duration, Precision.RANGE)
     return calendar.period(span.precision, start)
+
+
+def _lasts(match: Match) -> bool:
+    """Return True for months or years from a date, which may be a term."""
+    long = match.unit() not in (Precision.MINUTE, Precision.HOUR, Precision.DAY, Precision.WEEK)
+    return long and match.tense() is None
 
 
 @RELATIONS.rule("THE UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
