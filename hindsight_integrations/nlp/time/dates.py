@@ -48,6 +48,9 @@ _LONGEST_ABBREVIATION = len("Sept")
 _OF_EACH = re.compile(r"\s+of (?:each|every|any|a) (?:month|quarter|year)\b", re.IGNORECASE)
 """After a day of the month, these make it one of each month."""
 
+_MORE = re.compile(r"\b(?:half|(?:hundred|thousand)(?:\s+and)?)\s+\Z", re.IGNORECASE)
+"""After these a number of years ago is not all of the number."""
+
 _HEAT = re.compile(r"\b(?:temperatures?|degrees|heat|humidity)\b")
 """Beside these words "the 90s" are degrees."""
 
@@ -440,7 +443,8 @@ def _ago(match: Match) -> When | None:
 
     The calendar unit that lies so many units back, as TimeML reads it: a day, week, month, year.
     """
-    return None if match.context.word_before(match.start).casefold() == "half" else _away(match, -1)
+    before = match.context.text[max(0, match.start - 30) : match.start]
+    return None if _MORE.search(before) else _away(match, -1)
 
 
 @DATES.rule("[NUMBER COUNT] WEEKDAYS AGO")
@@ -523,6 +527,18 @@ def _contained(match: Match) -> When | None:
     if second.precision not in _CONTAINED_IN[first.cycle]:
         return None
     return first.within(second)
+
+
+@CONTAINERS.rule("[TIME MONTH] COUNT END", "TIME COMMA ONE WEEKDAY COMMA COUNT END", only="en")
+def _spelled_year(match: Match) -> When | None:
+    """The sixth of March sixty-five, November sixty-one: the latest such year that has begun."""
+    date, number = match.whens()[0], match.value(Kind.COUNT)
+    is_day = match.tokens[0].kind is Kind.TIME
+    if not isinstance(date, Recurring) or date.cycle is not Precision.YEAR:
+        return None
+    if number < 20 or (not is_day and number <= 31):
+        return None  # "May twenty" is a day
+    return date.within(calendar.year(match.now.year - (match.now.year - number) % 100))
 
 
 @NAMED_DAYS.rule("WEEKDAY COMMA? ARTICLE TIME")

@@ -53,6 +53,11 @@ _LINKING = frozenset(
     "because although though while when where if that which who so unless whereas but".split()
 )
 _PREPOSITIONS = frozenset("by for from in on to until till at since before after".split())
+_REPEATED = re.compile(
+    r"\b(?:once|twice|times|nights|evenings) (?:a|per|each|every) (?:week|fortnight|month|year)\b"
+)
+"""Tells how often: "twice a week on Monday"."""
+
 _HOUR = re.compile(
     r"\bat (?:\d|(?:half|quarter|noon|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
     r"|twelve)\b)"
@@ -165,7 +170,10 @@ def direction(
 def is_habit(text: str, start: int, end: int) -> bool:
     """Return True if the sentence tells a habit: "usually trains on Monday"."""
     first, last = _bounds(text, start, end)
-    return not _WORDS["habits"].isdisjoint(_LETTERS.findall(text[first:last].casefold()))
+    sentence = text[first:last].casefold()
+    if _REPEATED.search(sentence):
+        return True
+    return not _WORDS["habits"].isdisjoint(_LETTERS.findall(sentence))
 
 
 def is_moved_from(text: str, start: int) -> bool:

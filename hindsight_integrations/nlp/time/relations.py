@@ -49,6 +49,9 @@ def _range(match: Match) -> When | None:
     if match.has(Kind.DASH) and not any(character.isdigit() for character in last_words):
         return None  # a dash between clauses: "we met last Friday - next week we go on"
     first, last = match.whens()
+    weekly = isinstance(first, Recurring) and first.cycle is Precision.WEEK
+    if weekly and is_habit(match.context.text, match.start, match.end):
+        return None
     return _between(match, first, last)
 
 
@@ -162,10 +165,10 @@ def _named_for_a_month(match: Match) -> bool:
 def _at_distance(match: Match) -> When | None:
     """Two weeks before 7 May: the same length of time, so much earlier; a week from Monday.
 
-    "Three years from 1 April" is as well how long something lasts that begins then.
+    "Three years from 1 April" may as well be how long something lasts that begins then.
     """
     (when,) = match.whens()
-    if match.has(Kind.FROM) and (match.is_rate() or _lasts(match)):
+    if match.has(Kind.FROM) and (match.is_rate() or _lasts(match, when)):
         return None
     if match.has(Kind.FROM) and isinstance(when, Recurring):
         when = when.ahead(match.now)
@@ -179,10 +182,10 @@ def _at_distance(match: Match) -> When | None:
     return calendar.period(span.precision, start)
 
 
-def _lasts(match: Match) -> bool:
-    """Return True for months or years from a date, which may be a term."""
-    long = match.unit() not in (Precision.MINUTE, Precision.HOUR, Precision.DAY, Precision.WEEK)
-    return long and match.tense() is None
+def _lasts(match: Match, when: When) -> bool:
+    """Return True if a time that begins then is as likely: "away three weeks from Monday"."""
+    dated = isinstance(when, Recurring) and when.cycle is Precision.YEAR
+    return dated or match.context.word_before(match.start).casefold() in WORDS["lasting"]
 
 
 @RELATIONS.rule("THE UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
