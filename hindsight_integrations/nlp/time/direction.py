@@ -42,6 +42,12 @@ _MOVED = re.compile(
     re.IGNORECASE,
 )
 
+_OF_REACH = 40
+"""Characters before a time that are searched for the noun it belongs to."""
+
+_OF = re.compile(r"\w\s+of\s+(?:the\s+)?\Z")
+"""Before a time: it belongs to a noun, "the values of 1 February", and the verb tells another."""
+
 _COINED = re.compile(r"[A-Z]{2,20}[a-z]{1,20}")
 """A verb made of an abbreviation, which the tagger takes for a name: "OOMKilled", "SIGKILLed"."""
 
@@ -68,6 +74,8 @@ _CLOSED = frozenset({"shut", "closed"})
 _LEFT = re.compile(r"\b(?:left over|left|leftover|leftovers|remaining|dating|dates)\Z")
 """Words after which "from" gives an origin: "the orders left over from December"."""
 
+_BEFORE_TIME = frozenset("the on in from at".split())
+
 _KNOWN = frozenset({"the", "this", "that", "these", "those"})
 _BE = frozenset("am is are 'm ’m 're ’re 's ’s be ai".split())
 _DO = frozenset({"do", "does", "did"})
@@ -81,9 +89,10 @@ class Evidence(IntEnum):
     """What shows a direction, from the weakest on."""
 
     ASIDE = 0  # another clause, or words that fit both directions
-    NOUN = 1
-    PRESENT = 2  # a verb in the present tense: "starts in May", or "it breaks in May and stays so"
-    TENSE = 3  # a verb that is past or future, or a check box
+    DOUBTED = 1  # a past form that may tell of a plan: "seat added in May", "agreed to meet in May"
+    NOUN = 2
+    PRESENT = 3  # a verb in the present tense: "starts in May", or "it breaks in May and stays so"
+    TENSE = 4  # a verb that is past or future, or a check box
 
 
 class Direction(NamedTuple):
@@ -156,7 +165,8 @@ def direction(
     if done is not None:
         return _by_box(done, by_verb, preposition)
     if by_verb is not None:
-        return by_verb
+        owned = words and _OF.search(text, max(first, start - _OF_REACH), start)
+        return by_verb._replace(evidence=Evidence.ASIDE) if owned else by_verb
     if words and language.code == "en":
         if preposition == "from" and _is_moved(sentence):
             return None  # "moved from Monday to Thursday": that Monday may be either
@@ -360,7 +370,7 @@ def _tense(
         depends = _depends(words, tag, previous)
         if depends and not _parted(words, previous.end, first):
             return previous.tense
-    if tag == "VBD" or (head not in _BE and _is_past_form(head)):
+    if tag in ("VBD", "VBN") or (head not in _BE and _is_past_form(head)):
         return "past"
     return "present" if tag in ("VBZ", "VBP") else "future"
 
@@ -415,8 +425,7 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
     if preposition == "from" and _is_moved(sentence):
         return None
     if chain.tense == "past":
-        state = preposition == "from" and chain.end - chain.first == 1 and chain.verb in _CLOSED
-        return Direction("past", Evidence.ASIDE if state else Evidence.TENSE)
+        return Direction("past", _evidence_of_past(sentence, chain, preposition))
     verbs = {i for one in inside for i in range(one.first, one.end)}
     nouns = [
         sentence.words[i].text.casefold()
@@ -430,6 +439,26 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return origin
     plain = chain.tense == "present" and chain.verb not in _BE  # a birthday "is" on 2 June
     return Direction("future", Evidence.PRESENT if plain else Evidence.TENSE)
+
+
+def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Evidence:
+    """Return how surely a past form puts the time after it into the past."""
+    before = sentence.time - 1
+    while before > chain.first and sentence.words[before].text.casefold() in _BEFORE_TIME:
+        before -= 1
+    if chain.end <= before and sentence.words[before].text in _MARKS:
+        return Evidence.ASIDE  # "trains booked, 14 to 25 October"
+    subject = sentence.words[chain.first - 1].tag if chain.first else ""
+    headline = (
+        chain.end - chain.first == 1
+        and chain.first < sentence.time
+        and subject in ("NN", "NNS")
+        and (chain.verb.endswith("ed") or chain.verb in _CLOSED)
+    )
+    if headline and preposition == "from":
+        return Evidence.ASIDE  # "surcharge removed from 1 April"
+    arranged = not _WORDS["arranging"].isdisjoint(_stems(chain.verb))
+    return Evidence.DOUBTED if headline or arranged else Evidence.TENSE
 
 
 def _origin(sentence: _Sentence, nouns: Sequence[str], time: str) -> Direction | None:

@@ -103,8 +103,7 @@ class Context:
         reaches from the one to the other.
 
         Raises:
-            ValueError: a verb in the present tense tells of a time of the year that is just over,
-                or of next year's.
+            ValueError: a time of the year may be the one that is over as well as the next.
         """
         if isinstance(when, TimeSpan):
             return when
@@ -118,9 +117,22 @@ class Context:
         if tense is None:
             past, future = self.occurrence(when, "past"), self.occurrence(when, "future")
             return TimeSpan(past.start, future.end, Precision.RANGE)
+        if yearly and shown and shown.evidence is Evidence.DOUBTED:
+            return self._doubted(when)
         if yearly and shown and tense == "future" and shown.evidence is not Evidence.TENSE:
             return self._announced(when, shown.evidence)
         return self.occurrence(when, tense)
+
+    def _doubted(self, when: Recurring) -> TimeSpan:
+        """Return the latest occurrence of a time of the year, if none to come is nearer.
+
+        Raises:
+            ValueError: one is, and may be meant: "signed up for a race on 10 November".
+        """
+        past = when.past(self.reference)
+        if when.nearest(self.reference).start > past.start:
+            raise ValueError("it may be still to come")
+        return past
 
     def _announced(self, when: Recurring, evidence: Evidence) -> TimeSpan:
         """Return the occurrence of a time of the year that is announced, without a future tense.

@@ -239,6 +239,8 @@ def _habit(token: Token, context: Context) -> bool:
         return True
     if context.statement is None or token.when.cycle is not Precision.WEEK:
         return False
+    if context.word_after(token.end).casefold() in WORDS["day_parts"]:
+        return True
     every = _EVERY.search(context.text, max(0, token.start - _HABIT_REACH), token.start)
     shown = context.direction(token.start, token.end)
     past = shown is not None and shown.tense == "past"

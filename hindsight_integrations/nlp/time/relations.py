@@ -242,7 +242,7 @@ def _in_context(match: Match) -> When | None:
     return match.whens()[0]
 
 
-@RELATIONS.rule("WEEKDAY (?!THE ORDINAL)", only="en fr")
+@RELATIONS.rule("(?<![NUMBER COUNT])WEEKDAY (?!THE ORDINAL)", only="en fr")
 def _bare_weekday(match: Match) -> When | None:
     """Monday, as in "see you Monday": the full name, no habit, no part of a name."""
     context = match.context
