@@ -449,12 +449,10 @@ def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> E
     if chain.end <= before and sentence.words[before].text in _MARKS:
         return Evidence.ASIDE  # "trains booked, 14 to 25 October"
     subject = sentence.words[chain.first - 1].tag if chain.first else ""
-    headline = (
-        chain.end - chain.first == 1
-        and chain.first < sentence.time
-        and subject in ("NN", "NNS")
-        and (chain.verb.endswith("ed") or chain.verb in _CLOSED)
-    )
+    state = chain.verb in _CLOSED and subject[:2] == "NN"
+    participle = chain.verb.endswith("ed") and subject in ("NN", "NNS")
+    alone = chain.end - chain.first == 1 and chain.first < sentence.time
+    headline = alone and (state or participle)
     if headline and preposition == "from":
         return Evidence.ASIDE  # "surcharge removed from 1 April"
     arranged = not _WORDS["arranging"].isdisjoint(_stems(chain.verb))
