@@ -9,6 +9,7 @@ a verb the kind of note decides: a check box, what is announced ("Dentist on the
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -50,6 +51,10 @@ _OF = re.compile(r"\w\s+of\s+(?:the\s+)?\Z")
 
 _COINED = re.compile(r"[A-Z]{2,20}[a-z]{1,20}")
 """A verb made of an abbreviation, which the tagger takes for a name: "OOMKilled", "SIGKILLed"."""
+
+_NEWLINE = re.compile(r"\n")
+_REACH = 1000
+"""Characters on each side of a time that can be of its sentence."""
 
 _WRAPPED = 50
 """Characters of a line that is wrapped rather than ended, at least."""
@@ -220,15 +225,15 @@ def _is_serviced(sentence: _Sentence, chain: _Chain) -> bool:
 
 
 def _bounds(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the ends of the sentence around these offsets."""
-    first = 0
-    for line in re.finditer(r"\n", text[:start]):
+    """Return the ends of the sentence around these offsets, within `_REACH` of them."""
+    first = max(0, start - _REACH)
+    for line in _NEWLINE.finditer(text, first, start):
         if _ends_line(text, line.start()):
             first = line.end()
-    last = len(text)
-    for line in re.finditer(r"\n", text[end:]):
-        if _ends_line(text, end + line.start()):
-            last = end + line.start()
+    last = min(len(text), end + _REACH)
+    for line in _NEWLINE.finditer(text, end, last):
+        if _ends_line(text, line.start()):
+            last = line.start()
             break
     for mark in _SENTENCE_END.finditer(text, first, start):
         first = mark.end()
@@ -260,15 +265,20 @@ def _sentence(
 ) -> _Sentence:
     """Return the clause-cut sentence: its words, without the time itself."""
     box = _BOX.match(text, first, last)
-    inside = [
-        word
-        for word in words
-        if (box.end() if box else first) <= word.start < last and not start <= word.start < end
+    nearby = words[
+        bisect_left(words, box.end() if box else first, key=_start) : bisect_left(
+            words, last, key=_start
+        )
     ]
+    inside = [word for word in nearby if not start <= word.start < end]
     before = sum(word.start < start for word in inside)
     chains = tuple(_chains(inside, before))
     left, right = _clause(inside, chains, before)
     return _Sentence(inside, chains, before, left, right)
+
+
+def _start(word: Word) -> int:
+    return word.start
 
 
 def _clause(words: Sequence[Word], chains: Sequence[_Chain], time: int) -> tuple[int, int]:
