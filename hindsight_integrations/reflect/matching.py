@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.name_matching import is_given_name
+from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import Precision, TimeSpan, calendar, find_times
 from hindsight_integrations.reflect.questions import (
@@ -212,7 +213,7 @@ class Match(RoleMatch):
 
     def has_time(self) -> bool:
         """Return True if a time is named."""
-        return bool(self._times()) or any(
+        return bool(self._named()) or any(
             word.label in TIMES
             or word.text.casefold() in WORDS["recurring"]
             or _CLOCK.fullmatch(word.text)
@@ -240,8 +241,27 @@ class Match(RoleMatch):
         return found[0] if found and not moved else None
 
     def _times(self) -> tuple[TimeSpan, ...]:
-        found = find_times(self._sentence.text, self._statement.memory.mentioned_at)
-        return tuple(time.span for time in found)
+        """Return the times that the sentence names, as its memory has them stored.
+
+        The extractor read the whole memory, with its surroundings, and a caller may have given the
+        times: of two readings the stored one counts, and one that cannot be assigned is left out.
+        """
+        memory, named = self._statement.memory, self._named()
+        stored = tuple(span for span in named if span in memory.occurred)
+        if stored or not named or not memory.occurred:
+            return stored or named
+        return memory.occurred if memory.text.strip() == self._sentence.text else ()
+
+    def _named(self) -> tuple[TimeSpan, ...]:
+        """Return the times that the sentence names, as the extractor would read it alone."""
+        memory = self._statement.memory
+        times = find_times(
+            self._sentence.text,
+            memory.mentioned_at,
+            words=[Token(word.text, word.start, word.tag) for word in self._words],
+            setting=[memory.context] if memory.context else [],
+        )
+        return tuple(time.span for time in times)
 
     def lies_in(self, windows: Sequence[TimeSpan]) -> bool:
         """Return True if the times of the sentence, or else that of its saying, lie in a window."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import TypedDict
+from typing import ClassVar, TypedDict
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.nlp import time as time_module
+from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.time import (
     EventAnchor,
     Precision,
@@ -255,6 +257,68 @@ class TestWhichOneIsMeant:
         assert (found.text, found.start_char) == ("may", len("it may rain in "))
         assert find_times("Since June left, nobody waters the plants", THURSDAY) == ()
 
+    @pytest.mark.parametrize(
+        ("text", "first", "end"),
+        [
+            ("Away 12 to 30 August", "2023-08-12", "2023-08-31"),
+            ("12 to 30 March, Norway", "2023-03-12", "2023-03-31"),
+            ("20 December to 2 January", "2022-12-20", "2023-01-03"),
+            ("20 June to 2 July", "2023-06-20", "2023-07-03"),
+            ("The first one in June", "2023-06-01", "2023-07-01"),
+            ("Three of them in February", "2023-02-01", "2023-03-01"),
+            ("Umsatz im Juni", "2023-06-01", "2023-07-01"),
+            ("Obras en marzo", "2023-03-01", "2023-04-01"),
+        ],
+    )
+    def test_what_nothing_puts_into_past_or_future_is_the_nearest(
+        self, text: str, first: str, end: str
+    ) -> None:
+        assert only(text) == span(first, end, only(text).precision)
+
+    @pytest.mark.parametrize(
+        ("text", "day"),
+        [
+            ("on the twenty-first of June", "2023-06-21"),
+            ("the eighth of May", "2023-05-08"),
+            ("Friday the nineteenth of May", "2023-05-19"),
+            ("Saturday the twentieth", "2023-05-20"),
+            ("Saturday week", "2023-05-27"),
+            ("It is a week on Saturday", "2023-05-27"),
+            ("two weeks from Monday", "2023-06-05"),
+            ("the sixth of March sixty-five", "1965-03-06"),
+            ("the sixth of March nineteen forty", "1940-03-06"),
+            ("£80 a month from the first of June", "2023-06-01"),
+            ("off three weeks from the eighth of June", "2023-06-08"),
+            ("She was pushed from 2 to 9 May", "2023-05-09"),
+        ],
+    )
+    def test_words_for_numbers_and_what_stands_beside_them(self, text: str, day: str) -> None:
+        start = datetime.fromisoformat(day).replace(tzinfo=UTC)
+        assert only(text) == TimeSpan(start, start + timedelta(days=1), Precision.DAY)
+
+    def test_days_parted_by_a_stroke_are_of_the_month_beside_them(self) -> None:
+        both = only("the weekend 13/14 May")
+        assert both == only("13/14 May") == span("2023-05-13", "2023-05-15", Precision.RANGE)
+        assert find_times("the weekend 14/15 Marbles", THURSDAY) == ()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Shut for the first time in thirty years",
+            "The hottest day in ten years",
+            "The fridge gave up on Whit Monday",
+            "A hundred and twenty-five years ago",
+            "on the 1st of each month",
+            "on Thursday evenings",
+            "ten Thursday evenings",
+            "Her last night",
+            "The price is 3/4 of that",
+            "The Saturday week after week",
+        ],
+    )
+    def test_what_only_looks_like_a_time(self, text: str) -> None:
+        assert find_times(text, THURSDAY) == ()
+
     def test_german_here_is_not_french_yesterday(self) -> None:
         assert find_times("Was ist hier los?", THURSDAY) == ()
         assert only("Qu'est-ce qu'il a dit hier ?").start.day == 17
@@ -296,6 +360,63 @@ RELATIVE = st.sampled_from(
         *("letzten Herbst", "hace un mes", "la semana pasada", "lundi dernier", "l'été dernier"),
     ]
 )
+
+
+class TestTags:
+    """Directions that take the tags of a text's words."""
+
+    TAGS: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("takes", "is", "starts"), "VBZ"),
+        **dict.fromkeys(("are", "have"), "VBP"),
+        **dict.fromkeys(("got", "printed"), "VBD"),
+        **dict.fromkeys(("added", "agreed", "collected"), "VBN"),
+        **dict.fromkeys(("notes", "bins"), "NNS"),
+        **dict.fromkeys(("She", "We", "I"), "PRP"),
+        **dict.fromkeys(("from", "on", "in", "of", "for"), "IN"),
+        "getting": "VBG",
+        "married": "VBN",
+        "while": "IN",
+        "printing": "VBG",
+        "to": "TO",
+    }
+
+    def read(self, text: str, reference: datetime = THURSDAY) -> list[TimeSpan]:
+        words = [
+            Token(word[0], word.start(), self.TAGS.get(word[0], "NN"))
+            for word in re.finditer(r"\w+|[.,:]", text)
+        ]
+        return [time.span for time in find_times(text, reference, words=words)]
+
+    @pytest.mark.parametrize(
+        ("text", "first"),
+        [
+            ("The shop takes cards from June.", "2023-06-01"),
+            ("The shop takes the notes from June.", "2022-06-01"),
+            ("The notes from April are lost.", "2023-04-01"),
+            ("The bill from April is open.", "2023-04-01"),
+            ("The bill from July is open.", "2023-07-01"),
+            ("Seat added from June.", "2023-06-01"),
+            ("She is getting married in July.", "2023-07-01"),
+            ("She got married in April.", "2023-04-01"),
+            ("Server down on 7 May while printing.", "2023-05-07"),
+            ("The list of 7 May is lost.", "2023-05-07"),
+            ("I have agreed to lunch in April.", "2023-04-01"),
+        ],
+    )
+    def test_the_word_that_a_date_belongs_to_decides(self, text: str, first: str) -> None:
+        (found,) = self.read(text)
+        assert found.start == datetime.fromisoformat(first).replace(tzinfo=UTC)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "I have agreed to lunch in June.",
+            "The shop takes cards in April.",
+            "The bins are collected on Friday.",
+        ],
+    )
+    def test_what_may_be_either_is_not_told(self, text: str) -> None:
+        assert self.read(text) == []
 
 
 class TestAlways:
@@ -373,6 +494,10 @@ class TestSize:
             "\n ",
             "\u0301",
             "2000" + " " * 400,
+            "14/15 ",
+            "twenty - ",
+            "moved the " + "a " * 40 + "from 2 to 9 May ",
+            "a week from Monday ",
         ],
     )
     def test_a_megabyte_of_anything_is_read(self, unit: str) -> None:

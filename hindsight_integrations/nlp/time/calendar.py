@@ -125,10 +125,10 @@ class Recurring:
         return self._first(self._forward(timestamp), lambda span: span.start >= timestamp)
 
     def nearest(self, timestamp: datetime) -> TimeSpan:
-        """Return the one that begins nearest to the timestamp, before or after."""
+        """Return the one that is nearest to the timestamp, before or after, or around it."""
         middle = self._number(timestamp)
         near = self._existing(range(middle - _LONGEST_GAP, middle + _LONGEST_GAP + 1))
-        return min(near, key=lambda span: abs(span.start - timestamp))
+        return min(near, key=lambda span: max(span.start - timestamp, timestamp - span.end))
 
     def current(self, timestamp: datetime) -> TimeSpan:
         """Return the one around the timestamp, or else that of its year, month or week."""

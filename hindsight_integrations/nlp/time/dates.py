@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring, Step, When
+from hindsight_integrations.nlp.time.direction import is_moved_from
 from hindsight_integrations.nlp.time.grammar import Grammar, Match
 from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Token, full_year
 from hindsight_integrations.timespan import Precision, TimeSpan
@@ -39,13 +40,29 @@ _NEAREST_MONTHS = timedelta(days=75)
 _NEAR = timedelta(days=2)
 """Time ahead within which a weekday is not called the next one."""
 
+_WEEKEND = timedelta(days=2)
+_SATURDAY = 5
+
 _LONGEST_ABBREVIATION = len("Sept")
+
+_OF_EACH = re.compile(r"\s+of (?:each|every|any|a) (?:month|quarter|year)\b", re.IGNORECASE)
+"""After a day of the month, these make it one of each month."""
+
+_MORE = re.compile(r"\b(?:half|(?:hundred|thousand)(?:\s+and)?)\s+\Z", re.IGNORECASE)
+"""After these a number of years ago is not all of the number."""
 
 _HEAT = re.compile(r"\b(?:temperatures?|degrees|heat|humidity)\b")
 """Beside these words "the 90s" are degrees."""
 
 _IDIOMS = re.compile(r"\b(?:can|could|able|takes?|within|once|twice|times|usually|always|every)\b")
 """Beside these words "in two weeks" is how long something takes."""
+
+_MOST = re.compile(
+    r"\b(?:nothing|nobody|never|best|worst|biggest|largest|smallest|highest|lowest|hottest|coldest|wettest|driest|longest|shortest|busiest"
+    r"|quietest|fastest|slowest)\b",
+    re.IGNORECASE,
+)
+"""Beside these words "in thirty years" is how long nothing like it was."""
 
 _MONTH_DAYS = 30.44
 """Days in a month, on average."""
@@ -85,15 +102,18 @@ def _numeric_date(match: Match) -> When:
 
 @DATES.rule("DIGITS DOT? [TO DASH UNTIL AND] ARTICLE DIGITS DOT? OF? THE? MONTH")
 @DATES.rule("DIGITS IN DIGITS MONTH", only="fr")
-@DATES.rule("MONTH DIGITS [TO DASH UNTIL] DIGITS", only="en")
+@DATES.rule("MONTH DIGITS [TO DASH UNTIL] DIGITS", "RANK [TO UNTIL] THE? RANK OF MONTH", only="en")
 def _days_of_month(match: Match) -> When | None:
-    """7-9 May, "entre el 7 y el 9 de mayo", May 7 to 9."""
-    first, last = match.all(Kind.NUMBER, Kind.ORDINAL)
+    """7-9 May, "entre el 7 y el 9 de mayo", May 7 to 9; the last of "slips from 7 to 9 May"."""
+    first, last = match.all(Kind.NUMBER, Kind.ORDINAL, Kind.RANK)
     number = last.value - first.value + 1
     if number < 2:
         return None
     month = match.value(Kind.MONTH)
-    calendar.yearly_day(month, last.value)  # raises if the month has no such day
+    moved_to = calendar.yearly_day(month, last.value)  # raises if the month has no such day
+    from_it = match.context.word_before(match.start).casefold() in ("from", "the")
+    if from_it and is_moved_from(match.context.text, match.start):
+        return moved_to
     return calendar.yearly_day(month, first.value, number)
 
 
@@ -218,11 +238,13 @@ def _year_of_era(match: Match) -> When:
 
 
 @DATES.rule(
-    "WEEKDAY COMMA? THE? ORDINAL (?=$|[STOP DOT COMMA CLOSE TO AND AT IN FOR UNKNOWN])", only="en"
+    "WEEKDAY COMMA? THE? ORDINAL (?=$|[STOP DOT COMMA CLOSE TO AND AT IN FOR UNKNOWN])",
+    "WEEKDAY COMMA? THE RANK (?=$|[STOP DOT COMMA CLOSE AT FOR])",
+    only="en",
 )
 def _named_day_of_month(match: Match) -> When | None:
     """Saturday the 11th: the nearest month in which the 11th is a Saturday."""
-    weekday, number = match.value(Kind.WEEKDAY), match.value(Kind.ORDINAL)
+    weekday, number = match.value(Kind.WEEKDAY), match.value(Kind.ORDINAL, Kind.RANK)
     if weekday == calendar.WEEKEND:
         return None
 
@@ -233,6 +255,20 @@ def _named_day_of_month(match: Match) -> When | None:
 
     day = calendar.monthly_day(number).change(checked, Precision.DAY).nearest(match.now)
     return day if abs(day.start - match.now) < _NEAREST_MONTHS else None
+
+
+@DATES.rule(
+    "(?<!THE)WEEKDAY UNIT (?=$|[STOP DOT COMMA CLOSE AT IN FOR AND TO])",
+    "(?<![NUMBER COUNT FEW])ONE UNIT ON WEEKDAY",
+    only="en",
+)
+def _weekday_after_next(match: Match) -> When | None:
+    """Saturday week, "a week on Saturday": a week after the coming one."""
+    if match.unit() is not Precision.WEEK or match.tense() == "past" or match.is_rate():
+        return None
+    coming = calendar.weekly(match.value(Kind.WEEKDAY)).coming(match.now)
+    week = timedelta(weeks=1)
+    return TimeSpan(coming.start + week, coming.end + week, coming.precision)
 
 
 @DATES.rule("ON THE ORDINAL (?=$|[STOP DOT COMMA CLOSE TO AND AT IN FOR])", only="en")
@@ -256,6 +292,8 @@ def _tagged_day_of_this_month(match: Match) -> When | None:
         return None
     tag = context.tag_after(match.end)
     noun = tag[:1] in ("N", "J", "C", "") and tag != "CC" and len(match.tokens) > 2
+    if _OF_EACH.match(context.text, match.end):
+        return None
     return None if noun else calendar.monthly_day(match.value(Kind.ORDINAL))
 
 
@@ -273,11 +311,19 @@ def _day_word(match: Match) -> When | None:
 @DATES.rule("PART_OF_DAY", "WHICH DAY_PART")
 def _named_part_of_day(match: Match) -> When | None:
     """Tonight, last night, this morning, "esta tarde", "ce soir"."""
+    if match.has(Kind.WHICH) and match.value(Kind.WHICH) < 0 and _is_somebodys(match):
+        return None
     if match.has(Kind.PART_OF_DAY):
         offset, part = divmod(match.value(Kind.PART_OF_DAY), 10)
     else:
         offset, part = match.value(Kind.WHICH), match.value(Kind.DAY_PART)
     return _part_of_day(_day(match.now, offset), part)
+
+
+def _is_somebodys(match: Match) -> bool:
+    """Return True for "her last night" and "the last night of the run", in a place or a job."""
+    before = match.context.word_before(match.start).casefold()
+    return _possessed(match) or before in ("the", "s")
 
 
 def _part_of_day(day: TimeSpan, part: int) -> TimeSpan:
@@ -397,7 +443,8 @@ def _ago(match: Match) -> When | None:
 
     The calendar unit that lies so many units back, as TimeML reads it: a day, week, month, year.
     """
-    return None if match.context.word_before(match.start).casefold() == "half" else _away(match, -1)
+    before = match.context.text[max(0, match.start - 30) : match.start]
+    return None if _MORE.search(before) else _away(match, -1)
 
 
 @DATES.rule("[NUMBER COUNT] WEEKDAYS AGO")
@@ -418,7 +465,9 @@ def _hence(match: Match) -> When:
 def _in_some_time(match: Match) -> When | None:
     """In two weeks, unless that is how long something took."""
     short = match.unit() in (Precision.MINUTE, Precision.HOUR)
-    if short or _IDIOMS.search(match.sentence()) or match.tense() == "past":
+    before = match.context.word_before(match.start).casefold()
+    long = before in WORDS["in_so_long"] or _MOST.search(match.sentence())
+    if short or long or _IDIOMS.search(match.sentence()) or match.tense() == "past":
         return None
     return _away(match, 1)
 
@@ -480,10 +529,24 @@ def _contained(match: Match) -> When | None:
     return first.within(second)
 
 
+@CONTAINERS.rule("[TIME MONTH] COUNT END", "TIME COMMA ONE WEEKDAY COMMA COUNT END", only="en")
+def _spelled_year(match: Match) -> When | None:
+    """The sixth of March sixty-five, November sixty-one: the latest such year that has begun."""
+    date, number = match.whens()[0], match.value(Kind.COUNT)
+    is_day = match.tokens[0].kind is Kind.TIME
+    if not isinstance(date, Recurring) or date.cycle is not Precision.YEAR:
+        return None
+    if number < 20 or (not is_day and number <= 31):
+        return None  # "May twenty" is a day
+    return date.within(calendar.year(match.now.year - (match.now.year - number) % 100))
+
+
 @NAMED_DAYS.rule("WEEKDAY COMMA? ARTICLE TIME")
 def _weekday_of_date(match: Match) -> When | None:
     """Friday, 7 May 2023; without the year, the nearest in which that is a Friday."""
     weekday, date = match.value(Kind.WEEKDAY), match.whens()[1]
+    if weekday == calendar.WEEKEND:
+        return _weekend_of_dates(date, match.now)
     if date.precision is not Precision.DAY or isinstance(date, TimeSpan):
         return date if date.precision is Precision.DAY else None
 
@@ -493,6 +556,19 @@ def _weekday_of_date(match: Match) -> When | None:
         return day
 
     return date.change(checked, Precision.DAY).nearest(match.now)
+
+
+def _weekend_of_dates(date: When, now: datetime) -> When | None:
+    """Return the days of "the weekend 14/15 September", in a year in which they are one."""
+
+    def checked(days: TimeSpan) -> TimeSpan:
+        if days.duration != _WEEKEND or days.start.weekday() != _SATURDAY:
+            raise ValueError("these days are no weekend in this year")
+        return days
+
+    if isinstance(date, TimeSpan):
+        return checked(date)
+    return date.change(checked, Precision.RANGE).nearest(now)
 
 
 @DETAILS.rule("[TIME WEEKDAY HOLIDAY] COMMA? [AT TO AROUND ON]? [CLOCK OCLOCK]")

@@ -9,13 +9,15 @@ a verb the kind of note decides: a check box, what is announced ("Dentist on the
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Literal, NamedTuple
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
-from hindsight_integrations.nlp.time.lexer import Language, Tense
+from hindsight_integrations.nlp.time.lexer import WORDS, Language, Tense
 
 _WORDS = word_sets("directions")
 
@@ -27,10 +29,32 @@ _SENTENCE_END = re.compile(r"[.!?;](?=\s|\Z)|\s[-–—]\s")
 _LAST_WORD = re.compile(r"([^\W\d_]+)\W*(?:the\s+)?\Z", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)")
 _LETTERS = re.compile(r"[^\W\d_][\w'’-]*")
-_RANGE = re.compile(r"\b(?:to|until|till|through)\b|[-–—]", re.IGNORECASE)
 _RANGE = re.compile(r"\b(?:to|until|till|through)\b|[-–—]")
 """Parts of a span of days: "from 9 to 13 February"."""
 _CLOCK = re.compile(r"\d\s?[ap]\.?m\b|\d[:h]\d\d|\d\s?(?:uhr|h)\b|noon|midday", re.IGNORECASE)
+
+_MOVED_REACH = 80
+"""Characters before a time that are searched for the verb that moves something from it."""
+
+_MOVED = re.compile(
+    rf"\b(?:{'|'.join(sorted(WORDS['moves']))})"
+    r"(?:\s+(?:it|them|(?:the|our|my|your|his|her|its|their)(?:\s+\w+){1,3}))?(?:\s+back)?"
+    r"(?:\s+from(?:\s+the)?)?\s+\Z",
+    re.IGNORECASE,
+)
+
+_OF_REACH = 40
+"""Characters before a time that are searched for the noun it belongs to."""
+
+_OF = re.compile(r"\w\s+of\s+(?:the\s+)?\Z")
+"""Before a time: it belongs to a noun, "the values of 1 February", and the verb tells another."""
+
+_COINED = re.compile(r"[A-Z]{2,20}[a-z]{1,20}")
+"""A verb made of an abbreviation, which the tagger takes for a name: "OOMKilled", "SIGKILLed"."""
+
+_NEWLINE = re.compile(r"\n")
+_REACH = 1000
+"""Characters on each side of a time that can be of its sentence."""
 
 _WRAPPED = 50
 """Characters of a line that is wrapped rather than ended, at least."""
@@ -40,6 +64,24 @@ _LINKING = frozenset(
     "because although though while when where if that which who so unless whereas but".split()
 )
 _PREPOSITIONS = frozenset("by for from in on to until till at since before after".split())
+_REPEATED = re.compile(
+    r"\b(?:once|twice|times|nights|evenings) (?:a|per|each|every) (?:week|fortnight|month|year)\b"
+)
+"""Tells how often: "twice a week on Monday"."""
+
+_HOUR = re.compile(
+    r"\bat (?:\d|(?:half|quarter|noon|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve)\b)"
+)
+_CLOSED = frozenset({"shut", "closed"})
+"""Past forms that as well tell a state to come: "practice shut from 19 August"."""
+
+_LEFT = re.compile(r"\b(?:left over|left|leftover|leftovers|remaining|dating|dates)\Z")
+"""Words after which "from" gives an origin: "the orders left over from December"."""
+
+_BEFORE_TIME = frozenset("the on in from at".split())
+
+_KNOWN = frozenset({"the", "this", "that", "these", "those"})
 _BE = frozenset("am is are 'm ’m 're ’re 's ’s be ai".split())
 _DO = frozenset({"do", "does", "did"})
 _HAVE = frozenset("have has 've ’ve 's ’s".split())
@@ -48,11 +90,21 @@ _NOT_PAST = re.compile(
 )
 
 
+class Evidence(IntEnum):
+    """What shows a direction, from the weakest on."""
+
+    ASIDE = 0  # another clause, or words that fit both directions
+    DOUBTED = 1  # a past form that may tell of a plan: "seat added in May", "agreed to meet in May"
+    NOUN = 2
+    PRESENT = 3  # a verb in the present tense: "starts in May", or "it breaks in May and stays so"
+    TENSE = 4  # a verb that is past or future, or a check box
+
+
 class Direction(NamedTuple):
-    """A tense, and whether a verb or a check box shows it; a noun only suggests it."""
+    """A tense, and what shows it."""
 
     tense: Tense
-    certain: bool
+    evidence: Evidence
 
 
 class _Chain(NamedTuple):
@@ -114,11 +166,12 @@ def direction(
         sentence = _sentence(text, first, last, start, end, words)
         by_verb = _by_verb(sentence, preposition, text[start:end])
     elif tense := language.tense(text[first:last]):
-        by_verb = Direction(tense, True)
+        by_verb = Direction(tense, Evidence.TENSE)
     if done is not None:
         return _by_box(done, by_verb, preposition)
     if by_verb is not None:
-        return by_verb
+        owned = words and _OF.search(text, max(first, start - _OF_REACH), start)
+        return by_verb._replace(evidence=Evidence.ASIDE) if owned else by_verb
     if words and language.code == "en":
         if preposition == "from" and _is_moved(sentence):
             return None  # "moved from Monday to Thursday": that Monday may be either
@@ -132,19 +185,55 @@ def direction(
 def is_habit(text: str, start: int, end: int) -> bool:
     """Return True if the sentence tells a habit: "usually trains on Monday"."""
     first, last = _bounds(text, start, end)
-    return not _WORDS["habits"].isdisjoint(_LETTERS.findall(text[first:last].casefold()))
+    sentence = text[first:last].casefold()
+    if _REPEATED.search(sentence):
+        return True
+    return not _WORDS["habits"].isdisjoint(_LETTERS.findall(sentence))
+
+
+def is_moved_from(text: str, start: int) -> bool:
+    """Return True if something is moved from the time here: "slips from 2 to 9 May"."""
+    return _MOVED.search(text, max(0, start - _MOVED_REACH), start) is not None
+
+
+def is_regular(text: str, start: int, end: int, words: Sequence[Word]) -> bool:
+    """Return True if the verb tells what is so every week: "the bins are collected on Friday"."""
+    first, last = _bounds(text, start, end)
+    if not words or _preposition(text, first, start, end) != "on":
+        return False
+    sentence = _sentence(text, first, last, start, end, words)
+    before = [c for c in sentence.chains if sentence.start <= c.first < sentence.time]
+    if not before or before[-1].tense != "present":
+        return False
+    chain = before[-1]
+    verb, stems = sentence.words[chain.first], _stems(chain.verb)
+    if verb.text.casefold() in _BE:
+        return sentence.words[chain.end - 1].tag == "VBN" and _is_serviced(sentence, chain)
+    hour = _HOUR.search(" ".join(sentence.folded(chain.end, sentence.time)))
+    opens = hour is not None and not _WORDS["opening"].isdisjoint(stems)
+    return chain.end - chain.first == 1 and (opens or not _WORDS["habitual"].isdisjoint(stems))
+
+
+def _is_serviced(sentence: _Sentence, chain: _Chain) -> bool:
+    """Return True for what is done again and again to a thing, or is done to several."""
+    stems = _stems(chain.verb)
+    if not _WORDS["serviced"].isdisjoint(stems):
+        return True
+    set_once = not (_WORDS["setting"] | _WORDS["expecting"]).isdisjoint(stems)
+    subject = sentence.words[chain.first - 1].tag if chain.first else ""
+    return sentence.words[chain.first].tag == "VBP" and subject == "NNS" and not set_once
 
 
 def _bounds(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the ends of the sentence around these offsets."""
-    first = 0
-    for line in re.finditer(r"\n", text[:start]):
+    """Return the ends of the sentence around these offsets, within `_REACH` of them."""
+    first = max(0, start - _REACH)
+    for line in _NEWLINE.finditer(text, first, start):
         if _ends_line(text, line.start()):
             first = line.end()
-    last = len(text)
-    for line in re.finditer(r"\n", text[end:]):
-        if _ends_line(text, end + line.start()):
-            last = end + line.start()
+    last = min(len(text), end + _REACH)
+    for line in _NEWLINE.finditer(text, end, last):
+        if _ends_line(text, line.start()):
+            last = line.start()
             break
     for mark in _SENTENCE_END.finditer(text, first, start):
         first = mark.end()
@@ -165,7 +254,7 @@ def _preposition(text: str, first: int, start: int, end: int) -> str:
     own = _FIRST_WORD.match(text, start, end)
     if own and own[1].casefold() in _PREPOSITIONS:
         if own[1].casefold() == "from" and _RANGE.search(text, own.end(), end):
-            return ""
+            return "to" if is_moved_from(text, start) else ""
         return own[1].casefold()
     before = _LAST_WORD.search(text[first:start])
     return before[1].casefold() if before and before[1].casefold() in _PREPOSITIONS else ""
@@ -176,15 +265,20 @@ def _sentence(
 ) -> _Sentence:
     """Return the clause-cut sentence: its words, without the time itself."""
     box = _BOX.match(text, first, last)
-    inside = [
-        word
-        for word in words
-        if (box.end() if box else first) <= word.start < last and not start <= word.start < end
+    nearby = words[
+        bisect_left(words, box.end() if box else first, key=_start) : bisect_left(
+            words, last, key=_start
+        )
     ]
+    inside = [word for word in nearby if not start <= word.start < end]
     before = sum(word.start < start for word in inside)
     chains = tuple(_chains(inside, before))
     left, right = _clause(inside, chains, before)
     return _Sentence(inside, chains, before, left, right)
+
+
+def _start(word: Word) -> int:
+    return word.start
 
 
 def _clause(words: Sequence[Word], chains: Sequence[_Chain], time: int) -> tuple[int, int]:
@@ -243,12 +337,14 @@ def _chains(words: Sequence[Word], time: int) -> Iterator[_Chain]:
 def _is_verb(words: Sequence[Word], index: int) -> bool:
     """Return True for a verb, and where the tagger errs, for a past form that begins a clause."""
     word = words[index]
+    if word.tag == "VBG" and index and words[index - 1].text.casefold() in _WORDS["participial"]:
+        return False  # "while printing" has the tense of another verb
     if word.tag[:2] in ("VB", "MD"):
         return True
     if word.tag == "TO":
         return index + 1 < len(words) and words[index + 1].tag == "VB"
-    begins = index == 0 or words[index - 1].text in _MARKS
-    return begins and word.tag[:2] in ("NN", "JJ") and _is_past_form(word.text)
+    begins = index == 0 or words[index - 1].text in _MARKS or _COINED.fullmatch(word.text)
+    return bool(begins) and word.tag[:2] in ("NN", "JJ") and _is_past_form(word.text)
 
 
 def _goes_on(words: Sequence[Word], index: int) -> bool:
@@ -276,14 +372,15 @@ def _tense(
     if tag == "MD":
         done = not {"have", "'ve", "’ve"}.isdisjoint(following)
         return "past" if done and head not in ("will", "'ll", "’ll") else "future"
-    perfect = any(word.tag in ("VBN", "VBD") for word in rest)
+    verbs = [word.tag for word in rest if word.tag[:2] != "RB"]
+    perfect = verbs[:1] in (["VBN"], ["VBD"])  # "she's getting married" is none
     if head in _HAVE and perfect and not {"got", "to"}.intersection(following[:1]):
         return "past"
     if tag in ("VB", "VBP", "VBG", "VBN") and previous is not None:
         depends = _depends(words, tag, previous)
         if depends and not _parted(words, previous.end, first):
             return previous.tense
-    if tag == "VBD" or (head not in _BE and _is_past_form(head)):
+    if tag in ("VBD", "VBN") or (head not in _BE and _is_past_form(head)):
         return "past"
     return "present" if tag in ("VBZ", "VBP") else "future"
 
@@ -332,11 +429,13 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         return None
     chain = before[-1] if before else inside[0]
     if before and (_sets(chain.verb, preposition) or _expects(sentence, chain, preposition)):
-        return Direction("future", True)
+        return Direction("future", Evidence.TENSE)
+    if before and preposition == "for" and _is_entered(sentence):
+        return Direction("future", Evidence.TENSE)
     if preposition == "from" and _is_moved(sentence):
         return None
     if chain.tense == "past":
-        return Direction("past", True)
+        return Direction("past", _evidence_of_past(sentence, chain, preposition))
     verbs = {i for one in inside for i in range(one.first, one.end)}
     nouns = [
         sentence.words[i].text.casefold()
@@ -344,15 +443,64 @@ def _by_verb(sentence: _Sentence, preposition: str, time: str) -> Direction | No
         if i not in verbs
     ]
     after = chain.tense == "present" and not _WORDS["aftermath"].isdisjoint(nouns)
-    if after or _is_reported(nouns) or _is_origin(preposition, nouns, time):
-        return Direction("past", False)
-    return Direction("future", True)
+    if after or _is_reported(nouns):
+        return Direction("past", Evidence.NOUN)
+    if preposition == "from" and (origin := _origin(sentence, nouns, time)):
+        return origin
+    plain = chain.tense == "present" and chain.verb not in _BE  # a birthday "is" on 2 June
+    return Direction("future", Evidence.PRESENT if plain else Evidence.TENSE)
 
 
-def _is_origin(preposition: str, words: Sequence[str], time: str) -> bool:
-    """Return True for "the notes from Friday", not for "closed from Friday to Sunday"."""
-    begins = _RANGE.search(time) or not _WORDS["starting"].isdisjoint(words)
-    return preposition == "from" and not begins
+def _evidence_of_past(sentence: _Sentence, chain: _Chain, preposition: str) -> Evidence:
+    """Return how surely a past form puts the time after it into the past."""
+    before = sentence.time - 1
+    while before > chain.first and sentence.words[before].text.casefold() in _BEFORE_TIME:
+        before -= 1
+    if chain.end <= before and sentence.words[before].text in _MARKS:
+        return Evidence.ASIDE  # "trains booked, 14 to 25 October"
+    subject = sentence.words[chain.first - 1].tag if chain.first else ""
+    state = chain.verb in _CLOSED and subject[:2] == "NN"
+    participle = chain.verb.endswith("ed") and subject in ("NN", "NNS")
+    alone = chain.end - chain.first == 1 and chain.first < sentence.time
+    headline = alone and (state or participle)
+    if headline and preposition == "from":
+        return Evidence.ASIDE  # "surcharge removed from 1 April"
+    arranged = not _WORDS["arranging"].isdisjoint(_stems(chain.verb))
+    return Evidence.DOUBTED if headline or arranged else Evidence.TENSE
+
+
+def _origin(sentence: _Sentence, nouns: Sequence[str], time: str) -> Direction | None:
+    """Return "past" for "the notes from Friday", None for "closed from Friday to Sunday".
+
+    An origin belongs to the noun before "from": one that is made of an event, the subject of the
+    verb, or a thing known already ("the bug"). The last two may begin at that time as well ("the
+    room from January is free"). After any other word "from" gives a start.
+    """
+    head = sentence.time - 1
+    while head >= sentence.start and sentence.words[head].text.casefold() in ("from", "the"):
+        head -= 1
+    if head < sentence.start:
+        return None
+    if _LEFT.search(" ".join(sentence.folded(max(sentence.start, head - 1), head + 1))):
+        return Direction("past", Evidence.NOUN)
+    if sentence.words[head].tag[:2] != "NN":
+        return None
+    if _RANGE.search(time) or not _WORDS["starting"].isdisjoint(nouns):
+        return None
+    if sentence.words[head].text.casefold() in _WORDS["made_of"]:
+        return Direction("past", Evidence.NOUN)
+    first = head
+    while first > sentence.start and sentence.words[first - 1].tag[:1] in "NJ":
+        first -= 1
+    known = first > sentence.start and sentence.words[first - 1].text.casefold() in _KNOWN
+    subject = not any(sentence.start <= chain.first < head for chain in sentence.chains)
+    return Direction("past", Evidence.ASIDE) if known or subject else None
+
+
+def _is_entered(sentence: _Sentence) -> bool:
+    """Return True for "noted in the diary for 5 May"."""
+    written = sentence.folded(sentence.start, sentence.time)
+    return not _WORDS["calendars"].isdisjoint(written)
 
 
 def _is_moved(sentence: _Sentence) -> bool:
@@ -380,8 +528,8 @@ def _expects(sentence: _Sentence, chain: _Chain, preposition: str) -> bool:
 def _by_box(done: bool, by_verb: Direction | None, preposition: str) -> Direction:
     """Return the direction of a time in an entry of a to-do list."""
     if done:
-        return Direction("future" if preposition in ("to", "for") else "past", True)
-    return by_verb if by_verb and by_verb.tense == "past" else Direction("future", True)
+        return Direction("future" if preposition in ("to", "for") else "past", Evidence.TENSE)
+    return by_verb if by_verb and by_verb.tense == "past" else Direction("future", Evidence.TENSE)
 
 
 def _by_nouns(sentence: _Sentence, preposition: str, time: str) -> Direction | None:
@@ -392,24 +540,26 @@ def _by_nouns(sentence: _Sentence, preposition: str, time: str) -> Direction | N
     if suggested is not None and suggested.tense == "past":
         return suggested
     if after and all(chain.tense == "past" for chain in after):
-        return Direction("past", False)
-    if _is_origin(preposition, clause, time):
-        return Direction("past", False)
+        return Direction("past", Evidence.ASIDE)
+    if preposition == "from" and (origin := _origin(sentence, clause, time)):
+        return origin
     if ahead := suggested or _announced(clause, preposition, time):
         return ahead
+    if preposition == "from":
+        return Direction("future", Evidence.NOUN)
     before = [chain for chain in sentence.chains if chain.end <= sentence.start]
     if nearest := [*before[-1:], *after[:1]]:
-        return Direction("past" if nearest[0].tense == "past" else "future", False)
+        return Direction("past" if nearest[0].tense == "past" else "future", Evidence.ASIDE)
     return _suggested(sentence.folded(0, sentence.start))
 
 
 def _suggested(words: Sequence[str]) -> Direction | None:
     """Return the direction that nouns suggest; a report is told by its own word or a judgement."""
     if _is_reported(words):
-        return Direction("past", False)
+        return Direction("past", Evidence.NOUN)
     if not _WORDS["plan_nouns"].isdisjoint(words):
         judged = not _WORDS["evaluations"].isdisjoint(words)
-        return Direction("past" if judged else "future", False)
+        return Direction("past" if judged else "future", Evidence.NOUN)
     return None
 
 
@@ -417,7 +567,7 @@ def _announced(clause: Sequence[str], preposition: str, time: str) -> Direction 
     """Return "future" for a clause that begins with a task, or sets a date or a clock time."""
     task = bool(clause) and clause[0] in _WORDS["tasks"]
     if task or preposition in ("by", "for", "until", "till") or _CLOCK.search(time):
-        return Direction("future", False)
+        return Direction("future", Evidence.NOUN)
     return None
 
 
@@ -437,13 +587,13 @@ def _by_setting(
         if above.rstrip().endswith("?"):
             tense = language.tense(above)
             if tense:
-                return Direction(tense, False)
+                return Direction(tense, Evidence.NOUN)
             continue
         words = _LETTERS.findall(above.casefold())
         ahead = not _WORDS["headings_ahead"].isdisjoint(words) or "to do" in above.casefold()
         back = not _WORDS["headings_back"].isdisjoint(words)
         if ahead != back:
-            return Direction("future" if ahead else "past", False)
+            return Direction("future" if ahead else "past", Evidence.NOUN)
     return None
 
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import Recurring, When
-from hindsight_integrations.nlp.time.direction import Direction, direction
-from hindsight_integrations.nlp.time.lexer import Kind, Language, Tense, Token, kind_set
+from hindsight_integrations.nlp.time.direction import Direction, Evidence, direction
+from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Language, Tense, Token, kind_set
 from hindsight_integrations.settings import Hemisphere
 from hindsight_integrations.timespan import Precision, TimeSpan
 
@@ -99,24 +99,53 @@ class Context:
         """Return the occurrence that the expression at these offsets means.
 
         The direction of the text decides, or else `prefer`. Without either, a time of the year
-        is the nearest day or the latest period, and of a time of the week or month both
-        occurrences are possible: the span reaches from the one to the other.
+        is the nearest, and of a time of the week or month both occurrences are possible: the span
+        reaches from the one to the other.
+
+        Raises:
+            ValueError: a time of the year may be the one that is over as well as the next.
         """
         if isinstance(when, TimeSpan):
             return when
         shown = self.direction(start, end)
         yearly = when.cycle is Precision.YEAR
-        if shown is None and yearly and when.precision is Precision.DAY:
-            return when.nearest(self.reference)
-        tense = shown.tense if shown else self.prefer or ("past" if yearly else None)
+        if yearly and (shown is None or shown.evidence is Evidence.ASIDE):
+            if self.prefer is None or when.precision is Precision.DAY:
+                return when.nearest(self.reference)
+            shown = None
+        tense = shown.tense if shown else self.prefer
         if tense is None:
             past, future = self.occurrence(when, "past"), self.occurrence(when, "future")
             return TimeSpan(past.start, future.end, Precision.RANGE)
-        if shown and not shown.certain and tense == "future" and yearly:
-            past = when.past(self.reference)
-            if past.end > self.reference - _JUST_OVER:
-                return past  # "Conference 2 June", said on the 17th, may stand there still
+        if yearly and shown and shown.evidence is Evidence.DOUBTED:
+            return self._doubted(when)
+        if yearly and shown and tense == "future" and shown.evidence is not Evidence.TENSE:
+            return self._announced(when, shown.evidence)
         return self.occurrence(when, tense)
+
+    def _doubted(self, when: Recurring) -> TimeSpan:
+        """Return the latest occurrence of a time of the year, if none to come is nearer.
+
+        Raises:
+            ValueError: one is, and may be meant: "signed up for a race on 10 November".
+        """
+        past = when.past(self.reference)
+        if when.nearest(self.reference).start > past.start:
+            raise ValueError("it may be still to come")
+        return past
+
+    def _announced(self, when: Recurring, evidence: Evidence) -> TimeSpan:
+        """Return the occurrence of a time of the year that is announced, without a future tense.
+
+        Raises:
+            ValueError: it is just over and may as well be told of ("the tower falls on 2 June").
+        """
+        past = when.past(self.reference)
+        if past.end <= self.reference - _JUST_OVER:
+            return when.coming(self.reference)
+        if evidence is Evidence.PRESENT and past.end <= self.reference:
+            raise ValueError("it may be the one just over as well as the next")
+        return past  # "Conference 2 June", said on the 17th, may stand there still
 
     def occurrence(self, when: Recurring, tense: Tense) -> TimeSpan:
         """Return the last or next occurrence.
@@ -132,7 +161,7 @@ class Context:
         """Return what the text shows of the direction of the time at these offsets."""
         if self.statement is None:
             tense = self.language.tense(self.sentence(start, end))
-            return Direction(tense, True) if tense else None
+            return Direction(tense, Evidence.TENSE) if tense else None
         return direction(
             self.text,
             start,
@@ -229,6 +258,19 @@ class Match:
         """Return the tense of the words around it, if they show one."""
         shown = self.context.direction(self.start, self.end)
         return shown.tense if shown else None
+
+    def is_rate(self) -> bool:
+        """Return True for the "a week" of "two hours a week" and "£80 a week"."""
+        before = self.context.word_before(self.start).casefold()
+        return self.has(Kind.ONE) and (before.isdigit() or before in WORDS["rates"])
+
+    def is_past(self) -> bool:
+        """Return True if the words around it, or else the caller, put it in the past."""
+        context = self.context
+        shown = context.direction(self.start, self.end)
+        if context.statement is not None and shown and shown.evidence is Evidence.ASIDE:
+            shown = None
+        return (shown.tense if shown else context.prefer) == "past"
 
     def in_language(self) -> bool:
         """Return True if the sentence has another word that only its language has."""

@@ -109,6 +109,12 @@ def kind_set(names: str) -> frozenset[Kind]:
     return frozenset(Kind[name] for name in names.split())
 
 
+_UNITS = "one two three four five six seven eight nine".split()
+_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_LAST_SPELLED = 40
+"""A year that is spelled "twenty ..." is before 2040; "twenty forty" are two numbers."""
+
 _TIME_NAMES = kind_set(
     "MONTH WEEKDAY WEEKDAYS SEASON QUARTER HOLIDAY UNIT UNITS FORTNIGHT DAY_WORD PART_OF_DAY "
     "DAY_PART DECADE"
@@ -182,13 +188,33 @@ def _entries(words_of: Mapping[str, str]) -> Iterator[tuple[str, Entry]]:
                 yield first, Entry(tuple(rest), kind, int(own_value or value))
 
 
+def _spelled_numbers() -> Iterator[tuple[str, Entry]]:
+    """Yield the English numbers of two words, each with its first, and the years they make.
+
+    "Twenty-five" would else be a five, and "November nineteen sixty-one" that of any year.
+    """
+    numbers = dict(zip(_TENS, range(20, 100, 10), strict=True))
+    compounds: dict[tuple[str, ...], int] = {}
+    for ten, value in numbers.items():
+        for unit, word in enumerate(_UNITS, 1):
+            compounds[(ten, "-", word)] = compounds[(ten, word)] = value + unit
+    for (first, *rest), value in compounds.items():
+        yield first, Entry(tuple(rest), Kind.COUNT, value)
+    teens = {word: value for value, word in enumerate(_TEENS, 10)}
+    for phrase, value in [*compounds.items(), *(((w,), n) for w, n in (numbers | teens).items())]:
+        yield "nineteen", Entry(phrase, Kind.YEAR, 1900 + value)
+        if value < _LAST_SPELLED:
+            yield "twenty", Entry(phrase, Kind.YEAR, 2000 + value)
+
+
 def _language(code: Code) -> Language:
     """Return the language that `times.toml` describes under this code."""
     described = table("times")[code]
     exact: Lexicon = {}
     folded: Lexicon = {}
     words: dict[Kind, set[str]] = {}
-    for first, entry in _entries(described["words"]):
+    spelled_out = _spelled_numbers() if code == "en" else ()
+    for first, entry in (*_entries(described["words"]), *spelled_out):
         spelling = first.removeprefix("!")
         lexicon, key = (exact, spelling) if spelling != first else (folded, first.casefold())
         lexicon.setdefault(key, []).append(entry)
@@ -234,6 +260,9 @@ _SHAPES = re.compile(
   | (?P<DECADE> ['’]? (?:[12][0-9])? [0-9]0 (?:s|er|ern)\b )
   | (?P<ORDINAL> [0-9]{1,2} (?: st|nd|rd|th|er|º|ª )\b )
   | (?P<SHORT_YEAR> (?<!\w) ['’][0-9]{2} (?![\w'’]) )
+  | (?P<PAIR> (?<![\w.,:/$€£¥\#]) [0-9]{1,2} (?= / [0-9]{1,2} \s (?i: jan | f[eé]b
+              | fév | m[aä]r | ap[ri] | a[bv]r | ma[iy] | jun | jui | jul | aug | agos | ao[uû]
+              | sept? | o[ck]t | nov | de[czc] | déc | ene ) ) )
   | (?P<AMOUNT> [$€£¥\#] \s? [0-9][0-9.,]*+ | [0-9]++ (?: -[0-9]++ ){2,}+ | [0-9]++ \s? [%€$£]
               | (?! [0-9]{1,2},[0-9]{4}\b ) [0-9]++ (?: [.,:/][0-9]++ )++ \w*+ )
   | (?P<NUMBER> [0-9]{1,4} (?!\w) )
@@ -319,6 +348,8 @@ def _continues(entry: Entry, parts: list[Piece], position: int) -> bool:
 
 def _measure(shape: str, spelled: str) -> tuple[Kind, int]:
     """Return a shape's kind and value: year, number, minute of the day, first year of a decade."""
+    if shape == "PAIR":
+        return Kind.NUMBER, int(spelled)  # the first of two days: "14/15 September"
     if shape in ("NUMBER", "ORDINAL", "DECADE"):
         value = int(re.sub(r"\D", "", spelled))
         if shape == "NUMBER" and len(spelled) == 4 and _FIRST_YEAR <= value <= _LAST_YEAR:

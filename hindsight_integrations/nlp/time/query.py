@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
-from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring
+from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring, When
 from hindsight_integrations.nlp.time.dates import CONTAINERS, DATES, DETAILS, NAMED_DAYS
-from hindsight_integrations.nlp.time.direction import is_habit
+from hindsight_integrations.nlp.time.direction import is_habit, is_regular
 from hindsight_integrations.nlp.time.grammar import Context, ParsedText, Statement
 from hindsight_integrations.nlp.time.lexer import (
     LANGUAGES,
@@ -103,8 +103,7 @@ def find_times(
         reference: when it was said; its zone is that of the text's days (naive is UTC).
         hemisphere: where its seasons are.
         prefer: the direction of "on Monday" where the text does not show it. By default the span
-            then holds both Mondays; "in March" is the last one, and a date without its year the
-            nearest.
+            then holds both Mondays, and "in March" and a date without its year are the nearest.
         words: the text's words with their tags, as `Pipeline.annotate` gives them; without them
             word lists tell the tense.
         setting: the title of the text and the question it answers, as far as known.
@@ -190,16 +189,19 @@ def _parsed(
 
 
 def _expressions(parsed: list[ParsedText]) -> list[TimeExpression]:
-    """Return the times in all languages; of two that overlap the longer, or the first."""
-    candidates = [time for text in parsed for time in _times(text)]
-    candidates.sort(key=lambda time: time.start_char - time.end_char)
+    """Return the times in all languages; of two that overlap the longer, or the first.
+
+    What a language reads but takes for no certain time is none in the others either: "in April" is
+    German, too.
+    """
+    readings = [reading for text in parsed for reading in _readings(text)]
+    readings.sort(key=lambda reading: reading[0].start - reading[0].end)
     kept: list[TimeExpression] = []
     taken = bytearray(len(parsed[0].context.text)) if parsed else bytearray()
-    for time in candidates:
-        characters = slice(time.start_char, time.end_char)
-        if not any(taken[characters]):
-            taken[characters] = b"\x01" * (time.end_char - time.start_char)
-            kept.append(time)
+    for token, time in readings:
+        if not any(taken[token.start : token.end]):
+            taken[token.start : token.end] = b"\x01" * (token.end - token.start)
+            kept += [time] if time else []
     return sorted(kept, key=lambda time: time.start_char)
 
 
@@ -216,19 +218,24 @@ def _languages(text: str, *, events: bool) -> list[Language]:
     ]
 
 
-def _times(parsed: ParsedText) -> Iterator[TimeExpression]:
-    """Yield the times of a text as one language understands it."""
-    context = parsed.context
+def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None]]:
+    """Yield what one language reads as times, with None for one that is not certain."""
     for token in parsed.tokens:
-        if token.when is None or _habit(token, context):
-            continue
-        try:
-            span = _in_zone(context.resolve(token.when, token.start, token.end), context)
-        except (ValueError, OverflowError):
-            continue  # it falls outside the calendar
-        text = context.text[token.start : token.end]
-        yearly = isinstance(token.when, Recurring) and token.when.cycle is Precision.YEAR
-        yield TimeExpression(text, token.start, token.end, span, yearly)
+        if token.when is not None:
+            yield token, _time(token, token.when, parsed.context)
+
+
+def _time(token: Token, when: When, context: Context) -> TimeExpression | None:
+    """Return the time of a token; None for a habit, or if it could be one or the other."""
+    if _habit(token, context):
+        return None
+    try:
+        span = _in_zone(context.resolve(when, token.start, token.end), context)
+    except (ValueError, OverflowError):
+        return None  # it falls outside the calendar, or may be past or to come
+    text = context.text[token.start : token.end]
+    yearly = isinstance(when, Recurring) and when.cycle is Precision.YEAR
+    return TimeExpression(text, token.start, token.end, span, yearly)
 
 
 def _habit(token: Token, context: Context) -> bool:
@@ -239,10 +246,16 @@ def _habit(token: Token, context: Context) -> bool:
         return True
     if context.statement is None or token.when.cycle is not Precision.WEEK:
         return False
+    if context.word_after(token.end).casefold() in WORDS["day_parts"]:
+        return True
     every = _EVERY.search(context.text, max(0, token.start - _HABIT_REACH), token.start)
     shown = context.direction(token.start, token.end)
     past = shown is not None and shown.tense == "past"
-    return every is not None or (not past and is_habit(context.text, token.start, token.end))
+    if every is not None or past:
+        return every is not None
+    words = context.statement.words if context.language.code == "en" else ()
+    place = (context.text, token.start, token.end)
+    return is_habit(*place) or is_regular(*place, words)
 
 
 def _is_open(span: TimeSpan) -> bool:

@@ -16,7 +16,7 @@ from typing import Literal
 from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring, When, plus
 from hindsight_integrations.nlp.time.dates import FEW
-from hindsight_integrations.nlp.time.direction import is_habit
+from hindsight_integrations.nlp.time.direction import is_habit, is_moved_from
 from hindsight_integrations.nlp.time.grammar import UNITS, Grammar, Match, ParsedText
 from hindsight_integrations.nlp.time.lexer import WORDS, Kind, Token
 from hindsight_integrations.timespan import Precision, TimeSpan, as_utc
@@ -25,6 +25,8 @@ RELATIONS = Grammar()
 """The last pass."""
 
 _SHORT_WEEKDAYS = frozenset({"Mon", "Tue", "Tues", "Thu", "Thurs", "Fri"})
+
+_YEAR = timedelta(days=365)
 
 _RECENT = range(1900, 2100)
 """Years likely enough to need no preposition: "2004 to 2005", but not "1500 to 2000"."""
@@ -39,13 +41,24 @@ _RECENT = range(1900, 2100)
 )
 def _range(match: Match) -> When | None:
     """From 2004 to 2005, between May and July 2021, (2 November 1932 - 21 October 1987)."""
+    if match.has(Kind.FROM) and is_moved_from(match.context.text, match.start):
+        return _moved_to(match)
     if match.context.word_before(match.start).casefold() in WORDS["changes"]:
         return None
     last_words = match.context.text[match.tokens[-1].start : match.end]
     if match.has(Kind.DASH) and not any(character.isdigit() for character in last_words):
         return None  # a dash between clauses: "we met last Friday - next week we go on"
     first, last = match.whens()
+    weekly = isinstance(first, Recurring) and first.cycle is Precision.WEEK
+    if weekly and is_habit(match.context.text, match.start, match.end):
+        return None
     return _between(match, first, last)
+
+
+def _moved_to(match: Match) -> When | None:
+    """Return the new time of what "moves from October to January", unless both are numbers."""
+    whens, years = match.whens(), match.all(Kind.YEAR)
+    return whens[-1] if len(years) < len(whens) else None
 
 
 @RELATIONS.rule("YEAR [TO UNTIL DASH] YEAR", "TIME [TO UNTIL DASH] YEAR", "YEAR [TO DASH] TIME")
@@ -60,6 +73,8 @@ def _between(match: Match, first: When, last: When) -> TimeSpan:
     if isinstance(first, Recurring) and isinstance(last, Recurring):
         tense = match.tense() or match.context.prefer
         yearly = first.cycle is Precision.YEAR
+        if yearly and last.cycle is Precision.YEAR and not match.is_past():
+            return match.resolve(_from_to(first, last))
         if tense is None and not yearly:
             start = match.context.occurrence(first, "past").start
             return TimeSpan(start, match.context.occurrence(last, "future").end, Precision.RANGE)
@@ -75,6 +90,18 @@ def _between(match: Match, first: When, last: When) -> TimeSpan:
     if first.start >= last.start:
         raise ValueError("a range begins before it ends")
     return TimeSpan(first.start, last.end, Precision.RANGE)
+
+
+def _from_to(first: Recurring, last: Recurring) -> Recurring:
+    """Return each time from an occurrence of one to the next of the other."""
+
+    def to_last(span: TimeSpan) -> TimeSpan:
+        end = last.ahead(span.start).end
+        if end - span.start >= _YEAR:
+            raise ValueError("it ends before it begins")
+        return TimeSpan(span.start, end, Precision.RANGE)
+
+    return first.change(to_last, Precision.RANGE)
 
 
 @RELATIONS.rule("(?<!FROM)WEEKDAY [TO UNTIL DASH] WEEKDAY", only="en")
@@ -132,10 +159,17 @@ def _named_for_a_month(match: Match) -> bool:
     return following in ("is", "has") or match.context.language.past.match(following) is not None
 
 
-@RELATIONS.rule("[NUMBER COUNT ONE] ANY_UNIT [BEFORE AFTER EARLIER LATER FROM] ARTICLE WHEN")
-def _at_distance(match: Match) -> When:
-    """Two weeks before 7 May: the same length of time, so much earlier; a week from Monday."""
+@RELATIONS.rule("[NUMBER COUNT] ANY_UNIT [BEFORE AFTER EARLIER LATER FROM] ARTICLE WHEN")
+@RELATIONS.rule("ONE ANY_UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
+@RELATIONS.rule("(?<![NUMBER COUNT])ONE ANY_UNIT FROM ARTICLE WHEN")
+def _at_distance(match: Match) -> When | None:
+    """Two weeks before 7 May: the same length of time, so much earlier; a week from Monday.
+
+    "Three years from 1 April" may as well be how long something lasts that begins then.
+    """
     (when,) = match.whens()
+    if match.has(Kind.FROM) and (match.is_rate() or _lasts(match, when)):
+        return None
     if match.has(Kind.FROM) and isinstance(when, Recurring):
         when = when.ahead(match.now)
     span = match.resolve(when)
@@ -146,6 +180,12 @@ def _at_distance(match: Match) -> When:
     if span.precision is Precision.RANGE:
         return TimeSpan(start, start + span.duration, Precision.RANGE)
     return calendar.period(span.precision, start)
+
+
+def _lasts(match: Match, when: When) -> bool:
+    """Return True if a time that begins then is as likely: "away three weeks from Monday"."""
+    dated = isinstance(when, Recurring) and when.cycle is Precision.YEAR
+    return dated or match.context.word_before(match.start).casefold() in WORDS["lasting"]
 
 
 @RELATIONS.rule("THE UNIT [BEFORE AFTER EARLIER LATER] ARTICLE WHEN")
@@ -202,7 +242,7 @@ def _in_context(match: Match) -> When | None:
     return match.whens()[0]
 
 
-@RELATIONS.rule("WEEKDAY (?!THE ORDINAL)", only="en fr")
+@RELATIONS.rule("(?<![NUMBER COUNT])WEEKDAY (?!THE ORDINAL)", only="en fr")
 def _bare_weekday(match: Match) -> When | None:
     """Monday, as in "see you Monday": the full name, no habit, no part of a name."""
     context = match.context
