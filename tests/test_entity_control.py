@@ -117,7 +117,7 @@ def test_a_refused_merge_is_never_suggested_nor_made_again(
     assert pair not in suggested("b")
     merged = engine.entities.merge("b", first.source.name, first.target.name)
     assert first.source.name in merged.aliases
-    with pytest.raises(InvalidInputError, match="are one entity"):
+    with pytest.raises(InvalidInputError, match="are the same entity"):
         engine.entities.keep_apart("b", first.source.name, first.target.name)
 
 

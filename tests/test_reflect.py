@@ -356,7 +356,7 @@ def test_a_reflection_reads_well(told: Hindsight) -> None:
     assert "Baltic" not in shown
     plain = told.reflect("b", QUESTION)
     assert plain._repr_markdown_().startswith(plain.text)
-    assert "1 sources, extractive" in repr(plain)
+    assert "1 source, extractive" in repr(plain)
 
 
 @pytest.mark.parametrize("kind", [Hindsight, MentalModels])

@@ -184,7 +184,7 @@ async def test_resources_and_the_prompt(memory: Hindsight) -> None:
         assert re.findall(r"Parcel (\d+)", recent) == [str(n) for n in range(25, 5, -1)]
         entity = await client.read_resource("memory://a%20b%2Fc/entity/Hamburg")
         assert "in 25 memories" in entity.contents[0].text
-        with pytest.raises(MCPError, match="knows no entity 'Zoe'"):
+        with pytest.raises(MCPError, match="has no entity 'Zoe'"):
             await client.read_resource("memory://a%20b%2Fc/entity/Zoe")
         prompt = await client.get_prompt("with_memory", {"task": "Where is parcel 7?"})
         text = prompt.messages[0].content.text

@@ -87,7 +87,7 @@ def test_memories_are_searched_and_filtered(
     ("query", "problem"),
     [
         ({"from": "yesterday"}, "give a date such as"),
-        ({"entity": "Zacharias"}, "knows no entity 'Zacharias'"),
+        ({"entity": "Zacharias"}, "has no entity 'Zacharias'"),
         ({"state": "lost"}, "choose from valid, invalidated"),
     ],
 )
