@@ -448,8 +448,7 @@ class Hindsight(OpenedMemory):
             return answer.reflect(self._runtime.recalling, bank, request, model, bounds, form)
         if form is not None:
             raise InvalidInputError(
-                "response_schema needs a language model to fill it in; give one as llm=, here or "
-                "to Hindsight"
+                "response_schema needs a language model; give one as llm=, here or to Hindsight"
             )
         return extractive.reflect(self._runtime.recalling, bank, request)
 

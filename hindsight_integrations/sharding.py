@@ -95,15 +95,15 @@ class Shards(Hindsight):
     def __init__(self, memories: Mapping[str, Hindsight], *, leaving: Collection[str] = ()) -> None:
         if not isinstance(memories, Mapping):
             raise InvalidInputError(
-                f"memories is {validation.shown(memories)}; give a mapping of names to memories"
+                f"memories is {validation.shown(memories)}; give a mapping from names to memories"
             )
         self.shards = {validation.label("name", name): each for name, each in memories.items()}
         self.leaving = frozenset(leaving)
         if self.leaving - self.shards.keys() or not self.shards.keys() - self.leaving:
             raise InvalidInputError(
-                f"shards are {', '.join(self.shards) or 'missing'}, and leaving are "
-                f"{', '.join(sorted(self.leaving)) or 'none'}; give at least one that stays, and "
-                "as leaving only names of shards"
+                f"shards are {', '.join(self.shards) or 'missing'}, leaving are "
+                f"{', '.join(sorted(self.leaving)) or 'none'}; leaving may only contain names "
+                "of shards, and at least one shard must stay"
             )
         self._caller = _Router(self)
         for name in NAMESPACES:
@@ -130,8 +130,9 @@ class Shards(Hindsight):
                 return ranked[0]
             if time.monotonic() > deadline:
                 raise StoreLockedError(
-                    f"bank {bank_id!r} has been on its way to {ranked[0]!r} for longer than "
-                    f"{WAIT_SECONDS:g} s; if the process that moves it has ended, call rebalance()"
+                    f"bank {bank_id!r} has been moving to {ranked[0]!r} for longer than "
+                    f"{WAIT_SECONDS:g} s; if the process that moves it has ended, call "
+                    "rebalance()"
                 )
             time.sleep(ASK_SECONDS)
 
@@ -310,7 +311,7 @@ class Shards(Hindsight):
             InvalidInputError: always.
         """
         raise InvalidInputError(
-            "each shard has stores of its own; use memory.shards[memory.shard_of(bank_id)]"
+            "each shard has its own stores; use memory.shards[memory.shard_of(bank_id)]"
         )
 
     graph_store = vector_index = vectors = runtime
@@ -402,7 +403,7 @@ class _Router:
                 if len(names) > 1:
                     raise InvalidInputError(
                         f"the banks {', '.join(bank_ids)} are in the shards "
-                        f"{', '.join(sorted(names))}; ask for each bank by itself"
+                        f"{', '.join(sorted(names))}; query each bank separately"
                     )
                 try:
                     return call(self._shards.shards[names.pop()])
@@ -475,7 +476,9 @@ def _import(
 def _bank_in(path: str | os.PathLike[str]) -> str:
     """Return the id of the bank in an exported file."""
     if validation.file_path("path", path) == PIPE:
-        raise InvalidInputError("give bank_id for what comes from standard input: it says where to")
+        raise InvalidInputError(
+            "give bank_id when importing from standard input: it decides the shard"
+        )
     with reading(path) as file:
         header = next(iter(read_lines(file)))
     assert isinstance(header, Header)  # read_lines refuses other files
@@ -484,7 +487,7 @@ def _bank_in(path: str | os.PathLike[str]) -> str:
 
 def _backup(shards: Shards, path: object, *, progress: object = None) -> NoReturn:
     raise InvalidInputError(
-        "each shard is backed up by itself: memory.shards[name].maintenance.backup(file)"
+        "each shard is backed up separately: memory.shards[name].maintenance.backup(file)"
     )
 
 

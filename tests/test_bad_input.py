@@ -77,14 +77,14 @@ REFUSED: dict[str, tuple[Call, str]] = {
     ),
     "no arm": (lambda m: m.recall("full", "x", arms=[]), "arms is empty"),
     "no type": (lambda m: m.recall("full", "x", types=[]), "types is empty"),
-    "no bank": (lambda m: m.recall([], "x"), "no bank was named"),
+    "no bank": (lambda m: m.recall([], "x"), "no bank given"),
     "an unknown operator": (
         lambda m: m.recall("full", "x", where={"a": {"$regex": "."}}),
         "operators are $eq",
     ),
     "a window that ends before it starts": (
         lambda m: m.recall("full", "x", window=(datetime(2025, 2, 1), datetime(2025, 1, 1))),
-        "ends after it starts",
+        "must end after it starts",
     ),
     "a window of one moment": (lambda m: m.recall("full", "x", window=datetime.now()), "pair"),
     "nothing to forget": (lambda m: m.forget("full"), "give ids"),

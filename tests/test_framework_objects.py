@@ -136,7 +136,7 @@ def test_other_objects_are_refused_with_what_to_give(engine: Hindsight) -> None:
         engine.retain_messages("any", [object()])
     failed = engine.retain_many("any", [object(), "Ann sings."]).failed
     assert [failure.index for failure in failed] == [0]
-    assert "document of LangChain or LlamaIndex" in str(failed[0].error)
+    assert "LangChain or LlamaIndex document" in str(failed[0].error)
     with pytest.raises(InvalidInputError, match="last_modified"):
         engine.retain("any", Document("x", metadata={"last_modified": "soon"}))
     assert foreign_item("text") is None

@@ -277,7 +277,9 @@ def export(
 
     piped = str(file) == PIPE
     if piped and job.screen.as_json:
-        raise typer.BadParameter("standard output cannot carry both the bank and --json")
+        raise typer.BadParameter(
+            "standard output cannot hold both the bank and the --json result; give a file"
+        )
     memory = job.memory
     with job.screen.progress("Exporting") as report:
         result = memory.banks.export(job.bank, file, progress=report)

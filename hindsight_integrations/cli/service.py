@@ -43,8 +43,8 @@ def serve(
 
     if (running := find_service(job.path)) is not None:
         raise StoreLockedError(
-            f"the service of process {running.pid} has {job.path} open already, at {running.url}; "
-            "use that, or end it first"
+            f"{job.path} is in use by a service (process {running.pid}) at {running.url}; "
+            "connect to it, or stop it first"
         )
     given = {"host": host, "port": port}
     return _serving(job, {name: value for name, value in given.items() if value is not None})

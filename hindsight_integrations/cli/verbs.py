@@ -106,18 +106,19 @@ def retain(
         confidence=confidence,
     )
     if prune and folder is None:
-        raise typer.BadParameter("--prune needs --folder, which it compares the bank with")
+        raise typer.BadParameter("--prune needs --folder, the folder to compare the bank with")
     dated = file_dates and timestamp is None
     items = _read(text, file, folder, jsonl, document, dated)
     if conversation or session is not None:
         if jsonl is None or single:
             raise typer.BadParameter(
-                "a conversation comes by --jsonl, and takes --context, --tag, --meta and --scope"
+                "a conversation comes from --jsonl and takes only --context, --tag, --meta and "
+                "--scope"
             )
         result = _retain_sessions(job, inputs.sessions(items, session), shared)
     else:
         if document is not None and len(items) > 1:
-            raise typer.BadParameter("--document names one text, and here are several")
+            raise typer.BadParameter("--document is the id of one text, but several were given")
         memory = job.memory
         with job.screen.progress("Retaining") as report:
             result = memory.retain_many(
@@ -156,7 +157,9 @@ def _gone(job: Job, items: Sequence[inputs.Record]) -> list[str]:
 def _pruned(job: Job, items: Sequence[inputs.Record], gone: Sequence[str]) -> list[str]:
     """Forget documents that are gone, and return a line for each."""
     if not items:
-        raise typer.BadParameter("--prune: the folder has no note, and all would be forgotten")
+        raise typer.BadParameter(
+            "--prune: the folder contains no note, so everything would be forgotten"
+        )
     for document in gone:
         job.memory.forget(job.bank, document_id=document)
     return [f"{document} was forgotten: the folder lacks it" for document in gone]
@@ -184,7 +187,7 @@ def _read(
 ) -> list[inputs.Record]:
     """Return the items of the one source that was named."""
     if sum(map(bool, (text is not None, files, folder, jsonl))) != 1:
-        raise typer.BadParameter("give one of TEXT, --file, --folder and --jsonl")
+        raise typer.BadParameter("give exactly one of TEXT, --file, --folder and --jsonl")
     if text is not None:
         return [{"content": inputs.read_text(Path(text)) if text == "-" else text}]
     if files:

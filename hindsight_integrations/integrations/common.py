@@ -68,7 +68,7 @@ def check_options(
         known = {one.name for one in parameters if one.kind is Parameter.KEYWORD_ONLY}
     if unknown := sorted({*given} - known):
         raise InvalidInputError(
-            f"no option is called {unknown[0]!r}; there are {', '.join([*also, *sorted(known)])}"
+            f"unknown option {unknown[0]!r}; the options are {', '.join([*also, *sorted(known)])}"
         )
 
 
@@ -83,7 +83,7 @@ def checked_memory(memory: object) -> Hindsight:
     is_path = isinstance(memory, str | os.PathLike)
     wanted = f"Hindsight({str(memory)!r})" if is_path else 'Hindsight("./memories")'
     raise InvalidInputError(
-        f"memory is {validation.shown(memory)}; give an open engine, such as {wanted}"
+        f"memory is {validation.shown(memory)}; give an open memory, such as {wanted}"
     )
 
 
@@ -137,7 +137,7 @@ def forget(memory: Hindsight, bank_id: str, ids: Sequence[str]) -> tuple[str, ..
     try:
         return memory.forget(bank_id, ids)
     except BankNotFoundError as error:
-        raise MemoryNotFoundError("nothing is remembered; nothing was deleted") from error
+        raise MemoryNotFoundError("this bank does not exist yet; nothing was deleted") from error
 
 
 def forget_document(memory: Hindsight, bank_id: str, document_id: str) -> None:
@@ -156,7 +156,7 @@ def _exists(memory: Hindsight, bank_id: str) -> bool:
 
 def _log(failures: Iterable[Failure], bank_id: str | Sequence[str]) -> None:
     for failure in failures:
-        log.warning("a recall in bank %r went on without %s", bank_id, failure)
+        log.warning("a recall in bank %r continued without %s", bank_id, failure)
 
 
 # Tools: each verb, with the text that the model reads as its answer
@@ -236,7 +236,7 @@ def answer_correct(
         closes = _time("happened", end) if slash else opens + timedelta(days=1)
         given["occurred"] = [(opens, closes)]
     if not given.keys() - {"reason"}:
-        raise InvalidInputError("nothing is to be corrected; give what is wrong, as it should be")
+        raise InvalidInputError("no correction given; pass the new value of a field")
     with _known_bank(memory_id):
         corrected = memory.memories.update(bank_id, memory_id, **given)
     return f"Corrected: {corrected.id}", corrected
@@ -259,7 +259,7 @@ def answer_history(
         + (f" ({as_line(change.reason)})" if change.reason else "")
         for change in changes
     ]
-    return fence("\n".join(lines)) if lines else "Nothing of it was changed.", changes
+    return fence("\n".join(lines)) if lines else "No changes recorded.", changes
 
 
 def _time(name: str, text: str) -> datetime:
@@ -286,7 +286,7 @@ def _known_bank(memory_id: str) -> Iterator[None]:
         yield
     except BankNotFoundError as error:
         raise MemoryNotFoundError(
-            f"nothing is remembered, so there is no memory {memory_id!r}; nothing was changed"
+            f"this bank does not exist yet, so it has no memory {memory_id!r}; nothing was changed"
         ) from error
 
 

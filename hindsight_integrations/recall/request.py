@@ -210,7 +210,7 @@ def recall_request(
     given: RecallOptions = {**DEFAULTS, **options}
     banks = validation.items_or_one("bank_id", bank_id, "a bank id, or several")
     if not banks:
-        raise InvalidInputError("no bank was named; give a bank id, or several")
+        raise InvalidInputError("no bank given; give a bank id, or several")
     budget: Budget = validation.choice("budget", given["budget"], get_args(Budget))
     max_tokens = given["max_tokens"]
     vector = _vector(given["query_vector"])
@@ -286,12 +286,12 @@ def _vector(given: Vector | Sequence[float] | None) -> Vector | None:
         ) from error
     if vector.ndim != 1 or not vector.size:
         raise InvalidInputError(
-            f"query_vector has the shape {vector.shape}; give one vector, of shape (dimension,)"
+            f"query_vector has shape {vector.shape}; give one vector, of shape (dimension,)"
         )
     norm = float(np.linalg.norm(vector))
     if not math.isfinite(norm) or norm == 0:
         fault = "only zeros" if norm == 0 else "NaN or infinite numbers"
-        raise InvalidInputError(f"query_vector holds {fault}; give finite numbers, not all zero")
+        raise InvalidInputError(f"query_vector contains {fault}; give finite numbers, not all zero")
     unit: Vector = (vector / norm).astype(np.float32)
     return unit
 
@@ -314,7 +314,7 @@ def _arm(name: Arm | str) -> Arm:
         return Arm(name)
     except ValueError as error:
         raise InvalidInputError(
-            f"no arm is called {validation.shown(name)}; choose from {', '.join(sorted(Arm))}"
+            f"unknown arm {validation.shown(name)}; choose from {', '.join(sorted(Arm))}"
         ) from error
 
 
@@ -335,7 +335,8 @@ def conditions(where: Where) -> tuple[Test, ...]:
     """
     if not isinstance(where, Mapping):
         raise InvalidInputError(
-            f"where is {validation.shown(where)}; give a mapping of fields to values or tests"
+            f"where is {validation.shown(where)}; give a mapping from fields to values or "
+            "conditions"
         )
     tests = (test for name, given in where.items() for test in _tests(name, given))
     return tuple(test for test in tests if not tests_nothing(test))
@@ -352,7 +353,7 @@ def _tests(name: str, given: object) -> tuple[Test, ...]:
         alternatives = tuple(AllOf(conditions(each)) for each in given)
         return (AllOf(alternatives) if name == "$and" else AnyOf(alternatives),)
     if isinstance(name, str) and name.startswith("$"):
-        raise InvalidInputError(f"where has {name!r}; mappings are combined by $and, $or, $not")
+        raise InvalidInputError(f"unknown operator {name!r} in where; use $and, $or or $not")
     tests = given if isinstance(given, Mapping) else {"$eq": given}
     return tuple(_condition(name, operator, value) for operator, value in tests.items())
 
@@ -360,18 +361,19 @@ def _tests(name: str, given: object) -> tuple[Test, ...]:
 def _condition(name: str, operator: str, value: object) -> Condition:
     if operator not in _OPERATORS:
         raise InvalidInputError(
-            f"where[{name!r}] uses {operator!r}; the operators are {', '.join(_OPERATORS)}"
+            f"unknown operator {operator!r} in where[{name!r}]; the operators are "
+            f"{', '.join(_OPERATORS)}"
         )
     kind = _OPERATORS[operator]
     if kind == "$exists":
         if not isinstance(value, bool):
-            raise InvalidInputError(f"where[{name!r}]['$exists'] takes True or False")
+            raise InvalidInputError(f"where[{name!r}]['$exists'] must be True or False")
         return Condition(name, kind, value)
     if kind in ("$contains", "$icontains"):
         return Condition(name, kind, validation.text(value, f"where[{name!r}][{kind!r}]"))
     if kind in ("$in", "$nin"):
         if isinstance(value, str) or not isinstance(value, Sequence):
-            raise InvalidInputError(f"where[{name!r}][{operator!r}] takes a list")
+            raise InvalidInputError(f"where[{name!r}][{operator!r}] must be a list")
         return Condition(name, kind, tuple(_value(name, each) for each in value))
     return Condition(name, kind, _value(name, value))
 

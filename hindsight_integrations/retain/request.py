@@ -192,8 +192,9 @@ def text_submission(item: Item, max_chars: int) -> Submission:
     """
     if not isinstance(item.content, str):
         raise InvalidInputError(
-            f"content is a {type(item.content).__name__}; give text (str), or a document of "
-            "LangChain or LlamaIndex; messages go to retain_messages, several texts to retain_many"
+            f"content is {validation.shown(item.content)}; give text (str), or a LangChain "
+            "or LlamaIndex document; for messages use retain_messages, for several texts "
+            "retain_many"
         )
     clean = strip_fenced(validation.content(item.content, max_chars))
     turn = Turn(
@@ -320,8 +321,8 @@ def _message(given: object, number: int) -> Message:
     if (message := _foreign_message(given)) is not None:
         return message
     raise InvalidInputError(
-        f"messages[{number}] is a {type(given).__name__}; give a Message, a mapping with "
-        "'speaker' and 'text', or a message of LangChain or LlamaIndex"
+        f"messages[{number}] is {validation.shown(given)}; give a Message, a mapping "
+        "with 'speaker' and 'text', or a LangChain or LlamaIndex message"
     )
 
 
@@ -343,8 +344,8 @@ def _mapped_message(given: Mapping[Any, Any], number: int) -> Message:
         return Message(**named)
     except TypeError as error:
         raise InvalidInputError(
-            f"messages[{number}] has the fields {sorted(map(str, given))}; give 'speaker' and "
-            "'text' (or 'role' and 'content', as chat APIs have them), and if you like "
+            f"messages[{number}] has the fields {sorted(map(str, given))}; give 'speaker' "
+            "and 'text' (or 'role' and 'content', as in chat APIs), and optionally "
             "'timestamp', 'id' and 'metadata'"
         ) from error
 

@@ -100,14 +100,14 @@ class ServiceSettings:
                 )
         if any(len(token) < LEAST_TOKEN_CHARS for token in self._tokens()):
             raise InvalidInputError(
-                f"a token has fewer than {LEAST_TOKEN_CHARS} characters; give a random one, such "
-                "as that of: python -c 'import secrets; print(secrets.token_urlsafe())'"
+                f"a token has fewer than {LEAST_TOKEN_CHARS} characters; give a random one, for "
+                "example from: python -c 'import secrets; print(secrets.token_urlsafe())'"
             )
         if not self.token and (self.bank_tokens or not is_loopback(self.host)):
             why = "bank_tokens were given" if self.bank_tokens else f"the host is {self.host!r}"
             raise InvalidInputError(
-                f"{why}, and no token for the service itself; set HINDSIGHT_SERVICE_TOKEN, or "
-                "listen on 127.0.0.1 without tokens of banks"
+                f"{why}, but the service itself has no token; set HINDSIGHT_SERVICE_TOKEN, or "
+                "listen on 127.0.0.1 without bank tokens"
             )
 
     def _check(self, name: str) -> None:

@@ -546,7 +546,7 @@ def test_a_batch_with_a_value_that_json_cannot_say_writes_nothing(store: Hindsig
         ([PutOp(("n",), "\ud800", {"v": 1})], InvalidInputError, "broken unicode"),
         ([PutOp(("n",), "k", {}, ttl=float("nan"))], InvalidInputError, "ttl is nan; give minutes"),
         ([PutOp(("n",), "k", {}, ttl=1e300)], InvalidInputError, "ttl is 1e\\+300; give minutes"),
-        ([("get", "k")], InvalidInputError, "is no operation"),
+        ([("get", "k")], InvalidInputError, "is not an operation"),
         (
             [ListNamespacesOp((MatchCondition("middle", ("n",)),))],  # type: ignore[arg-type]
             InvalidInputError,

@@ -221,7 +221,7 @@ def test_what_cannot_embed_is_refused(wrong: object) -> None:
         ([[1, 2, 3]], "1 vectors for 2 texts"),
         ([1.0, 2.0], r"shape \(\) for text 0 of 2"),
         ([["a", "b", "c"]] * 2, "no vectors of numbers"),
-        (None, "returned NoneType; expected a vector for each of 2 texts"),
+        (None, "returned NoneType; expected one vector for each of 2 texts"),
     ],
 )
 def test_unusable_vectors_are_refused_with_the_text_at_fault(

@@ -146,7 +146,7 @@ def test_json_is_refused_or_read_as_the_memory_itself_does(url: str) -> None:
     retained = post("retain_many", 200, items=items)
     assert len(retained["stored"]) == 1
     (failed,) = retained["failed"]
-    assert "items[1] has the unknown fields ['timestmap']" in failed["error"]["message"]
+    assert "unknown fields ['timestmap'] in items[1]" in failed["error"]["message"]
     assert len(post("recall", 200, query=ASKED, types="world")["memories"]) == 1
     wrong = post("recall", 400, query=ASKED, types="facts")
     assert "type is 'facts'; choose from world" in wrong["error"]["message"]

@@ -125,5 +125,7 @@ class HindsightMemory(BaseMemory):
 
 def _only(given: Mapping[str, Any], key: str | None, what: str) -> str:
     if key is None and len(given) != 1:
-        raise InvalidInputError(f"{what} is not given, and there are {sorted(given)}; name one")
+        raise InvalidInputError(
+            f"{what} is not given, but there are several values: {sorted(given)}; name one"
+        )
     return str(given[next(iter(given)) if key is None else key])

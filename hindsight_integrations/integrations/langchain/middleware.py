@@ -168,7 +168,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
     def _report(self, what: str, error: HindsightError) -> None:
         if self.on_failure == "raise":
             raise error
-        log.warning("%s goes on without memory: %s failed: %s", self.name, what, error)
+        log.warning("%s continues without memory: %s failed: %s", self.name, what, error)
 
     def _notes(self, state: Mapping[str, Any]) -> Notes:
         notes: Notes = state.get("hindsight", {}).get(self.name, {})

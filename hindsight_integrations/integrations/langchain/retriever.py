@@ -111,7 +111,7 @@ class HindsightRetriever(BaseRetriever):
         for name in {*direct} & {*options}:
             if direct[name] != options[name]:
                 raise InvalidInputError(
-                    f"{name!r} was given twice, directly and in options; give it once"
+                    f"{name!r} was given twice, as an argument and in options; give it once"
                 )
         rest = {name: value for name, value in given.items() if name in cls.model_fields}
         return rest | {"options": {**options, **direct}}

@@ -174,7 +174,7 @@ class HindsightStore(ContextManaged, BaseStore):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the settings: the copy has opened the same file and the same memory."""
         if self._settings["path"] == IN_MEMORY:
-            raise InvalidInputError("a store in RAM cannot be pickled; give it a file as path")
+            raise InvalidInputError("an in-memory store cannot be pickled; give it a file as path")
         return partial(type(self), **self._settings), (self._memory, self._bank_id)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -205,7 +205,7 @@ class HindsightStore(ContextManaged, BaseStore):
             try:
                 self._send(bank)
             except HindsightError as error:
-                log.warning("queries will find the latest items of %r later: %s", bank, error)
+                log.warning("the latest items of %r will be searchable later: %s", bank, error)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -377,8 +377,8 @@ def _blocks(documents: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 def _check(op: Op) -> None:
     if not isinstance(op, GetOp | SearchOp | PutOp | ListNamespacesOp):
         raise InvalidInputError(
-            f"{validation.shown(op)} is no operation; give a GetOp, SearchOp, PutOp "
-            "or ListNamespacesOp"
+            f"{validation.shown(op)} is not an operation; give a GetOp, SearchOp, PutOp or "
+            "ListNamespacesOp"
         )
     validate_op_namespace(op)
     if isinstance(op, SearchOp | ListNamespacesOp):
@@ -414,7 +414,7 @@ def _apply(memory: Hindsight, bank: str, changes: Sequence[Unsent], ahead: timed
                 raise failed.error
             # It would fail every time; the item itself is safe in the table.
             key = fresh[failed.index].key
-            log.warning("queries will not find the item %r: %s", key, failed.error)
+            log.warning("the item %r will not be searchable: %s", key, failed.error)
     for change in changes:
         if not change.text:
             forget_document(memory, bank, document_of(change.namespace, change.key))

@@ -336,7 +336,7 @@ def history_tool(
         ```
 
         ```text
-        Nothing of it was changed.
+        No changes recorded.
         ```
     """
     return _tool("history", memory, bank_id, name, description, {})
@@ -465,7 +465,7 @@ class HindsightToolkit(BaseToolkit):
         for verb, options in pinned.items():
             if options and verb not in _PINNABLE:
                 raise InvalidInputError(
-                    f"nothing can be pinned for {verb!r}; choose from {', '.join(_PINNABLE)}"
+                    f"{verb!r} has no options to pin; choose from {', '.join(_PINNABLE)}"
                 )
             if options:
                 common.check_options(options, _PINNABLE[verb])

@@ -133,7 +133,7 @@ class HindsightVectorStore(VectorStore):
         given = [document.id for document in documents] if ids is None else list(ids)
         if len(given) != len(documents):
             raise InvalidInputError(
-                f"{len(documents)} documents came with {len(given)} ids; give one for each"
+                f"got {len(documents)} documents but {len(given)} ids; give one id for each"
             )
         chosen = [id or str(uuid.uuid4()) for id in given]
         self._collection.put(
@@ -158,7 +158,7 @@ class HindsightVectorStore(VectorStore):
         details = [{}] * len(given) if metadatas is None else metadatas
         if len(details) != len(given):
             raise InvalidInputError(
-                f"{len(given)} texts came with {len(details)} metadatas; give one for each"
+                f"got {len(given)} texts but {len(details)} metadatas; give one for each"
             )
         documents = [
             Document(text, metadata=metadata) for text, metadata in zip(given, details, strict=True)
@@ -274,8 +274,8 @@ class HindsightVectorStore(VectorStore):
             memory = Hindsight.in_memory(embedder=embedding)
         elif embedding is not None:
             raise InvalidInputError(
-                "both embedding and memory were given, and the engine embeds by its own; give "
-                "embedding=None, or Hindsight(embedder=...)"
+                "both embedding and memory were given, but the memory has its own embedder; "
+                "give embedding=None, or Hindsight(embedder=...)"
             )
         store = cls(memory, bank_id, collection=collection, **options)
         store.add_texts(texts, metadatas, ids=ids)
@@ -306,10 +306,10 @@ def _document(record: Record) -> Document:
 def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
     check_options(options, Hindsight.recall, also=("k", "filter"))
     if "where" in options:
-        raise InvalidInputError("a vector store takes conditions as filter=, not as where=")
+        raise InvalidInputError("a vector store takes conditions as filter=, not where=")
     return options
 
 
 def _refuse(kwargs: Mapping[str, Any]) -> None:
     if kwargs:
-        raise InvalidInputError(f"the vector store has no argument called {min(kwargs)!r}")
+        raise InvalidInputError(f"unknown argument {min(kwargs)!r} of the vector store")

@@ -408,8 +408,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         chosen = chat_options(options)
         if validation.positive("token_limit", token_limit) <= chosen["max_tokens"]:
             raise InvalidInputError(
-                f"token_limit is {token_limit}, and recalled text alone may take "
-                f"{chosen['max_tokens']}; give more, or a lower max_tokens"
+                f"token_limit is {token_limit}, but the recalled text alone may take "
+                f"{chosen['max_tokens']}; give a higher token_limit or a lower max_tokens"
             )
         if not isinstance(chat_store, BaseChatStore) and chat_store not in ("bank", None):
             raise InvalidInputError(
@@ -418,7 +418,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             )
         if isinstance(chat_store, BaseChatStore) and (session_id is None or messages):
             raise InvalidInputError(
-                "a chat_store gives the messages of a session; give its session_id, and no messages"
+                "a chat_store provides the messages of a session; give its session_id, and no "
+                "messages"
             )
         super().__init__(
             bank_id=validation.bank_id(bank_id),
@@ -553,8 +554,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     def _attached(self) -> Chats:
         if self._chats is None:
             raise InvalidInputError(
-                "this chat memory was restored without its engine; restore the context with "
-                "HindsightSerializer(memory), or call attach(memory)"
+                "this chat memory was restored without its Hindsight memory; restore the "
+                "context with HindsightSerializer(memory), or call attach(memory)"
             )
         return self._chats
 

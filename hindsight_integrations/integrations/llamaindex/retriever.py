@@ -177,8 +177,9 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
             own = sorted({*options} - {*SearchOptions.__annotations__})
             if own or streaming:
                 raise InvalidInputError(
-                    f"{own[0] if own else 'streaming'!r} was given with a response_synthesizer, "
-                    "which words the answer itself; set it there, or leave one of them out"
+                    f"{own[0] if own else 'streaming'!r} cannot be combined with a "
+                    "response_synthesizer, which writes the answer; set it there, or leave one "
+                    "of them out"
                 )
         self._memory = checked_memory(memory)
         self._bank_id = bank_id

@@ -149,7 +149,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
             InvalidInputError: neither was given; `clear` deletes all.
         """
         if node_ids is None and filters is None:
-            raise InvalidInputError("no nodes were named; give node_ids or filters, or call clear")
+            raise InvalidInputError("no nodes given; give node_ids or filters, or call clear")
         self._nodes.delete(self.bank_id, self._ids(node_ids, filters))
 
     def clear(self) -> None:
@@ -171,7 +171,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         """
         if query.mode not in _ARMS:
             known = ", ".join(mode.value for mode in _ARMS)
-            raise InvalidInputError(f"no mode is called {query.mode.value!r}; there are {known}")
+            raise InvalidInputError(f"unknown mode {query.mode.value!r}; the modes are {known}")
         options: dict[str, Any] = {**self._options}
         if _ARMS[query.mode] is not None:
             options["arms"] = _ARMS[query.mode]
