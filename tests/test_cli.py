@@ -246,7 +246,7 @@ def test_a_note_that_left_its_folder_leaves_the_bank(fresh: Run, tmp_path: Path)
     (notes / "b.txt").unlink()
     hinted = fresh(*folder[:-1])
     assert hinted.code == 0
-    assert "b.txt of this bank is not in the folder; --prune forgets" in hinted.err
+    assert "b.txt in this bank is not in the folder; use --prune to forget" in hinted.err
     ran = fresh(*folder)
     assert ran.code == 0
     assert "b.txt was forgotten" in ran.err
@@ -472,7 +472,7 @@ def test_entities_are_shown_renamed_merged_and_given_aliases(writing: Run) -> No
 
 def test_doctor_finds_nothing_wrong_with_a_sound_store(reading: Run) -> None:
     ran = reading("doctor")
-    assert (ran.code, "Nothing is wrong" in ran.out) == (0, True)
+    assert (ran.code, "No faults" in ran.out) == (0, True)
     assert reading("doctor", "--look", "--json").json["healthy"] is True
 
 

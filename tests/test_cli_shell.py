@@ -53,7 +53,7 @@ def test_lines_are_commands_or_questions_on_one_open_memory(folder: Path) -> Non
     assert ran.out.rstrip().splitlines()[-1].split() == ["music", "1"]
     assert "no memory 'm-1'" in ran.err
     assert "--nonsense" in ran.err
-    assert "does not run in here" in ran.err
+    assert "does not run in the shell" in ran.err
     left = runs_on(folder)("banks", "list", "--json").json
     assert [bank["id"] for bank in left] == ["default", "other"]
 

@@ -44,7 +44,7 @@ _BANK = _option(
     Annotated[
         str | None,
         typer.Option(
-            "--bank", "-b", show_default=DEFAULT_BANK, help="Bank: a memory space of its own."
+            "--bank", "-b", show_default=DEFAULT_BANK, help="Bank, a separate memory space."
         ),
     ],
 )
@@ -65,7 +65,7 @@ _PATH = _option(
 _JSON = _option(
     "as_json",
     False,
-    Annotated[bool, typer.Option("--json", callback=_note_json, help="Write JSON, for scripts.")],
+    Annotated[bool, typer.Option("--json", callback=_note_json, help="Write JSON for scripts.")],
 )
 
 TimeOption = datetime | None
