@@ -87,7 +87,7 @@ def create_server(
     """Return an MCP server of an open memory, which the caller closes afterwards.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank: the only bank it gives access to; if None, each call names its bank.
         tools: "core" for retain, recall, reflect, forget, correct, list_memories and why; "all"
             for those that look after a memory, too.

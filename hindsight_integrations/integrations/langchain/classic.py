@@ -31,7 +31,7 @@ class HindsightMemory(BaseMemory):
     Setup: `pip install "hindsight-integrations[langchain]" langchain-classic`
 
     Key init args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function of the runtime of the graph that runs.
         session_id: your id of the conversation, which `clear` forgets. Without one, turns that
             are stored already are not stored again, and `clear` forgets what this object stored.

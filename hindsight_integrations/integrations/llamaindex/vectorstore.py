@@ -59,7 +59,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
     `delete` removes the nodes of a document, and what `HindsightTransform` retained of it.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id; a bank that does not exist is read as empty.
         collection: name of the nodes within the bank; other memories are not searched.
         **options: those of `Hindsight.recall` for all queries, such as `budget` or `query_time`.
