@@ -576,7 +576,7 @@ def assemble(
     """
     if path is None and (graph is None or vectors is None):
         raise InvalidInputError(
-            "no folder given; give one, as in Hindsight('./memories'), or call "
+            "nowhere to store memories; give a folder, as in Hindsight('./memories'), or call "
             "Hindsight.in_memory()"
         )
     encoder = _encoder(embedder, settings)

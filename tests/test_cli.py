@@ -432,7 +432,7 @@ def test_entities_are_corrected_from_the_shell(writing: Run) -> None:
     told = writing("entities", "timeline", "Alice", "--json").json
     assert [each["memory"]["text"] for each in told["timeline"]] == [SEEDS[0], SEEDS[2]]
     assert SEEDS[0] in writing("entities", "timeline", "Alice").out
-    assert "No two entities" in writing("entities", "suggest").out
+    assert "No entities look like the same one" in writing("entities", "suggest").out
     assert writing("entities", "keep-apart", "Alice", "Lissy").code != 0
     assert writing("entities", "delete", "Alice", "--yes", "--json").json == {"memories": 2}
     assert writing("entities", "show", "Alice").code != 0

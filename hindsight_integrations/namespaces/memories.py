@@ -401,8 +401,8 @@ def checked_memories(
     ids = {validation.label("memory.id", memory.id) for memory in given}
     if len(codes) != len(given) or len(ids) != len(given):
         raise InvalidInputError(
-            f"got {len(given)} memories with {len(ids)} different ids and {len(codes)} vectors; "
-            "give each memory an id of its own, and a vector or None"
+            f"memories share an id, or their number ({len(given)}) is not that of the vectors "
+            f"({len(codes)}); give each memory its own id, and a vector or None"
         )
     return given, codes
 

@@ -425,7 +425,7 @@ def test_a_replay_of_a_thread_retains_nothing_twice(engine: Hindsight, bank: str
         ({"on_failure": "panic"}, "warn, raise"),
         ({"bank_id": " "}, "blank"),
         ({"recall_options": {"tag": "a"}}, "unknown option 'tag'"),
-        ({"retain_options": {"document_id": "d"}}, "no option is called 'document_id'"),
+        ({"retain_options": {"document_id": "d"}}, "unknown option 'document_id'"),
     ],
 )
 def test_an_argument_that_cannot_be_used_is_refused_at_once(

@@ -82,7 +82,7 @@ async def test_a_filter_only_shows_what_would_be_forgotten(memory: Hindsight) ->
         (left,) = memory.memories.list("alice").items
         assert left.text.startswith("Bob")
         assert "no memory 'm-1'" in await failure(client, "forget", ids=["m-1"])
-        assert "list_memories show ids" in await failure(
+        assert "use recall or list_memories to find ids" in await failure(
             client, "correct", memory_id="m-1", content="x"
         )
         assert "nothing to forget was named" in await failure(client, "forget")
