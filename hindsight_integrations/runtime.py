@@ -139,7 +139,7 @@ class Runtime:
         self.lag: StoreError | None = None
         """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
         self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
-        """Health checks of other parts, by name: each returns (healthy, description)."""
+        """Health checks of additional parts, by name: each returns (healthy, description)."""
         fitted = fitted_for(encoder.embedder.id)
         self.recalling = RecallDependencies(
             graph, index, encoder, tokenizer, self._executor, settings, reranker_given(reranker),
