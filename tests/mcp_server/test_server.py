@@ -75,7 +75,7 @@ async def test_a_filter_only_shows_what_would_be_forgotten(memory: Hindsight) ->
     memory.retain("alice", "Bob plays the oboe.")
     async with Client(create_server(memory, bank="alice")) as client:
         shown = await call(client, "forget", tags=["move"])
-        assert shown.startswith("Nothing was deleted. 1 memories would go")
+        assert shown.startswith("Nothing was deleted. 1 memory would be deleted")
         assert BERGEN in shown
         assert memory.banks.stats("alice").memories == 2
         await call(client, "forget", tags=["move"], dry_run=False)
