@@ -55,7 +55,7 @@ async def test_one_call_retains_and_others_recall_explain_correct_and_forget(
         assert "Bergen" in await call(client, "reflect", query="Where does Alice live?")
         assert "cosine" in await call(client, "why", query="Where does Alice live?")
         told = await call(client, "why", query="Where does Alice live?", memory_id=id)
-        assert "returned, as number 1" in told
+        assert "returned, at rank 1" in told
         oslo = BERGEN.replace("Bergen", "Oslo")
         await call(client, "correct", memory_id=id, content=oslo, reason="she said so")
         assert "Oslo" in await call(client, "list_memories", text="oslo")
