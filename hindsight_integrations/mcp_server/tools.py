@@ -96,10 +96,10 @@ def forget(
         return f"Forgotten: {', '.join(gone)}"
     lines = [_memory_line(one) for one in (*gone.memories, *gone.derived)]
     further = f"\n(and {len(lines) - SHOWN} more)" if len(lines) > SHOWN else ""
-    concluded = counted(len(gone.derived), "conclusion")
+    derived = f", including {counted(len(gone.derived), 'conclusion')}" if gone.derived else ""
     return (
-        f"Nothing was deleted. {counted(len(gone), 'memory')} would be deleted, including "
-        f"{concluded}. Call forget again with dry_run false to delete permanently.\n"
+        f"Nothing was deleted. {counted(len(gone), 'memory')} would be deleted{derived}. "
+        "Call forget again with dry_run false to delete permanently.\n"
         + fence("\n".join(lines[:SHOWN]) + further)
     )
 
@@ -254,7 +254,8 @@ def bank_stats(memory: Hindsight, bank: str) -> str:
         f"{counted(stats.entities, 'entity')}, {counted(stats.documents, 'document')}",
     ]
     if stats.first_mentioned_at and stats.last_mentioned_at:
-        lines += [f"from {stats.first_mentioned_at:%Y-%m-%d} to {stats.last_mentioned_at:%Y-%m-%d}"]
+        days = (f"{stats.first_mentioned_at:%Y-%m-%d}", f"{stats.last_mentioned_at:%Y-%m-%d}")
+        lines.append(f"said {' to '.join(dict.fromkeys(days))}")
     return "\n".join(lines)
 
 

@@ -173,7 +173,7 @@ class Entities:
                 if norm not in known:
                     raise InvalidInputError(
                         f"{name!r} is not an alias of {old.name!r}; its aliases are "
-                        f"{list(known.values())}"
+                        f"{list(known.values()) or 'none'}"
                     )
             left = [alias for norm, alias in known.items() if norm not in given]
             return _named(bank_id, old, old.name, left), old.id

@@ -139,7 +139,7 @@ def as_reranker(reranker: object) -> Reranker:
     if callable(reranker):
         return _Adapted(getattr(reranker, "__name__", name), _by_function(reranker))
     raise InvalidInputError(
-        f"reranker is {name}; give 'local', None, a function of (query, texts) to "
+        f"reranker is {reranker!r:.80}; give 'local', None, a function of (query, texts) to "
         "scores, a LangChain document compressor, a LlamaIndex postprocessor or a "
         "CrossEncoder"
     )

@@ -124,7 +124,7 @@ def as_form(schema: object) -> type[BaseModel]:
         return schema
     if not isinstance(schema, Mapping):
         raise InvalidInputError(
-            f"response_schema is {type(schema).__name__}; give a pydantic model class, or a "
+            f"response_schema is {schema!r:.80}; give a pydantic model class, or a "
             "JSON schema as a dict"
         )
     if schema.get("type", "object") != "object":

@@ -53,7 +53,7 @@ def as_extractor(extractor: object) -> Extractor:
     if callable(extractor):
         return _Adapted(_name_of(extractor), _each(extractor))
     raise InvalidInputError(
-        f"extractor is {type(extractor).__name__}; give a function of a Passage to a "
+        f"extractor is {extractor!r:.80}; give a function of a Passage to a "
         "list of facts, an object with an `extract(passages, known)` method, or a chat "
         "model as llm="
     )
