@@ -96,7 +96,7 @@ def test_functions_and_cross_encoders_are_given_the_question_and_the_lines() -> 
     assert given[0] == ("q", ["a", "bb", "cc", "Ana: d"])
     assert given[1] == [("q", "a"), ("q", "bb"), ("q", "cc")]
     assert as_reranker(reranker) is reranker
-    with pytest.raises(InvalidInputError, match="reranker is 3;"):
+    with pytest.raises(InvalidInputError, match="reranker is 7;"):
         as_reranker(7)
 
 
