@@ -539,7 +539,11 @@ def test_a_batch_with_a_value_that_json_cannot_say_writes_nothing(store: Hindsig
 @pytest.mark.parametrize(
     ("ops", "error", "told"),
     [
-        ([SearchOp((), {"v": {"$near": 1}})], InvalidInputError, "operator '\\$near'; choose from"),
+        (
+            [SearchOp((), {"v": {"$near": 1}})],
+            InvalidInputError,
+            "operator '\\$near' in filter; choose from",
+        ),
         ([SearchOp((), limit=-1)], InvalidInputError, "limit is -1; give a whole number"),
         ([ListNamespacesOp(offset=-1)], InvalidInputError, "offset is -1; give a whole number"),
         ([GetOp(("a.b",), "k")], InvalidNamespaceError, "periods"),
