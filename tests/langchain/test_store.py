@@ -542,7 +542,7 @@ def test_a_batch_with_a_value_that_json_cannot_say_writes_nothing(store: Hindsig
         (
             [SearchOp((), {"v": {"$near": 1}})],
             InvalidInputError,
-            "operator '\\$near' in filter; choose from",
+            "'\\$near' in filter; choose from",
         ),
         ([SearchOp((), limit=-1)], InvalidInputError, "limit is -1; give a whole number"),
         ([ListNamespacesOp(offset=-1)], InvalidInputError, "offset is -1; give a whole number"),
