@@ -518,7 +518,7 @@ def test_every_command_has_help_and_json(tmp_path: Path) -> None:
         assert ran.code == 0, command
         assert ("--json" in ran.out) == (command != "mcp"), command
         assert ran.out.count("<bool>") <= 1, "flags take no value; --help is the library's own"
-    (line,) = (line for line in run("retain", "--help").out.splitlines() if "Tomorrow" in line)
+    (line,) = (line for line in run("retain", "--help").out.splitlines() if "tomorrow" in line)
     assert len(line.rstrip()) > 85, "paragraphs are as wide as the terminal"
 
 
