@@ -59,41 +59,43 @@ from hindsight_integrations.stores.base import Vector
 
 
 class Hindsight(OpenedMemory):
-    """Long-term memory: banks that retain text, and recall what answers a question.
+    """Long-term memory: banks that retain text and recall the memories that answer a question.
 
     With a folder everything is embedded: the graph in SQLite, the vectors in Chroma, the models
-    on the CPU. One process owns the folder at a time, and any number of its threads share it.
-    Opened again in that process, it is the same engine; after a fork, open it in the child.
+    on the CPU. One process owns the folder at a time; all its threads can share the client.
+    Opening the folder twice in one process gives the same engine. After a fork, open it in the
+    child.
 
     Args:
-        path: folder of the memory; made if there is none.
+        path: folder of the memory, created if missing; or the URL of a memory service.
         graph: a graph store in place of the folder's, or the URL of a Neo4j server, such as
             "neo4j://localhost:7687". Its credentials are read from `NEO4J_USERNAME`,
             `NEO4J_PASSWORD` and `NEO4J_DATABASE`.
         vectors: a vector index in place of the folder's, or the URL of a Chroma server, such as
-            "http://localhost:8000", whose token is read from `CHROMA_TOKEN`; or of a Neo4j server,
-            with the credentials of the graph's.
-        embedder: the name of a model, such as "e5-small-v2", which docs/models.md says how to
-            install; or any embedder: one of ours, LangChain's, LlamaIndex's,
-            sentence-transformers', or a function from texts to vectors. By default
-            `MemoryMiniLM`, all-MiniLM-L6-v2 adapted to memory, bundled.
-        reranker: "local" for the built-in one; None for the order of the fusion alone; or any
-            reranker: a function of (query, texts) to scores, a LangChain document compressor, a
+            "http://localhost:8000", whose token is read from `CHROMA_TOKEN`; or the URL of a Neo4j
+            server, with the same credentials as the graph.
+        embedder: the name of an installed model, such as "e5-small-v2" (docs/models.md explains
+            how to install one); or any embedder: one of this package, of LangChain, LlamaIndex or
+            sentence-transformers, or a function from texts to vectors. The default is the bundled
+            `MemoryMiniLM`, all-MiniLM-L6-v2 adapted to memory.
+        reranker: "local" for the built-in one; None to rank by the fused searches alone; or any
+            reranker: a function from (query, texts) to scores, a LangChain document compressor, a
             LlamaIndex postprocessor, a sentence-transformers CrossEncoder.
-        extractor: draws facts from text: a function of a `Passage` to a list of facts (`Fact`s,
-            mappings with their fields, or texts), or an object with `extract(passages, known)`;
-            either may be asynchronous. By default one that needs no LLM.
-        llm: a LangChain chat model, a LlamaIndex LLM or a function (system, user) -> reply: what
-            reflect and consolidate ask, and what draws facts if no extractor is given.
+        extractor: extracts facts from text: a function from a `Passage` to a list of facts
+            (`Fact`s, mappings with their fields, or texts), or an object with
+            `extract(passages, known)`; either may be asynchronous. The default needs no LLM.
+        llm: a LangChain chat model, a LlamaIndex LLM or a function (system, user) -> reply. Used
+            by reflect and consolidate, and to extract facts if no extractor is given.
         settings: tunables; see `Settings`.
-        before_retain: a function of an `Incoming`, or a list of them, that edit or refuse each text
-            before it is stored, such as `Redactor()`.
+        before_retain: a function that takes an `Incoming`, or a list of such functions, to edit or
+            refuse each text before it is stored, such as `Redactor()`.
 
     Raises:
-        InvalidInputError: neither a folder nor both stores were given, or a part cannot be used.
+        InvalidInputError: neither a folder nor both stores were given, or an argument cannot be
+            used.
         ModelFilesError: the model named as embedder is not installed, or its files are altered.
         StoreLockedError: another process owns the folder.
-        StoreUnavailableError: the folder cannot be read or written, or a server not reached.
+        StoreUnavailableError: the folder cannot be read or written, or a server cannot be reached.
         SchemaVersionError: a newer release of this package wrote the folder.
 
     Examples:
@@ -128,27 +130,29 @@ class Hindsight(OpenedMemory):
         Args:
             bank_id: which bank.
             content: the text, up to `settings.max_content_chars`; or a LangChain `Document` or a
-                LlamaIndex node, which brings its id, metadata and file date unless they are given.
-                One without an id, or with a random one, is known again by its content.
+                LlamaIndex node, whose id, metadata and file date are used unless you give others.
+                A document with no id, or a random one, is identified by its content.
             timestamp: when it was said or written; "yesterday" is relative to it. UTC if it
                 has no timezone; now if not given.
-            context: what the text is about, or its title; becomes part of what is searched.
-            document_id: your id of the text. Retaining it again costs nothing if it is
-                unchanged; otherwise only the paragraphs that changed are replaced.
-            metadata: names to text, numbers or booleans, for filtering in recall.
+            context: what the text is about, or its title; searched together with the text.
+            document_id: your id for the text. Retaining an unchanged text again does nothing;
+                otherwise only the paragraphs that changed are replaced.
+            metadata: a mapping from names to text, numbers or booleans, for filtering in recall.
             tags: labels, for filtering in recall.
-            entities: names it mentions, beside those that are found in it.
+            entities: names it mentions, in addition to those found in the text.
             type: "world", "experience", "opinion" or "observation".
             confidence: 0 to 1.
-            update_mode: "append" adds to the document what it does not have yet.
-            expires_at: recall ignores it from then on.
+            update_mode: "replace" updates the document to this text; "append" only adds the parts
+                it does not have yet.
+            expires_at: recall ignores it from this time on.
             scope: a partition of the bank that recall can be limited to.
             speaker: who says it.
 
         Raises:
-            InvalidInputError: an argument cannot be used; nothing was touched.
-            ConflictError: a conversation keeps its own messages in the document of this id.
-            ExtractionError, EmbeddingError, StoreError: it failed; nothing was stored.
+            InvalidInputError: an argument cannot be used; nothing was changed.
+            ConflictError: the document with this id holds the messages of a conversation.
+            ExtractionError, EmbeddingError, StoreError: a model or store failed; nothing was
+                stored.
         """
         item = Item(
             content,  # type: ignore[arg-type]
@@ -171,15 +175,15 @@ class Hindsight(OpenedMemory):
         *,
         progress: bool | Callable[[int, int | None], None] | None = None,
     ) -> RetainResult:
-        """Remember many texts, in batches, each stored whole or not at all.
+        """Remember many texts, in batches; each batch is stored completely or not at all.
 
         An item that fails is reported in `failed`, with its error, and the others are stored.
 
         Args:
             bank_id: which bank.
-            items: texts, `Item`s, mappings with the names of `Item`, or documents as in `retain`.
-            progress: True for a progress bar; or a function of (done, total), where the total
-                is None for an iterable of unknown length.
+            items: texts, `Item`s, mappings with the fields of `Item`, or documents as in `retain`.
+            progress: True for a progress bar; or a function called with (done, total), where the
+                total is None for an iterable of unknown length.
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)
@@ -201,19 +205,20 @@ class Hindsight(OpenedMemory):
         update_mode: UpdateMode = "append",
         scope: str | None = None,
     ) -> RetainResult:
-        """Remember a conversation: who said what, when, and in answer to what.
+        """Remember a conversation: who said what, when, and in reply to what.
 
         Args:
             bank_id: which bank.
-            messages: `Message`s; mappings with "speaker" and "text", and if known "timestamp" and
-                "id"; or messages of a chat API ("role" and "content"), LangChain or LlamaIndex, of
-                which those of the user and the agent are retained.
-            session: your id of the conversation. Messages it has already are not stored again.
-                Without one, messages that repeat a stored conversation continue it.
+            messages: `Message`s; mappings with "speaker" and "text", and optionally "timestamp"
+                and "id"; or messages of a chat API ("role" and "content"), LangChain or
+                LlamaIndex, of which only those of the user and the agent are retained.
+            session: your id for the conversation. Messages it already has are not stored again.
+                Without a session, messages that repeat a stored conversation continue it.
             context: what the conversation is about.
-            metadata: for all messages; a message's own comes on top.
+            metadata: for all messages; a message's own metadata overrides it.
             tags: for all messages.
-            update_mode: "replace" makes the session consist of just these messages.
+            update_mode: "append" adds new messages; "replace" also removes stored messages of the
+                session that are not among these.
             scope: a partition of the bank that recall can be limited to.
         """
         started = time.perf_counter()
@@ -234,14 +239,14 @@ class Hindsight(OpenedMemory):
     def retain_memory(
         self, bank_id: str, memory: Memory, *, vector: Vector | Sequence[float] | None = None
     ) -> RetainResult:
-        """Store a memory just as given: its text, id, times, entities, and vector if any.
+        """Store a memory exactly as given: its text, id, times, entities, and vector if any.
 
-        A memory whose id the bank has replaces that one, like a correction: the old values are
+        If the bank already has a memory with this id, that one is corrected: its old values are
         kept in its history, it stays invalidated if it was, and the conclusions that cite it are
-        rewritten. One that differs at most in when it was said is skipped.
+        rewritten. If only `mentioned_at` differs, or nothing, the memory is skipped.
 
         Raises:
-            ConflictError: the id is that of an observation or opinion that the engine drew.
+            ConflictError: the id belongs to an observation or opinion that the engine drew.
             EmbeddingError: the vector has the wrong dimension, or is not finite.
         """
         started = time.perf_counter()
@@ -260,17 +265,18 @@ class Hindsight(OpenedMemory):
         vectors: Sequence[Vector | Sequence[float] | None] | None = None,
         dated: bool = True,
     ) -> RetainResult:
-        """Store memories just as given, in batches; see `retain_memory`.
+        """Store memories exactly as given, in batches; see `retain_memory`.
 
         Args:
             bank_id: which bank.
             memories: each with an id of its own.
-            vectors: one of the bank's embedder for each memory, or None to make it.
-            dated: False if `mentioned_at` only says when they came here: no search by words or
-                meaning then goes by its date.
+            vectors: for each memory a vector of the bank's embedder, or None to compute it.
+            dated: False if `mentioned_at` is only the import time; it is then left out of the
+                indexed text.
 
         Raises:
-            InvalidInputError: a field cannot be used, or the numbers of both differ.
+            InvalidInputError: a field cannot be used, or there are not as many vectors as
+                memories.
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)
@@ -290,51 +296,52 @@ class Hindsight(OpenedMemory):
     def recall(
         self, bank_id: str | Sequence[str], query: str, **options: Unpack[RecallOptions]
     ) -> RecallResult:
-        """Return the memories that bear on a question, best first, within a token budget.
+        """Return the memories relevant to a question, best first, within a token budget.
 
-        It stops where what is left hardly belongs to the answer, and returns nothing for a
-        courtesy ("Thanks!") or where nothing in the bank is like the question.
+        Memories unlikely to be relevant are omitted. The result is empty for small talk
+        ("Thanks!") and if nothing in the bank resembles the question.
 
         Args:
             bank_id: which bank, or several.
-            query: the question, or any text; may be blank beside `entities` or `query_vector`.
-            max_tokens: most tokens of the rendered text; `settings.max_tokens` if None.
-            budget: how far to look: "low", "mid" or "high".
+            query: the question, or any text; may be blank if `entities` or `query_vector` is given.
+            max_tokens: maximum tokens of the rendered text; `settings.max_tokens` if None.
+            budget: search effort: "low", "mid" or "high" (candidates per arm; higher is slower).
             types: only memories of these types.
             arms: only these searches: "temporal", "entity", "semantic", "keyword".
-            arm_limits: most hits of a search, such as `{"keyword": 20}`, in place of the number
-                that `budget` gives it. Only hits and what stands beside them are then ranked,
-                however small the bank.
-            tags: only memories with any of these tags, or, with `tags_match="all"`, all.
+            arm_limits: maximum hits per arm, such as `{"keyword": 20}`; overrides `budget`. Only
+                hits and their neighbouring turns are then ranked; small banks are no longer ranked
+                as a whole.
+            tags: only memories with any of these tags, or, with `tags_match="all"`, all of them.
             tags_match: "any" or "all".
             where: conditions on metadata and on the memory's own `type`, `speaker`, `context`,
                 `scope`, `document_id`, `tags`, `entities` and `mentioned_at`: `{"field": value}` or
                 `{"field": {"$gte": value}}`, with `$eq $ne $gt $gte $lt $lte $in $nin $contains
-                $icontains $exists`; combined by `$and`, `$or` (lists) and `$not`.
+                $icontains $exists`; combine conditions with `$and`, `$or` (lists) and `$not`.
             scope: only memories of this scope.
-            entities: only memories that mention one of these people, places or things, by name,
-                alias or id. A name that the bank does not know finds nothing.
-            window: only memories of this stretch of time: a `TimeSpan`, or (start, end), of which
-                one may be None.
-            query_vector: search by this vector of the same embedder, in place of the query's.
+            entities: only memories that mention one of these people, places or things, given by
+                name, alias or id. A name the bank does not know matches nothing.
+            window: only memories of this period: a `TimeSpan`, or (start, end), one of which may
+                be None.
+            query_vector: search by this vector of the same embedder instead of the query's own.
             query_time: the time that "last week" is relative to; now if not given.
-            as_of: only what was known then.
-            min_score: leave out memories of a smaller `relevance`, the probability that a memory
+            as_of: only what was known at this time.
+            min_score: leave out memories with a lower `relevance`, the probability that a memory
                 belongs to the answer, 0 to 1.
-            fill: return as much as fits, however little relevant.
+            fill: use the whole token budget, even for memories of little relevance.
             chunk_tokens: budget for the source chunks of the memories.
-            entity_tokens: budget for notes on entities: those that the question names or
-                `entities` asks for, with observations about them, then those of the memories.
-            mental_model_tokens: budget for mental models on the question.
-            prefer_observations: show them in place of the facts they quote even if that is longer.
-            pinned: take the pinned memories that pass the filters first, whatever the query.
+            entity_tokens: budget for notes on entities: first those named in the question or in
+                `entities`, with observations about them, then those mentioned by the memories.
+            mental_model_tokens: budget for mental models relevant to the question.
+            prefer_observations: return observations instead of the facts they quote, even if they
+                are longer.
+            pinned: put pinned memories that pass the filters first, whatever the query.
 
         Raises:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError: there is no such bank.
             EmbedderMismatchError: the bank's vectors come from another embedder.
-            StoreUnavailableError: every arm failed. A single one that fails is reported in the
-                result's `failures`, and the others answer.
+            StoreUnavailableError: every arm failed. If only some fail, they are reported in the
+                result's `failures` and the others answer.
         """
         request = self._request(bank_id, query, options)
         parts, current = self._runtime.recalling, self._runtime.bank
@@ -346,37 +353,38 @@ class Hindsight(OpenedMemory):
 
     @takes(ContextOptions)
     def context(self, bank_id: str, query: str, **options: Unpack[ContextOptions]) -> Context:
-        """Return what the bank knows about a question, as text for a prompt. Calls no model.
+        """Return what the bank knows about a question, as text for a prompt, without an LLM.
 
-        Its sections are mental models, observations, facts and experiences, beliefs; each item
-        has its dates, and a label to cite it by. The bank's directives stand first, and its
-        disposition words the doubts.
+        The sections are mental models, observations, facts and experiences, and beliefs; each item
+        has its dates and a label to cite it by. The bank's directives come first, and doubtful
+        items are worded according to the bank's disposition.
 
         Args:
             bank_id: which bank.
             query: the question, or any text.
             max_tokens: budget of the text, in tokens; `settings.max_tokens` if None.
-            budget: how far to look: "low", "mid" or "high".
+            budget: search effort: "low", "mid" or "high".
             types: only memories of these types, and no mental models.
-            tags: only what has any of these tags, or, with `tags_match="all"`, all.
+            tags: only items with any of these tags, or, with `tags_match="all"`, all of them.
             tags_match: "any" or "all".
-            where: metadata conditions, as in `recall`; mental models have none to meet.
+            where: conditions, as in `recall`; they do not apply to mental models.
             scope: only memories of this scope, and no mental models.
             entities: only memories that mention one of these, and no mental models; see `recall`.
-            window: only memories of this stretch of time, and no mental models; see `recall`.
+            window: only memories of this period, and no mental models; see `recall`.
             query_time: the time that "last week" is relative to; now if not given.
-            as_of: only what was known then.
-            min_score: leave out memories of a smaller `relevance`, 0 to 1; see `recall`.
-            fill: use as much as fits, however little relevant.
-            prefer_observations: show them in place of the facts they quote even if that is longer.
-            pinned: take the pinned memories that pass the filters first, whatever the query.
+            as_of: only what was known at this time.
+            min_score: leave out memories with a lower `relevance`, 0 to 1; see `recall`.
+            fill: use the whole token budget, even for memories of little relevance.
+            prefer_observations: return observations instead of the facts they quote, even if they
+                are longer.
+            pinned: put pinned memories that pass the filters first, whatever the query.
 
         Raises:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError: there is no such bank.
             EmbedderMismatchError: the bank's vectors come from another embedder.
-            StoreUnavailableError: every arm of recall failed. A single one that fails is
-                reported in the result's `failures`, and the others answer.
+            StoreUnavailableError: every arm of recall failed. If only some fail, they are reported
+                in the result's `failures` and the others answer.
         """
         request = self._request(validation.bank_id(bank_id), query, options)
         return contexts.context(self._runtime.recalling, self._runtime.bank(bank_id), request)
@@ -393,45 +401,45 @@ class Hindsight(OpenedMemory):
         timeout: float = answer.SECONDS,
         **options: Unpack[SearchOptions],
     ) -> Reflection:
-        """Answer a question from the bank, with the memories the answer rests on.
+        """Answer a question from the bank, citing the memories the answer rests on.
 
-        A language model looks things up, mental models first, then observations, then facts,
-        and answers from what it found. It cites nothing else: other citations are taken out
-        and reported. A bank that holds nothing to answer from is not asked about.
+        A language model searches mental models first, then observations, then facts, and answers
+        from what it found. Citations of anything else are removed from the text and reported in
+        `foreign`. If the bank holds nothing to answer from, the model is not called.
 
-        Without a language model the answer is quoted from the memories that state it, each with
-        its citation: the best supported sentence, a dated list for "when", a list where several
-        answer. If none does, it says that nothing is known, and is false.
+        Without a language model the answer quotes the memories that state it, each with its
+        citation: the best supported sentence, a dated list for "when", or a list if several
+        memories answer. If no memory answers, `text` says so and `bool(result)` is False.
 
         Args:
             bank_id: which bank.
             query: the question.
             llm: a LangChain chat model, a LlamaIndex LLM or a function (system, user) -> reply;
-                the engine's own if None.
+                the client's own if None.
             max_tokens: budget of the evidence, in tokens; `settings.max_tokens` if None.
-            budget: how far each search looks: "low", "mid" or "high".
-            response_schema: a pydantic model class or a JSON schema; the answer is put into this
-                form too, as `.structured`, with one more call of the model.
+            budget: effort of each search: "low", "mid" or "high".
+            response_schema: a pydantic model class or a JSON schema; the answer is also returned in
+                this form, as `.structured`, with one more model call.
             types: only memories of these types, and no mental models.
-            tags: only what has any of these tags, or, with `tags_match="all"`, all.
+            tags: only items with any of these tags, or, with `tags_match="all"`, all of them.
             tags_match: "any" or "all".
-            where: metadata conditions, as in `recall`; mental models have none to meet.
+            where: conditions, as in `recall`; they do not apply to mental models.
             scope: only memories of this scope, and no mental models.
             entities: only memories that mention one of these, and no mental models; see `recall`.
-            window: only memories of this stretch of time, and no mental models; see `recall`.
+            window: only memories of this period, and no mental models; see `recall`.
             query_time: the time that "last week" is relative to; now if not given.
-            as_of: only what was known then.
-            min_score: leave out memories of a smaller `relevance`, 0 to 1; see `recall`.
-            fill: use as much as fits, however little relevant.
-            max_iterations: times the model is asked, the last of which it has to answer.
-            timeout: seconds for all of it.
+            as_of: only what was known at this time.
+            min_score: leave out memories with a lower `relevance`, 0 to 1; see `recall`.
+            fill: use the whole token budget, even for memories of little relevance.
+            max_iterations: maximum number of model calls; in the last one the model must answer.
+            timeout: seconds for the whole call.
 
         Raises:
-            InvalidInputError: an argument cannot be used, or `response_schema` was given and
-                there is no language model.
+            InvalidInputError: an argument cannot be used, or `response_schema` was given without
+                a language model.
             BankNotFoundError: there is no such bank.
             EmbedderMismatchError: the bank's vectors come from another embedder.
-            ModelError: the model failed, or gave no answer in time.
+            ModelError: the model failed, or did not answer in time.
             StoreUnavailableError: every arm of recall failed.
         """
         request = self._request(validation.bank_id(bank_id), query, options)
@@ -443,8 +451,7 @@ class Hindsight(OpenedMemory):
             return answer.reflect(self._runtime.recalling, bank, request, model, bounds, form)
         if form is not None:
             raise InvalidInputError(
-                "response_schema needs a language model to fill it in; give one as llm=, here or "
-                "to Hindsight"
+                "response_schema needs a language model; give one as llm=, here or to Hindsight"
             )
         return extractive.reflect(self._runtime.recalling, bank, request)
 
@@ -456,15 +463,15 @@ class Hindsight(OpenedMemory):
         max_tokens: int = PROFILE_TOKENS,
         query_time: datetime | None = None,
     ) -> Profile:
-        """Return the facts, preferences and current matters of a person, without a model.
+        """Return the facts, preferences and current matters of a person, without an LLM.
 
-        Each line is a sentence of a memory. What is doubtful, changed since or past is left out.
+        Each line is a sentence of a memory. Doubtful, outdated and past statements are left out.
 
         Args:
             bank_id: which bank.
             person: a name or alias; or a speaker, such as "user".
             max_tokens: budget of the text, in tokens.
-            query_time: the time at which matters are current; now if not given.
+            query_time: the time that counts as the present; now if not given.
         """
         bank = self._runtime.bank(validation.bank_id(bank_id))
         return profile_of(self._runtime.recalling, bank, person, max_tokens, query_time)
@@ -489,21 +496,22 @@ class Hindsight(OpenedMemory):
 
         Args:
             bank_id: which bank.
-            center: an entity by name or id; only what is connected with it is shown.
-            hops: most connections between it and the others.
-            limit: most entities, at most 1000; the nearest, then the most mentioned.
-            text: only memories whose text holds this. This and the following choose memories
-                as in `memories.list`.
+            center: an entity by name or id; only entities connected with it are shown.
+            hops: maximum number of connections between `center` and another entity.
+            limit: maximum number of entities, up to 1000: the nearest to `center`, then the most
+                mentioned.
+            text: only memories whose text contains this. This and the following arguments select
+                memories as in `memories.list`.
             speaker, types: only what this person said; only memories of these types.
-            tags: only memories with any of these tags, or, with `tags_match="all"`, all.
+            tags: only memories with any of these tags, or, with `tags_match="all"`, all of them.
             tags_match: "any" or "all".
             where: conditions, as in `recall`.
             scope: only memories of this scope.
             entities: only memories that mention one of these entities, by name or id.
-            window: only memories of this stretch of time, as in `recall`.
-            as_of: only what was known then.
-            changed_since: only memories stored or changed at or after it.
-            state: "valid" (as if not given), "invalidated", "expired", or "any".
+            window: only memories of this period, as in `recall`.
+            as_of: only what was known at this time.
+            changed_since: only memories stored or changed at or after this time.
+            state: "valid" (the default), "invalidated", "expired" or "any".
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -515,15 +523,15 @@ class Hindsight(OpenedMemory):
     def timeline(
         self, bank_id: str, *, limit: int = 500, **options: Unpack[SelectionOptions]
     ) -> BankTimeline:
-        """Return a picture of memories at the times that they name, a lane for each entity.
+        """Return a picture of memories at the times that they name, one lane for each entity.
 
-        A memory whose text names no time stands where it was said. Shown and saved like `graph`,
-        but not as GraphML.
+        A memory whose text names no time is placed at the time it was said. Shown and saved like
+        `graph`, but not as GraphML.
 
         Args:
             bank_id: which bank.
-            limit: most memories, at most 5000, spread evenly over those chosen.
-            text, speaker, types, tags, tags_match, where, scope: choose memories, as in `graph`.
+            limit: maximum number of memories, up to 5000, spread evenly over those selected.
+            text, speaker, types, tags, tags_match, where, scope: select memories, as in `graph`.
             entities, window, as_of, changed_since, state: the same.
 
         Raises:
@@ -552,37 +560,38 @@ class Hindsight(OpenedMemory):
         dry_run: bool = False,
         **options: Unpack[SelectionOptions],
     ) -> Forgotten:
-        """Delete memories permanently, by id, with a document or by filter; return the ids.
+        """Delete memories permanently, by id, by document or by filter; return their ids.
 
-        Their histories are deleted too, and those of the observations and opinions that cite
-        them; these are rewritten in the same transaction from what is left, or deleted. The text
-        of a document that a memory was stated in is deleted with the document. A memory that was
-        also stated in another document stays, with one source less. `memories.invalidate` keeps
-        a memory, and all histories, instead.
+        Their histories are deleted too. Observations and opinions that cite them also lose their
+        histories, and are rewritten in the same transaction from the remaining memories, or
+        deleted if none remain. The text that a memory was extracted from is only deleted with its
+        document. A memory that was also stated in another document stays, with one source fewer.
+        To keep a memory and its history but hide it from recall, use `memories.invalidate`.
 
         Args:
             bank_id: which bank.
             ids: ids of memories.
-            document_id: a document, or the session of a conversation, with its text and what
-                the session keeps of its own: messages, and remarks of a reflection memory.
-            after: a time during which `memories.restore` can undo it. The memories are in no
-                answer from now on, and are deleted when it is over.
-            dry_run: delete nothing; the result lists what would go, and what was derived from it.
-            text: those whose text holds this, whatever the case. This and the following choose
-                memories together, and not beside `ids` or `document_id`.
+            document_id: a document, or the session of a conversation, with its text and with
+                everything the session stores: messages, and remarks of a reflection memory.
+            after: grace period during which `memories.restore` can undo this. The memories are
+                hidden at once, and deleted when it ends.
+            dry_run: delete nothing; the result lists what would be deleted, and the conclusions
+                that would be deleted or rewritten with it.
+            text: those whose text contains this, ignoring case. This and the following arguments
+                select memories together; they cannot be combined with `ids` or `document_id`.
             speaker, types: those that this person said; those of these types.
-            tags: those with any of these tags, or, with `tags_match="all"`, all.
+            tags: those with any of these tags, or, with `tags_match="all"`, all of them.
             tags_match: "any" or "all".
             where: conditions, as in `recall`.
             scope: those of this scope.
             entities: those that mention one of these entities, by name or id.
-            window: those of this stretch of time, as in `recall`.
-            as_of: those known then.
-            changed_since: those stored or changed at or after it.
-            state: "valid", "invalidated", "expired", or "any" (as if not given).
+            window: those of this period, as in `recall`.
+            as_of: those known at this time.
+            changed_since: those stored or changed at or after this time.
+            state: "valid", "invalidated", "expired" or "any" (the default).
 
         Raises:
-            InvalidInputError: nothing was named, or an argument cannot be used.
+            InvalidInputError: nothing to forget was named, or an argument cannot be used.
             MemoryNotFoundError, DocumentNotFoundError, EntityNotFoundError: one of them does not
                 exist; nothing was deleted.
         """
@@ -593,15 +602,15 @@ class Hindsight(OpenedMemory):
     def consolidate(self, bank_id: str) -> Consolidation:
         """Draw observations and update opinions from all pending memories, now.
 
-        It runs in the background after each retain, unless `settings.consolidate` is off; a
+        This also runs in the background after each retain, unless `settings.consolidate` is off; a
         second run over the same memories adds nothing. With an `llm` the model proposes
-        observations, and each proposal is validated before it is stored. Mental models that ask
-        for it are refreshed afterwards.
+        observations, and each proposal is validated before it is stored. Mental models with
+        `auto_refresh` are refreshed afterwards.
 
         Raises:
             BankNotFoundError: there is no such bank.
-            EmbeddingError, StoreError: it failed; what was stored until then stays. A model that
-                fails is reported in `failures`, and its memories stay pending.
+            EmbeddingError, StoreError: a batch failed; earlier batches stay stored. If the
+                language model fails, this is reported in `failures`, and its memories stay pending.
         """
         self._runtime.bank(validation.bank_id(bank_id))
         return sum(self._runtime.consolidations(bank_id), Consolidation(bank_id))
@@ -610,7 +619,7 @@ class Hindsight(OpenedMemory):
         """Wait until background work is done, including work left by earlier processes.
 
         Args:
-            timeout: seconds to wait at most.
+            timeout: maximum seconds to wait; no limit if None.
 
         Returns:
             True if all is done; False on timeout.
@@ -621,7 +630,7 @@ class Hindsight(OpenedMemory):
         return self._runtime.worker.wait_idle(timeout)
 
     def health(self) -> Health:
-        """Check that each part answers, and how far the vector index lags behind the graph."""
+        """Check that each part responds, and report how far the vector index lags behind."""
         return self.maintenance.health()
 
     aretain = async_variant(retain)

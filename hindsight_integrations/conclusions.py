@@ -1,4 +1,4 @@
-"""Observations and opinions as the caller gets them, with the memories they rest on."""
+"""Observations and opinions as returned to the caller, with the memories they rest on."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Trend(StrEnum):
     """Trend of the evidence of a conclusion."""
 
     NEW = "new"
-    """All of it is recent."""
+    """All evidence is recent."""
     STRENGTHENING = "strengthening"
-    """It arrives at least as often as before."""
+    """Evidence arrives at least as often as before."""
     WEAKENING = "weakening"
-    """It arrives less often than before."""
+    """Evidence arrives less often than before."""
     STALE = "stale"
-    """None has arrived for long."""
+    """No evidence has arrived for a long time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A memory that a conclusion rests on, and its words that count.
+    """A memory that a conclusion rests on, and the words in it that support the conclusion.
 
-    `quote` is a verbatim part of that memory's text; None if the whole memory is meant.
+    `quote` is a verbatim part of that memory's text; None stands for the whole text.
     `supports` is False for evidence against an opinion.
     """
 
@@ -45,13 +45,13 @@ class Observation(Shown):
     """A statement that several memories support together.
 
     Attributes:
-        confidence: 0.1 to 1, by how many memories support it.
+        confidence: 0.1 to 1, depending on how many memories support it.
         evidence: the memories it rests on, in order of time.
-        proof_count: memories that support it.
+        proof_count: number of memories that support it.
         first_seen: time of its first evidence.
         last_seen: time of its last evidence.
         reasoning: how it was drawn.
-        history: its changes, oldest first, with earlier texts.
+        history: its changes, oldest first, with the earlier texts.
     """
 
     id: str
@@ -75,7 +75,8 @@ class Observation(Shown):
 
     def __repr__(self) -> str:
         return (
-            f"Observation({self.text!r}, {self.kind}, from {self.proof_count} memories, "
+            f"Observation({self.text!r}, {self.kind}, from "
+            f"{display.counted(self.proof_count, 'memory')}, "
             f"confidence {self.confidence:.2f}, {self.trend})"
         )
 
@@ -97,7 +98,7 @@ class Opinion(Shown):
     Attributes:
         topic: its subject.
         confidence: 0 to 1; raised by support and lowered by contradiction.
-        evidence: for and against, in order of time.
+        evidence: the memories for and against it, in order of time.
     """
 
     id: str
@@ -142,5 +143,5 @@ def quotations(memory: Memory) -> tuple[Quotation, ...]:
 
 
 def evidence_times(memory: Memory) -> Sequence[datetime]:
-    """Return when its evidence was said, in order; without any, when it was said itself."""
+    """Return when its evidence was said, in order; without evidence, when it was said itself."""
     return [piece.said_at for piece in quotations(memory)] or [memory.mentioned_at]

@@ -1,23 +1,23 @@
 """Every error this package raises, as a tree.
 
-Catch `HindsightError` to catch them all. What a lower library raises (SQLite, Neo4j, Chroma,
-ONNX Runtime, spaCy) is mapped to one of these where it happens, with the original as its
-`__cause__`; each message says what was wrong, what was expected and what to do.
+Catch `HindsightError` to catch them all. Errors of the libraries used (SQLite, Neo4j, Chroma,
+ONNX Runtime, spaCy) are converted to one of these, with the original as `__cause__`. Each message
+says what is wrong, what was expected and what to do.
 
 HindsightError
-├── InvalidInputError (ValueError)       an argument is refused before anything is touched
+├── InvalidInputError (ValueError)       an argument cannot be used; nothing was changed
 │   └── ContentTooLargeError             more text in one call than the settings allow
-├── NotFoundError (LookupError)          the thing named does not exist
+├── NotFoundError (LookupError)          the requested object does not exist
 │   ├── BankNotFoundError
 │   ├── MemoryNotFoundError
 │   ├── DocumentNotFoundError
 │   └── EntityNotFoundError
-├── AccessDeniedError                    a service refuses the request: it needs a token
-├── ConflictError                        the thing named exists already, or was changed meanwhile
+├── AccessDeniedError                    a service refused the request: no valid token
+├── ConflictError                        it exists already, or was changed at the same time
 │   └── BankExistsError
 ├── ClosedError                          used after close()
 │   └── ForkedError                      opened before the process was forked
-├── StoreError                           the stores could not do what was asked
+├── StoreError                           a store could not carry out an operation
 │   ├── StoreLockedError                 another process owns the folder
 │   ├── StoreUnavailableError            a store cannot be reached or written
 │   ├── StoreCorruptError                a store's content cannot be read
@@ -40,15 +40,15 @@ class HindsightError(Exception):
 
 
 class InvalidInputError(HindsightError, ValueError):
-    """An argument was refused before anything was touched."""
+    """An argument cannot be used; nothing was changed."""
 
 
 class ContentTooLargeError(InvalidInputError):
-    """One call carried more text than `Settings.max_content_chars` allows."""
+    """One call contained more text than `Settings.max_content_chars` allows."""
 
 
 class NotFoundError(HindsightError, LookupError):
-    """The thing named does not exist."""
+    """The requested object does not exist."""
 
 
 class BankNotFoundError(NotFoundError):
@@ -68,27 +68,27 @@ class EntityNotFoundError(NotFoundError):
 
 
 class ConflictError(HindsightError):
-    """The thing named exists already, or was changed meanwhile."""
+    """The object exists already, or was changed by another writer at the same time."""
 
 
 class BankExistsError(ConflictError):
-    """A bank of this id exists already."""
+    """A bank with this id exists already."""
 
 
 class AccessDeniedError(HindsightError):
-    """A service refused the request: it has no token, or one of something else."""
+    """A service refused the request: the token is missing, wrong, or not valid for it."""
 
 
 class ClosedError(HindsightError):
-    """The engine was used after `close()`."""
+    """The client was used after `close()`."""
 
 
 class ForkedError(ClosedError):
-    """The engine was opened before this process was forked, and does not outlive a fork."""
+    """The client was opened before this process was forked; open it again in the child."""
 
 
 class StoreError(HindsightError):
-    """The stores could not do what was asked of them."""
+    """A store could not carry out an operation."""
 
 
 class StoreLockedError(StoreError):
@@ -115,7 +115,7 @@ class ModelError(HindsightError):
     """A model failed, local or remote.
 
     Attributes:
-        tokens: what a language model had taken until then.
+        tokens: tokens a language model had used before it failed.
     """
 
     def __init__(self, *args: object, tokens: int = 0) -> None:
@@ -140,7 +140,7 @@ class RerankError(ModelError):
 
 
 class GuardError(HindsightError):
-    """A function given as `before_retain` raised, or refused a correction; nothing was stored."""
+    """A `before_retain` function raised, or refused a correction; nothing was stored."""
 
 
 class MissingExtraError(HindsightError, ImportError):
@@ -151,21 +151,23 @@ class MissingExtraError(HindsightError, ImportError):
 
 
 def error_content(error: BaseException) -> dict[str, object]:
-    """Return an error as JSON holds it: its type and message, and the tokens of a model's."""
+    """Return an error as a JSON object: its type, its message, and a model error's tokens."""
     tokens = {"tokens": error.tokens} if isinstance(error, ModelError) and error.tokens else {}
     return {"type": type(error).__name__, "message": str(error), **tokens}
 
 
 def error_of(content: object) -> Exception:
-    """Return the error that `error_content` made this of; one of another package by its name.
+    """Return the error from the result of `error_content`.
+
+    An error of another package becomes a `HindsightError` whose message begins with its type.
 
     Raises:
-        ValueError: it was made of no error.
+        ValueError: `content` does not describe an error.
     """
     if isinstance(content, Exception):
         return content
     if not isinstance(content, dict) or not {"type", "message"} <= content.keys():
-        raise ValueError("this is no error; an object with type and message was expected")
+        raise ValueError("this does not describe an error; give an object with type and message")
     name, message = str(content["type"]), str(content["message"])
     kind = {each.__name__: each for each in _every(HindsightError)}.get(name)
     if kind is None:

@@ -1,4 +1,4 @@
-"""Records of what was done to a bank: the history of a memory's text, and the audit."""
+"""Records of the changes of a bank: the history of each memory, and the audit log."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hindsight_integrations.display import Shown
 
 @dataclass(frozen=True, slots=True)
 class Change(Shown):
-    """One entry of a history: which field changed, from what to what, when and why.
+    """One entry of a history: the field, its old and new value, the time and the reason.
 
     Attributes:
-        memory_id: the memory, or with `of_model` the mental model, that was changed.
+        memory_id: id of the changed memory, or mental model if `of_model` is True.
     """
 
     memory_id: str
@@ -45,17 +45,18 @@ class Change(Shown):
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry(Shown):
-    """One entry of a bank's audit. It names what was changed, and quotes nothing of it.
+    """One entry of a bank's audit log. It names what was changed, without its content.
 
     Attributes:
         action: "create", "update", "invalidate", "restore", "merge", "split", "delete", or the
             action of the engine that changed it, such as "consolidate".
         kind: "memory", "document", "entity" or "mental model".
-        id: of what was changed.
-        actor: who was named by `acting_as`, or "hindsight" for work in the background.
-        reason: why; taken out of the entries of a memory when that is deleted, but for the last.
+        id: id of what was changed.
+        actor: the actor given to `acting_as`, or "hindsight" for background work.
+        reason: the reason given. When a memory is deleted, it is removed from all its entries
+            except the last.
         fields: names of the fields that an update changed.
-        other: the entity that one was merged into, or that was split off.
+        other: the entity merged into, or the entity split off.
     """
 
     at: datetime

@@ -60,8 +60,8 @@ def from_mem0(memories: Mapping[str, object] | Iterable[Mapping[str, object]]) -
 def _mem0_item(index: int, entry: object) -> Item:
     if not isinstance(entry, Mapping) or not (entry.get("id") and entry.get("memory")):
         raise InvalidInputError(
-            f"memories[{index}] is {validation.shown(entry)}; give mem0's entries, each a mapping "
-            "with 'id' and 'memory'"
+            f"memories[{index}] is {validation.shown(entry)}; give mem0 entries, each a "
+            "mapping with 'id' and 'memory'"
         )
     own = entry.get("metadata") or {}
     kept = {name: entry[name] for name in _MEM0_FIELDS if entry.get(name)}

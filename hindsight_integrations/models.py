@@ -47,18 +47,18 @@ MetadataValue: TypeAlias = str | int | float | bool
 Metadata: TypeAlias = Mapping[str, MetadataValue]
 
 MemoryState: TypeAlias = Literal["valid", "invalidated", "expired", "any"]
-"""State of a memory to choose by: it may be invalidated and expired both, and valid is neither."""
+"""States accepted by filters. A memory can be both invalidated and expired; "valid" is neither."""
 
 T = TypeVar("T")
 
 
 def utc_now() -> datetime:
-    """Return the present time in UTC, timezone-aware."""
+    """Return the current time in UTC, timezone-aware."""
     return datetime.now(UTC)
 
 
 class MemoryType(StrEnum):
-    """Kind of statement a memory is; `"bank"` is read as `EXPERIENCE`."""
+    """Kind of statement a memory is; `"bank"` is accepted as another name of `EXPERIENCE`."""
 
     WORLD = "world"
     """An objective fact."""
@@ -67,7 +67,7 @@ class MemoryType(StrEnum):
     OPINION = "opinion"
     """A belief, with a confidence."""
     OBSERVATION = "observation"
-    """Consolidated from other memories."""
+    """A conclusion drawn from other memories."""
 
     @classmethod
     def _missing_(cls, value: object) -> MemoryType | None:
@@ -75,48 +75,48 @@ class MemoryType(StrEnum):
 
 
 class TurnKind(StrEnum):
-    """Kind of a turn that states nothing: context of the turns beside it, but no evidence.
+    """Kind of a turn that states nothing: context for neighbouring turns, but not evidence.
 
-    The `kind` of such a memory; None for a statement.
+    It is the `kind` of such a memory; None for a statement.
     """
 
     QUESTION = "question"
-    """It asks, and tells nothing itself."""
+    """A question that states nothing itself."""
     COURTESY = "courtesy"
     """A greeting, thanks, an acknowledgement, an offer of help."""
     NON_ANSWER = "non-answer"
-    """It says that the speaker does not know, or cannot help."""
+    """The speaker says that they do not know, or cannot help."""
 
 
 _STATES_NOTHING = frozenset(kind.value for kind in TurnKind)
 
 
 def states_nothing(kind: str | None) -> bool:
-    """Return True if a memory of this kind is only context of the turns beside it."""
+    """Return True if a memory of this kind is only context for neighbouring turns."""
     return kind in _STATES_NOTHING
 
 
 def proves(type: MemoryType, speaker: str | None, kind: str | None) -> bool:
-    """Return True if conclusions may rest on such a memory, and repeating it proves it.
+    """Return True if such a memory is evidence: it supports conclusions, and repeating it counts.
 
-    A turn of the agent repeats what it was told, or made up; neither proves anything.
+    A turn of the agent repeats what it was told, or is made up; neither is evidence.
     """
     own_words = type is MemoryType.EXPERIENCE and speaker is not None
     return not own_words and not states_nothing(kind)
 
 
 TRUST = "trust"
-"""Name of the metadata that says how far the source of a memory is trusted."""
+"""Metadata field that says how far the source of a memory is trusted."""
 
 LOW_TRUST = "low"
-"""Value of it for a source that is not trusted."""
+"""Value of that field for a source that is not trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disposition:
     """Traits of a bank's agent, each from 1 (low) to 5 (high).
 
-    They shape the wording of reflection and never the order of recall.
+    They affect the wording of reflection, never the order of recall.
 
     Raises:
         InvalidInputError: a trait is not a whole number from 1 to 5.
@@ -137,18 +137,18 @@ class Disposition:
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """Times to live of a bank's memories, each counted from when the memory was first stored.
+    """Times to live of a bank's memories, counted from when a memory was first stored.
 
-    The narrowest rule that names a memory holds: that of its tags (of several, the shortest), else
-    that of its type, else the bank's. A rule of None keeps what it names for good.
+    The most specific rule applies: the rule of its tags (the shortest, if there are several),
+    otherwise the rule of its type, otherwise the default. None means that a memory never expires.
 
     Attributes:
-        default: of what no other rule names; None keeps it.
-        types: by type.
-        tags: by tag.
+        default: time to live of memories without another rule; None keeps them forever.
+        types: times to live by memory type.
+        tags: times to live by tag.
 
     Raises:
-        InvalidInputError: a type is unknown, or a time is no timedelta above zero.
+        InvalidInputError: a type is unknown, or a time is not a timedelta above zero.
     """
 
     default: timedelta | None = None
@@ -157,21 +157,21 @@ class Expiry:
 
     def __post_init__(self) -> None:
         if not isinstance(self.types, Mapping) or not isinstance(self.tags, Mapping):
-            raise InvalidInputError("expiry takes types and tags as mappings to a timedelta")
+            raise InvalidInputError("expiry types and tags must map names to timedeltas")
         for name in self.types:
             if str(name) not in {kind.value for kind in MemoryType}:
                 kinds = ", ".join(kind.value for kind in MemoryType)
-                raise InvalidInputError(f"expiry names the type {name!r}; the types are {kinds}")
+                raise InvalidInputError(f"unknown type {name!r} in expiry; the types are {kinds}")
         for after in (self.default, *self.types.values(), *self.tags.values()):
             if after is not None and not (isinstance(after, timedelta) and after > timedelta(0)):
                 raise InvalidInputError(
-                    f"expiry has a time of {after!r}; give a timedelta above zero, or None"
+                    f"an expiry time is {after!r}; give a timedelta above zero, or None"
                 )
         object.__setattr__(self, "types", {str(name): t for name, t in self.types.items()})
         object.__setattr__(self, "tags", {str(name): t for name, t in self.tags.items()})
 
     def end_of(self, memory: Memory) -> datetime | None:
-        """Return the time from which these rules hide a memory; None if they keep it."""
+        """Return the time at which a memory expires by these rules; None if it does not."""
         after = self.types.get(memory.type.value, self.default)
         if ruled := [self.tags[tag] for tag in memory.tags if tag in self.tags]:
             after = min((time for time in ruled if time is not None), default=None)
@@ -180,7 +180,7 @@ class Expiry:
         return memory.created_at + after
 
     def applied_to(self, memory: Memory) -> Memory:
-        """Return a memory with the expiry of these rules, unless it has one of its own."""
+        """Return a memory with the expiry these rules give it, unless it has its own."""
         if memory.pinned or memory.expires_at is None:
             return replace(memory, expires_at=self.end_of(memory))
         return memory
@@ -196,7 +196,7 @@ class Directive:
     It is in force while its text is among the `directives` of its bank.
 
     Attributes:
-        priority: those of the highest stand first.
+        priority: directives are listed from the highest priority to the lowest.
     """
 
     id: str
@@ -213,12 +213,12 @@ class Bank(Shown):
 
     Attributes:
         mission: what the bank is for.
-        background: what its agent should always know of itself.
+        background: what its agent should always know about itself.
         directives: hard rules for reflection that are in force.
-        named_directives: those that were given a name, in force or not.
+        named_directives: directives that were given a name, in force or not.
         expiry: times to live of its memories.
-        kept_apart: pairs of names that are never one thing's, each as a hash of both: they hold no
-            name once the memories that had it are forgotten.
+        kept_apart: name pairs that must not be merged, hashed so that forgotten names do not
+            survive here.
     """
 
     id: str
@@ -279,7 +279,7 @@ class BankStats(Shown):
             "documents": self.documents,
             **{f"{kind} links": count for kind, count in self.links.items() if count},
             "waiting vectors": self.pending_vectors,
-            "said": " to ".join(filter(None, map(display.moment, times))),
+            "said": " to ".join(dict.fromkeys(filter(None, map(display.moment, times)))),
         }
 
 
@@ -299,10 +299,10 @@ class Message:
 
 
 RecordPart: TypeAlias = Literal["messages", "remarks", "chat"]
-"""Part of a session that is kept in a record, named `<session>#<part>`, and forgotten with it."""
+"""Part of a session that is stored in a record named `<session>#<part>`, and deleted with it."""
 
 RECORD_PARTS: tuple[RecordPart, ...] = get_args(RecordPart)
-"""The parts of a session that are kept in records."""
+"""The parts of a session that are stored in records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,9 +310,9 @@ class Document(Shown):
     """The text that memories came from.
 
     Attributes:
-        fingerprint: hash of all it was made of.
-        is_record: it is what a conversation keeps of its own (messages, remarks), which no
-            retain writes to.
+        fingerprint: hash of all its content.
+        is_record: True if it holds data of a conversation (messages, remarks); `retain` cannot
+            write to it.
     """
 
     id: str
@@ -353,12 +353,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One statement of a memory in a document; or, for a conclusion, one memory it rests on.
+    """One place where a memory was stated; or, for a conclusion, one memory it rests on.
 
     Attributes:
-        reference: the caller's own id of the message or record, if it gave one.
-        memory_id: the memory it rests on; position and time are then that memory's.
-        quote: the words of that memory it rests on, verbatim.
+        reference: the caller's own id of the message or record, if one was given.
+        memory_id: the memory a conclusion rests on; position and time are those of that memory.
+        quote: the words of that memory that support the conclusion, verbatim.
         supports: False for evidence against an opinion.
     """
 
@@ -378,24 +378,23 @@ class Memory(Shown):
 
     Attributes:
         text: the statement, in the user's words.
-        occurred: times it happened, at the precision of the text; empty if it named none.
+        occurred: times it happened, at the precision of the text; empty if the text names none.
         mentioned_at: time it was first said.
         speaker: name of the speaker, in a conversation.
-        context: the caller's note on where the text comes from, or its title.
+        context: the caller's note about the origin of the text, or its title.
         entities: canonical names of the people, places and things it mentions.
         confidence: 0 to 1, for opinions and for facts of uncertain extraction.
         scope: a partition within the bank that recall can be limited to.
-        sources: every statement of it, or every memory it rests on; the number of those that
-            support it is its proof count, if it is evidence.
-        kind: one of `ObservationKind`, for an observation; one of `TurnKind` for a turn that
-            states nothing.
-        reasoning: how it was drawn, for a conclusion.
+        sources: every place it was stated, or every memory it rests on. For evidence, the proof
+            count is the number of sources that support it.
+        kind: an `ObservationKind` for an observation; a `TurnKind` for a turn that states nothing.
+        reasoning: for a conclusion, how it was drawn.
         expires_at: time from which recall ignores it.
-        invalidated_at: time since which it is held to be wrong; kept for history, never
+        invalidated_at: time since which it counts as wrong; it is kept for history, but never
             recalled.
-        derived: the engine drew it from other memories, and may rewrite, merge or remove it;
-            False for whatever a caller gave.
-        pinned: it never expires, and nothing else is shown in its place.
+        derived: True if the engine drew it from other memories, and may rewrite, merge or remove
+            it; False for everything a caller gave.
+        pinned: True if it never expires, and no observation is returned in its place.
     """
 
     id: str
@@ -424,32 +423,32 @@ class Memory(Shown):
 
     @property
     def occurred_start(self) -> datetime | None:
-        """Start of the earliest time the text names."""
+        """Start of the earliest time that the text names; None if it names none."""
         return min((span.start for span in self.occurred), default=None)
 
     @property
     def occurred_end(self) -> datetime | None:
-        """End of the latest time the text names."""
+        """End of the latest time that the text names; None if it names none."""
         return max((span.end for span in self.occurred), default=None)
 
     @property
     def is_context(self) -> bool:
-        """True for a turn that states nothing, and is only context of the turns beside it."""
+        """True for a turn that states nothing, and is only context for neighbouring turns."""
         return states_nothing(self.kind)
 
     @property
     def is_evidence(self) -> bool:
-        """True if it states something, and is no turn of the agent itself; see `proves`."""
+        """True if it states something and was not said by the agent; see `proves`."""
         return proves(self.type, self.speaker, self.kind)
 
     @property
     def is_trusted(self) -> bool:
-        """False if its metadata says that its source is of low trust: it proves nothing."""
+        """False if its metadata marks its source as low trust; it then supports no conclusion."""
         return self.metadata.get(TRUST) != LOW_TRUST
 
     @property
     def proof_count(self) -> int:
-        """Number of sources that support it, at least one; one if it is no evidence."""
+        """Number of sources that support it, at least 1; always 1 if it is not evidence."""
         return max(1, sum(source.supports for source in self.sources)) if self.is_evidence else 1
 
     @property
@@ -480,7 +479,7 @@ class Memory(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Entity(Shown):
-    """A resolved person, place, organisation or thing, with the other names it goes by."""
+    """A person, place, organisation or thing, with its other names."""
 
     id: str
     bank_id: str
@@ -518,24 +517,24 @@ class ObservationKind(StrEnum):
     GENERALIZATION = "generalization"
     """A property of the subject, from several statements."""
     PREFERENCE = "preference"
-    """A thing that somebody likes, avoids or chooses."""
+    """Something that a person likes, avoids or chooses."""
     RISK = "risk"
-    """A thing that may go wrong."""
+    """Something that may go wrong."""
     STRATEGY = "strategy"
-    """A means that works, or is planned, towards an end."""
+    """A way to reach a goal, planned or known to work."""
 
 
 @dataclass(frozen=True, slots=True)
 class MentalModel(Shown):
-    """A summary that the user curates; reflection reads it first.
+    """A summary that the user curates and that reflection reads first.
 
     Attributes:
         text: the summary.
-        source_query: the question it answers, if it can be refreshed.
-        max_tokens: longest refreshed text, in tokens.
-        sources: ids of the memories it was last made from; empty for a text of the user.
+        source_query: the question it answers; needed to refresh it.
+        max_tokens: maximum tokens of a refreshed text.
+        sources: ids of the memories it was last written from; empty if the user wrote the text.
         refreshed_at: time the text was last written.
-        auto_refresh: True if consolidation refreshes it once it is stale.
+        auto_refresh: True if consolidation refreshes it when it is stale.
     """
 
     id: str
@@ -584,7 +583,7 @@ class Arm(StrEnum):
 
 
 class LinkKind(StrEnum):
-    """Reason for a link of two memories. Links through entities are computed, never stored."""
+    """Kind of a stored link between two memories. Links through entities are computed instead."""
 
     SEMANTIC = "semantic"
     TEMPORAL = "temporal"
@@ -606,7 +605,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A slice of a longer list. `next_cursor` asks for the following slice; None at the end."""
+    """One page of a longer list. Pass `next_cursor` to get the next page; None on the last."""
 
     items: Sequence[T]
     total: int
@@ -622,7 +621,7 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """Calls and tokens; tokens are estimated where the model does not report them."""
+    """Calls of a language model and their tokens, estimated if the model does not report them."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -642,5 +641,5 @@ class ModelUsage:
 
 
 def as_datetime(value: datetime | None) -> datetime:
-    """Return `value` in UTC, or the present time for None."""
+    """Return `value` in UTC, or the current time for None."""
     return utc_now() if value is None else as_utc(value)

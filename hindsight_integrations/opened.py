@@ -1,4 +1,4 @@
-"""`OpenedMemory`, the base of `Hindsight`: how a memory is opened and closed, and its parts."""
+"""`OpenedMemory`, the base of `Hindsight`: opens and closes a memory, and gives its parts."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from hindsight_integrations.stores.servers import IN_MEMORY
 
 
 class OpenedMemory(ContextManaged):
-    """A memory that is open: its namespaces and its parts. `Hindsight` adds the verbs."""
+    """An open memory: its namespaces and its parts. `Hindsight` adds retain, recall and so on."""
 
     def __new__(cls, path: object = None, *args: object, **options: object) -> Self:
-        """Return a memory behind a service for the address of one."""
+        """Return a client of a memory service if `path` is a URL."""
         if not is_url(path):
             return object.__new__(cls)
         root = next(each for each in cls.__mro__ if OpenedMemory in each.__bases__)
@@ -77,17 +77,17 @@ class OpenedMemory(ContextManaged):
 
     @classmethod
     def in_memory(cls, **options: object) -> Self:
-        """Open a memory that lasts as long as this object; takes the constructor's arguments."""
+        """Open a memory that exists only as long as this object, with the constructor's options."""
         return cls(IN_MEMORY, **options)  # type: ignore[arg-type]
 
     @classmethod
     def from_env(cls, **options: object) -> Self:
-        """Open the memory that environment variables name.
+        """Open the memory configured by environment variables.
 
-        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), or the address of a service,
-        for which no other counts. `HINDSIGHT_GRAPH` is the URL of a Neo4j server,
-        `HINDSIGHT_VECTORS` that of a Chroma or Neo4j server, `HINDSIGHT_EMBEDDER` the name of an
-        installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
+        `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), or the URL of a memory
+        service; the other variables are then ignored. `HINDSIGHT_GRAPH` is the URL of a Neo4j
+        server, `HINDSIGHT_VECTORS` the URL of a Chroma or Neo4j server, `HINDSIGHT_EMBEDDER` the
+        name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
         """
         given = from_environment() | options
         if is_url(given["path"]):  # a service, which has stores, models and settings of its own
@@ -98,32 +98,32 @@ class OpenedMemory(ContextManaged):
     def restore(
         cls, backup: str | os.PathLike[str], path: str | os.PathLike[str], **options: object
     ) -> Self:
-        """Make a folder of what `maintenance.backup` wrote, and open the memory in it.
+        """Restore a backup written by `maintenance.backup` into a folder, and open it.
 
         Args:
-            backup: the file.
-            path: the folder, which must hold no memory.
+            backup: the backup file.
+            path: the folder, which must not contain a memory.
             options: the constructor's other arguments.
 
         Raises:
-            ConflictError: the folder holds a memory.
-            InvalidInputError: the file is no backup.
+            ConflictError: the folder already contains a memory.
+            InvalidInputError: the file is not a backup.
             NotFoundError: there is no such file.
-            StoreCorruptError: it is damaged; nothing was restored.
-            SchemaVersionError: a newer release wrote it.
+            StoreCorruptError: the file is damaged; nothing was restored.
+            SchemaVersionError: a newer release wrote the file.
         """
         restore_folder(backup, path)
         return cls(path, **options)  # type: ignore[arg-type]
 
     def close(self) -> None:
-        """Finish background work, and release the folder. Idempotent.
+        """Finish background work and release the folder. Idempotent.
 
-        A folder that this process has opened several times is released with the last of them.
+        If this process has opened the folder several times, the last close releases it.
         """
         release(self, self._runtime)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        # Somebody who pressed Ctrl-C does not wait: what is left waits in the graph.
+        # After Ctrl-C do not wait: unfinished work stays queued in the graph.
         release(self, self._runtime, finish=error is None)
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -133,7 +133,7 @@ class OpenedMemory(ContextManaged):
         return f"Hindsight({self._where})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the arguments: what is unpickled has opened the same memory with them."""
+        """Pickle the constructor's arguments; unpickling opens the same memory with them."""
         self._arguments.check_picklable()
         return unpickled, (type(self), self._arguments.as_dict())
 
@@ -144,13 +144,13 @@ class OpenedMemory(ContextManaged):
         reranker: object | None = UNCHANGED,
         extractor: object | None = UNCHANGED,
     ) -> None:
-        """Exchange the language model, the reranker or the extractor of this running memory.
+        """Replace the language model, the reranker or the extractor of this running memory.
 
-        Calls that run already finish with the parts they began with. Documents retained again are
-        extracted again by a new extractor.
+        Calls in progress finish with the parts they started with. A new extractor also extracts
+        documents again when they are retained again.
 
         Args:
-            llm: as for the constructor; None for none. It also draws the facts from then on, if
+            llm: as for the constructor; None for no model. From now on it also extracts facts, if
                 no extractor was given.
             reranker: as for the constructor: "local", None or any reranker.
             extractor: as for the constructor; None for the default.
@@ -165,7 +165,7 @@ class OpenedMemory(ContextManaged):
 
     @property
     def graph_store(self) -> GraphStore:
-        """The graph store: the source of truth, behind the port of `stores.base`."""
+        """The graph store, the source of truth; its interface is in `stores.base`."""
         return self._runtime.graph
 
     @property
@@ -178,32 +178,32 @@ class OpenedMemory(ContextManaged):
 
     @property
     def settings(self) -> Settings:
-        """The tunables this client was opened with."""
+        """The settings this client was opened with."""
         return self._runtime.settings
 
     @property
     def probes(self) -> dict[str, Callable[[], tuple[bool, str]]]:
-        """Health checks of other parts, by name: each returns (healthy, description)."""
+        """Health checks of additional parts, by name; each returns (healthy, description)."""
         return self._runtime.probes
 
     @property
     def runtime(self) -> Runtime:
-        """Stores, models, locks and background work together: for extensions of this package."""
+        """Stores, models, locks and background work, for extensions of this package."""
         return self._runtime
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder of this memory's texts, for other parts of your program."""
+        """The embedder of this memory, which other parts of your program may use too."""
         return self._runtime.encoder.embedder
 
     @property
     def extractor(self) -> Extractor:
-        """The extractor given, or the default one."""
+        """The extractor in use."""
         return self._runtime.retaining.extractor
 
     @property
     def reranker(self) -> Reranker | None:
-        """The reranker given, or late interaction with this memory's own model; None if off."""
+        """The reranker in use; None if off."""
         return self._runtime.reranker
 
     aclose = async_variant(close)

@@ -63,8 +63,8 @@ class Arguments:
         """Raise `InvalidInputError` for a memory that exists in this process alone."""
         if self.path == IN_MEMORY and not self.outlives_fork:
             raise InvalidInputError(
-                "a memory in RAM cannot be pickled or copied: it would be another one; give it a "
-                "folder, as in Hindsight('./memories')"
+                "an in-memory client cannot be pickled or copied, because the copy would be "
+                "another memory; give it a folder, as in Hindsight('./memories')"
             )
 
 
@@ -186,8 +186,8 @@ def _adapt(runtime: Runtime, before: Arguments, given: Arguments) -> Arguments:
         differs = "another before_retain"
     if differs:
         raise InvalidInputError(
-            f"the folder {os.fspath(given.path or '')!r} is open in this process with {differs}; "
-            "give the same, or close it first"
+            f"the folder {os.fspath(given.path or '')!r} is already open in this process "
+            f"with {differs}; use the same, or close it first"
         )
     new = {
         name: getattr(given, name)
@@ -240,11 +240,11 @@ def _revive(pending: _PendingRuntime) -> None:
         if isinstance(pending, _ForkedRuntime) and not arguments.outlives_fork:
             raise ForkedError(
                 f"this Hindsight({where}) was opened before its process was forked into process "
-                f"{os.getpid()}, and an embedded memory does not outlive a fork; open it after "
+                f"{os.getpid()}, and an embedded memory cannot be used after a fork; open it after "
                 "forking (gunicorn without preload_app, a multiprocessing initializer, or the "
-                "start method 'spawn'). For several processes, let `hindsight-memory serve` give "
-                "it to them over HTTP, or start a Chroma server and give each of them "
-                'vectors="http://localhost:8000"'
+                "start method 'spawn'). To share it between processes, run `hindsight-memory "
+                "serve` and connect to it over HTTP, or start a Chroma server and pass "
+                'vectors="http://localhost:8000" in each process'
             )
         _abandoned.append(pending.__dict__)
         _, fresh = assemble(**arguments.as_dict())

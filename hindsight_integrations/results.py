@@ -1,7 +1,6 @@
-"""Results of the verbs: frozen values that print well.
+"""Results of the client's methods: frozen values that print well.
 
-In this order: results of retaining, of forgetting, of what changed, of recalling, and of
-reflecting.
+In this order: results of retain, forget, changes, recall and reflect.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from hindsight_integrations.scores import Window as Window
 
 
 class SkipReason(StrEnum):
-    """Reason why a part of the content made no new memory."""
+    """Reason why a part of the content did not become a new memory."""
 
     UNCHANGED = "unchanged"
     """The document or chunk is stored already, word for word."""
     REPEATED = "repeated"
-    """A memory states the same; its proof count was raised."""
+    """A memory already states the same; its proof count was raised."""
     EMPTY = "empty"
-    """Nothing to remember was found in it."""
+    """It contains nothing to remember."""
     INVALID = "invalid"
     """The extractor's fact cannot be used; `detail` says why."""
     REFUSED = "refused"
@@ -53,10 +52,10 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A part of the content that made no new memory: the start of its text, and the reason.
+    """A part of the content that did not become a new memory: its first words, and the reason.
 
-    `memory_id` is the memory that states the same, for `REPEATED`; `detail` tells more, for
-    `INVALID`.
+    For `REPEATED`, `memory_id` is the memory that states the same; for `INVALID`, `detail` says
+    what is wrong.
     """
 
     text: str
@@ -75,7 +74,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A name that was taken for that of an entity called otherwise, with the reason."""
+    """A name that was recognised as another name of a known entity, with the reason."""
 
     name: str
     entity: str
@@ -84,17 +83,17 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class RetainResult:
-    """Changes made by one retain, or by one batch.
+    """Changes made by one call of a retain method.
 
     Attributes:
-        stored: the memories written, in the order of the content; ones under new ids first.
-        replaced: ids of those of them that the bank had already, with other content.
-        skipped: content that made none, with the reason.
+        stored: the memories written, in the order of the content, those with new ids first.
+        replaced: ids of the stored memories that the bank already had, with other content.
+        skipped: content that did not become a memory, with the reason.
         removed: ids of memories deleted with replaced parts of a document.
-        failed: items of a batch that were not stored; the others were.
+        failed: items of a batch that were not stored; the other items were.
         document_ids: documents written or found unchanged.
         seconds: duration.
-        joined: names taken for those of entities called otherwise; `entities.unalias` parts them.
+        joined: names recognised as other names of known entities; `entities.unalias` undoes one.
     """
 
     bank_id: str
@@ -142,18 +141,18 @@ class RetainResult:
 
 
 class Forgotten(tuple[str, ...]):
-    """The ids of the memories that were deleted; of a dry run, those that would be.
+    """Ids of the memories that were deleted or, in a dry run, would be deleted.
 
-    What a dry run lists is as it is stored now. After a deletion only the ids are left.
+    The other attributes are set by a dry run only, and show what is stored now.
 
     Attributes:
-        memories: those chosen.
-        derived: conclusions that go with the last memory that supports them.
-        rewritten: conclusions that stay, and are rewritten from what is left to support them.
+        memories: the memories selected.
+        derived: conclusions that are deleted because no memory supports them any more.
+        rewritten: conclusions that are rewritten from the memories that still support them.
         mental_models: ids of the mental models whose texts are rewritten.
-        dry_run: nothing was deleted.
-        until: until then `memories.restore` undoes it, where `after` was given; the ids are those
-            of the memories chosen, and they are deleted then.
+        dry_run: True if nothing was deleted.
+        until: set if `after` was given: `memories.restore` can undo the deletion until this time.
+            The ids are those of the memories selected, which are deleted then.
     """
 
     memories: tuple[Memory, ...]
@@ -174,7 +173,7 @@ class Forgotten(tuple[str, ...]):
         dry_run: bool = False,
         until: datetime | None = None,
     ) -> Self:
-        """Return the ids, with what else is told of them."""
+        """Return the ids, with these attributes."""
         made = super().__new__(cls, ids)
         made.memories, made.derived, made.rewritten = memories, derived, rewritten
         made.mental_models, made.dry_run, made.until = mental_models, dry_run, until
@@ -199,13 +198,13 @@ class Changed:
 
     Attributes:
         bank_id: which bank.
-        since: from then on.
-        until: when it was read; the `since` of the next call. What changes at that very moment is
-            listed by both.
-        memories: stored or changed, also those that were invalidated; without observations.
-        observations: new, or drawn from other memories than before.
+        since: start of the period.
+        until: end of the period, when the bank was read; pass it as `since` to the next call. A
+            change at exactly this time is listed by both calls.
+        memories: memories stored or changed, including invalidated ones; without observations.
+        observations: observations that are new or were rewritten.
         deleted: ids of the memories and observations that were deleted.
-        entities: mentioned by the changed memories, or edited.
+        entities: entities that were edited, or that the changed memories mention.
     """
 
     bank_id: str
@@ -237,20 +236,20 @@ SHOWN_MEMORIES, SHOWN_REASONS = 10, 3
 
 @dataclass(frozen=True, slots=True)
 class Recalled(RankedMemory, Shown):
-    """A memory in a result; its own text, metadata and so on can be read from it directly.
+    """A memory in a result; its text, metadata and other fields can be read from it directly.
 
     Attributes:
         memory: the memory, with all its fields.
         rank: position in the result, 1 is best.
-        relevance: calibrated probability that it belongs to the answer, 0 to 1, falling with the
-            rank; compared with `min_score`.
+        relevance: calibrated probability that it belongs to the answer, 0 to 1, decreasing with
+            the rank; compared with `min_score`.
         total: sum of the contributions of all signals, which decides the order.
         fused: its reciprocal rank fusion score over the arms.
-        line: its line in the rendered text, led by its speaker or context, without date header;
-            cut if the result is truncated.
-        tokens: of that line, date header included where it opens one.
-        reasons: why it was found: the signals that raised it most above the others, each with how
-            far, then the finding of each search.
+        line: its line in the rendered text, beginning with its speaker or context, without date
+            header; cut if the result is truncated.
+        tokens: tokens of that line, including the date header if the line is the first below it.
+        reasons: why it was found: the signals that raised it most above the others, with the
+            amount of each, then what each search found.
     """
 
     def plot(self) -> MemoryPlot:
@@ -273,10 +272,10 @@ class Recalled(RankedMemory, Shown):
 
 @dataclass(frozen=True, slots=True)
 class EntityNote:
-    """An entity that the question asks for or the memories mention, described.
+    """A description of an entity that the question asks about or the memories mention.
 
-    `text` is a line on it; if the question asks for it, a line for each of `observations`, which
-    are about it, follows.
+    `text` is a line about the entity. If the question asks about it, a line for each of
+    `observations` follows.
     """
 
     entity: Entity
@@ -288,7 +287,7 @@ class EntityNote:
 class RecalledModel:
     """A mental model in a result.
 
-    `stale` is True if its sources changed, or newer memories of the result are not in it yet.
+    `stale` is True if its sources changed, or if it does not cover newer memories of the result.
     """
 
     model: MentalModel
@@ -315,17 +314,17 @@ class RecallResult(Ranking):
         text: those memories, rendered for a reader or a prompt.
         tokens: tokens of `text`.
         truncated: True if the best memory was too long for the budget, and was cut.
-        windows: the times that the question asks for.
+        windows: the periods that the question asks about.
         entities_named: names in the question that the bank knows.
         chunks: source chunks of the memories, within `chunk_tokens`.
-        entity_notes: entities that the question asks for, with observations about them, and
-            those of the memories, within `entity_tokens`.
-        mental_models: mental models on the question, within `mental_model_tokens`.
+        entity_notes: entities that the question asks about, with observations about them, and
+            those mentioned by the memories, within `entity_tokens`.
+        mental_models: mental models relevant to the question, within `mental_model_tokens`.
         left_out: the best memories that did not fit the budget.
         considered: number of memories that were scored.
         failures: parts that failed and were left out.
         timings: seconds by stage.
-        notes: what the caller may not have meant: fields of `where` that no memory has.
+        notes: warnings: `where` fields that no memory has.
     """
 
     memories: tuple[Recalled, ...] = ()
@@ -338,7 +337,7 @@ class RecallResult(Ranking):
         """Explain each memory: the arms, the path through the graph, the signals.
 
         Args:
-            detailed: memories explained in full; the rest take a line each.
+            detailed: number of memories explained in full; the others get one line each.
         """
         return Explanation(self, detailed)
 
@@ -347,13 +346,13 @@ class RecallResult(Ranking):
     @overload
     def plot(self, memory: Recalled | str) -> MemoryPlot: ...
     def plot(self, memory: Recalled | str | None = None) -> RecallPlot | MemoryPlot:
-        """Return a picture of the ranks in each arm and what the budget kept; or of one memory.
+        """Return a picture of the ranks in each arm and the memories kept; or of one memory.
 
         Args:
-            memory: a memory of this result, or its id: shows why it was recalled, or left out.
+            memory: a memory of this result, or its id: shows why it was recalled or left out.
 
         Raises:
-            MemoryNotFoundError: the result does not have it.
+            MemoryNotFoundError: the memory is not in this result.
         """
         if memory is None:
             return RecallPlot(self)
@@ -362,7 +361,7 @@ class RecallResult(Ranking):
             if item.id == wanted:
                 return MemoryPlot(item, self.query)
         raise MemoryNotFoundError(
-            f"this result has no memory {wanted!r}; give one of it, such as result[0]"
+            f"this result has no memory {wanted!r}; pass a memory from this result, e.g. result[0]"
         )
 
     def __iter__(self) -> Iterator[Recalled]:
@@ -382,7 +381,7 @@ class RecallResult(Ranking):
         failed = f", failures={[f.part for f in self.failures]}" if self.failures else ""
         noted = f", notes={[*self.notes]}" if self.notes else ""
         return (
-            f"RecallResult({len(self.memories)} memories, {self.tokens} of "
+            f"RecallResult({display.counted(len(self.memories), 'memory')}, {self.tokens} of "
             f"{self.max_tokens} tokens{best}{failed}{noted})"
         )
 
@@ -401,18 +400,18 @@ NOTHING_FOUND = "No relevant memories found."
 """Text of a context without memories."""
 
 NOTHING_KNOWN = "Nothing known: no memory answers this."
-"""Text of an answer without a language model, where no memory states one."""
+"""Text of an answer without a language model, if no memory states one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Staleness:
-    """Changes since a mental model was written; true if there are any.
+    """Changes since a mental model was written. Truthy if there are any.
 
     Attributes:
-        newer: ids of memories that its source query finds and that it was not made from.
-        changed: ids of its sources whose text changed, or that are held to be wrong.
-        gone: ids of its sources that were forgotten.
-        contradicted: ids of newer memories that say otherwise than its text or its sources.
+        newer: ids of memories that its source query finds now but that it was not written from.
+        changed: ids of its sources whose text changed, or that were invalidated.
+        gone: ids of its sources that were deleted.
+        contradicted: ids of newer memories that contradict its text or its sources.
     """
 
     newer: tuple[str, ...] = ()
@@ -438,10 +437,10 @@ class ContextItem:
     """A memory or mental model in a context.
 
     Attributes:
-        label: the citation: the shortest beginning of its id that is unique here.
+        label: citation label: the shortest prefix of its id that is unique in this context.
         text: its line in the context, with dates and label.
-        stale: True if it may be out of date: newer memories are not in it yet or contradict it,
-            or nothing has supported it for long.
+        stale: True if it may be out of date: it does not cover newer memories, they contradict it,
+            or nothing has supported it for a long time.
     """
 
     label: str
@@ -461,11 +460,11 @@ class Context:
     """Memories of a bank on a question, in sections, within a token budget.
 
     Attributes:
-        text: the sections, in Markdown; "No relevant memories found." if there is nothing.
-        items: the memories and mental models in them, in that order.
-        tokens: of `text`.
-        truncated: True if the only item was too long for the budget and was cut, or the bank's
-            directives were too long and are left out.
+        text: the sections, in Markdown; "No relevant memories found." if there are none.
+        items: the memories and mental models of the sections, in the same order.
+        tokens: tokens of `text`.
+        truncated: True if the only item was too long for the budget and was cut, or if the bank's
+            directives were too long and were left out.
         failures: parts of recall that failed and were left out.
     """
 
@@ -480,7 +479,7 @@ class Context:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Ids of the memories and mental models it holds."""
+        """Ids of its memories and mental models."""
         return tuple(item.id for item in self.items)
 
     def __iter__(self) -> Iterator[ContextItem]:
@@ -498,8 +497,8 @@ class Context:
     def __repr__(self) -> str:
         cut = ", truncated" if self.truncated else ""
         return (
-            f"Context({len(self.items)} items, {self.tokens} of {self.max_tokens} tokens{cut}"
-            f"{_failed(self.failures)})"
+            f"Context({display.counted(len(self.items), 'item')}, {self.tokens} of "
+            f"{self.max_tokens} tokens{cut}{_failed(self.failures)})"
         )
 
     def _repr_markdown_(self) -> str:
@@ -515,7 +514,7 @@ class Tool(StrEnum):
 
 
 class Lookup(NamedTuple):
-    """One search of reflection, and the ids that no earlier one had found."""
+    """One search of reflection, and the ids that it found first."""
 
     tool: Tool
     query: str
@@ -523,7 +522,7 @@ class Lookup(NamedTuple):
 
 
 class Bound(StrEnum):
-    """Limit that made reflection answer before it was done searching."""
+    """Limit that made reflection answer before it had finished searching."""
 
     ITERATIONS = "iterations"
     TOKENS = "tokens"
@@ -532,19 +531,19 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """An answer from memory; true if it cites any.
+    """An answer from memory. Truthy if it cites a source.
 
     Attributes:
-        text: the answer; without a language model, quotations that state it, each with its
-            citation, or "Nothing known: no memory answers this.".
-        sources: ids of the memories and mental models it cites, in that order.
+        text: the answer. Without a language model it consists of quotations with citations, or is
+            "Nothing known: no memory answers this.".
+        sources: ids of the memories and mental models it cites, in the order of the citations.
         context: the evidence it was made from.
-        usage: calls and tokens of the language model; no calls without one.
+        usage: calls and tokens of the language model; zero without one.
         structured: the answer in the form of `response_schema`, if one was given.
         lookups: the searches made, in order.
         foreign: citations of ids that were never retrieved; they were removed from the text.
-        forced: the limit that ended the search, if one did.
-        extractive: True if it was quoted from memories by rule, without a language model.
+        forced: the limit that ended the search, if any.
+        extractive: True if the answer was quoted from memories without a language model.
     """
 
     bank_id: str
@@ -575,13 +574,13 @@ class Reflection:
         foreign = f", foreign={list(self.foreign)}" if self.foreign else ""
         forced = f", forced by {self.forced}" if self.forced else ""
         return (
-            f"Reflection({start!r}, {len(self.sources)} sources, {self._made_by}"
-            f"{forced}{foreign}{_failed(self.failures)})"
+            f"Reflection({start!r}, {display.counted(len(self.sources), 'source')}, "
+            f"{self._made_by}{forced}{foreign}{_failed(self.failures)})"
         )
 
     @property
     def _made_by(self) -> str:
-        return "extractive" if self.extractive else f"{self.usage.calls} model calls"
+        return "extractive" if self.extractive else display.counted(self.usage.calls, "model call")
 
     def _repr_markdown_(self) -> str:
         if not self.usage.calls and not self.extractive:

@@ -140,7 +140,7 @@ class Runtime:
         self.lag: StoreError | None = None
         """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
         self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
-        """Health checks of other parts, by name: each returns (healthy, description)."""
+        """Health checks of additional parts, by name: each returns (healthy, description)."""
         fitted = fitted_for(encoder.embedder.id)
         self.recalling = RecallDependencies(
             graph, index, encoder, tokenizer, self._executor, settings, reranker_given(reranker),
@@ -239,9 +239,9 @@ class Runtime:
         if stored.embedder != self.stamp:
             raise EmbedderMismatchError(
                 f"the vectors of bank {bank_id!r} come from {stored.embedder.id!r} "
-                f"({stored.embedder.dimension} dimensions), and this engine embeds with "
-                f"{self.stamp.id!r} ({self.stamp.dimension}); open it with that embedder, or call "
-                f"maintenance.reindex({bank_id!r}) to move the bank to this one"
+                f"({stored.embedder.dimension} dimensions), but this client embeds with "
+                f"{self.stamp.id!r} ({self.stamp.dimension}); open it with that embedder, or "
+                f"call maintenance.reindex({bank_id!r}) to recompute them"
             )
         return stored
 
@@ -282,7 +282,9 @@ class Runtime:
             if left:
                 self._apply_later()
         except ClosedError:
-            log.debug("closed meanwhile: the next opening brings the vector index up to date")
+            log.debug(
+                "closed; the vector index is brought up to date the next time the memory is opened"
+            )
         except StoreError as error:
             log.warning("the vector index is behind the graph and will catch up: %s", error)
             if isinstance(error, StoreUnavailableError):
@@ -354,7 +356,7 @@ class Runtime:
         except InvalidInputError as error:
             log.error("%s", error)
         except HindsightError as error:
-            log.info("no sign of life could be given: %s", error)
+            log.info("could not renew the index lease: %s", error)
 
     def _apply_later(self) -> None:
         """Apply the outbox of all banks in the background."""
@@ -382,12 +384,14 @@ class Runtime:
                 try:
                     more = self._apply_in_turn(me, proceed, page)
                 except StoreUnavailableError as error:
-                    log.info("the vector index is written later: %s", error)
+                    log.info("the vector index will be updated later: %s", error)
                     page = max(LEAST_PAGE, page // 2)
                     self.closing.wait(AGAIN_SECONDS)
             self.behind = more
         except ClosedError:
-            log.debug("closed meanwhile: the next opening brings the vector index up to date")
+            log.debug(
+                "closed; the vector index is brought up to date the next time the memory is opened"
+            )
         except StoreError as error:
             log.warning("the vector index is behind the graph and will catch up: %s", error)
         finally:
@@ -430,7 +434,7 @@ class Runtime:
                 try:
                     count = sync.mend(self.graph, self.index)
                 except StoreUnavailableError as error:
-                    log.info("the vector index is compared with the graph later: %s", error)
+                    log.info("the vector index will be compared with the graph later: %s", error)
                     self.closing.wait(AGAIN_SECONDS)
                     continue
                 if count:
@@ -575,7 +579,7 @@ def assemble(
     """
     if path is None and (graph is None or vectors is None):
         raise InvalidInputError(
-            "nowhere to keep memories: give a folder, as in Hindsight('./memories'), or call "
+            "nowhere to store memories; give a folder, as in Hindsight('./memories'), or call "
             "Hindsight.in_memory()"
         )
     if not isinstance(settings, Settings):
@@ -628,13 +632,13 @@ def _remove_unfinished_imports(runtime: Runtime) -> None:
     for left in runtime.graph.list_banks(importing=True):
         if not is_unfinished(left):
             log.warning(
-                "bank %r is marked as an interrupted import and is none: run the doctor",
+                "bank %r is wrongly marked as an interrupted import: run the doctor",
                 left.bank.id,
             )
             continue
         runtime.delete_bank(left)
         log.warning(
-            "what an interrupted import of bank %r had stored was removed: import it again",
+            "the remains of an interrupted import of bank %r were removed: import it again",
             left.importing,
         )
 

@@ -13,7 +13,7 @@ from hindsight_integrations.errors import error_content, error_of
 from hindsight_integrations.models import Arm, Memory, MemoryType, Metadata, TimeSpan
 
 Reported: TypeAlias = Annotated[Exception, PlainValidator(error_of), PlainSerializer(error_content)]
-"""An error in a result, which JSON holds by its type and message."""
+"""An error in a result; in JSON it is represented by its type and message."""
 
 
 class PathStep(NamedTuple):
@@ -21,7 +21,7 @@ class PathStep(NamedTuple):
 
     Attributes:
         kind: "entity" or "memory".
-        id: of the entity or memory.
+        id: id of the entity or memory.
         text: name of the entity; text of the memory, "" if the recall did not rank it.
         link: kind of the link that led to the memory; "" if it was an entity.
     """
@@ -35,7 +35,7 @@ class PathStep(NamedTuple):
 class ArmScore(NamedTuple):
     """Rank of a memory in one arm (1 is best), with the arm's own score and its reason.
 
-    `path` leads through the graph, from a name or a near memory to this one, in the entity arm.
+    In the entity arm, `path` leads through the graph from a name or a similar memory to this one.
     """
 
     arm: Arm
@@ -56,12 +56,12 @@ class Signal(NamedTuple):
 class Signals(Sequence[Signal]):
     """The signals of one memory, largest contribution first.
 
-    They are made on access: a recall ranks by thousands, and few are ever read.
+    They are created on access, because a recall ranks thousands of memories and few are read.
 
     Args:
-        names: of all signals of the recall, those of value 0 here included.
-        values: one a name.
-        contributions: one a name.
+        names: names of all signals of the recall, including those with value 0 here.
+        values: one for each name.
+        contributions: one for each name.
     """
 
     __slots__ = ("_contributions", "_names", "_values")
@@ -109,7 +109,7 @@ class Signals(Sequence[Signal]):
 
 @dataclass(frozen=True, slots=True)
 class RankedMemory:
-    """A memory as a recall ranked it; `results.Recalled` says what each field holds."""
+    """A memory as ranked by a recall; `results.Recalled` documents the fields."""
 
     memory: Memory
     rank: int
@@ -124,7 +124,7 @@ class RankedMemory:
 
     @property
     def score(self) -> float:
-        """The relevance, under the name that vector stores give it."""
+        """The relevance, under the name used by vector stores."""
         return self.relevance
 
     @property
@@ -134,7 +134,7 @@ class RankedMemory:
 
     @property
     def text(self) -> str:
-        """The memory's text, whole."""
+        """The whole text of the memory."""
         return self.memory.text
 
     @property
@@ -176,12 +176,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A time that the question asks for, and the words that say so.
+    """A period that the question asks about, and the words that name it.
 
     Attributes:
-        firm: True if the question asks for the time, or for its distance from an event. A time
-            before, after or during an event is a hint, and counts less; so does a time in a
-            statement beside the question.
+        firm: True if the question names the period, or its distance from an event. A period before,
+            after or during an event is only a hint and counts less, like a period in a statement
+            next to the question.
     """
 
     text: str
@@ -191,7 +191,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Memories ranked by a recall; `results.RecallResult` says what each field holds."""
+    """Memories ranked by a recall; `results.RecallResult` documents the fields."""
 
     bank_ids: tuple[str, ...]
     query: str

@@ -1,7 +1,7 @@
 """Every setting with its default, unit and source.
 
-A `Settings` is given to `Hindsight(settings=...)`; `Settings.from_env()` reads the same names
-from the environment as `HINDSIGHT_<NAME>`, for instance `HINDSIGHT_MAX_CONTENT_CHARS=500000`.
+Pass a `Settings` to `Hindsight(settings=...)`; `Settings.from_env()` reads the same settings from
+environment variables `HINDSIGHT_<NAME>`, for instance `HINDSIGHT_MAX_CONTENT_CHARS=500000`.
 """
 
 from __future__ import annotations
@@ -18,83 +18,83 @@ Hemisphere = Literal["north", "south"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a client: each with what it does, its unit, and where its value comes from.
+    """Settings of a client, each with its purpose, unit and the source of its default.
 
-    Sources: [H] is the value of Hindsight 1.1; [C] is a choice, to be changed freely. The constants
-    of ranking are not settings: each is documented in the module of `recall` that uses it.
+    Sources: [H] is the value of Hindsight 1.1; [C] is our choice, change it freely. Ranking
+    constants are not settings; each is documented in the module of `recall` that uses it.
 
     Raises:
-        InvalidInputError: a value has the wrong type or is out of its range.
+        InvalidInputError: a value has the wrong type or is out of range.
     """
 
     # Retaining
     max_content_chars: int = 2_000_000
-    """Refuse longer texts in one retain, in characters [C]."""
+    """Maximum characters of text in one retain; longer texts are refused [C]."""
     chunk_tokens: int = 512
-    """Cut documents into chunks of at most so many tokens, between sentences [C]."""
+    """Maximum tokens of a document chunk; chunks end between sentences [C]."""
     fact_tokens: int = 512
-    """Split longer memories of the built-in extractors, in tokens [C]. A passage is seldom longer,
-    and one that is cut in two is found with half of its content."""
+    """Maximum tokens of a memory of the built-in extractors; longer ones are split [C]. Passages
+    are seldom longer, and each half of a split passage is found by its own content only."""
     batch_size: int = 64
-    """Store so many items of `retain_many` in one transaction [C]."""
+    """Number of `retain_many` items stored in one transaction [C]."""
     duplicate_similarity: float = 0.97
-    """Compare two statements word by word, to fold one into the other, from this cosine on, 0.5 to
-    1 [H]."""
+    """Minimum cosine at which statements are checked as duplicates, 0.5 to 1 [H]."""
     semantic_link_similarity: float = 0.7
-    """Link two memories from this cosine on, 0 to 1 [H]."""
+    """Minimum cosine at which two memories are linked, 0 to 1 [H]."""
     semantic_links: int = 10
-    """Link a new memory to at most so many similar ones [C]. Recall follows the heaviest four of a
-    memory, so the 50 of [H] only cost time."""
+    """Maximum number of similar memories a new memory is linked to [C]. Recall follows only the
+    four strongest links of a memory, so the 50 of [H] would only cost time."""
     temporal_links: int = 4
-    """Link a new memory to at most so many near it in time [C]. [H] has 20; recall follows four."""
+    """Maximum number of memories near in time that a new memory is linked to [C]. [H] has 20, but
+    recall follows only four."""
     temporal_link_hours: float = 24.0
-    """Let the weight of a temporal link fall to its least over so many hours [H]."""
+    """Hours over which a temporal link decays to its minimum weight [H]."""
     entity_match: float = 0.6
-    """Take a mention for a known entity from this score on, 0 to 1 [H]."""
+    """Minimum score at which a mention is matched to a known entity, 0 to 1 [H]."""
 
     # Recalling
     max_tokens: int = 4096
-    """Token budget of a recall, context or reflection that names none [H]."""
+    """Default token budget of a recall, context or reflection [H]."""
     rrf_k: int = 60
     """The constant k of reciprocal rank fusion, in ranks (Cormack, Clarke and Buettcher 2009)."""
     rerank_candidates: int = 200
-    """Let late interaction or another reranker read at most so many memories [C]; a `budget` may
-    ask for fewer."""
+    """Maximum number of memories passed to the reranker [C]; a `budget` may ask for fewer."""
     hemisphere: Hemisphere = "north"
-    """Hemisphere whose seasons "last spring" means: "north" or "south" [C]."""
+    """Hemisphere for the dates of seasons such as "last spring": "north" or "south" [C]."""
     arm_timeout: float = 10.0
-    """Go on without an arm that has not answered so many seconds after it began, and report it in
-    `failures` [C]."""
+    """Seconds an arm has to answer; a slower arm is left out and reported in `failures` [C]."""
     recall_timeout: float = 10.0
-    """Answer a recall after so many seconds with what was found: the embedder, event, arm, bank or
-    reranker that is not done by then is left out, and reported in `failures` [C]."""
+    """Seconds after which a recall returns what it has found [C]. An embedder, event, arm, bank or
+    reranker that has not finished by then is left out and reported in `failures`."""
 
     # Reflecting
     consolidate: bool = True
-    """Draw observations in the background after a retain; True or False [C]."""
+    """Whether to draw observations in the background after a retain; True or False [C]."""
     consolidation_batch: int = 256
-    """Consolidate so many memories in one transaction [C]."""
+    """Number of memories consolidated in one transaction [C]."""
     consolidation_delay: float = 0.5
-    """Consolidate pending memories after so many seconds without a retain [C]."""
+    """Seconds without a retain before pending memories are consolidated [C]."""
     consolidation_tokens: int = 200_000
-    """Spend at most so many tokens of a language model on one consolidation [C]; what is left
-    waits for the next."""
+    """Maximum language model tokens of one consolidation [C]; the remaining memories wait for the
+    next."""
     observation_similarity: float = 0.45
-    """Give a language model memories that share a word together from this cosine on, 0 to 1 [C]."""
+    """Minimum cosine at which memories that share a word are given to a language model together,
+    0 to 1 [C]."""
 
     # Expiring
     purge_interval: float = 60.0
-    """Delete expired memories every so many seconds [C]; 0 leaves that to `maintenance.purge`.
-    Recall ignores them from the moment they expire."""
+    """Seconds between deletions of expired memories [C]; 0 leaves them to `maintenance.purge`.
+    Recall ignores a memory from the moment it expires."""
 
     # Models
     models_path: str = ""
-    """Folder of installed models [C]; "" is that of the user's data (docs/models.md)."""
+    """Folder of installed models [C]; "" is the default folder in the user's data directory
+    (docs/models.md)."""
 
     # Storing
     durable: bool = False
-    """Wait for the disk at each commit (SQLite `synchronous=FULL`); True or False [C]. If False, a
-    process that is killed loses nothing; a machine that loses power may lose the last commits."""
+    """Whether each commit waits for the disk (SQLite `synchronous=FULL`); True or False [C]. If
+    False, a killed process loses nothing, but a power failure may lose the last commits."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -123,7 +123,7 @@ class Settings:
         """Return the defaults, overridden by `HINDSIGHT_*` variables.
 
         Raises:
-            InvalidInputError: a variable cannot be read as its setting's type.
+            InvalidInputError: a variable cannot be converted to the type of its setting.
         """
         env = os.environ if environ is None else environ
         given = {

@@ -1,13 +1,13 @@
 """`Shards`: banks spread over several memories, and moved when one is added.
 
-The place of a bank follows from its id by rendezvous hashing: of all shards it has the one whose
-name, hashed with the id, gives the greatest number. So a shard that is added takes its share from
-all others, and no other bank moves. A bank that still is where it was before is found there.
+The shard of a bank is computed from its id by rendezvous hashing: of all shards, the one whose
+name, hashed with the id, gives the greatest number. An added shard therefore takes its share from
+all others, and no other bank moves. A bank that has not been moved yet is found where it is.
 
-A bank is moved in steps that leave it whole wherever the process ends: it is given another id in
-its old shard, so that no process writes it any more; exported from there; imported into its new
-shard, where it shows when it is complete; and deleted in the old one. Who asks for it meanwhile
-waits. What was begun and not finished is finished by the next `rebalance`.
+A bank is moved in steps that keep it complete even if the process ends: it gets another id in its
+old shard, so that no process writes to it any more; it is exported from there; imported into its
+new shard, where it appears when it is complete; and deleted in the old one. Calls for the bank wait
+during the move. The next `rebalance` finishes an interrupted move.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from hindsight_integrations.retain.extraction import Extractor
 from hindsight_integrations.settings import Settings
 
 WAIT_SECONDS = 600.0
-"""Time that a call waits for its bank to arrive."""
+"""Seconds that a call waits for its bank to arrive."""
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ _calling: ContextVar[frozenset[str]] = ContextVar("calling", default=frozenset()
 """Banks for which this context is making a call."""
 
 ASK_SECONDS = 0.05
-"""Seconds between two looks at whether a bank, moved by another process, has arrived."""
+"""Seconds between checks whether a bank moved by another process has arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Moved:
     Attributes:
         bank_id: the bank.
         source: name of the shard it was in.
-        target: name of the shard that is its place.
-        error: None if it is there now; else what is left to do. Nothing of it is lost.
+        target: name of the shard where it belongs.
+        error: None if it was moved; otherwise what is left to do. No data is lost.
     """
 
     bank_id: str
@@ -77,33 +77,33 @@ class Moved:
 
 
 class Shards(Hindsight):
-    """Several memories as one: each bank is in one of them, and all verbs are those of `Hindsight`.
+    """Several memories used as one, with the methods of `Hindsight`: each bank is in one of them.
 
-    A call goes to the shard that has its bank; a new bank is made in the shard that its id gives.
-    A recall of several banks at once needs them in one shard. Background work, models and settings
-    are those of each shard.
+    A call goes to the shard that has its bank; a new bank is created in the shard computed from its
+    id. A recall of several banks at once needs them in one shard. Background work, models and
+    settings belong to each shard.
 
     Args:
-        memories: the shards by name. A name is what places are computed from: it stays with its
-            shard for ever. Closed with this object.
-        leaving: names of shards that get no banks any more; `rebalance` empties them.
+        memories: the shards by name. The shard of a bank is computed from these names, so never
+            change the name of a shard. Closed with this object.
+        leaving: names of shards that get no new banks; `rebalance` empties them.
 
     Raises:
-        InvalidInputError: there is no shard, or `leaving` names none of them, or all.
+        InvalidInputError: there is no shard, or `leaving` contains other names, or all of them.
     """
 
     def __init__(self, memories: Mapping[str, Hindsight], *, leaving: Collection[str] = ()) -> None:
         if not isinstance(memories, Mapping):
             raise InvalidInputError(
-                f"memories is {validation.shown(memories)}; give a mapping of names to memories"
+                f"memories is {validation.shown(memories)}; give a mapping from names to memories"
             )
         self.shards = {validation.label("name", name): each for name, each in memories.items()}
         self.leaving = frozenset(leaving)
         if self.leaving - self.shards.keys() or not self.shards.keys() - self.leaving:
             raise InvalidInputError(
-                f"shards are {', '.join(self.shards) or 'missing'}, and leaving are "
-                f"{', '.join(sorted(self.leaving)) or 'none'}; give at least one that stays, and "
-                "as leaving only names of shards"
+                f"shards are {', '.join(self.shards) or 'missing'}, leaving are "
+                f"{', '.join(sorted(self.leaving)) or 'none'}; leaving may only contain names "
+                "of shards, and at least one shard must stay"
             )
         self._caller = _Router(self)
         for name in NAMESPACES:
@@ -114,10 +114,10 @@ class Shards(Hindsight):
         return self._ranked(validation.bank_id(bank_id))[0]
 
     def shard_of(self, bank_id: str) -> str:
-        """Return the name of the shard that has the bank now, or will if it is made.
+        """Return the name of the shard that has the bank, or in which it would be created.
 
         Raises:
-            StoreLockedError: it is being moved for longer than `WAIT_SECONDS`.
+            StoreLockedError: it has been moving for longer than `WAIT_SECONDS`.
         """
         ranked = self._ranked(validation.bank_id(bank_id))
         deadline = time.monotonic() + WAIT_SECONDS
@@ -130,19 +130,20 @@ class Shards(Hindsight):
                 return ranked[0]
             if time.monotonic() > deadline:
                 raise StoreLockedError(
-                    f"bank {bank_id!r} has been on its way to {ranked[0]!r} for longer than "
-                    f"{WAIT_SECONDS:g} s; if the process that moves it has ended, call rebalance()"
+                    f"bank {bank_id!r} has been moving to {ranked[0]!r} for longer than "
+                    f"{WAIT_SECONDS:g} s; if the process that moves it has ended, call "
+                    "rebalance()"
                 )
             time.sleep(ASK_SECONDS)
 
     def rebalance(
         self, *, progress: Callable[[int, int | None], None] | None = None
     ) -> tuple[Moved, ...]:
-        """Move each bank that is not in its place, one after the other; return those.
+        """Move each bank to the shard where it belongs, one at a time; return the moved banks.
 
-        Others read and write meanwhile, in this process and in others that have the same shards;
-        a call for a bank that is on its way waits. Queues of `DurableRetain` should be drained
-        first: how far they are does not move along.
+        Other threads and processes with the same shards can read and write during this; a call for
+        a bank that is being moved waits. Drain `DurableRetain` queues first, because their progress
+        is not moved.
 
         Args:
             progress: called with (done, total) banks.
@@ -247,12 +248,12 @@ class Shards(Hindsight):
 
     @property
     def settings(self) -> Settings:
-        """The tunables of the first shard."""
+        """The settings of the first shard."""
         return self._first.settings
 
     @property
     def probes(self) -> dict[str, Callable[[], tuple[bool, str]]]:
-        """Health checks of other parts, by name; of the first shard."""
+        """Health checks of additional parts, by name, of the first shard."""
         return self._first.probes
 
     @property
@@ -271,7 +272,7 @@ class Shards(Hindsight):
         return self._first.reranker
 
     def configure(self, **parts: Any) -> None:
-        """Exchange models in all shards; see `Hindsight.configure`."""
+        """Replace models in all shards; see `Hindsight.configure`."""
         for memory in self.shards.values():
             memory.configure(**parts)
 
@@ -299,18 +300,18 @@ class Shards(Hindsight):
         return f"Shards({self.shards}{leaving})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the shards, which open again what they had open."""
+        """Pickle the shards; unpickling opens the same memories again."""
         return _unpickled, (self.shards, self.leaving)
 
     @property
     def runtime(self) -> NoReturn:
-        """Refuse to give what each shard has.
+        """Raise an error: each shard has its own runtime.
 
         Raises:
             InvalidInputError: always.
         """
         raise InvalidInputError(
-            "each shard has stores of its own; use memory.shards[memory.shard_of(bank_id)]"
+            "each shard has its own stores; use memory.shards[memory.shard_of(bank_id)]"
         )
 
     graph_store = vector_index = vectors = runtime
@@ -402,7 +403,7 @@ class _Router:
                 if len(names) > 1:
                     raise InvalidInputError(
                         f"the banks {', '.join(bank_ids)} are in the shards "
-                        f"{', '.join(sorted(names))}; ask for each bank by itself"
+                        f"{', '.join(sorted(names))}; query each bank separately"
                     )
                 try:
                     return call(self._shards.shards[names.pop()])
@@ -475,7 +476,9 @@ def _import(
 def _bank_in(path: str | os.PathLike[str]) -> str:
     """Return the id of the bank in an exported file."""
     if validation.file_path("path", path) == PIPE:
-        raise InvalidInputError("give bank_id for what comes from standard input: it says where to")
+        raise InvalidInputError(
+            "give bank_id when importing from standard input: it decides the shard"
+        )
     with reading(path) as file:
         header = next(iter(read_lines(file)))
     assert isinstance(header, Header)  # read_lines refuses other files
@@ -484,7 +487,7 @@ def _bank_in(path: str | os.PathLike[str]) -> str:
 
 def _backup(shards: Shards, path: object, *, progress: object = None) -> NoReturn:
     raise InvalidInputError(
-        "each shard is backed up by itself: memory.shards[name].maintenance.backup(file)"
+        "each shard is backed up separately: memory.shards[name].maintenance.backup(file)"
     )
 
 

@@ -65,8 +65,8 @@ class TimeSpan:
         object.__setattr__(self, "end", as_utc(self.end))
         if self.end <= self.start:
             raise InvalidInputError(
-                f"a time span ends after it starts; got start {self.start.isoformat()} "
-                f"and end {self.end.isoformat()}"
+                f"a time span must end after it starts; got start {self.start.isoformat()} and "
+                f"end {self.end.isoformat()}"
             )
 
     def __str__(self) -> str:

@@ -153,7 +153,7 @@ def read_transcripts(
         kind = format or _format_of(data)
         if kind is None:
             raise InvalidInputError(
-                f"{name} is no export that can be read; the formats are {', '.join(FORMATS)}"
+                f"{name} is not a supported export; the formats are {', '.join(FORMATS)}"
             )
         try:
             for one in FORMATS[kind](data, user):
@@ -161,7 +161,7 @@ def read_transcripts(
                     yield one
         except (KeyError, TypeError, AttributeError) as error:
             raise InvalidInputError(
-                f"{name} is no whole export of the format {kind!r}: {error!r}"
+                f"{name} is not a complete export of the format {kind!r}: {error!r}"
             ) from error
 
 
@@ -175,7 +175,7 @@ def _files(path: Path) -> Iterator[tuple[str, str]]:
             with ZipFile(path) as archive:
                 names = sorted(filter(_CONVERSATIONS.fullmatch, archive.namelist()))
                 if not names:
-                    raise InvalidInputError(f"{path} holds no conversations.json")
+                    raise InvalidInputError(f"{path} contains no conversations.json")
                 for name in names:
                     yield f"{path}/{name}", archive.read(name).decode("utf-8")
         else:
@@ -301,7 +301,7 @@ def _claude_code(data: Any, user: str) -> Read:
 def _codex(data: Any, user: str) -> Read:
     meta = next((line["payload"] for line in data if line.get("type") == "session_meta"), None)
     if meta is None:
-        raise InvalidInputError("a session of Codex begins with a line of type 'session_meta'")
+        raise InvalidInputError("a Codex session must begin with a line of type 'session_meta'")
     said = (
         _Said(
             None,
@@ -319,7 +319,7 @@ def _codex(data: Any, user: str) -> Read:
 def _openclaw(data: Any, user: str) -> Read:
     head = next((line for line in data if line.get("type") == "session"), None)
     if head is None:
-        raise InvalidInputError("a session of OpenClaw begins with a line of type 'session'")
+        raise InvalidInputError("an OpenClaw session must begin with a line of type 'session'")
     said = (
         _Said(
             line["id"],
@@ -521,5 +521,5 @@ def _time(value: Any) -> datetime | None:
     try:
         found = datetime.fromisoformat(str(value))
     except ValueError as error:
-        raise InvalidInputError(f"the time {value!r} of the export is not ISO 8601") from error
+        raise InvalidInputError(f"the time {value!r} in the export is not ISO 8601") from error
     return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -45,7 +45,7 @@ def shown(value: object) -> str:
 def text(value: object, what: str, *, most: int | None = None) -> str:
     """Return valid unicode of at most `most` characters: surrogates joined, NUL bytes dropped."""
     if not isinstance(value, str):
-        raise InvalidInputError(f"{what} is a {type(value).__name__}; give text (str)")
+        raise InvalidInputError(f"{what} is {shown(value)}; give text")
     if "\0" in value:
         value = value.replace("\0", "")
     value = well_formed(value)
@@ -71,8 +71,9 @@ def content(value: object, limit: int) -> str:
     clean = text(value, "content")
     if len(clean) > limit:
         raise ContentTooLargeError(
-            f"content has {len(clean):,} characters, and one retain takes {limit:,}; "
-            "retain it in parts (one document_id each), or raise settings.max_content_chars"
+            f"content has {len(clean):,} characters, but one retain takes at most "
+            f"{limit:,}; split it into parts (one document_id each), or raise "
+            "settings.max_content_chars"
         )
     if is_blank(clean):
         raise InvalidInputError("content is blank; give text with at least one visible character")
@@ -88,11 +89,9 @@ def query(value: object) -> str:
     """Return a question: not blank, at most `MAX_QUERY` characters."""
     clean = text(value, "query").strip()
     if is_blank(clean):
-        raise InvalidInputError("query is blank; ask something")
+        raise InvalidInputError("query is blank; give a question")
     if len(clean) > MAX_QUERY:
-        raise InvalidInputError(
-            f"query has {len(clean):,} characters; ask in at most {MAX_QUERY:,}"
-        )
+        raise InvalidInputError(f"query has {len(clean):,} characters; give at most {MAX_QUERY:,}")
     return clean
 
 
@@ -104,7 +103,8 @@ def label(what: str, value: object) -> str:
     clean = text(value, what, most=MAX_ID)
     if clean != value or any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in clean):
         raise InvalidInputError(
-            f"{what} {shown(value)} holds control characters or broken unicode; give printable text"
+            f"{what} {shown(value)} contains control characters or broken unicode; give "
+            "printable text"
         )
     if not clean.strip():
         raise InvalidInputError(f"{what} is blank; give at least one visible character")
@@ -220,8 +220,8 @@ def window(
         start, end = value
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"{what} is {shown(value)}; give a TimeSpan, or a pair of datetimes (start, end), of "
-            "which one may be None"
+            f"{what} is {shown(value)}; give a TimeSpan, or a pair of datetimes (start, "
+            "end), one of which may be None"
         ) from error
     if start is None and end is None:
         raise InvalidInputError(f"{what} has neither start nor end; give one, or leave it out")
@@ -265,7 +265,7 @@ def instances(what: str, values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
     given = items(what, values, f"a list of {kind.__name__}")
     for value in given:
         if not isinstance(value, kind):
-            raise InvalidInputError(f"{what} holds {shown(value)}; give a {kind.__name__}")
+            raise InvalidInputError(f"{what} contains {shown(value)}; give a {kind.__name__}")
     return given
 
 
@@ -301,7 +301,7 @@ def file_path(what: str, value: str | os.PathLike[str]) -> str:
 def page_cursor(value: str | None) -> str | None:
     """Return the cursor of a page."""
     if value is not None and not isinstance(value, str):
-        raise InvalidInputError(f"cursor is {shown(value)}; give one that a page returned")
+        raise InvalidInputError(f"cursor is {shown(value)}; give the next_cursor of a page")
     return value
 
 
@@ -350,7 +350,7 @@ def metadata_value(name: str, value: object) -> MetadataValue:
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInputError(f"metadata[{name!r}] is {value}; give a finite number")
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
-        raise InvalidInputError(f"metadata[{name!r}] is beyond 64 bits; give it as text")
+        raise InvalidInputError(f"metadata[{name!r}] does not fit into 64 bits; give it as text")
     if isinstance(value, bool | int | float):
         return value
     raise InvalidInputError(

@@ -30,9 +30,9 @@ def only_text(memory: Hindsight) -> str:
 REFUSED: dict[str, tuple[Call, str]] = {
     "empty content": (lambda m: m.retain("b", ""), "blank"),
     "blank content": (lambda m: m.retain("b", " \n\t\u200b"), "blank"),
-    "content that is not text": (lambda m: m.retain("b", 7), "int; give text"),
-    "content of nothing": (lambda m: m.retain("b", None), "NoneType; give text"),
-    "5 MB of text": (lambda m: m.retain("b", "word " * 1_000_000), "retain it in parts"),
+    "content that is not text": (lambda m: m.retain("b", 7), "content is 7; give text"),
+    "content of nothing": (lambda m: m.retain("b", None), "content is None; give text"),
+    "5 MB of text": (lambda m: m.retain("b", "word " * 1_000_000), "split it into parts"),
     "confidence 1.2": (lambda m: m.retain("b", "x", confidence=1.2), "0 (doubtful) to 1"),
     "confidence NaN": (lambda m: m.retain("b", "x", confidence=float("nan")), "0 (doubtful)"),
     "an unknown type": (lambda m: m.retain("b", "x", type="rumour"), "choose from world"),
@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "a bank id with a NUL": (lambda m: m.retain("a\0b", "x"), "control characters"),
     "a bank id with a line break": (lambda m: m.retain("a\nb", "x"), "control characters"),
     "a bank id of 257 characters": (lambda m: m.retain("a" * 257, "x"), "at most 256"),
-    "a bank id that is a number": (lambda m: m.retain(3, "x"), "int; give text"),
+    "a bank id that is a number": (lambda m: m.retain(3, "x"), "is 3; give text"),
     "one message instead of a list": (
         lambda m: m.retain_messages("b", {"role": "user", "content": "x"}),
         "a list of messages",
@@ -110,14 +110,14 @@ REFUSED: dict[str, tuple[Call, str]] = {
     ),
     "no arm": (lambda m: m.recall("full", "x", arms=[]), "arms is empty"),
     "no type": (lambda m: m.recall("full", "x", types=[]), "types is empty"),
-    "no bank": (lambda m: m.recall([], "x"), "no bank was named"),
+    "no bank": (lambda m: m.recall([], "x"), "no bank given"),
     "an unknown operator": (
         lambda m: m.recall("full", "x", where={"a": {"$regex": "."}}),
         "operators are $eq",
     ),
     "a window that ends before it starts": (
         lambda m: m.recall("full", "x", window=(datetime(2025, 2, 1), datetime(2025, 1, 1))),
-        "ends after it starts",
+        "must end after it starts",
     ),
     "a window of one moment": (lambda m: m.recall("full", "x", window=datetime.now()), "pair"),
     "nothing to forget": (lambda m: m.forget("full"), "give ids"),

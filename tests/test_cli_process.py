@@ -93,7 +93,7 @@ def test_ctrl_c_ends_cleanly_and_leaves_a_sound_store(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == ""
-    assert err == "error: interrupted; what was stored is whole\n"
+    assert err == "error: interrupted; everything stored so far is intact\n"
     run = runs_on(store)
     kept = run("banks", "show", "default", "--json").json["stats"]["memories"]
     assert 0 < kept < 20_000

@@ -53,7 +53,7 @@ def test_lines_are_commands_or_questions_on_one_open_memory(folder: Path) -> Non
     assert ran.out.rstrip().splitlines()[-1].split() == ["music", "1"]
     assert "no memory 'm-1'" in ran.err
     assert "--nonsense" in ran.err
-    assert "does not run in here" in ran.err
+    assert "does not run in the shell" in ran.err
     left = runs_on(folder)("banks", "list", "--json").json
     assert [bank["id"] for bank in left] == ["default", "other"]
 
@@ -96,11 +96,11 @@ def test_the_file_on_the_page_is_one(tmp_path: Path) -> None:
         ("[recall]\ncolour = 1", "recall has no option --colour"),
         ("[memories.lst]\nlimit = 1", "no command 'lst'"),
         ("[environment]\nPATH = '/'", "begin with HINDSIGHT_"),
-        ("environment = 3", "environment is a table"),
-        ("[environment]\nHINDSIGHT_TOP = [3]", "no single value"),
+        ("environment = 3", "environment must be a table"),
+        ("[environment]\nHINDSIGHT_TOP = [3]", "must be a single value"),
         ("[environment]\nHINDSIGHT_EMBEDER = 'e5'", "HINDSIGHT_EMBEDDER is"),
         ("[environment]\nHINDSIGHT_SERVICE_PROT = 1", "HINDSIGHT_SERVICE_PORT is"),
-        ("[environment]\nHINDSIGHT_XYZ = 1", "docs/settings.md lists them"),
+        ("[environment]\nHINDSIGHT_XYZ = 1", "see docs/settings.md"),
         ("top", "cannot be read"),
     ],
 )

@@ -46,7 +46,7 @@ def test_an_unknown_entity_is_named_with_what_comes_near(memory: Hindsight) -> N
 
 def test_an_entity_is_not_merged_with_itself(memory: Hindsight) -> None:
     memory.retain("b", "Tomek leads Project Heron.")
-    with pytest.raises(InvalidInputError, match="one entity already"):
+    with pytest.raises(InvalidInputError, match="already the same entity"):
         memory.entities.merge("b", "Tomek", "tomek")
 
 

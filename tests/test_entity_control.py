@@ -47,7 +47,7 @@ def test_an_alias_is_taken_for_good(engine: Hindsight) -> None:
     retain(engine, "Bob Jones plays the cello in Bergen too.")
     assert engine.entities.get("b", "Bob Jones").id != changed.id
     with pytest.raises(
-        InvalidInputError, match=r"no alias of 'Robert Jones'; it has \['R\. J\.'\]"
+        InvalidInputError, match=r"not an alias of 'Robert Jones'; its aliases are \['R\. J\.'\]"
     ):
         engine.entities.unalias("b", "Robert Jones", "Robert Jones")
 
@@ -117,7 +117,7 @@ def test_a_refused_merge_is_never_suggested_nor_made_again(
     assert pair not in suggested("b")
     merged = engine.entities.merge("b", first.source.name, first.target.name)
     assert first.source.name in merged.aliases
-    with pytest.raises(InvalidInputError, match="are one entity"):
+    with pytest.raises(InvalidInputError, match="are the same entity"):
         engine.entities.keep_apart("b", first.source.name, first.target.name)
 
 

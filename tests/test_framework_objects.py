@@ -128,15 +128,17 @@ def test_messages_of_both_frameworks_are_retained_by_who_said_them(
 def test_other_objects_are_refused_with_what_to_give(engine: Hindsight) -> None:
     with pytest.raises(InvalidInputError, match="str"):
         engine.retain("any", object())
-    with pytest.raises(InvalidInputError, match=r"HumanMessage; .* messages go to retain_messages"):
+    with pytest.raises(
+        InvalidInputError, match=r"HumanMessage.*; for messages use retain_messages"
+    ):
         engine.retain("any", HumanMessage("Ann sings."))  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match=r"list; .* several texts to retain_many"):
+    with pytest.raises(InvalidInputError, match=r"is \[.*, for several texts retain_many"):
         engine.retain("any", [Document("Ann sings.")])  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="message of LangChain or LlamaIndex"):
+    with pytest.raises(InvalidInputError, match="LangChain or LlamaIndex message"):
         engine.retain_messages("any", [object()])
     failed = engine.retain_many("any", [object(), "Ann sings."]).failed
     assert [failure.index for failure in failed] == [0]
-    assert "document of LangChain or LlamaIndex" in str(failed[0].error)
+    assert "LangChain or LlamaIndex document" in str(failed[0].error)
     with pytest.raises(InvalidInputError, match="last_modified"):
         engine.retain("any", Document("x", metadata={"last_modified": "soon"}))
     assert foreign_item("text") is None

@@ -213,7 +213,7 @@ def test_the_index_of_another_graph_is_refused(empty_neo4j: Address, tmp_path: P
     with elsewhere() as memory:
         memory.retain("b", RADIOS)
     elsewhere.folder = tmp_path / "m"
-    with pytest.raises(InvalidInputError, match="the vectors of another graph"):
+    with pytest.raises(InvalidInputError, match="already belongs to another graph"):
         elsewhere()
     elsewhere.close()
     with Hindsight(tmp_path / "m", settings=RESTING) as memory:

@@ -53,7 +53,7 @@ def verb(bank_id: str, *, types: list[str], tags: list[str]) -> None:
 def test_an_unknown_option_is_refused_with_those_that_there_are(takes: Any) -> None:
     common.check_options(["tags"], takes)
     for unknown in ("tag", "bank_id"):
-        with pytest.raises(InvalidInputError, match=f"'{unknown}'; there are tags, types"):
+        with pytest.raises(InvalidInputError, match=f"'{unknown}'; the options are tags, types"):
             common.check_options([unknown], takes)
 
 

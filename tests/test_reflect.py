@@ -348,7 +348,7 @@ def test_a_reflection_reads_well(told: Hindsight) -> None:
     reflection = told.reflect("b", QUESTION, llm=Script(citing))
     assert reflection
     assert str(reflection) == reflection.text
-    assert repr(reflection) == f"Reflection({reflection.text!r}, 1 sources, 1 model calls)"
+    assert repr(reflection) == f"Reflection({reflection.text!r}, 1 source, 1 model call)"
     shown = reflection._repr_markdown_()
     assert shown.startswith(reflection.text)
     assert "**Sources**" in shown
@@ -356,7 +356,7 @@ def test_a_reflection_reads_well(told: Hindsight) -> None:
     assert "Baltic" not in shown
     plain = told.reflect("b", QUESTION)
     assert plain._repr_markdown_().startswith(plain.text)
-    assert "1 sources, extractive" in repr(plain)
+    assert "1 source, extractive" in repr(plain)
 
 
 @pytest.mark.parametrize("kind", [Hindsight, MentalModels])

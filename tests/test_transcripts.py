@@ -248,8 +248,8 @@ def test_archives_folders_and_a_session_that_is_being_written(tmp_path: Path) ->
     [
         ("{", "is not JSON"),
         ("[]", "the formats are chatgpt"),
-        ('[{"mapping": 1}]', "no whole export of the format 'chatgpt'"),
-        ('[{"chat_messages": [{"uuid": 1}]}]', "no whole export of the format 'claude'"),
+        ('[{"mapping": 1}]', "not a complete export of the format 'chatgpt'"),
+        ('[{"chat_messages": [{"uuid": 1}]}]', "not a complete export of the format 'claude'"),
         ('[{"memory": "x", "id": 1, "created_at": "soon"}]', "ISO 8601"),
     ],
 )

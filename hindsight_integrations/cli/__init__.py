@@ -5,15 +5,15 @@ Exit codes, for scripts:
 | code | meaning |
 |---|---|
 | 0 | done |
-| 1 | it failed; stderr has one line, `error: ...` |
-| 2 | used wrongly: an unknown option, a value that cannot be read |
-| 3 | `recall` or `search` found nothing |
-| 130 | interrupted; what was stored before is kept, and whole |
+| 1 | failed; stderr has one line, `error: ...` |
+| 2 | wrong usage: an unknown option, or a value that cannot be read |
+| 3 | nothing was found or known (`recall`, `search`, `reflect`, `context` and others) |
+| 130 | interrupted; everything stored so far is intact |
 
-With `--json`, stdout carries one JSON document and nothing else: the result, or, with code 1 or
-130, `{"error": {"type": ..., "message": ...}}`.
-`watch` writes one JSON document a line instead. Progress bars go to stderr, and only to
-a terminal.
+With `--json`, stdout contains only one JSON document: the result, or, with code 1 or 130,
+`{"error": {"type": ..., "message": ...}}`.
+`watch` writes one JSON document per line instead. Progress bars are written to stderr, and only
+if it is a terminal.
 """
 
 from hindsight_integrations.cli.commands import app, main

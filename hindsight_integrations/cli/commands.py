@@ -55,7 +55,7 @@ class _Commands(TyperGroup):
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             screen = Screen(ctx.meta.get(JSON_KEY, False))
-            screen.fail(error, "interrupted; what was stored is whole")
+            screen.fail(error, "interrupted; everything stored so far is intact")
             raise typer.Exit(INTERRUPTED) from error
 
 
@@ -75,11 +75,11 @@ app: typer.Typer = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["--help", "-h"]},
-    help="Long-term memory: retain text, recall what answers a question, see why.",
-    epilog="Exit codes: 0 done, 1 failed, 2 used wrongly, 3 nothing found, 130 interrupted.",
+    help="Long-term memory: retain text, recall what answers a question, and see why.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found, 130 interrupted.",
 )
 
-_FIRST, _THEN, _KEEP = "Start here", "Use a memory", "Look after it"
+_FIRST, _THEN, _KEEP = "Start here", "Use a memory", "Manage a memory"
 _NOTES = "A folder of notes"
 
 
@@ -89,16 +89,18 @@ def demo(
     output: Screen,
     question: Annotated[
         list[str] | None,
-        typer.Option("--question", "-q", help="Ask this instead of the story's; repeatable."),
+        typer.Option(
+            "--question", "-q", help="Ask this instead of the demo questions; repeatable."
+        ),
     ] = None,
     keep: Annotated[
-        Path | None, typer.Option(help="Folder to keep the memory in, to go on with.")
+        Path | None, typer.Option(help="Folder to keep the memory in, for later use.")
     ] = None,
     notes: Annotated[
-        bool, typer.Option("--workspace", help="Show a folder of notes instead.")
+        bool, typer.Option("--workspace", help="Run the demo on a folder of notes instead.")
     ] = False,
 ) -> Output:
-    """Retain eight months of conversation, and compare recall with plain vector search."""
+    """Retain eight months of conversations and compare recall with plain vector search."""
     if notes:
         return _demo_of_notes(output, question or (), keep)
     started = time.perf_counter()
@@ -187,11 +189,11 @@ app.add_typer(model_commands.models, name="models", rich_help_panel=_KEEP)
 @on_memory(one_bank=False)
 def doctor(
     job: Job,
-    look: Annotated[bool, typer.Option("--look", help="Only look; repair nothing.")] = False,
+    look: Annotated[bool, typer.Option("--look", help="Only check; repair nothing.")] = False,
 ) -> Output:
-    """Compare the two stores, repair them, and say what was done.
+    """Compare the two stores, repair them, and report what was done.
 
-    Exits with 1 if something is wrong still.
+    Exits with 1 if any fault remains.
     """
     diagnosis = job.memory.maintenance.doctor(repair=not look)
     health = job.memory.health()
@@ -203,23 +205,23 @@ def doctor(
 @app.command(rich_help_panel=_KEEP)
 @on_memory()
 def reindex(job: Job) -> Output:
-    """Compute all vectors of a bank again, with the embedder of this installation."""
+    """Recompute all vectors of a bank with the embedder of this installation."""
     memory = job.memory
     with job.screen.progress("Reindexing") as report:
         made = memory.maintenance.reindex(job.bank, progress=report)
     data = {"bank": job.bank, "vectors": made}
-    return Output(data, f"Computed {made} vectors of bank {job.bank} again")
+    return Output(data, f"Recomputed {tables.count(made, 'vector')} of bank {job.bank}")
 
 
 @app.command(rich_help_panel=_KEEP)
 @on_memory(one_bank=False)
 def backup(
     job: Job,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="To be written.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file.")],
 ) -> Output:
-    """Copy the whole memory into one file, also while a program or a service has it open.
+    """Copy the whole memory into one file, even while a program or a service has it open.
 
-    A file that was there is replaced when the new one is whole and checked.
+    An existing file is replaced only once the new one is complete and checked.
     """
     from hindsight_integrations.export_import import back_up_folder
 
@@ -235,11 +237,11 @@ def backup(
 @on_memory(create=True, one_bank=False)
 def restore(
     job: Job,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What backup wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file.")],
 ) -> Output:
-    """Make the folder of a memory from a backup, and let the doctor check it.
+    """Restore a memory folder from a backup, and check it with the doctor.
 
-    A folder that holds a memory is left alone. Exits with 1 if something is wrong still.
+    A folder that already contains a memory is never overwritten. Exits with 1 if any fault remains.
     """
     from hindsight_integrations.export_import import restore_folder
 
@@ -265,19 +267,21 @@ def export(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="To be written; .gz compresses it, - is standard output."
+            metavar="FILE", help="Output file; .gz compresses it, - is standard output."
         ),
     ],
 ) -> Output:
-    """Write a bank with all it holds into one file.
+    """Export a bank with all its contents into one file.
 
-    A file that was there is replaced when the new one is whole.
+    An existing file is replaced only once the new one is complete.
     """
     from hindsight_integrations.export_import import PIPE
 
     piped = str(file) == PIPE
     if piped and job.screen.as_json:
-        raise typer.BadParameter("standard output cannot carry both the bank and --json")
+        raise typer.BadParameter(
+            "standard output cannot hold both the bank and the --json result; give a file"
+        )
     memory = job.memory
     with job.screen.progress("Exporting") as report:
         result = memory.banks.export(job.bank, file, progress=report)
@@ -290,21 +294,22 @@ def export(
 def import_(
     job: Job,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="What export wrote; - is standard input.")
+        Path, typer.Argument(metavar="FILE", help="Exported file; - is standard input.")
     ],
     bank: Annotated[
-        str | None, typer.Option("--bank", "-b", help="Id for the bank, if not its own.")
+        str | None,
+        typer.Option("--bank", "-b", help="New id for the bank. (default the id in the file)"),
     ] = None,
     reembed: Annotated[
-        bool, typer.Option("--reembed", help="Compute the vectors again, with this embedder.")
+        bool, typer.Option("--reembed", help="Recompute the vectors with this embedder.")
     ] = False,
     merge: Annotated[
-        bool, typer.Option("--merge", help="Add the file to a bank that exists.")
+        bool, typer.Option("--merge", help="Add the file to an existing bank.")
     ] = False,
 ) -> Output:
-    """Make a bank of an exported file, all of it or nothing.
+    """Create a bank from an exported file, completely or not at all.
 
-    The file is checked first: one that is truncated or altered is refused.
+    The file is checked first; a truncated or altered file is refused.
     """
     from hindsight_integrations.export_import import PIPE
 
@@ -313,10 +318,10 @@ def import_(
     memory = job.memory
     with job.screen.progress("Importing") as report:
         result = memory.banks.import_(file, bank, reembed=reembed, merge=merge, progress=report)
-    did = "Added to" if result.merged else "Made"
-    known = f"; {result.known} of the memories were known" if result.known else ""
+    did = "Added to" if result.merged else "Created"
+    known = f"; {result.known} of the memories were already there" if result.known else ""
     counts = _counted(result.counts)
-    return Output(result, f"{did} bank {result.bank_id} of {file}: {counts}{known}")
+    return Output(result, f"{did} bank {result.bank_id} from {file}: {counts}{known}")
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -330,27 +335,30 @@ def evaluate(
     screen: Screen,
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", exists=True, dir_okay=False, help="Datasets, JSON."),
+        typer.Argument(metavar="FILE...", exists=True, dir_okay=False, help="Datasets in JSON."),
     ],
     format: Annotated[
         Literal["hindsight", "locomo", "longmemeval"],
-        typer.Option(help="Format of the files: this package's, or another benchmark's own."),
+        typer.Option(help="Format of the files: that of this package, or of a benchmark."),
     ] = "hindsight",
     tokens: Annotated[
         list[int] | None,
         typer.Option(min=1, help="Token budget; repeatable. (default 1024, 2048, 4096)"),
     ] = None,
-    budget: Annotated[Literal["low", "mid", "high"], typer.Option(help="How far to look.")] = "mid",
+    budget: Annotated[
+        Literal["low", "mid", "high"], typer.Option(help="Search effort; higher is slower.")
+    ] = "mid",
     baseline: Annotated[
-        list[str] | None, typer.Option(help="Also a plain search: chroma, bm25; repeatable.")
+        list[str] | None,
+        typer.Option(help="Also measure a plain search, chroma or bm25; repeatable."),
     ] = None,
     embedder: Annotated[
         str | None, typer.Option(help="An installed model; see: hindsight-memory models list")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask at most so many questions of each bank.")
+        int | None, typer.Option(min=1, help="Maximum number of questions per bank.")
     ] = None,
-    every: Annotated[int, typer.Option(min=1, help="Ask only every so many questions.")] = 1,
+    every: Annotated[int, typer.Option(min=1, help="Ask only every Nth question.")] = 1,
     keep: Annotated[
         Path | None, typer.Option(help="Folder to keep the memory in, for the next evaluation.")
     ] = None,
@@ -393,7 +401,7 @@ def evaluate(
 @app.command(rich_help_panel=_FIRST)
 @shown
 def version(screen: Screen) -> Output:
-    """Show which release this is."""
+    """Show the installed release."""
     data = {"name": "hindsight-integrations", "version": __version__}
     return Output(data, f"hindsight-integrations {__version__}")
 
@@ -412,11 +420,12 @@ def _root(
         typer.Option(
             "--config",
             envvar="HINDSIGHT_CONFIG",
-            help="Defaults of options, in TOML; else config.toml of this user's settings, if any.",
+            help="TOML file with defaults of options. (default the user's config.toml, if any)",
         ),
     ] = None,
     show_version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show release.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the release."),
     ] = False,
 ) -> None:
     """Options before a command."""

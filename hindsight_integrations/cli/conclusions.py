@@ -14,37 +14,38 @@ from hindsight_integrations.cli.screen import Output
 from hindsight_integrations.cli.verbs import FOUND_NOTHING
 from hindsight_integrations.models import ObservationKind
 
-observations = typer.Typer(no_args_is_help=True, help="What several memories say together.")
-opinions = typer.Typer(no_args_is_help=True, help="What a bank's agent holds to be so.")
+observations = typer.Typer(no_args_is_help=True, help="Conclusions drawn from several memories.")
+opinions = typer.Typer(no_args_is_help=True, help="Beliefs of the bank's agent.")
 mental_models = typer.Typer(no_args_is_help=True, help="Summaries that you curate.")
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="The question, or any text.")]
 Kinds = Annotated[
     list[ObservationKind] | None,
-    typer.Option("--kind", help="Only such observations; repeatable."),
+    typer.Option("--kind", help="Only observations of this kind; repeatable."),
 ]
 Confidence = Annotated[
-    float, typer.Option("--min-confidence", min=0, max=1, help="Only those at least so sure.")
+    float, typer.Option("--min-confidence", min=0, max=1, help="Minimum confidence, 0 to 1.")
 ]
 Model = Annotated[str, typer.Argument(metavar="ID", help="Id of the mental model.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A label; repeatable.")]
 Name = Annotated[str | None, typer.Option(help="What it is about.")]
-ModelText = Annotated[str | None, typer.Option(help="What it says.")]
+ModelText = Annotated[str | None, typer.Option(help="Its text.")]
 SourceQuery = Annotated[str | None, typer.Option("--query", help="The question it answers.")]
 Refresh = Annotated[
-    bool | None, typer.Option("--auto-refresh/--no-auto-refresh", help="Refresh it once stale.")
+    bool | None,
+    typer.Option("--auto-refresh/--no-auto-refresh", help="Refresh it when it is stale."),
 ]
 
 
 @on_memory()
 @filtered_by(common_filters, search_options)
 def reflect(job: Job, query: Query, filters: Filters) -> Output:
-    """Answer a question from memory, with citations, quoted from what was said.
+    """Answer a question with quotations from memory and their citations.
 
     Exits with 3 if no memory answers it.
     """
     result = job.memory.reflect(job.bank, query, **filters)
-    warnings = [f"{failure}; the answer was made without it" for failure in result.failures]
+    warnings = [f"{failure}; the result was made without it" for failure in result.failures]
     code = 0 if result else FOUND_NOTHING
     return Output(result, tables.reflection(result), warnings, code)
 
@@ -54,18 +55,20 @@ def reflect(job: Job, query: Query, filters: Filters) -> Output:
 def context(job: Job, query: Query, filters: Filters) -> Output:
     """Write what the bank knows about a question as text for a prompt.
 
-    Exits with 3 if it knows nothing.
+    Exits with 3 if the bank knows nothing about it.
     """
     result = job.memory.context(job.bank, query, **filters)
-    warnings = [f"{failure}; the text was made without it" for failure in result.failures]
+    warnings = [f"{failure}; the result was made without it" for failure in result.failures]
     return Output(result, result.text, warnings, 0 if result else FOUND_NOTHING)
 
 
 @on_memory()
 def consolidate(job: Job) -> Output:
-    """Draw observations, and update opinions, from all memories that wait for it."""
+    """Draw observations and update opinions from all pending memories."""
     result = job.memory.consolidate(job.bank)
-    warnings = [f"{failure}; its memories wait for the next time" for failure in result.failures]
+    warnings = [
+        f"{failure}; its memories stay pending until the next run" for failure in result.failures
+    ]
     return Output(result, tables.consolidation(result), warnings, 1 if result.failures else 0)
 
 
@@ -97,7 +100,7 @@ def observe(
 ) -> Output:
     """Show the observations that answer a question, best first.
 
-    What waits for it is consolidated first. Exits with 3 if there are none.
+    Pending memories are consolidated first. Exits with 3 if there are none.
     """
     found = job.memory.observations.observe(
         job.bank,
@@ -115,15 +118,17 @@ def observe(
 @on_memory()
 def add_observation(
     job: Job,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What it says.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Its text.")],
     source: Annotated[
         list[str] | None, typer.Option(help="Id of a memory it rests on; repeatable.")
     ] = None,
-    kind: Annotated[ObservationKind, typer.Option(help="What kind.")] = (
+    kind: Annotated[ObservationKind, typer.Option(help="Its kind.")] = (
         ObservationKind.GENERALIZATION
     ),
     reasoning: Annotated[str, typer.Option(help="Why it follows.")] = "",
-    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="How sure.")] = None,
+    confidence: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Confidence, 0 to 1.")
+    ] = None,
     tags: Tags = None,
 ) -> Output:
     """Add an observation of your own."""
@@ -152,9 +157,9 @@ def list_opinions(job: Job, limit: Limit = 50, cursor: Cursor = None) -> Output:
 def form_opinions(
     job: Job,
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A thing, person or question.")],
-    scope: Annotated[str | None, typer.Option(help="Only from this partition.")] = None,
+    scope: Annotated[str | None, typer.Option(help="Use only memories of this scope.")] = None,
 ) -> Output:
-    """Form opinions on a topic from what the bank holds."""
+    """Form opinions on a topic from the bank's memories."""
     formed = job.memory.opinions.form(job.bank, topic, scope=scope)
     return Output(formed, tables.evidence(formed), code=0 if formed else FOUND_NOTHING)
 
@@ -162,7 +167,7 @@ def form_opinions(
 @mental_models.command("list")
 @on_memory()
 def list_models(job: Job, tags: Tags = None) -> Output:
-    """List mental models, and say which are stale."""
+    """List mental models and show which are stale."""
     models = job.memory.mental_models.list(job.bank, tags=tags or ())
     stale = [bool(job.memory.mental_models.staleness(job.bank, model.id)) for model in models]
     data = [{"model": model, "stale": old} for model, old in zip(models, stale, strict=True)]
@@ -172,7 +177,7 @@ def list_models(job: Job, tags: Tags = None) -> Output:
 @mental_models.command("show")
 @on_memory()
 def show_model(job: Job, model_id: Model) -> Output:
-    """Show a mental model, and what changed since it was written."""
+    """Show a mental model and what has changed since it was written."""
     model = job.memory.mental_models.get(job.bank, model_id)
     staleness = job.memory.mental_models.staleness(job.bank, model_id)
     data = {"model": model, "staleness": staleness}
@@ -189,7 +194,7 @@ def create_model(
     tags: Tags = None,
     auto_refresh: Refresh = False,
 ) -> Output:
-    """Write a summary yourself (--text), or have it written from memory (--query)."""
+    """Create a mental model from your own text (--text), or from memory (--query)."""
     made = job.memory.mental_models.create(
         job.bank,
         name,
@@ -213,7 +218,7 @@ def update_model(
     auto_refresh: Refresh = None,
     reason: Reason = None,
 ) -> Output:
-    """Change what is given of a mental model."""
+    """Change the given fields of a mental model; the others stay."""
     changed = job.memory.mental_models.update(
         job.bank,
         model_id,
@@ -230,7 +235,7 @@ def update_model(
 @mental_models.command("refresh")
 @on_memory()
 def refresh_model(job: Job, model_id: Model) -> Output:
-    """Write a mental model again, from its question."""
+    """Rewrite a mental model from memory, as the answer to its question."""
     written = job.memory.mental_models.refresh(job.bank, model_id)
     return Output(written, tables.mental_model(written))
 
@@ -238,7 +243,7 @@ def refresh_model(job: Job, model_id: Model) -> Output:
 @mental_models.command("delete")
 @on_memory()
 def delete_model(job: Job, model_id: Model, yes: Yes = False) -> Output:
-    """Delete a mental model; the memories it was made from stay."""
+    """Delete a mental model; the memories it was written from stay."""
     known = job.memory.mental_models.get(job.bank, model_id)
     confirm(f"Delete the mental model {known.name!r}?", yes=yes)
     job.memory.mental_models.delete(job.bank, model_id)
@@ -248,6 +253,6 @@ def delete_model(job: Job, model_id: Model, yes: Yes = False) -> Output:
 @mental_models.command("history")
 @on_memory()
 def model_history(job: Job, model_id: Model) -> Output:
-    """Show what was changed of a mental model."""
+    """Show the changes of a mental model, oldest first."""
     changes = job.memory.mental_models.history(job.bank, model_id)
     return Output(changes, tables.history(changes))

@@ -68,18 +68,18 @@ def read_config(file: Path, commands: Any) -> Defaults:
 def _set_variables(table: Any) -> None:
     """Set the variables of the table `environment` that nobody else set."""
     if not isinstance(table, dict):
-        raise InvalidInputError("environment is a table of variables: [environment]")
+        raise InvalidInputError("environment must be a table of variables: [environment]")
     for name, value in table.items():
         if not name.startswith(VARIABLES):
             raise InvalidInputError(
-                f"{name} is set; give variables that begin with {', '.join(VARIABLES)}"
+                f"{name} cannot be set here; use variables that begin with {', '.join(VARIABLES)}"
             )
         if isinstance(value, dict | list):
-            raise InvalidInputError(f"{name} is no single value")
+            raise InvalidInputError(f"{name} must be a single value")
         if name.startswith("HINDSIGHT_") and name not in (known := _variables()):
             near = get_close_matches(name, known, n=1, cutoff=0.8)
-            meant = f"; {near[0]} is" if near else "; docs/settings.md lists them"
-            raise InvalidInputError(f"{name} is no variable of hindsight-memory{meant}")
+            meant = f"; did you mean {near[0]}?" if near else "; see docs/settings.md"
+            raise InvalidInputError(f"{name} is not a variable of hindsight-memory{meant}")
     for name, value in table.items():
         os.environ.setdefault(name, str(value))
 
@@ -110,7 +110,7 @@ def defaults_of(group: Any, values: Mapping[str, Any]) -> Defaults:
     tables = {name: value for name, value in values.items() if isinstance(value, dict)}
     if unknown := sorted(tables.keys() - group.commands.keys()):
         raise InvalidInputError(
-            f"there is no command {unknown[0]!r}; there are {', '.join(group.commands)}"
+            f"unknown command {unknown[0]!r}; the commands are {', '.join(group.commands)}"
         )
     return {
         name: _of_command(command, shared, tables.get(name, {}))

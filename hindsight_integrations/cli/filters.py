@@ -19,23 +19,29 @@ Filters = Mapping[str, Any]
 
 def common_filters(
     type: Annotated[
-        list[MemoryType] | None, typer.Option(help="Only such memories; repeatable.")
+        list[MemoryType] | None, typer.Option(help="Only memories of this type; repeatable.")
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; repeatable.")] = None,
-    all_tags: Annotated[bool, typer.Option("--all-tags", help="With all tags, not any.")] = False,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Only memories with this tag; repeatable.")
+    ] = None,
+    all_tags: Annotated[
+        bool, typer.Option("--all-tags", help="Require all given tags, not just one of them.")
+    ] = False,
     where: Annotated[
         Mapping[str, object] | None,
         typer.Option(
-            parser=inputs.read_mapping, metavar="JSON", help='Metadata: {"year": {"$gte": 2024}}.'
+            parser=inputs.read_mapping,
+            metavar="JSON",
+            help='Metadata conditions, such as {"year": {"$gte": 2024}}.',
         ),
     ] = None,
     scope: Annotated[str | None, typer.Option(help="Only this partition of the bank.")] = None,
     entity: Annotated[
-        list[str] | None, typer.Option(help="Only what mentions this name; repeatable.")
+        list[str] | None, typer.Option(help="Only memories that mention this name; repeatable.")
     ] = None,
-    since: Annotated[TimeOption, time_option("Only from then on.")] = None,
-    until: Annotated[TimeOption, time_option("Only before then.")] = None,
-    as_of: Annotated[TimeOption, time_option("Only what was known then.")] = None,
+    since: Annotated[TimeOption, time_option("Only memories from this time on.")] = None,
+    until: Annotated[TimeOption, time_option("Only memories before this time.")] = None,
+    as_of: Annotated[TimeOption, time_option("Only what was known at this time.")] = None,
 ) -> Filters:
     """Return the filters that every verb which selects memories has."""
     return {
@@ -52,16 +58,18 @@ def common_filters(
 
 def stored_filters(
     text: Annotated[
-        str | None, typer.Option(help="Only texts that hold this, in any case.")
+        str | None, typer.Option(help="Only texts that contain this, ignoring case.")
     ] = None,
     speaker: Annotated[str | None, typer.Option(help="Only what this person said.")] = None,
     document: Annotated[
         str | None, typer.Option(help="Only what came from this document or session.")
     ] = None,
-    changed_since: Annotated[TimeOption, time_option("Only stored or changed since then.")] = None,
+    changed_since: Annotated[
+        TimeOption, time_option("Only memories stored or changed since this time.")
+    ] = None,
     state: Annotated[
         str | None,
-        typer.Option(metavar=f"[{'|'.join(get_args(MemoryState))}]", help="Only in this state."),
+        typer.Option(metavar=f"[{'|'.join(get_args(MemoryState))}]", help="Only this state."),
     ] = None,
 ) -> Filters:
     """Return the filters of the verbs that select stored memories without a question."""
@@ -78,13 +86,18 @@ def search_options(
     max_tokens: Annotated[
         int | None, typer.Option(help="Token budget of the text. (default 4096)")
     ] = None,
-    budget: Annotated[Literal["low", "mid", "high"], typer.Option(help="How far to look.")] = "mid",
-    query_time: Annotated[TimeOption, time_option("When it is asked; now by default.")] = None,
+    budget: Annotated[
+        Literal["low", "mid", "high"], typer.Option(help="Search effort; higher is slower.")
+    ] = "mid",
+    query_time: Annotated[
+        TimeOption, time_option("Time of the question, for words like yesterday. (default now)")
+    ] = None,
     min_score: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Leave out what is less relevant.")
+        float | None,
+        typer.Option(min=0, max=1, help="Minimum relevance, 0 to 1; leave out the others."),
     ] = None,
     fill: Annotated[
-        bool, typer.Option("--fill", help="As much as fits, however little relevant.")
+        bool, typer.Option("--fill", help="Use the whole token budget, even if hardly relevant.")
     ] = False,
 ) -> Filters:
     """Return the options of the verbs that answer a question."""

@@ -101,7 +101,7 @@ def _record(line: str, where: str) -> Record:
     except json.JSONDecodeError as error:
         raise InvalidInputError(f"{where} is not JSON: {error}") from error
     if not isinstance(record, dict):
-        raise InvalidInputError(f"{where} is no JSON object; give one object a line")
+        raise InvalidInputError(f"{where} is not a JSON object; give one object per line")
     return {name: _field(name, value, where) for name, value in record.items()}
 
 
@@ -127,7 +127,9 @@ def read_mapping(text: str) -> Mapping[str, object]:
     except json.JSONDecodeError as error:
         raise typer.BadParameter(f"{text!r} is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise typer.BadParameter(f'{text!r} is no JSON object; give one such as {{"year": 2025}}')
+        raise typer.BadParameter(
+            f'{text!r} is not a JSON object; give one, such as {{"year": 2025}}'
+        )
     return value
 
 
@@ -161,10 +163,10 @@ def read_yaml(text: str, names: Sequence[str]) -> Mapping[str, Any]:
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise InvalidInputError(f"what was saved is not YAML: {error}") from error
+        raise InvalidInputError(f"the saved text is not YAML: {error}") from error
     if not isinstance(value, dict) or (unknown := value.keys() - set(names)):
         what = f"has the field {min(unknown, key=str)!r}" if isinstance(value, dict) else "has none"
-        raise InvalidInputError(f"what was saved {what}; the fields are {', '.join(names)}")
+        raise InvalidInputError(f"the saved text {what}; the fields are {', '.join(names)}")
     return {name: "" if field is None else field for name, field in value.items()}
 
 
@@ -200,7 +202,7 @@ def read_span(text: str) -> TimeSpan:
         return TimeSpan(datetime.fromisoformat(start), datetime.fromisoformat(end))
     except (ValueError, InvalidInputError) as error:
         raise typer.BadParameter(
-            f"{text!r} is no stretch of time; give START/END, such as 2025-05-07/2025-05-08"
+            f"{text!r} is not a period; give START/END, such as 2025-05-07/2025-05-08"
         ) from error
 
 
@@ -223,6 +225,6 @@ def read_expiry(rules: Sequence[str]) -> Expiry:
                 default = after
         except (ValueError, OverflowError, KeyError) as error:
             raise typer.BadParameter(
-                f"--expire is {rule!r}; give days, as in 30, type:opinion=7 or tag:law=never"
+                f"--expire is {rule!r}; give days, such as 30, type:opinion=7 or tag:law=never"
             ) from error
     return Expiry(default, named["type"], named["tag"])

@@ -44,7 +44,7 @@ _BANK = _option(
     Annotated[
         str | None,
         typer.Option(
-            "--bank", "-b", show_default=DEFAULT_BANK, help="Bank: a memory space of its own."
+            "--bank", "-b", show_default=DEFAULT_BANK, help="Bank, a separate memory space."
         ),
     ],
 )
@@ -65,7 +65,7 @@ _PATH = _option(
 _JSON = _option(
     "as_json",
     False,
-    Annotated[bool, typer.Option("--json", callback=_note_json, help="Write JSON, for scripts.")],
+    Annotated[bool, typer.Option("--json", callback=_note_json, help="Write JSON for scripts.")],
 )
 
 TimeOption = datetime | None
@@ -81,7 +81,7 @@ def _read_time(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError as error:
         raise typer.BadParameter(
-            f"{text!r} is no date; give ISO 8601, such as 2025-05-07 or 2025-05-07T13:56"
+            f"{text!r} is not a date; give ISO 8601, such as 2025-05-07 or 2025-05-07T13:56"
         ) from error
 
 
@@ -113,7 +113,7 @@ class Job:
         """
         if not self._create and not self.path.exists() and not self._is_served():
             raise NotFoundError(
-                f"there is no memory at {self.path}; retain something first, or name its folder "
+                f"there is no memory at {self.path}; retain something first, or give its folder "
                 "with --path"
             )
         from hindsight_integrations.client import Hindsight  # takes a second to load

@@ -17,13 +17,13 @@ from hindsight_integrations.cli.tables import simple_table
 if TYPE_CHECKING:
     from hindsight_integrations.nlp.model_files import ModelState
 
-models = typer.Typer(no_args_is_help=True, help="Embedding models beside the bundled one.")
+models = typer.Typer(no_args_is_help=True, help="Embedding models in addition to the bundled one.")
 
 
 @models.command("list")
 @shown
 def show_models(screen: Screen) -> Output:
-    """List the models known by name, and which are installed."""
+    """List the available models, and show which are installed."""
     from hindsight_integrations.nlp.model_files import list_models, models_folder
 
     states, folder = list_models(), models_folder()
@@ -40,7 +40,7 @@ def add(
         Path, typer.Argument(metavar="JAR", help="A LangChain4j embeddings jar, or a folder.")
     ],
 ) -> Output:
-    """Install a model from a jar or a folder. Its files are compared with their SHA-256."""
+    """Install a model from a jar or a folder. The SHA-256 of its files is checked."""
     from hindsight_integrations.nlp.model_files import add_model, models_folder
 
     state = add_model(source)
@@ -78,6 +78,6 @@ def _drawing(states: Sequence[ModelState], folder: Path) -> RenderableType:
     missing = [state.model for state in states if not state.ready]
     lines = [f"To install {model.name}, download\n{model.source}" for model in missing]
     if missing:
-        lines.append("and give the file to: hindsight-memory models add")
+        lines.append("and install the file with: hindsight-memory models add FILE")
     lines.append(f"Installed models are in {folder}")
     return Group(table, *(Text(line, "dim", overflow="fold") for line in lines))

@@ -15,8 +15,8 @@ from hindsight_integrations.cli.job import Job, TimeOption, on_memory, time_opti
 from hindsight_integrations.cli.screen import Output
 from hindsight_integrations.models import Disposition, MemoryType, TimeSpan
 
-banks = typer.Typer(no_args_is_help=True, help="Make, look at, change and delete banks.")
-memories = typer.Typer(no_args_is_help=True, help="Look at, correct and forget single memories.")
+banks = typer.Typer(no_args_is_help=True, help="Create, show, change and delete banks.")
+memories = typer.Typer(no_args_is_help=True, help="Show, correct and forget single memories.")
 documents = typer.Typer(no_args_is_help=True, help="The texts that memories came from.")
 tags = typer.Typer(no_args_is_help=True, help="The labels of a bank's memories.")
 entities = typer.Typer(no_args_is_help=True, help="The people, places and things a bank knows.")
@@ -24,20 +24,20 @@ entities = typer.Typer(no_args_is_help=True, help="The people, places and things
 DocumentArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the document.")]
 TagArgument = Annotated[str, typer.Argument(metavar="TAG", help="The tag.")]
 BankArgument = Annotated[str, typer.Argument(metavar="BANK", help="Id of the bank.")]
-Name = Annotated[str | None, typer.Option(help="For people to read.")]
+Name = Annotated[str | None, typer.Option(help="Display name.")]
 Mission = Annotated[str | None, typer.Option(help="What the bank is for.")]
-Background = Annotated[str | None, typer.Option(help="What its agent knows of itself.")]
+Background = Annotated[str | None, typer.Option(help="What its agent knows about itself.")]
 Directives = Annotated[
     list[str] | None, typer.Option("--directive", help="A hard rule; repeatable.")
 ]
 Trait = Annotated[int | None, typer.Option(min=1, max=5, help="Trait, 1 (low) to 5 (high).")]
 
 MemoryArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the memory.")]
-Reason = Annotated[str | None, typer.Option(help="Why; kept in its history.")]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")]
-Cursor = Annotated[str | None, typer.Option(help="Where the page before ended.")]
+Reason = Annotated[str | None, typer.Option(help="Reason, kept in the history.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of items.")]
+Cursor = Annotated[str | None, typer.Option(help="Cursor shown below the previous page.")]
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 EntityArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, alias or id.")]
 
@@ -60,7 +60,7 @@ def list_banks(job: Job) -> Output:
 @banks.command("show")
 @on_memory(one_bank=False)
 def show_bank(job: Job, bank: BankArgument) -> Output:
-    """Show a bank and how much it holds."""
+    """Show a bank and the counts of its contents."""
     shown, stats = job.memory.banks.get(bank), job.memory.banks.stats(bank)
     return Output({"bank": shown, "stats": stats}, tables.bank(shown, stats))
 
@@ -78,7 +78,7 @@ def create_bank(
     literalism: Trait = None,
     empathy: Trait = None,
 ) -> Output:
-    """Make an empty bank."""
+    """Create an empty bank."""
     made = job.memory.banks.create(
         bank,
         name=name or "",
@@ -87,7 +87,7 @@ def create_bank(
         disposition=_disposition(Disposition(), skepticism, literalism, empathy),
         directives=directives or (),
     )
-    return Output(made, f"Made bank {made.id}")
+    return Output(made, f"Created bank {made.id}")
 
 
 @banks.command("update")
@@ -106,12 +106,12 @@ def update_bank(
         list[str] | None,
         typer.Option(
             metavar="[NAME=]DAYS",
-            help="When memories expire, all of these rules; NAME is type:T or tag:T, and DAYS is "
-            "'never' to keep them; repeatable.",
+            help="Rule for when memories expire; NAME is type:T or tag:T, DAYS a number or "
+            "'never'; repeatable. The given rules replace all old ones.",
         ),
     ] = None,
 ) -> Output:
-    """Change what is given, and leave the rest."""
+    """Change the given fields of a bank; the others stay."""
     old = job.memory.banks.get(bank).disposition
     changed = job.memory.banks.update(
         bank,
@@ -132,9 +132,10 @@ def delete_bank(
     bank: BankArgument,
     yes: Yes = False,
 ) -> Output:
-    """Delete a bank with everything in it, for good."""
+    """Delete a bank with everything in it, permanently."""
     count = job.memory.banks.stats(bank).memories
-    confirm(f"Delete bank {bank!r} and its {count} memories for good?", yes=yes)
+    held = tables.count(count, "memory")
+    confirm(f"Permanently delete bank {bank!r} with {held}?", yes=yes)
     job.memory.banks.delete(bank)
     return Output({"deleted": bank, "memories": count}, f"Deleted bank {bank}")
 
@@ -144,13 +145,14 @@ def delete_bank(
 def audit_bank(
     job: Job,
     bank: BankArgument,
-    since: Annotated[TimeOption, time_option("Only from then on.")] = None,
-    actor: Annotated[str | None, typer.Option(help="Only what this actor did.")] = None,
+    since: Annotated[TimeOption, time_option("Only changes from this time on.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Only changes by this actor.")] = None,
     of: Annotated[
-        str | None, typer.Option("--id", help="Only on this memory, document, entity or page.")
+        str | None,
+        typer.Option("--id", help="Only changes of this memory, document, entity or mental model."),
     ] = None,
 ) -> Output:
-    """List what was done to a bank, when, why and by whom."""
+    """List the changes of a bank: what was done, when, why and by whom."""
     entries = job.memory.audit.list(bank, since=since, actor=actor, id=of)
     return Output(entries, tables.audit(entries))
 
@@ -160,7 +162,7 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not typer.get_text_stream("stdin").isatty():
-        raise typer.BadParameter(f"{question} Add --yes to do it.")
+        raise typer.BadParameter(f"{question} Add --yes to confirm.")
     typer.confirm(question, abort=True)
 
 
@@ -181,7 +183,7 @@ def list_memories(
     job: Job,
     filters: Filters,
     include_invalid: Annotated[
-        bool, typer.Option("--include-invalid", help="Also those invalidated.")
+        bool, typer.Option("--include-invalid", help="Also list invalidated memories.")
     ] = False,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -196,7 +198,7 @@ def list_memories(
 @memories.command("show")
 @on_memory()
 def show_memory(job: Job, memory_id: MemoryArgument) -> Output:
-    """Show all of one memory."""
+    """Show all fields of one memory."""
     memory = job.memory.memories.get(job.bank, memory_id)
     return Output(memory, tables.memory(memory))
 
@@ -211,17 +213,17 @@ def forget(
         list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of memories.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only list what would go, and what it supports.")
+        bool, typer.Option("--dry-run", help="Only list what would be deleted or rewritten.")
     ] = False,
     days: Annotated[
         float | None,
         typer.Option(
-            "--undo-for", min=0, max=36_500, help="Days in which memories restore can undo it."
+            "--undo-for", min=0, max=36_500, help="Days during which 'memories restore' undoes it."
         ),
     ] = None,
     yes: Yes = False,
 ) -> Output:
-    """Delete memories for good: by id, with their document, or those that pass all filters."""
+    """Delete memories permanently: by id, by document, or all that match the filters."""
     after = None if days is None else timedelta(days=days)
     work = partial(job.memory.forget, job.bank, memory_ids or (), after=after, **filters)
     if dry_run:
@@ -233,9 +235,9 @@ def forget(
         if not chosen:
             return Output({"forgotten": []}, "Nothing matches; nothing was deleted")
         number = tables.count(chosen, "memory")
-        confirm(f"Forget {number} of bank {job.bank!r} for good?", yes=yes)
+        confirm(f"Forget {number} of bank {job.bank!r} permanently?", yes=yes)
     gone = work()
-    undone = f"; to be restored until {gone.until:%Y-%m-%d %H:%M}" if gone.until else ""
+    undone = f"; can be restored until {gone.until:%Y-%m-%d %H:%M}" if gone.until else ""
     data = {"forgotten": gone} | ({"until": gone.until} if gone.until else {})
     return Output(data, f"Forgot {tables.count(len(gone), 'memory')}{undone}")
 
@@ -243,7 +245,7 @@ def forget(
 @memories.command()
 @on_memory()
 def history(job: Job, memory_id: MemoryArgument) -> Output:
-    """Show what was changed of a memory; also of one that was deleted."""
+    """Show the changes of a memory, oldest first."""
     changes = job.memory.memories.history(job.bank, memory_id)
     return Output(changes, tables.history(changes))
 
@@ -253,11 +255,16 @@ def history(job: Job, memory_id: MemoryArgument) -> Output:
 def update_memory(
     job: Job,
     memory_id: MemoryArgument,
-    text: Annotated[str | None, typer.Option(help="What it says.")] = None,
+    text: Annotated[str | None, typer.Option(help="New text.")] = None,
     speaker: Annotated[str | None, typer.Option(help="Who said it; '' for nobody.")] = None,
-    type: Annotated[MemoryType | None, typer.Option(help="What kind of statement.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="All its tags; repeatable.")] = None,
-    entity: Annotated[list[str] | None, typer.Option(help="All names in it; repeatable.")] = None,
+    type: Annotated[MemoryType | None, typer.Option(help="Type of the statement.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="New tag, replacing all old ones; repeatable.")
+    ] = None,
+    entity: Annotated[
+        list[str] | None,
+        typer.Option(help="Name it mentions, replacing all old ones; repeatable."),
+    ] = None,
     said: Annotated[TimeOption, time_option("When it was said.")] = None,
     happened: Annotated[
         list[TimeSpan] | None,
@@ -268,16 +275,19 @@ def update_memory(
         ),
     ] = None,
     meta: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="All its metadata; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Metadata, replacing all old ones; repeatable."),
     ] = None,
-    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="For opinions.")] = None,
-    expires: Annotated[TimeOption, time_option("Recall ignores it from then on.")] = None,
+    confidence: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Confidence, 0 to 1.")
+    ] = None,
+    expires: Annotated[TimeOption, time_option("Recall ignores it from this time on.")] = None,
     pin: Annotated[
-        bool | None, typer.Option("--pin/--unpin", help="Pinned, it never expires.")
+        bool | None, typer.Option("--pin/--unpin", help="A pinned memory never expires.")
     ] = None,
     reason: Reason = None,
 ) -> Output:
-    """Correct what is given of a memory, and leave the rest."""
+    """Correct the given fields of a memory; the others stay."""
     changed = job.memory.memories.update(
         job.bank,
         memory_id,
@@ -306,7 +316,7 @@ EDITED = ("text", "speaker", "type", "tags", "entities")
 def edit_memory(job: Job, memory_id: MemoryArgument, reason: Reason = None) -> Output:
     """Correct a memory in your editor ($VISUAL or $EDITOR), as YAML.
 
-    What is left as it was stays.
+    Fields that you do not change are kept.
     """
     old = job.memory.memories.get(job.bank, memory_id)
     shown: dict[str, Any] = {name: _plain(getattr(old, name)) for name in EDITED}
@@ -327,7 +337,7 @@ def _plain(value: object) -> object:
 @memories.command()
 @on_memory()
 def invalidate(job: Job, memory_id: MemoryArgument, reason: Reason = None) -> Output:
-    """Hold a memory to be wrong: kept, but never recalled."""
+    """Mark a memory as wrong: it is kept, but never recalled."""
     changed = job.memory.memories.invalidate(job.bank, memory_id, reason)
     return Output(changed, tables.memory(changed))
 
@@ -335,7 +345,7 @@ def invalidate(job: Job, memory_id: MemoryArgument, reason: Reason = None) -> Ou
 @memories.command()
 @on_memory()
 def restore(job: Job, memory_id: MemoryArgument, reason: Reason = None) -> Output:
-    """Take an invalidation back."""
+    """Undo an invalidation, or a forget with --undo-for."""
     changed = job.memory.memories.restore(job.bank, memory_id, reason)
     return Output(changed, tables.memory(changed))
 
@@ -343,7 +353,7 @@ def restore(job: Job, memory_id: MemoryArgument, reason: Reason = None) -> Outpu
 @documents.command("list")
 @on_memory()
 def list_documents(job: Job, limit: Limit = 50, cursor: Cursor = None) -> Output:
-    """List documents by id."""
+    """List documents, sorted by id."""
     page = job.memory.documents.list(job.bank, limit=limit, cursor=cursor)
     return Output(page, tables.documents(page))
 
@@ -360,7 +370,7 @@ def show_document(job: Job, document_id: DocumentArgument) -> Output:
 @documents.command("delete")
 @on_memory()
 def delete_document(job: Job, document_id: DocumentArgument) -> Output:
-    """Delete a document, and the memories stated in it alone, permanently."""
+    """Delete a document and the memories stated only in it, permanently."""
     gone = job.memory.documents.delete(job.bank, document_id)
     return Output({"forgotten": gone}, f"Forgot {tables.count(len(gone), 'memory')}")
 
@@ -389,7 +399,7 @@ def rename_tag(
 @tags.command("remove")
 @on_memory()
 def remove_tag(job: Job, tag: TagArgument, reason: Reason = None) -> Output:
-    """Take a tag off all memories; no memory is deleted."""
+    """Remove a tag from all memories; no memory is deleted."""
     edited = job.memory.tags.remove(job.bank, tag, reason=reason)
     return Output({"edited": edited}, f"Removed it in {tables.count(edited, 'place')}")
 
@@ -416,9 +426,9 @@ def show_entity(job: Job, entity: EntityArgument) -> Output:
 def merge(
     job: Job,
     source: EntityArgument,
-    target: Annotated[str, typer.Argument(metavar="INTO", help="The name that stays.")],
+    target: Annotated[str, typer.Argument(metavar="INTO", help="Entity to merge into.")],
 ) -> Output:
-    """Make two names one entity: the first becomes an alias of the second."""
+    """Merge two entities: the first becomes an alias of the second."""
     merged = job.memory.entities.merge(job.bank, source, target)
     return Output(merged, tables.entity(merged))
 
@@ -428,9 +438,9 @@ def merge(
 def rename(
     job: Job,
     entity: EntityArgument,
-    name: Annotated[str, typer.Argument(metavar="NEW", help="Its name from now on.")],
+    name: Annotated[str, typer.Argument(metavar="NEW", help="The new name.")],
 ) -> Output:
-    """Give an entity another name; the old one becomes an alias."""
+    """Rename an entity; the old name becomes an alias."""
     renamed = job.memory.entities.rename(job.bank, entity, name)
     return Output(renamed, tables.entity(renamed))
 
@@ -440,9 +450,9 @@ def rename(
 def alias(
     job: Job,
     entity: EntityArgument,
-    aliases: Annotated[list[str], typer.Argument(metavar="ALIAS...", help="More names for it.")],
+    aliases: Annotated[list[str], typer.Argument(metavar="ALIAS...", help="Names to add.")],
 ) -> Output:
-    """Give an entity more names it is found by."""
+    """Add other names to an entity."""
     named = job.memory.entities.alias(job.bank, entity, *aliases)
     return Output(named, tables.entity(named))
 
@@ -452,9 +462,9 @@ def alias(
 def unalias(
     job: Job,
     entity: EntityArgument,
-    aliases: Annotated[list[str], typer.Argument(metavar="ALIAS...", help="Names to take.")],
+    aliases: Annotated[list[str], typer.Argument(metavar="ALIAS...", help="Names to remove.")],
 ) -> Output:
-    """Take names from an entity; later texts with them mean another thing."""
+    """Remove aliases permanently; later mentions resolve to another entity."""
     named = job.memory.entities.unalias(job.bank, entity, *aliases)
     return Output(named, tables.entity(named))
 
@@ -464,15 +474,15 @@ def unalias(
 def delete_entity(job: Job, entity: EntityArgument, yes: Yes = False) -> Output:
     """Delete an entity; the memories that mention it stay."""
     known = job.memory.entities.get(job.bank, entity)
-    confirm(f"Delete {known.name!r}, and keep its memories?", yes=yes)
+    confirm(f"Delete entity {known.name!r}? Its memories stay.", yes=yes)
     count = job.memory.entities.delete(job.bank, known.id)
-    return Output({"memories": count}, f"Deleted it in {tables.count(count, 'memory')}")
+    return Output({"memories": count}, f"Deleted it from {tables.count(count, 'memory')}")
 
 
 @entities.command()
 @on_memory()
 def timeline(job: Job, entity: EntityArgument) -> Output:
-    """Show what happened to an entity, oldest first, and what it stands beside."""
+    """Show the memories of an entity by time, and the entities mentioned with it."""
     entries = job.memory.entities.timeline(job.bank, entity)
     beside = job.memory.entities.companions(job.bank, entity)
     return Output({"timeline": entries, "companions": beside}, tables.timeline(entries, beside))
@@ -481,7 +491,7 @@ def timeline(job: Job, entity: EntityArgument) -> Output:
 @entities.command()
 @on_memory()
 def suggest(job: Job, limit: Limit = 20) -> Output:
-    """List entities that may be one; accept by merge, refuse for good by keep-apart."""
+    """List pairs of entities that may be the same; see merge and keep-apart."""
     found = job.memory.entities.suggest_merges(job.bank, limit=limit)
     return Output(found, tables.suggestions(found))
 
@@ -493,6 +503,6 @@ def keep_apart(
     one: EntityArgument,
     other: Annotated[str, typer.Argument(metavar="OTHER", help="Name, alias or id.")],
 ) -> Output:
-    """Refuse for good that two entities are one."""
+    """Never merge these two entities automatically, nor suggest it."""
     job.memory.entities.keep_apart(job.bank, one, other)
     return Output({"apart": [one, other]}, f"{one} and {other} are kept apart")

@@ -22,13 +22,17 @@ def graph(
     job: Job,
     filters: Filters,
     center: Annotated[
-        str | None, typer.Option(help="An entity; only what is connected with it.")
+        str | None, typer.Option(help="Show only what is connected with this entity.")
     ] = None,
-    hops: Annotated[int, typer.Option(min=1, help="Most connections between the two.")] = 2,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Most entities.")] = 60,
+    hops: Annotated[
+        int, typer.Option(min=1, help="Maximum number of connections from --center.")
+    ] = 2,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of entities.")
+    ] = 60,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File: .html, .svg, .png, .graphml or .json."),
+        typer.Option("--output", "-o", help="Output file: .html, .svg, .png, .graphml or .json."),
     ] = None,
 ) -> Output:
     """Show the people, places and things of a bank, and which memories connect them."""
@@ -42,9 +46,12 @@ def graph(
 def timeline(
     job: Job,
     filters: Filters,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Most memories.")] = 500,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of memories.")
+    ] = 500,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File: .html, .svg, .png or .json.")
+        Path | None,
+        typer.Option("--output", "-o", help="Output file: .html, .svg, .png or .json."),
     ] = None,
 ) -> Output:
     """Show the memories of a bank at the times that they name."""

@@ -215,4 +215,4 @@ def jsonable(value: object) -> Json:
         return {str(key): jsonable(item) for key, item in value.items()}
     if isinstance(value, Iterable):
         return [jsonable(item) for item in value]
-    raise TypeError(f"a {type(value).__name__} has no form in JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

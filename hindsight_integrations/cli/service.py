@@ -28,23 +28,23 @@ def serve(
     job: Job,
     host: Annotated[
         str | None,
-        typer.Option(help="Address to listen on; others than 127.0.0.1 need a token."),
+        typer.Option(help="Address to listen on; any except 127.0.0.1 needs a token."),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")
+        int | None, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")
     ] = None,
 ) -> Output:
-    """Open a memory once, and give it to other programs over HTTP until Ctrl-C or SIGTERM.
+    """Serve a memory to other programs over HTTP until Ctrl-C or SIGTERM.
 
-    Tokens and limits are read from the variables HINDSIGHT_SERVICE_*, which docs/service.md lists.
+    Tokens and limits are read from the variables HINDSIGHT_SERVICE_*; see docs/service.md.
     """
     with _extra():
         from hindsight_integrations.service.discovery import find_service
 
     if (running := find_service(job.path)) is not None:
         raise StoreLockedError(
-            f"the service of process {running.pid} has {job.path} open already, at {running.url}; "
-            "use that, or end it first"
+            f"{job.path} is in use by a service (process {running.pid}) at {running.url}; "
+            "connect to it, or stop it first"
         )
     given = {"host": host, "port": port}
     return _serving(job, {name: value for name, value in given.items() if value is not None})
@@ -53,14 +53,14 @@ def serve(
 @on_memory(one_bank=False)
 def view(
     job: Job,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")] = 0,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only write the address; open no browser.")
+        bool, typer.Option("--no-browser", help="Only print the address; do not open a browser.")
     ] = False,
 ) -> Output:
     """Show a memory in the browser, to search and correct it, until Ctrl-C or SIGTERM.
 
-    Only programs of this machine reach it. If a service has the memory open, its pages are shown.
+    It is only reachable from this machine. If a service has the memory open, its viewer is used.
     """
     with _extra():
         from hindsight_integrations.service.discovery import find_service
@@ -74,7 +74,7 @@ def view(
         url = running.url + VIEWER
         if not no_browser:
             webbrowser.open(url)
-        return Output({"url": url, "pid": running.pid}, f"A service shows {job.path} at {url}")
+        return Output({"url": url, "pid": running.pid}, f"A service is showing {job.path} at {url}")
     return _serving(job, {"host": "127.0.0.1", "port": port}, VIEWER, show)
 
 
@@ -111,10 +111,12 @@ def _serving(
 def mcp(
     bank: Annotated[
         str | None,
-        typer.Option("--bank", "-b", help="The only bank; else each call names its bank."),
+        typer.Option(
+            "--bank", "-b", help="Use only this bank; otherwise each call names its bank."
+        ),
     ] = None,
     tools: Annotated[
-        Literal["core", "all"], typer.Option(help="Seven tools, or all of them.")
+        Literal["core", "all"], typer.Option(help="Offer the seven core tools, or all tools.")
     ] = "core",
     path: Annotated[
         Path,
@@ -123,8 +125,8 @@ def mcp(
 ) -> None:
     """Serve a memory to an editor or agent: the Model Context Protocol on stdin and stdout.
 
-    Several of them share a folder: the first starts its service in the background, which ends
-    when nobody uses it.
+    Several such servers can share a folder: the first starts a service for it in the background,
+    which ends when nobody uses it any more.
     """
     import asyncio
 
@@ -133,7 +135,7 @@ def mcp(
     from hindsight_integrations.service import stdio
 
     if sys.stdin.isatty():
-        typer.echo("A host starts this, and speaks to it on stdin; Ctrl-C ends it", err=True)
+        typer.echo("Waiting for an MCP host on stdin; press Ctrl-C to stop", err=True)
     folder = path.expanduser()
     with ExitStack() as exits:
 
@@ -152,7 +154,7 @@ def mcp(
 
 @contextmanager
 def _extra() -> Iterator[None]:
-    """Say how to install the extra if a module of it is missing."""
+    """Raise an error with the install command if a module of the extra is missing."""
     try:
         yield
     except ModuleNotFoundError as error:

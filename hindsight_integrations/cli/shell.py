@@ -1,4 +1,4 @@
-"""`hindsight-memory shell`: commands and questions, one a line, on a memory that stays open."""
+"""`hindsight-memory shell`: commands and questions, one per line, on a memory that stays open."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NOT_HERE = ("shell", "mcp", "serve")
 """Commands that need a terminal or process of their own."""
 
 HELP = """\
-A line is a command without "hindsight-memory" (`memories list --limit 5`), or else a question,
-which is recalled. `use BANK` changes the bank, `help` lists the commands, `exit` leaves."""
+Enter a command without "hindsight-memory" (`memories list --limit 5`); any other line is a
+question to recall. `use BANK` changes the bank, `help` lists the commands, `exit` leaves."""
 
 
 @on_memory(create=True)
 def shell(job: Job, context: typer.Context) -> Output:
-    """Type commands and questions, one a line, on a memory that stays open."""
+    """Enter commands and questions, one per line, on a memory that stays open."""
     memory = job.memory  # held open: the commands below share it
     root = context.find_root()
     _complete(_words(root.command))
@@ -39,7 +39,7 @@ def shell(job: Job, context: typer.Context) -> Output:
         if words[0] == "use" and len(words) == 2:
             job.bank = words[1]
         elif words[0] in NOT_HERE:
-            typer.echo(f"{words[0]} does not run in here; leave with exit", err=True)
+            typer.echo(f"{words[0]} does not run in the shell; type exit first", err=True)
         else:
             shared = defaults_of(root.command, {"path": str(job.path), "bank": job.bank})
             command = [*options, *_command(root.command, words, line)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,7 @@ def file_dates(dates: Mapping[str, FileDate]) -> RenderableType:
     if (more := len(dates) - MOST_DATES) > 0:
         counts = Counter(date.source.value for date in dates.values())
         total = ", ".join(f"{number} by {source}" for source, number in counts.items())
-        table.add_row(f"and {more:,} more files; in all {total}")
+        table.add_row(f"and {more:,} more; in total {total}")
     return table
 
 
@@ -145,9 +146,9 @@ def memories(page: Page[Memory]) -> RenderableType:
 def foretold(told: Forgotten) -> RenderableType:
     """Draw what a dry run of forgetting would delete, and what it would rewrite."""
     parts = [
-        ("Chosen", told.memories),
-        ("Derived from these alone, and forgotten with them", told.derived),
-        ("Derived from these too, and rewritten", told.rewritten),
+        ("Selected", told.memories),
+        ("Conclusions drawn only from these, deleted with them", told.derived),
+        ("Conclusions drawn from these and others, rewritten", told.rewritten),
     ]
     drawn = [_section(title, [each.text for each in listed]) for title, listed in parts if listed]
     if told.mental_models:
@@ -187,7 +188,7 @@ def memory(memory: Memory) -> RenderableType:
 def history(changes: Sequence[Change]) -> RenderableType:
     """Draw the changes of a memory."""
     if not changes:
-        return Text("Nothing was changed.", style="dim")
+        return Text("No changes.", style="dim")
     table = simple_table("when", "what", "field", "from", "to", "why")
     for change in changes:
         when = f"{change.at:%Y-%m-%d %H:%M}"
@@ -199,7 +200,7 @@ def history(changes: Sequence[Change]) -> RenderableType:
 def audit(entries: Sequence[AuditEntry]) -> RenderableType:
     """Draw entries of an audit."""
     if not entries:
-        return Text("Nothing was done.", style="dim")
+        return Text("No entries.", style="dim")
     table = simple_table("when", "what", "id", "by", "why")
     for entry in entries:
         what = " ".join((entry.action, entry.kind, *entry.fields))
@@ -233,7 +234,7 @@ def bank(bank: Bank, counts: BankStats) -> RenderableType:
     by_type, links = _numbers(counts.by_type), _numbers(counts.links)
     span = ""
     if counts.first_mentioned_at and counts.last_mentioned_at:
-        span = f"{day_text(counts.first_mentioned_at)} to {day_text(counts.last_mentioned_at)}"
+        span = _days(counts.first_mentioned_at, counts.last_mentioned_at)
     return _facts(
         {
             "bank": bank.id,
@@ -269,7 +270,7 @@ def entity(entity: Entity, mentions: Page[Memory] | None = None) -> RenderableTy
     """Draw an entity and memories that mention it."""
     seen = ""
     if entity.first_seen and entity.last_seen:
-        seen = f"{day_text(entity.first_seen)} to {day_text(entity.last_seen)}"
+        seen = _days(entity.first_seen, entity.last_seen)
     facts = _facts(
         {
             "name": entity.name,
@@ -290,13 +291,14 @@ def timeline(entries: Sequence[TimelineEntry], beside: Sequence[Companion]) -> R
         when = str(entry.span) if entry.span else day_text(entry.at)
         table.add_row(when, Text(entry.memory.text))
     named = ", ".join(f"{each.entity.name} ({each.memories})" for each in beside)
-    return Group(table, Text(f"Beside it: {named}" if named else "Nothing beside it.", "dim"))
+    line = f"Mentioned with it: {named}" if named else "No other entity is mentioned with it."
+    return Group(table, Text(line, "dim"))
 
 
 def suggestions(found: Sequence[MergeSuggestion]) -> RenderableType:
     """Draw pairs of entities that may be one."""
     if not found:
-        return Text("No two entities look like one.", style="dim")
+        return Text("No entities look like the same one.", style="dim")
     table = simple_table("entity", "may be", "confidence", "why")
     for each in found:
         why = "; ".join(each.reasons)
@@ -313,8 +315,8 @@ def diagnosis(result: Diagnosis, health: Health) -> RenderableType:
         mark = Text("✓", "green") if part.ok else Text("✗", "bold red")
         parts.add_row(mark, Text(part.part), Text(part.detail, style="dim"))
     if not result.findings:
-        return Group(Text("Nothing is wrong: the two stores agree.", style="green"), parts)
-    table = simple_table("where", "what is wrong", "how many", "put right")
+        return Group(Text("No faults: the two stores agree.", style="green"), parts)
+    table = simple_table("where", "fault", "count", "repaired")
     for finding in result.findings:
         done = Text("yes", "green") if finding.repaired else Text("no", "bold red")
         table.add_row(Text(finding.table), Text(finding.problem), f"{finding.count:,}", done)
@@ -339,7 +341,7 @@ def consolidation(result: Consolidation) -> RenderableType:
 
 def conclusions(page: Page[Observation] | Page[Opinion]) -> RenderableType:
     """Draw a page of observations or opinions."""
-    table = simple_table("id", "sure", "from", "last", "conclusion")
+    table = simple_table("id", "confidence", "sources", "last", "conclusion")
     for one in page.items:
         last = day_text(one.last_seen)
         table.add_row(one.id, f"{one.confidence:.2f}", str(one.proof_count), last, Text(one.text))
@@ -355,13 +357,13 @@ def evidence(found: Sequence[Observation | Opinion]) -> RenderableType:
 
 def _conclusion(one: Observation | Opinion) -> RenderableType:
     rests = [
-        f"{'' if quote.supports else 'against: '}{quote.quote or 'all of it'}  {quote.memory_id}"
+        f"{'' if quote.supports else 'against: '}{quote.quote or 'whole memory'}  {quote.memory_id}"
         for quote in one.evidence
     ]
     facts = {
         "id": one.id,
         "kind": one.kind.value if isinstance(one, Observation) else f"opinion on {one.topic}",
-        "sure": f"{one.confidence:.2f}, {one.trend.value}",
+        "confidence": f"{one.confidence:.2f}, {one.trend.value}",
         "why": one.reasoning,
         "rests on": "\n".join(rests),
     }
@@ -404,10 +406,14 @@ def mental_model(model: MentalModel, staleness: Staleness | None = None) -> Rend
             "question": model.source_query,
             "tags": ", ".join(model.tags),
             "written": day_text(model.refreshed_at),
-            "refreshed by itself": "yes" if model.auto_refresh else None,
+            "refreshed automatically": "yes" if model.auto_refresh else None,
             "stale": ", ".join(changes),
         }
     )
+
+
+def _days(first: datetime, last: datetime) -> str:
+    return " to ".join(dict.fromkeys((day_text(first), day_text(last))))
 
 
 def _details(memory: Memory) -> str:
@@ -463,7 +469,7 @@ def _paged(table: Table, page: Page[Any]) -> RenderableType:
         return Text("None.", style="dim")
     line = f"{len(page.items)} of {page.total:,}"
     if page.next_cursor:
-        line += f"; the next with --cursor {page.next_cursor}"
+        line += f"; next page: --cursor {page.next_cursor}"
     return Group(table, Text(line, style="dim"))
 
 

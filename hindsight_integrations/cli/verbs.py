@@ -44,13 +44,13 @@ def retain(
     prune: Annotated[
         bool,
         typer.Option(
-            "--prune", help="With --folder: forget .txt and .md documents that are not in it."
+            "--prune", help="With --folder: forget .txt and .md documents that it does not contain."
         ),
     ] = False,
     jsonl: Annotated[
         Path | None,
         typer.Option(
-            help="Items, one {content, timestamp, tags, ...} a line; - reads standard input."
+            help="Items, one {content, timestamp, tags, ...} per line; - reads standard input."
         ),
     ] = None,
     conversation: Annotated[
@@ -58,16 +58,16 @@ def retain(
         typer.Option("--conversation", help="The lines are messages: {speaker, text, timestamp}."),
     ] = False,
     session: Annotated[
-        str | None, typer.Option(help="Id of the conversation, for messages that name none.")
+        str | None, typer.Option(help="Id of the conversation, for messages without one.")
     ] = None,
     document: Annotated[
-        str | None, typer.Option(help="Your id of the text; retained again, only changes count.")
+        str | None, typer.Option(help="Your id for the text; retaining it again updates it.")
     ] = None,
     append: Annotated[
-        bool, typer.Option("--append", help="Add to the document; do not replace it.")
+        bool, typer.Option("--append", help="Add to the document instead of replacing it.")
     ] = False,
     timestamp: Annotated[
-        TimeOption, time_option("When it was said or written; files tell their own date.")
+        TimeOption, time_option("When it was said or written; overrides the dates of files.")
     ] = None,
     file_dates: Annotated[
         bool,
@@ -80,8 +80,10 @@ def retain(
     speaker: Annotated[str | None, typer.Option(help="Who says it.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A label; repeatable.")] = None,
     entity: Annotated[list[str] | None, typer.Option(help="A name in it; repeatable.")] = None,
-    type: Annotated[MemoryType | None, typer.Option(help="What kind of statement.")] = None,
-    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="For opinions.")] = None,
+    type: Annotated[MemoryType | None, typer.Option(help="Type of the statement.")] = None,
+    confidence: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Confidence, 0 to 1.")
+    ] = None,
     meta: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Metadata; repeatable.")
     ] = None,
@@ -89,10 +91,10 @@ def retain(
 ) -> Output:
     """Remember text: an argument, files, a folder, JSON Lines or standard input.
 
-    Files are documents: the id is the path as given, or relative to the folder. "Tomorrow" in a
-    file counts from its date: that in its name, else in its front matter ("date:", "created:"),
-    else in its first heading, else its last change. Headings that are dates date the text below
-    them. --timestamp overrides all of these; with --no-file-dates it is now.
+    Each file becomes a document; its id is the path as given, or relative to the folder. Words like
+    "tomorrow" are relative to the date of the file: the first found in its name, its front matter
+    ("date:", "created:"), its first heading, or its last change. A heading that is a date applies
+    to the text below it. --timestamp overrides these dates; with --no-file-dates the date is now.
     """
     metadata = dict(map(inputs.read_pair, meta or ()))
     shared = _given(context=context, metadata=metadata, tags=tag, scope=scope)
@@ -106,18 +108,19 @@ def retain(
         confidence=confidence,
     )
     if prune and folder is None:
-        raise typer.BadParameter("--prune needs --folder, which it compares the bank with")
+        raise typer.BadParameter("--prune needs --folder, the folder to compare the bank with")
     dated = file_dates and timestamp is None
     items = _read(text, file, folder, jsonl, document, dated)
     if conversation or session is not None:
         if jsonl is None or single:
             raise typer.BadParameter(
-                "a conversation comes by --jsonl, and takes --context, --tag, --meta and --scope"
+                "a conversation comes from --jsonl and takes only --context, --tag, --meta and "
+                "--scope"
             )
         result = _retain_sessions(job, inputs.sessions(items, session), shared)
     else:
         if document is not None and len(items) > 1:
-            raise typer.BadParameter("--document names one text, and here are several")
+            raise typer.BadParameter("--document is the id of one text, but several were given")
         memory = job.memory
         with job.screen.progress("Retaining") as report:
             result = memory.retain_many(
@@ -156,10 +159,12 @@ def _gone(job: Job, items: Sequence[inputs.Record]) -> list[str]:
 def _pruned(job: Job, items: Sequence[inputs.Record], gone: Sequence[str]) -> list[str]:
     """Forget documents that are gone, and return a line for each."""
     if not items:
-        raise typer.BadParameter("--prune: the folder has no note, and all would be forgotten")
+        raise typer.BadParameter(
+            "--prune: the folder contains no note, so everything would be forgotten"
+        )
     for document in gone:
         job.memory.forget(job.bank, document_id=document)
-    return [f"{document} was forgotten: the folder lacks it" for document in gone]
+    return [f"{document} was forgotten: it is not in the folder" for document in gone]
 
 
 def _not_in_folder(gone: Sequence[str]) -> list[str]:
@@ -167,7 +172,8 @@ def _not_in_folder(gone: Sequence[str]) -> list[str]:
     if not gone:
         return []
     others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-    return [f"{gone[0]}{others} of this bank is not in the folder; --prune forgets what is not"]
+    verb = "are" if len(gone) > 1 else "is"
+    return [f"{gone[0]}{others} in this bank {verb} not in the folder; use --prune to forget"]
 
 
 def _given(**options: object) -> dict[str, Any]:
@@ -184,7 +190,7 @@ def _read(
 ) -> list[inputs.Record]:
     """Return the items of the one source that was named."""
     if sum(map(bool, (text is not None, files, folder, jsonl))) != 1:
-        raise typer.BadParameter("give one of TEXT, --file, --folder and --jsonl")
+        raise typer.BadParameter("give exactly one of TEXT, --file, --folder and --jsonl")
     if text is not None:
         return [{"content": inputs.read_text(Path(text)) if text == "-" else text}]
     if files:
@@ -229,20 +235,22 @@ def recall(
     explain: Annotated[
         bool, typer.Option("--explain", "-x", help="Show why each memory is there.")
     ] = False,
-    top: Annotated[int, typer.Option("--top", "-n", min=1, help="Memories drawn at most.")] = TOP,
+    top: Annotated[
+        int, typer.Option("--top", "-n", min=1, help="Maximum number of memories shown.")
+    ] = TOP,
     prompt: Annotated[
-        bool, typer.Option("--prompt", help="Write the text for a prompt, and nothing else.")
+        bool, typer.Option("--prompt", help="Write only the text for a prompt.")
     ] = False,
     arm: Annotated[
         list[Arm] | None,
         typer.Option(parser=Arm, metavar=ARMS, help="Only these searches; repeatable."),
     ] = None,
-    chunk_tokens: Annotated[int, typer.Option(min=0, help="Extra budget for source text.")] = 0,
+    chunk_tokens: Annotated[int, typer.Option(min=0, help="Extra tokens for source text.")] = 0,
     entity_tokens: Annotated[
-        int, typer.Option(min=0, help="Extra budget for notes on names, with observations.")
+        int, typer.Option(min=0, help="Extra tokens for notes on entities, with observations.")
     ] = 0,
     mental_model_tokens: Annotated[
-        int, typer.Option(min=0, help="Extra budget for mental models.")
+        int, typer.Option(min=0, help="Extra tokens for mental models.")
     ] = 0,
     bank: Annotated[
         list[str] | None, typer.Option("--bank", "-b", help="Bank; repeatable.")
@@ -250,7 +258,7 @@ def recall(
 ) -> Output:
     """Find the memories that answer a question, best first.
 
-    Exits with 3 if it finds none. --json holds all of them, explained in full.
+    Exits with 3 if none is found. --json writes all of them, explained in full.
     """
     result = job.memory.recall(
         bank or [DEFAULT_BANK],
@@ -264,7 +272,7 @@ def recall(
     drawing: RenderableType = result.text if prompt else tables.recalled(result, top)
     if explain and not prompt:
         drawing = result.explain(detailed=top)
-    warnings = [f"{failure}; the answer was made without it" for failure in result.failures]
+    warnings = [f"{failure}; the result was made without it" for failure in result.failures]
     warnings += result.notes
     return Output(result, drawing, warnings, code=0 if result else FOUND_NOTHING)
 
@@ -278,13 +286,13 @@ def import_chats(
     ],
     format: Annotated[
         Literal["chatgpt", "claude", "claude-code", "codex", "openclaw", "mem0", "letta"] | None,
-        typer.Option(help="Format of the export, if its content does not tell."),
+        typer.Option(help="Format of the export, if it cannot be recognised."),
     ] = None,
     user: Annotated[str, typer.Option(help="Name of the person who speaks as the user.")] = "user",
 ) -> Output:
-    """Retain conversations and memories exported elsewhere; again adds only what is new.
+    """Retain conversations and memories exported by other programs; running it again adds new ones.
 
-    Read are exports of ChatGPT and Claude (conversations.json or the archive with it), session
+    Supported are exports of ChatGPT and Claude (conversations.json or the archive with it), session
     files of Claude Code, Codex and OpenClaw, exports of mem0, agent files and passages of Letta.
     """
     from hindsight_integrations.transcripts import import_transcripts

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 FOUND_NOTHING = 3
 
 Root = Annotated[
-    Path, typer.Option("--root", "-r", exists=True, file_okay=False, help="Folder of the notes.")
+    Path, typer.Option("--root", "-r", exists=True, file_okay=False, help="Folder of notes.")
 ]
 Include = Annotated[
     list[str] | None,
-    typer.Option(help="Pattern of notes; repeatable. (default *.md, *.txt)"),
+    typer.Option(help="Pattern of files to include; repeatable. (default *.md, *.txt)"),
 ]
 Exclude = Annotated[
-    list[str] | None, typer.Option(help="Pattern of files that are no notes; repeatable.")
+    list[str] | None, typer.Option(help="Pattern of files to leave out; repeatable.")
 ]
 MaxBytes = Annotated[
-    int | None, typer.Option(min=1, help="Largest size of a note. (default 1,000,000)")
+    int | None, typer.Option(min=1, help="Maximum size of a note, in bytes. (default 1,000,000)")
 ]
 Config = Annotated[
     Path | None,
@@ -43,7 +43,7 @@ Config = Annotated[
         "-c",
         exists=True,
         dir_okay=False,
-        help="JSON5 file with the keys of a host: baseUrl, bankId, ... Options override it.",
+        help="JSON5 file with the settings of a host: baseUrl, bankId, ... Options override it.",
     ),
 ]
 
@@ -90,9 +90,9 @@ def sync(
     max_bytes: MaxBytes = None,
     config: Config = None,
 ) -> Output:
-    """Make a bank hold what a folder of notes says: new, changed, renamed and deleted ones.
+    """Bring a bank up to date with a folder of notes: new, changed, renamed and deleted ones.
 
-    Files of session context (SOUL.md, AGENTS.md and their like) and hidden files are no notes.
+    Hidden files and session context files (such as SOUL.md and AGENTS.md) are left out.
     """
     with _workspace(job, root, config, rules=_rules(include, exclude, max_bytes)) as workspace:
         result = workspace.sync()
@@ -108,29 +108,29 @@ def search(
     job: Job,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="The question, or any text.")],
     root: Root = Path(),
-    max_results: Annotated[int, typer.Option("--top", "-n", min=1, help="Hits at most.")] = 6,
-    min_score: Annotated[float, typer.Option(min=0, max=1, help="Least score of a hit.")] = 0.0,
+    max_results: Annotated[int, typer.Option("--top", "-n", min=1, help="Maximum hits.")] = 6,
+    min_score: Annotated[float, typer.Option(min=0, max=1, help="Minimum score of a hit.")] = 0.0,
     log: Annotated[
-        bool, typer.Option("--shadow", help="Log the hits of both searches, for shadow report.")
+        bool, typer.Option("--shadow", help="Log the hits of both searches for 'shadow report'.")
     ] = False,
     config: Config = None,
 ) -> Output:
-    """Search the memories of a folder of notes; shows the lines that hold each.
+    """Search the memories of a folder of notes, and show the lines that contain each.
 
-    While the memory is away or in use, the notes themselves are searched for the words.
+    If the memory is not available or in use, the words are searched in the notes themselves.
     """
     with _workspace(job, root, config, shadow=log) as workspace:
         hits = workspace.search(query, max_results, min_score)
-    away = ["the memory is away: the notes were searched for the words"]
+    away = ["the memory is not available; the words were searched in the notes themselves"]
     warnings = away if any(hit.source == "files" for hit in hits) else []
     return Output(hits, _table(hits), warnings, code=0 if hits else FOUND_NOTHING)
 
 
 @on_memory()
 def health(job: Job, root: Root | None = None, config: Config = None) -> Output:
-    """Say if each part of a memory answers; with --root, also what waits of a folder of notes.
+    """Check that each part of a memory answers; with --root, also which notes are still pending.
 
-    Exits with 1 if one does not answer, or if something waits.
+    Exits with 1 if a part does not answer, or if anything is pending.
     """
     if root is None and config is None:
         found = job.memory.health()
@@ -156,10 +156,10 @@ def watch(
         ),
     ] = None,
 ) -> Output:
-    """Keep a bank in step with a folder of notes until Ctrl-C or SIGTERM.
+    """Keep a bank up to date with a folder of notes until Ctrl-C or SIGTERM.
 
-    Each note that is retained, deleted or refused is written as a line; with --json, as a line of
-    JSON, the last of which has the counts.
+    Writes one line for each note retained, deleted or refused; with --json a line of JSON. The last
+    line has the counts.
     """
     rules = _rules(include, exclude, max_bytes)
     workspace = _workspace(job, root, config, rules=rules, debounce_ms=debounce_ms)
@@ -187,22 +187,24 @@ def migrate(
     ] = False,
     until: Annotated[
         Literal["curated", "recent", "older"],
-        typer.Option(help="Stage to stop after: the curated notes, the last days, all."),
+        typer.Option(help="Last stage to run: the curated notes, recent notes, all others."),
     ] = "curated",
-    days: Annotated[int, typer.Option(min=1, help="Days that count as the last ones.")] = 7,
+    days: Annotated[int, typer.Option(min=1, help="Days that count as recent.")] = 7,
     queries: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Your test queries, one a line."),
+        typer.Option(
+            exists=True, dir_okay=False, help="File with your test queries, one per line."
+        ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Where to write the report. (default ROOT/.hindsight)")
+        Path | None, typer.Option(help="Folder for the report. (default ROOT/.hindsight/migration)")
     ] = None,
     config: Config = None,
 ) -> Output:
-    """Move a folder of notes onto the memory, in stages; run it again to go on.
+    """Move a folder of notes into the memory, in stages; run it again to continue.
 
-    The curated notes come first; look at what was made of them, then go on with --until recent,
-    and if you like --until older. The report compares searches of the files with the memory's.
+    The curated notes come first. Check the result, then continue with --until recent and, if you
+    like, --until older. The report compares searches in the files with searches in the memory.
     """
     from hindsight_integrations.workspace import Migration, MigrationReport, Stage
     from hindsight_integrations.workspace.report import plan_lines
@@ -230,19 +232,21 @@ def migrate(
         files = written.write(place)
     data = {"notes": counts, "events": [_data(event) for event in events], "report": files}
     left = [stage for stage in stages[reached:] if plan.of(stage)]
-    ahead = f". To go on: --until {left[0]}" if left else ""
+    ahead = f". To continue: --until {left[0]}" if left else ""
     drawing = Group(Markdown(written.markdown), Text(f"Report: {files[0]}, {files[1]}{ahead}"))
     failed = [_line(event) for event in events if event.action == "failed"]
     return Output(data, drawing, failed, code=1 if failed else 0)
 
 
-shadow = typer.Typer(no_args_is_help=True, help="Searches of the files beside the memory's.")
+shadow = typer.Typer(
+    no_args_is_help=True, help="Compare searches in the files with searches in the memory."
+)
 
 
 @shadow.command("report")
 @shown
 def shadow_report(screen: Screen, root: Root = Path()) -> Output:
-    """Compare both searches over all that were made with --shadow."""
+    """Compare the hits of all searches made with --shadow."""
     from hindsight_integrations.workspace.shadow import FILE, ShadowLog, ShadowReport
 
     report = ShadowReport(ShadowLog(root / ".hindsight" / FILE).read())
@@ -267,7 +271,7 @@ def _line(event: SyncEvent) -> str:
 
 def _table(hits: list[SearchHit]) -> RenderableType:
     if not hits:
-        return "Found nothing"
+        return "Nothing found."
     table = simple_table("score", "place", "memory")
     for hit in hits:
         lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""

@@ -1,4 +1,4 @@
-"""Retains that are acknowledged once they are on disk, even while their store is away."""
+"""Retains that are acknowledged once they are on disk, even if their store is not available."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hindsight_integrations.retain.request import (
 from hindsight_integrations.settings import Settings
 
 PATIENCE = 10.0
-"""Seconds that a call waits for its store before it returns and leaves the retain queued."""
+"""Seconds that a call waits for its store before it returns with the retain still queued."""
 
 _ANSWER = 2.0
 """Seconds that an open memory has to answer whether it is there."""
@@ -45,9 +45,9 @@ class Receipt:
     """Outcome of a durable retain. Every acknowledged document is stored, or will be.
 
     Attributes:
-        result: the stored part; `failed` has what was refused and is not acknowledged.
+        result: the part already stored; `failed` lists items that were refused.
         document_ids: the acknowledged documents.
-        queued: ids of the operations that wait on disk.
+        queued: ids of the operations waiting on disk.
     """
 
     result: RetainResult
@@ -56,21 +56,21 @@ class Receipt:
 
 
 class DurableRetain(ContextManaged):
-    """Retains into a memory whose stores may be away, through a queue on disk.
+    """Retain into a memory whose stores may be unavailable, through a queue on disk.
 
-    Each call is written to the queue before it is sent. If the store takes it, the receipt says
-    what was stored; if the store is away, the call returns at once, and a thread sends the queue
-    in order and exactly once when the store is back: in this process or in a later one.
+    Each call is written to the queue before it is sent. If the store is available, the receipt says
+    what was stored. Otherwise the call returns at once, and a thread sends the queue, in order and
+    exactly once, when the store is available again: in this process or in a later one.
 
     Args:
-        memory: an open `Hindsight`, which its owner closes, or a function that opens one. A
-            function is called until it succeeds, so that retains are accepted even when a server
-            is away from the start; the memory it opened is closed with this object.
-        queue: path of the queue's file, made if there is none; one for each memory. Several
-            processes may name the same file: the first sends for all.
-        patience: seconds that a call waits for a store that neither answers nor fails.
-        backoff: waits between failed attempts.
-        settings: of the memory that a function opens; only `max_content_chars` is used here.
+        memory: an open `Hindsight`, which the caller closes, or a function that opens one. The
+            function is called until it succeeds, so that retains are accepted even if a server is
+            not available at the start; the memory it opened is closed with this object.
+        queue: path of the queue's file, created if missing; use one for each memory. Several
+            processes may use the same file: the first one sends for all.
+        patience: maximum seconds that a call waits for a store that neither answers nor fails.
+        backoff: waiting times between failed attempts.
+        settings: settings of the memory that the function opens; only `max_content_chars` is used.
 
     Raises:
         InvalidInputError, SchemaVersionError, StoreError: the queue's file cannot be used.
@@ -103,10 +103,10 @@ class DurableRetain(ContextManaged):
 
     @property
     def memory(self) -> Hindsight:
-        """The memory, opened by the first access.
+        """The memory, opened on first access.
 
         Raises:
-            StoreUnavailableError: it cannot be opened; its `__cause__` says why.
+            StoreUnavailableError: it cannot be opened; see the `__cause__` of this error.
         """
         with self._opening:
             if self._memory is None:
@@ -138,15 +138,16 @@ class DurableRetain(ContextManaged):
         scope: str | None = None,
         speaker: str | None = None,
     ) -> Receipt:
-        """Remember a text, now or when the store is back; see `Hindsight.retain`.
+        """Remember a text, now or when the store is available; see `Hindsight.retain`.
 
         Without a timestamp, the text is dated to this call, however late it is stored. A
-        framework's document with a random id gets one made of its content, and is stored once.
+        framework's document with a random id is identified by its content, and stored only once.
 
         Raises:
             InvalidInputError: an argument cannot be used; nothing was queued.
             StoreUnavailableError: the queue cannot be written; nothing was queued.
-            HindsightError: the memory refused the text for its own fault; it is not queued.
+            HindsightError: the memory refused the text because of the text itself; it is not
+                queued.
         """
         item = Item(
             content,  # type: ignore[arg-type]
@@ -167,9 +168,9 @@ class DurableRetain(ContextManaged):
         update_mode: UpdateMode = "append",
         scope: str | None = None,
     ) -> Receipt:
-        """Remember a conversation, now or when the store is back.
+        """Remember a conversation, now or when the store is available.
 
-        See `Hindsight.retain_messages` for the arguments, and `retain` for what it raises.
+        See `Hindsight.retain_messages` for the arguments, and `retain` for the errors.
         """
         stamp = Item(
             "", context=context, metadata=metadata, tags=tags, update_mode=update_mode, scope=scope
@@ -180,10 +181,10 @@ class DurableRetain(ContextManaged):
         return self._retain(bank_id, submission)
 
     def retain_many(self, bank_id: str, items: Iterable[object]) -> Receipt:
-        """Remember many texts, now or when the store is back; see `Hindsight.retain_many`.
+        """Remember many texts, now or when the store is available; see `Hindsight.retain_many`.
 
-        All usable items are queued together, or none. An item that cannot be used, or that the
-        memory refuses, is reported in `result.failed`, and the others are stored.
+        Either all usable items are queued, or none. An item that cannot be used, or that the memory
+        refuses, is reported in `result.failed`, and the others are stored.
         """
         check_many(items)
         accepted: dict[int, Submission] = {}
@@ -204,47 +205,47 @@ class DurableRetain(ContextManaged):
     # The queue
 
     def drain(self, timeout: float = 60.0) -> bool:
-        """Send at once, for at most `timeout` seconds.
+        """Send the queue now, for at most `timeout` seconds.
 
         Returns:
-            True if nothing waits any more, and the store is not away.
+            True if the queue is empty and the store is available.
         """
         return self._replayer.drain(timeout)
 
     def available(self) -> bool:
         """Return True if the memory can be opened and its graph answers.
 
-        It is asked at most every five seconds, and has two to answer, or thirty to open. While it
-        is away the answer is False at once, and the thread that sends asks it with backoff.
+        It is checked at most every five seconds, and has two seconds to answer, or thirty to open.
+        During an outage the result is False at once, and the sending thread retries with backoff.
 
         Raises:
-            HindsightError: it was asked and failed for another reason than an outage.
+            HindsightError: the check failed for another reason than an outage.
         """
         return self._replayer.is_available(_ANSWER if self._memory else _OPENING)
 
     def note_failure(self, error: Exception) -> bool:
-        """Return True if an error of the memory means that it is away, and count it as an outage.
+        """Return True if an error means that the memory is unavailable, and record the outage.
 
-        Locked, damaged and closed stores are away too.
+        Locked, damaged and closed stores count as unavailable too.
         """
         return self._replayer.note_failure(error)
 
     def state(self) -> ReplayState:
-        """Return how many retains wait, since when, the next attempt and the last error."""
+        """Return how many retains are waiting, since when, the next attempt and the last error."""
         return self._replayer.state()
 
     def health(self) -> Health:
-        """Return the health of memory and queue; of the queue alone until the memory is open."""
+        """Return the health of memory and queue; of the queue only, until the memory is open."""
         if self._memory is not None:
             return self._memory.health()
         return Health((PartHealth("queue", *self._probe()),))
 
     def set_aside(self) -> list[DeadLetter]:
-        """Return the retains that failed for their own fault when no caller waited."""
+        """Return dead letters: retains refused for their content after their call returned."""
         return self._queue.list_set_aside()
 
     def requeue(self) -> int:
-        """Queue all dead letters again, behind what waits; returns how many."""
+        """Add all dead letters to the end of the queue again; return how many."""
         return self._queue.requeue()
 
     def put_back(self) -> int:
@@ -258,14 +259,14 @@ class DurableRetain(ContextManaged):
         return await self.arequeue()
 
     def discard(self, ids: Sequence[str]) -> int:
-        """Delete dead letters for good; returns how many there were."""
+        """Delete dead letters permanently; return how many there were."""
         return self._queue.discard(ids)
 
     def close(self) -> None:
-        """Stop sending; the next to open the queue sends what waits. A second call does nothing.
+        """Stop sending; whoever opens the queue next sends the rest. Idempotent.
 
-        An attempt in progress has some seconds to end; if it does not, its retains are sent
-        again, and stored once.
+        An attempt in progress has a few seconds to finish; otherwise its retains are sent again,
+        but stored only once.
         """
         if self._memory is not None:
             self._memory.probes.pop("queue", None)

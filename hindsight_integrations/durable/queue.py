@@ -95,8 +95,8 @@ class Operation:
             return _submissions().validate_json(self.written)
         except ValueError as error:
             raise InvalidInputError(
-                f"the queued retain {self.id!r} cannot be read; upgrade hindsight-integrations, or "
-                "discard it and retain its text again"
+                f"the queued retain {self.id!r} cannot be read; upgrade hindsight-integrations, "
+                "or discard it and retain its text again"
             ) from error
 
 
@@ -282,13 +282,13 @@ class ReplayQueue:
             (tables,) = execute("SELECT count(*) FROM sqlite_master").fetchone()
             if tables and application_id != _APPLICATION_ID:
                 raise InvalidInputError(
-                    f"{str(self.path)!r} is a database, but no queue of retains; give the queue a "
-                    "file of its own"
+                    f"{str(self.path)!r} is a database but not a retain queue; give the queue "
+                    "its own file"
                 )
             if tables and version != _VERSION:
                 raise SchemaVersionError(
-                    f"the queue {str(self.path)!r} has schema version {version}, and this release "
-                    f"reads version {_VERSION}; use the release that wrote it"
+                    f"the queue {str(self.path)!r} has schema version {version}, but this "
+                    f"release reads version {_VERSION}; use the release that wrote it"
                 )
             for statement in () if tables else _SCHEMA:
                 execute(statement)

@@ -76,8 +76,8 @@ class Backoff:
     def __post_init__(self) -> None:
         if not 0 < self.first <= self.longest < float("inf"):
             raise InvalidInputError(
-                f"backoff is from {self.first!r} to {self.longest!r} seconds; give two numbers "
-                "above 0, the shorter first"
+                f"backoff is {self.first!r} to {self.longest!r} seconds; give two numbers above "
+                "0, the smaller first"
             )
 
     def ceiling(self, failures: int) -> float:
@@ -358,7 +358,7 @@ class Replayer:
         except HindsightError as error:
             self._failed(batch, error)
         except Exception as error:
-            log.exception("a queued retain met an unexpected error")
+            log.exception("unexpected error while retaining a queued text")
             self._failed(batch, error)
         else:
             self._stored(batch, result)
@@ -405,7 +405,7 @@ class Replayer:
     def _answered(self) -> None:
         """Reset the failure counts: the store was reached, whatever it answered."""
         if self._away:
-            log.info("the store answers again")
+            log.info("the store is available again")
         self._prompt = True
         self._away = False
         self._answered_at = time.monotonic()
@@ -428,4 +428,4 @@ class Replayer:
             self._prompt = False
             self._calls.clear()
             self._turn.notify_all()
-        log.log(level, "%s; retains wait in their queue, next attempt in %.1f s", error, wait)
+        log.log(level, "%s; retains stay queued, next attempt in %.1f s", error, wait)

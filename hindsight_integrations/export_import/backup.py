@@ -112,8 +112,8 @@ def back_up_folder(
     graph = Path(folder) / Folder.GRAPH
     if not graph.is_file():
         raise NotFoundError(
-            f"there is no memory at {os.fspath(folder)}; name its folder, in which "
-            f"{Folder.GRAPH} is"
+            f"there is no memory at {os.fspath(folder)}; give the folder that contains "
+            f"{Folder.GRAPH}"
         )
     return _written(path, lambda copy: copy_file(graph, copy, progress))
 
@@ -148,8 +148,8 @@ def restore_folder(
     with Folder.open(folder) as owned:
         if owned.graph_path.exists() or owned.vectors_path.exists():
             raise ConflictError(
-                f"the folder {str(owned.path)!r} holds a memory, and none is overwritten; restore "
-                "into another folder, or move this one away first"
+                f"the folder {str(owned.path)!r} already contains a memory, which is never "
+                "overwritten; restore into another folder, or move this one away first"
             )
         with writing_beside(owned.graph_path) as copy:
             copied = copy_file(source, copy, progress)
@@ -160,7 +160,7 @@ def restore_folder(
 def _written(path: str | os.PathLike[str], copy: Callable[[Path], Copied]) -> BackupResult:
     started = time.perf_counter()
     if validation.file_path("path", path) == PIPE:
-        raise InvalidInputError("a backup is a file with a name; give its path in place of '-'")
+        raise InvalidInputError("a backup must be written to a file; give its path instead of '-'")
     with writing_beside(path) as unfinished:
         copied = copy(unfinished)
     return _result(Path(path), os.fspath(path), copied, started)

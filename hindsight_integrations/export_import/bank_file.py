@@ -229,11 +229,13 @@ def read_lines(file: BankFile, bank_id: str = "") -> Iterator[Header | Part | En
     without_evidence: dict[str, int] = {}
     for number, line in lines:
         if end is not None:
-            raise file.damaged(number, "something follows its end")
+            raise file.damaged(number, "there are lines after its end")
         value = _value(file, number, line, bank_id)
         if isinstance(value, End):
             if value != End(dict(counts), digest.hexdigest()):
-                raise file.damaged(number, "the counts or the checksum differ: it was altered")
+                raise file.damaged(
+                    number, "the counts or the checksum do not match, so the file was altered"
+                )
             end = value
             continue
         _check_part(file, number, value, header.embedder.dimension)
@@ -245,40 +247,42 @@ def read_lines(file: BankFile, bank_id: str = "") -> Iterator[Header | Part | En
         counts[_NAMES[type(value)]] += 1
         yield value
     if end is None:
-        raise file.damaged(number + 1, "its end is missing: it breaks off here")
+        raise file.damaged(number + 1, "the end is missing, so the file is truncated")
     for id, number in without_evidence.items():
-        raise file.damaged(number, f"no evidence is given for the conclusion {id!r}")
+        raise file.damaged(number, f"the conclusion {id!r} has no evidence")
     yield end
 
 
 def _check_part(file: BankFile, number: int, value: object, dimension: int) -> None:
     if isinstance(value, MemoryRecord) and value.vector.shape != (dimension,):
-        raise file.damaged(number, f"a vector has {value.vector.size} dimensions")
+        raise file.damaged(
+            number, f"a vector has {value.vector.size} dimensions instead of {dimension}"
+        )
     try:
         check_ranges(value)
     except ValueError as error:
-        raise file.damaged(number, f"it cannot be stored: {error}") from error
+        raise file.damaged(number, f"its content is invalid: {error}") from error
 
 
 def _value(file: BankFile, number: int, line: bytes, bank_id: str) -> Any:
     try:
         name, content = _named(line)
         if (name == FORMAT) != (number == 1):
-            raise ValueError("the header belongs into the first line, and only there")
+            raise ValueError("the header must be the first line, and only there")
         if name == FORMAT:
             _check_schema(file, content)
         return _decoded(LINES[name], content, bank_id)
     except (ValueError, OverflowError, RecursionError) as error:
-        what = "this is no exported bank" if number == 1 else "it cannot be read"
+        what = "this is not an exported bank" if number == 1 else "the line cannot be read"
         raise file.damaged(number, f"{what}: {error}") from error
 
 
 def _named(line: bytes) -> tuple[str, object]:
     if not line.endswith(b"\n"):
-        raise ValueError("it breaks off")
+        raise ValueError("the line is truncated")
     value = json.loads(line, parse_constant=_no_number)
     if not isinstance(value, dict) or len(value) != 1 or not value.keys() <= LINES.keys():
-        raise ValueError(f"it holds none of {', '.join(LINES)}")
+        raise ValueError(f"it contains none of {', '.join(LINES)}")
     ((name, content),) = value.items()
     return name, content
 
@@ -287,9 +291,9 @@ def _check_schema(file: BankFile, header: object) -> None:
     schema = header.get("schema") if isinstance(header, dict) else None
     if isinstance(schema, int) and schema != SCHEMA:
         raise SchemaVersionError(
-            f"{file.name}, line 1: it has format version {schema}, and this release reads version "
-            f"{SCHEMA}. Nothing was imported; upgrade hindsight-integrations, or export the bank "
-            "again"
+            f"{file.name}, line 1: the format version is {schema}, but this release reads "
+            f"version {SCHEMA}. Nothing was imported; upgrade hindsight-integrations, or "
+            "export the bank again"
         )
 
 
@@ -320,7 +324,7 @@ def _encoded(value: object) -> object:
     if is_dataclass(value):
         names = (field.name for field in fields(value))
         return {name: getattr(value, name) for name in names if name != _BANK}
-    raise TypeError(f"a {type(value).__name__} has no form in an exported bank")
+    raise TypeError(f"{type(value).__name__} cannot be written to an exported bank")
 
 
 def _decoded(kind: Any, value: Any, bank_id: str) -> Any:
@@ -353,7 +357,7 @@ def _decoded(kind: Any, value: Any, bank_id: str) -> Any:
         return _decoded_fields(kind, value, bank_id)
     if issubclass(kind, Enum):
         return kind(_plain(str, value))
-    raise TypeError(f"a {kind} has no form in an exported bank")
+    raise TypeError(f"{kind} cannot be written to an exported bank")
 
 
 def _decoded_fields(kind: Any, value: Any, bank_id: str) -> Any:
@@ -394,7 +398,7 @@ def _bytes(value: Any) -> bytes:
 def _timestamp(value: Any) -> datetime:
     timestamp = datetime.fromisoformat(_plain(str, value))
     if timestamp.tzinfo is None:
-        raise ValueError(f"{value!r} names no timezone")
+        raise ValueError(f"{value!r} has no timezone")
     return as_utc(timestamp)
 
 
@@ -473,8 +477,8 @@ def _writable(named: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreUnavailableError(
-            f"{named!r} cannot be written: {error.strerror}; check its folder, its "
-            "rights and the space on the disk"
+            f"{named!r} cannot be written: {error.strerror}; check its folder, the "
+            "permissions and the free disk space"
         ) from error
 
 
@@ -482,7 +486,7 @@ def _target(named: str) -> tuple[Path, Path]:
     """Return the path of a file to write, and of a hidden one beside it, free of leftovers."""
     target = Path(named)
     if target.exists() and not target.is_file():
-        raise InvalidInputError(f"{str(target)!r} is no file; give the path of one to write")
+        raise InvalidInputError(f"{str(target)!r} is not a file; give the path of a file to write")
     remove_leftovers(target)
     return target, target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
 
@@ -527,7 +531,7 @@ def remove_leftovers(target: Path) -> None:
     for path in target.parent.iterdir():
         if name.fullmatch(path.name) and path.is_file() and not _is_written(path):
             path.unlink(missing_ok=True)
-            log.warning("%s, which an interrupted export had left, was removed", path)
+            log.warning("%s, left behind by an interrupted export, was removed", path)
 
 
 def _is_written(path: Path) -> bool:

@@ -135,8 +135,8 @@ def _links_from(graph: GraphStore, bank_id: str, ids: list[str]) -> list[Link]:
 def _check_unchanged(before: StoredBank, after: StoredBank) -> None:
     if (before.key, before.version) != (after.key, after.version):
         raise StoreError(
-            f"memories of bank {before.bank.id!r} were changed by another process while they were "
-            "written out; export it again"
+            f"memories of bank {before.bank.id!r} were changed by another process during "
+            "the export; export it again"
         )
 
 
@@ -144,7 +144,7 @@ def _check_complete(bank_id: str, expected: Mapping[str, int], written: Mapping[
     for name, count in expected.items():
         if written[name] != count:
             raise StoreError(
-                f"{written[name]} of {count} {name} records of bank {bank_id!r} could be read: "
-                "another process wrote to it meanwhile, or the store lost some; export it again, "
-                "or run the doctor"
+                f"only {written[name]} of {count} {name} records of bank {bank_id!r} could be "
+                "read: another process wrote to it, or the store has lost some; export it "
+                "again, or run the doctor"
             )

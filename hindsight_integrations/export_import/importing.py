@@ -89,7 +89,7 @@ def import_bank(
         if header.embedder != runtime.stamp and not reembed:
             raise EmbedderMismatchError(
                 f"the vectors in {file.name} come from {header.embedder.id!r} "
-                f"({header.embedder.dimension} dimensions), and this engine embeds with "
+                f"({header.embedder.dimension} dimensions), but this client embeds with "
                 f"{runtime.stamp.id!r} ({runtime.stamp.dimension}); open the memory with that "
                 "embedder, or import with reembed=True (--reembed) to compute new ones"
             )
@@ -114,9 +114,9 @@ def _merged(
         stored = runtime.bank(bank.id)
         if header.embedder != stored.embedder:
             raise EmbedderMismatchError(
-                f"the vectors in {file.name} come from {header.embedder.id!r}, and those of bank "
-                f"{bank.id!r} from {stored.embedder.id!r}; import the file under another id with "
-                "reembed=True (--reembed), export that bank, and merge its file"
+                f"the vectors in {file.name} come from {header.embedder.id!r}, but those of "
+                f"bank {bank.id!r} come from {stored.embedder.id!r}; import the file under "
+                "another id with reembed=True (--reembed), export that bank, and merge its file"
             )
         merge = Merge(runtime, stored, contents)
         merge.check(contents.documents)
@@ -258,8 +258,8 @@ def fill(
     for name, kept in stored_counts(graph.bank_stats(bank_id)).items():
         if kept != (count := end.counts.get(name, 0)):
             raise StoreError(
-                f"the store kept {kept} of {count} {name} records: the file contradicts itself. "
-                "Nothing was imported; export the bank again"
+                f"the store kept {kept} of {count} {name} records, so the file contradicts "
+                "itself. Nothing was imported; export the bank again"
             )
 
 

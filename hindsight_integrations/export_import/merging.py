@@ -121,9 +121,9 @@ class Merge:
             names = ", ".join(map(repr, other[:SHOWN]))
             more = f" and {len(other) - SHOWN} more" if len(other) > SHOWN else ""
             raise ConflictError(
-                f"bank {self._bank.id!r} has other versions of {names}{more}. "
-                "Nothing was imported; forget those documents in one of the banks, or "
-                "import the file under an id that is free (bank_id=..., --bank)"
+                f"bank {self._bank.id!r} has other versions of {names}{more}. Nothing was "
+                "imported; forget those documents in one of the banks, or import the file "
+                "under an unused id (bank_id=..., --bank)"
             )
 
     def keep_apart(self, bank: Bank) -> None:

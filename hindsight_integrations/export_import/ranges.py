@@ -57,15 +57,15 @@ def check_ranges(part: object) -> None:
         _check_record(part)
     elif isinstance(part, AuditEntry):
         if any(len(value) > MOST_LABEL for value in (part.action, part.kind, *part.fields)):
-            raise ValueError(f"a label of the audit is longer than {MOST_LABEL} characters")
+            raise ValueError(f"an audit label is longer than {MOST_LABEL} characters")
     elif isinstance(part, Link) and not 0 < part.weight <= 1 + _A_LITTLE:
-        raise ValueError(f"the weight of a link is {part.weight}; it is above 0 and at most 1")
+        raise ValueError(f"the weight of a link is {part.weight}; it must be above 0 and at most 1")
     elif isinstance(part, Entity | EntityNames) and not all(
         name.strip() for name in (part.name, *part.aliases)
     ):
         raise ValueError("a name is blank")
     if (count := _least_number(part)) < 0:
-        raise ValueError(f"a number is {count}; it is at least 0")
+        raise ValueError(f"a number is {count}; it must be at least 0")
 
 
 def _least_number(part: object) -> int:
@@ -87,10 +87,10 @@ def _check_fields(part: object) -> None:
 def _check_field(name: str, value: object) -> None:
     if isinstance(value, str):
         if len(value) > (most := _MOST.get(name, MOST_NAME)):
-            raise ValueError(f"{name} has {len(value):,} characters; it has at most {most:,}")
+            raise ValueError(f"{name} has {len(value):,} characters; at most {most:,} are allowed")
     elif isinstance(value, tuple | Mapping):
         if len(value) > MOST_NAMED:
-            raise ValueError(f"{len(value):,} {name}; there are at most {MOST_NAMED:,}")
+            raise ValueError(f"there are {len(value):,} {name}; at most {MOST_NAMED:,} are allowed")
         for item in value.values() if isinstance(value, Mapping) else value:
             _check_field(name, item)
     elif is_dataclass(value):
@@ -103,19 +103,24 @@ def _check_record(record: MemoryRecord) -> None:
     _check_field("entities", record.entity_ids)
     length = float(np.linalg.norm(record.vector.astype(np.float64)))
     if not math.isfinite(length) or not length:
-        raise ValueError("a vector is zero, or has numbers that are not finite")
+        raise ValueError("a vector is zero, or contains numbers that are not finite")
     tokens = sound_interaction(record.interaction) or b""
     if len(tokens) > MOST_INTERACTION:
-        raise ValueError(f"the token vectors of a memory have {len(tokens):,} bytes")
+        raise ValueError(
+            f"the token vectors of a memory have {len(tokens):,} bytes; at most "
+            f"{MOST_INTERACTION:,} are allowed"
+        )
     most = len(record.memory.text) * 2 + _AROUND
     if len(record.lexemes) > most:
-        raise ValueError(f"a memory has {len(record.lexemes):,} terms, and its text {most:,}")
+        raise ValueError(
+            f"a memory has {len(record.lexemes):,} terms; its text allows at most {most:,}"
+        )
     if any(not 0 < len(lexeme) <= LONGEST or " " in lexeme for lexeme in record.lexemes):
-        raise ValueError(f"a term of a memory is no word of 1 to {LONGEST} characters")
+        raise ValueError(f"a term of a memory is not a word of 1 to {LONGEST} characters")
 
 
 def _check_memory(memory: Memory) -> None:
     if memory.confidence is not None and not 0 <= memory.confidence <= 1:
-        raise ValueError(f"a confidence is {memory.confidence}; it is from 0 to 1")
+        raise ValueError(f"a confidence is {memory.confidence}; it must be from 0 to 1")
     if not memory.text.strip():
         raise ValueError("a memory has no text")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 class RetainArguments(BaseModel):
     """Arguments of the model for retaining something."""
 
-    content: str = Field(description="What to remember, in full sentences that name who and when.")
+    content: str = Field(description="What to remember, in full sentences with names and dates.")
     type: Literal["world", "experience", "opinion"] | None = Field(
         None,
         description="'world' for a fact, 'experience' for what you did, 'opinion' for a belief.",
@@ -21,17 +21,19 @@ class RetainArguments(BaseModel):
 class RecallArguments(BaseModel):
     """Arguments of the model for recalling something."""
 
-    query: str = Field(description="A question in plain words; times such as 'last spring' count.")
+    query: str = Field(
+        description="A question in plain words; times such as 'last spring' are understood."
+    )
     types: list[Literal["world", "experience", "opinion", "observation"]] | None = Field(
         None, description="Only memories of these types; all if left out."
     )
-    tags: list[str] = Field(default_factory=list, description="Only memories with one of these.")
+    tags: list[str] = Field(default_factory=list, description="Only with one of these tags.")
 
 
 class ReflectArguments(BaseModel):
     """Arguments of the model for reflecting on its memories."""
 
-    query: str = Field(description="A question that takes several memories to answer.")
+    query: str = Field(description="A question that needs several memories to answer.")
 
 
 class ForgetArguments(BaseModel):
@@ -41,24 +43,24 @@ class ForgetArguments(BaseModel):
 
 
 class CorrectArguments(BaseModel):
-    """Arguments of the model for correcting a memory; what is left out stays."""
+    """Arguments of the model for correcting a memory; omitted fields stay unchanged."""
 
     memory_id: str = Field(description="Id of the memory, as recall shows it.")
-    content: str | None = Field(None, description="The whole statement as it should be.")
+    content: str | None = Field(None, description="The whole corrected statement.")
     speaker: str | None = Field(None, description="Who said it; '' for nobody.")
-    entities: list[str] | None = Field(None, description="All names it is about.")
+    entities: list[str] | None = Field(None, description="All names it mentions.")
     said: str | None = Field(None, description="When it was said, in ISO 8601.")
     happened: str | None = Field(
         None, description="When it happened: a day, or START/END, in ISO 8601."
     )
     type: Literal["world", "experience", "opinion"] | None = Field(
-        None, description="The right type of it."
+        None, description="The correct type."
     )
     tags: list[str] | None = Field(None, description="All its labels.")
     reason: str | None = Field(None, description="Why it was wrong.")
 
 
 class HistoryArguments(BaseModel):
-    """Arguments of the model for reading what was changed of a memory."""
+    """Arguments of the model for reading the changes of a memory."""
 
     memory_id: str = Field(description="Id of the memory, as recall shows it.")

@@ -64,8 +64,8 @@ class Collection:
         for id, known in self._read(bank_id, [memory.id for memory in made]).items():
             if known.metadata.get(_NAME) != self.name:
                 raise ConflictError(
-                    f"bank {bank_id!r} has another memory with the id {id!r}, which is not of "
-                    f"the collection {self.name!r}; give the document another id"
+                    f"bank {bank_id!r} has another memory with the id {id!r} that is not in the "
+                    f"collection {self.name!r}; give the document another id"
                 )
         if made:
             # Found by what they say: most have no date, and none has that of its import.

@@ -1,7 +1,7 @@
-"""Shared by the adapters of all frameworks: verbs, options, and the texts that models read.
+"""Functions shared by the adapters of all frameworks: verbs, options and texts for models.
 
-Reading never creates a bank: a bank that does not exist is read as an empty one. All text that
-comes from memory is fenced, so that it is not retained as if somebody had said it.
+Reading never creates a bank: a bank that does not exist is read as an empty one. All text from
+memory is fenced (marked), so that it is not retained again as if somebody had said it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ HANDFUL = 10
 def check_options(
     given: Iterable[str], takes: Callable[..., object], *, also: Sequence[str] = ()
 ) -> None:
-    """Refuse, when an adapter is made, an option that would only fail when it is used.
+    """Check the names of options when an adapter is created, not only when it is used.
 
     Args:
         given: names of options.
@@ -68,30 +68,30 @@ def check_options(
         known = {one.name for one in parameters if one.kind is Parameter.KEYWORD_ONLY}
     if unknown := sorted({*given} - known):
         raise InvalidInputError(
-            f"no option is called {unknown[0]!r}; there are {', '.join([*also, *sorted(known)])}"
+            f"unknown option {unknown[0]!r}; the options are {', '.join([*also, *sorted(known)])}"
         )
 
 
 def checked_memory(memory: object) -> Hindsight:
-    """Return the argument of an adapter, if it is an engine.
+    """Return the `memory` argument of an adapter, if it is an open memory.
 
     Raises:
-        InvalidInputError: it is something else, such as the engine's folder.
+        InvalidInputError: it is something else, such as the path of a folder.
     """
     if isinstance(memory, Hindsight):
         return memory
     is_path = isinstance(memory, str | os.PathLike)
     wanted = f"Hindsight({str(memory)!r})" if is_path else 'Hindsight("./memories")'
     raise InvalidInputError(
-        f"memory is {validation.shown(memory)}; give an open engine, such as {wanted}"
+        f"memory is {validation.shown(memory)}; give an open memory, such as {wanted}"
     )
 
 
 def check_picklable(memory: Hindsight | None) -> None:
-    """Refuse to pickle an adapter with an engine that cannot be: frameworks would leave it out.
+    """Refuse to pickle an adapter whose memory cannot be pickled; frameworks would leave it out.
 
     Raises:
-        InvalidInputError: the memory is in RAM.
+        InvalidInputError: the memory is in memory only, without a folder or servers.
     """
     if memory is not None:
         memory.__reduce__()
@@ -100,9 +100,9 @@ def check_picklable(memory: Hindsight | None) -> None:
 def recall(
     memory: Hindsight, bank_id: str | Sequence[str], query: str, **options: Any
 ) -> RecallResult:
-    """`Hindsight.recall` from those of the banks that exist.
+    """Call `Hindsight.recall` on those of the banks that exist.
 
-    Parts of recall that failed and were left out, and notes, are logged: an agent reads neither.
+    Failed parts of recall, and notes, are logged, because an agent reads neither.
     """
     try:
         result = memory.recall(bank_id, query, **options)
@@ -119,7 +119,7 @@ def recall(
 
 
 def reflect(memory: Hindsight, bank_id: str, query: str, **options: Any) -> Reflection:
-    """`Hindsight.reflect`; failed parts of recall are logged."""
+    """Call `Hindsight.reflect`; failed parts of recall are logged."""
     try:
         result = memory.reflect(bank_id, query, **options)
     except BankNotFoundError:
@@ -129,7 +129,7 @@ def reflect(memory: Hindsight, bank_id: str, query: str, **options: Any) -> Refl
 
 
 def forget(memory: Hindsight, bank_id: str, ids: Sequence[str]) -> tuple[str, ...]:
-    """`Hindsight.forget` by ids.
+    """Call `Hindsight.forget` with ids.
 
     Raises:
         MemoryNotFoundError: one of them does not exist; nothing was deleted.
@@ -137,7 +137,7 @@ def forget(memory: Hindsight, bank_id: str, ids: Sequence[str]) -> tuple[str, ..
     try:
         return memory.forget(bank_id, ids)
     except BankNotFoundError as error:
-        raise MemoryNotFoundError("nothing is remembered; nothing was deleted") from error
+        raise MemoryNotFoundError("this bank does not exist yet; nothing was deleted") from error
 
 
 def forget_document(memory: Hindsight, bank_id: str, document_id: str) -> None:
@@ -156,7 +156,7 @@ def _exists(memory: Hindsight, bank_id: str) -> bool:
 
 def _log(failures: Iterable[Failure], bank_id: str | Sequence[str]) -> None:
     for failure in failures:
-        log.warning("a recall in bank %r went on without %s", bank_id, failure)
+        log.warning("a recall in bank %r continued without %s", bank_id, failure)
 
 
 # Tools: each verb, with the text that the model reads as its answer
@@ -210,19 +210,19 @@ def answer_correct(
     happened: str | None = None,
     **changed: Any,
 ) -> tuple[str, Memory]:
-    """Correct what is given of a memory, and return the tool's answer with the memory.
+    """Correct the given fields of a memory, and return the tool's answer with the memory.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank.
         memory_id: which memory.
-        content: what it should say.
+        content: the correct statement.
         said: when it was said, in ISO 8601.
-        happened: when it happened: a day, or START/END, in ISO 8601; END does not belong to it.
-        **changed: other arguments of `memories.update`; what is None stays.
+        happened: when it happened: a day, or START/END (END excluded), in ISO 8601.
+        **changed: other arguments of `memories.update`; None leaves a field unchanged.
 
     Raises:
-        InvalidInputError: nothing is to be changed, or a time cannot be read.
+        InvalidInputError: no field was given, or a time cannot be read.
         MemoryNotFoundError: there is no such memory.
     """
     given = {name: value for name, value in changed.items() if value is not None}
@@ -236,7 +236,7 @@ def answer_correct(
         closes = _time("happened", end) if slash else opens + timedelta(days=1)
         given["occurred"] = [(opens, closes)]
     if not given.keys() - {"reason"}:
-        raise InvalidInputError("nothing is to be corrected; give what is wrong, as it should be")
+        raise InvalidInputError("no correction given; pass the new value of a field")
     with _known_bank(memory_id):
         corrected = memory.memories.update(bank_id, memory_id, **given)
     return f"Corrected: {corrected.id}", corrected
@@ -259,7 +259,7 @@ def answer_history(
         + (f" ({as_line(change.reason)})" if change.reason else "")
         for change in changes
     ]
-    return fence("\n".join(lines)) if lines else "Nothing of it was changed.", changes
+    return fence("\n".join(lines)) if lines else "No changes recorded.", changes
 
 
 def _time(name: str, text: str) -> datetime:
@@ -286,12 +286,12 @@ def _known_bank(memory_id: str) -> Iterator[None]:
         yield
     except BankNotFoundError as error:
         raise MemoryNotFoundError(
-            f"nothing is remembered, so there is no memory {memory_id!r}; nothing was changed"
+            f"this bank does not exist yet, so it has no memory {memory_id!r}; nothing was changed"
         ) from error
 
 
 _ID_NOTE = re.compile(r"\((?=\s*id\b)", re.IGNORECASE)
-"""Opening of an id note, by which a memory is forgotten: only the tools may write it."""
+"""Beginning of an id note, used to forget a memory; only the tools may write such a note."""
 
 
 def _line(recalled: Recalled) -> str:

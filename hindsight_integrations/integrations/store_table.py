@@ -122,7 +122,7 @@ class StoreTable:
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise SchemaVersionError(
-                    f"{self._path!r} was written by a newer release (version {version}, and this "
+                    f"{self._path!r} was written by a newer release (version {version}; this "
                     f"one reads {VERSION}); upgrade hindsight-integrations"
                 )
             if version == 0:
@@ -299,7 +299,7 @@ def _mapped(path: str) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         raise InvalidInputError(
-            f"{validation.shown(error.object)} holds broken unicode; give printable text"
+            f"{validation.shown(error.object)} contains broken unicode; give printable text"
         ) from error
     except sqlite3.Error as error:
         raise StoreUnavailableError(
@@ -347,5 +347,5 @@ def _end(now: datetime, ttl: float | None) -> str | None:
         return _iso(now + timedelta(minutes=ttl))
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
-            f"ttl is {validation.shown(ttl)}; give minutes, or None for an item without end"
+            f"ttl is {validation.shown(ttl)}; give minutes, or None to keep the item forever"
         ) from error

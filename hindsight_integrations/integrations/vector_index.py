@@ -221,14 +221,14 @@ class FrameworkVectors(ABC):
             held = vector_of(text)
             if held is None or metadata.get(SPACE) != space:
                 raise StoreError(
-                    f"the vector store {self._where} found rows of other metadata than it was "
-                    "asked for: give a store that filters by metadata and keeps texts, or a "
-                    "collection of its own"
+                    f"the vector store {self._where} returned rows that do not match the "
+                    "metadata filter; give a store that filters by metadata and stores texts, "
+                    "or a collection used by nothing else"
                 )
             if len(held) != self.dimension:
                 raise EmbedderMismatchError(
-                    f"the vector store {self._where} holds vectors of {len(held)} dimensions "
-                    f"and is used for {self.dimension}: give it another collection"
+                    f"the vector store {self._where} holds vectors of {len(held)} dimensions, "
+                    f"but {self.dimension} are needed; give it another collection"
                 )
             found.append((metadata[NAME], held))
         return found
@@ -239,7 +239,7 @@ class FrameworkVectors(ABC):
         if lacking < 0:
             raise EmbedderMismatchError(
                 f"the vector store {self._where} holds vectors of {self.dimension} dimensions, "
-                f"and the embedder makes {vectors.shape[1]}: give a collection that is as wide"
+                f"but the embedder makes {vectors.shape[1]}; give a collection of that dimension"
             )
         return np.pad(vectors, ((0, 0), (0, lacking)))
 
@@ -260,8 +260,9 @@ class FrameworkVectors(ABC):
                 names = "".join(kind.__name__.lower() for kind in type(error).__mro__)
                 away = isinstance(error, OSError) or any(part in names for part in _AWAY)
                 raise (StoreUnavailableError if away else StoreError)(
-                    f"the vector store {self._where}: {error or type(error).__name__}; what is "
-                    "retained is safe in the graph, and written again once the store takes it"
+                    f"the vector store {self._where}: {error or type(error).__name__}; retained "
+                    "memories are safe in the graph, and are written again when the store is "
+                    "available"
                 ) from error
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from hindsight_integrations.integrations import arguments
 
 TOKENS = 1024
-"""Token budget of a recall that names none: an agent's window is shared with other tools."""
+"""Default token budget of a recall: an agent's context window is shared with other tools."""
 
 Type = Literal["world", "experience", "opinion", "observation"]
 
@@ -30,22 +30,22 @@ class Retain(arguments.RetainArguments):
 class Recall(arguments.RecallArguments):
     """Arguments of `recall`."""
 
-    max_tokens: int = Field(TOKENS, ge=1, description="Most tokens of memories.")
+    max_tokens: int = Field(TOKENS, ge=1, description="Maximum tokens of memories.")
 
 
 class Reflect(arguments.ReflectArguments):
     """Arguments of `reflect`."""
 
-    max_tokens: int = Field(TOKENS, ge=1, description="Most tokens of evidence.")
+    max_tokens: int = Field(TOKENS, ge=1, description="Maximum tokens of evidence.")
 
 
 class Filters(BaseModel):
-    """Filter of memories: those that meet all that is given."""
+    """Filter of memories: only those that meet all given conditions."""
 
-    text: str | None = Field(None, description="Only those whose text holds this.")
+    text: str | None = Field(None, description="Only those whose text contains this.")
     speaker: str | None = Field(None, description="Only those that this person said.")
     types: list[Type] | None = Field(None, description="Only these types.")
-    tags: list[str] = Field(default_factory=list, description="Only with one of these labels.")
+    tags: list[str] = Field(default_factory=list, description="Only with one of these tags.")
     entities: list[str] = Field(
         default_factory=list, description="Only those that mention one of these names."
     )
@@ -58,7 +58,7 @@ class Forget(Filters):
     document_id: str | None = Field(None, description="All of this document or session.")
     dry_run: bool | None = Field(
         None,
-        description="True shows what would go. If left out: false for ids, true for anything else.",
+        description="True only shows what would be deleted. Default: false for ids, else true.",
     )
 
 
@@ -69,8 +69,8 @@ class ListMemories(Filters):
     state: Literal["valid", "invalidated", "expired", "any"] = Field(
         "valid", description="'invalidated' for those that were marked as wrong."
     )
-    limit: int = Field(20, ge=1, le=100, description="Most memories of a page.")
-    cursor: str | None = Field(None, description="The cursor that the page before ended with.")
+    limit: int = Field(20, ge=1, le=100, description="Maximum memories per page.")
+    cursor: str | None = Field(None, description="The cursor shown at the end of the last page.")
 
 
 class Why(BaseModel):
@@ -78,7 +78,7 @@ class Why(BaseModel):
 
     query: str = Field(description="The question, as it was given to recall.")
     memory_id: str | None = Field(
-        None, description="A memory to account for, returned or not; all returned if left out."
+        None, description="A memory to explain, returned or not. Default: all returned memories."
     )
 
 
@@ -111,14 +111,14 @@ class Merge(BaseModel):
     """Arguments of `merge_entities`."""
 
     source: str = Field(description="The name that becomes an alias.")
-    target: str = Field(description="The name that stays.")
+    target: str = Field(description="The entity to merge into.")
 
 
 class Paged(BaseModel):
     """Arguments of a list in pages."""
 
-    limit: int = Field(20, ge=1, le=100, description="Most items of a page.")
-    cursor: str | None = Field(None, description="The cursor that the page before ended with.")
+    limit: int = Field(20, ge=1, le=100, description="Maximum items per page.")
+    cursor: str | None = Field(None, description="The cursor shown at the end of the last page.")
 
 
 class SetMentalModel(BaseModel):
@@ -127,5 +127,5 @@ class SetMentalModel(BaseModel):
     name: str = Field(description="Its name.")
     text: str | None = Field(None, description="The summary.")
     source_query: str | None = Field(
-        None, description="In place of a text: the question it answers, from memory."
+        None, description="Instead of text: the question whose answer from memory is stored."
     )

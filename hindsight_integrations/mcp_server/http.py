@@ -78,7 +78,9 @@ class McpApp:
             await PlainTextResponse(reason, 404)(scope, receive, send)
             return
         if not self._serving:
-            raise RuntimeError("McpApp.run() was not entered; enter it in the lifespan")
+            raise RuntimeError(
+                "McpApp.run() is not running; enter it in the application's lifespan"
+            )
         manager = self._serving[tools, not bank]
         noted = scope.setdefault("state", {})
         noted["write"] = False  # unless a tool is called that writes, which `server_of` notes

@@ -70,7 +70,7 @@ def pinned_to(bank: str) -> BankOf:
 
     def bank_of(request: Request | None, asked: str | None) -> str:
         if asked not in (None, bank):
-            raise InvalidInputError(f"this server is for the bank {bank!r} alone")
+            raise InvalidInputError(f"this server only serves the bank {bank!r}")
         return bank
 
     return bank_of
@@ -87,7 +87,7 @@ def create_server(
     """Return an MCP server of an open memory, which the caller closes afterwards.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank: the only bank it gives access to; if None, each call names its bank.
         tools: "core" for retain, recall, reflect, forget, correct, list_memories and why; "all"
             for those that look after a memory, too.
@@ -180,9 +180,11 @@ def _tool(tool: Tool, use: Use, bank_of: BankOf, *, is_open: bool) -> ServerTool
         except BankNotFoundError as error:
             if tool.effect == "read":
                 return NOTHING_FOUND
-            raise ToolError("nothing is remembered yet, so there is nothing to change") from error
+            raise ToolError(
+                "this bank does not exist yet, so there is nothing to change"
+            ) from error
         except MemoryNotFoundError as error:
-            raise ToolError(f"{error}; recall and list_memories show ids") from error
+            raise ToolError(f"{error}; use recall or list_memories to find ids") from error
         except HindsightError as error:
             raise ToolError(str(error)) from error
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from pydantic import BaseModel
 
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.display import counted
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations import arguments as shared
 from hindsight_integrations.integrations import common
@@ -85,7 +86,7 @@ def forget(
     dry_run: bool | None,
     **filters: Any,
 ) -> str:
-    """Forget by id, document or filter, or show what would go; anything but ids only shows it."""
+    """Forget by id, document or filter, or show what would be deleted; see `dry_run`."""
     chosen = {name: value for name, value in filters.items() if value}
     only_shown = bool(chosen) if dry_run is None else dry_run
     gone = memory.forget(bank, ids, dry_run=only_shown, **chosen)
@@ -95,9 +96,10 @@ def forget(
         return f"Forgotten: {', '.join(gone)}"
     lines = [_memory_line(one) for one in (*gone.memories, *gone.derived)]
     further = f"\n(and {len(lines) - SHOWN} more)" if len(lines) > SHOWN else ""
+    derived = f", including {counted(len(gone.derived), 'conclusion')}" if gone.derived else ""
     return (
-        f"Nothing was deleted. {len(gone)} memories would go, and {len(gone.derived)} conclusions "
-        "with them. Call forget again with dry_run false to delete them for good.\n"
+        f"Nothing was deleted. {counted(len(gone), 'memory')} would be deleted{derived}. "
+        "Call forget again with dry_run false to delete permanently.\n"
         + fence("\n".join(lines[:SHOWN]) + further)
     )
 
@@ -128,17 +130,17 @@ def why(memory: Hindsight, bank: str, *, query: str, memory_id: str | None) -> s
     result = common.recall(memory, bank, query, max_tokens=arguments.TOKENS)
     if memory_id is None:
         head = [f"Times in the question: {', '.join(w.text for w in result.windows) or 'none'}. "]
-        head += [f"Names it knows: {', '.join(result.entities_named) or 'none'}."]
+        head += [f"Known names: {', '.join(result.entities_named) or 'none'}."]
         more = len(result.left_out)
         left = f"\n{more} more did not fit into {result.max_tokens} tokens." if more else ""
         text = as_line("".join(head)) + "\n" + "\n".join(map(_reasons, result))
         return fence(text + left) if result else NOTHING_FOUND
     for one in result:
         if one.id == memory_id:
-            return fence(f"It was returned, as number {one.rank}.\n{_reasons(one)}")
+            return fence(f"It was returned, at rank {one.rank}.\n{_reasons(one)}")
     for one in result.left_out:
         if one.id == memory_id:
-            beyond = f"It was left out, as number {one.rank}: {result.max_tokens} tokens were full."
+            beyond = f"It was left out, at rank {one.rank}: {result.max_tokens} tokens were full."
             return fence(f"{beyond}\n{_reasons(one)}")
     known = memory.memories.get(bank, memory_id)
     return fence(f"{_unfound(known)}\n{_memory_line(known)}")
@@ -146,8 +148,8 @@ def why(memory: Hindsight, bank: str, *, query: str, memory_id: str | None) -> s
 
 def _unfound(memory: Memory) -> str:
     if memory.invalidated_at is not None:
-        return "It is never recalled: it was marked as wrong."
-    return "It is not near this question: other memories rank before it, or too little fits."
+        return "It is never recalled, because it was marked as wrong."
+    return "It is not relevant enough to this question, or other memories rank higher."
 
 
 def _reasons(one: Recalled) -> str:
@@ -177,15 +179,15 @@ def list_entities(memory: Hindsight, bank: str, *, limit: int, cursor: str | Non
 
 
 def get_entity(memory: Hindsight, bank: str, *, name: str) -> str:
-    """Return the other names of an entity, its company and the end of its timeline."""
+    """Return the other names of an entity, what it is mentioned with, and its latest memories."""
     entity = memory.entities.get(bank, name)
     beside = memory.entities.companions(bank, entity.id, limit=10)
     told = memory.entities.timeline(bank, entity.id)
     company = ", ".join(f"{one.entity.name} ({one.memories})" for one in beside)
     lines = [
-        f"{entity.name} ({entity.kind}), in {entity.mention_count} memories",
-        f"Also called: {', '.join(entity.aliases) or 'nothing else'}",
-        f"Mentioned with: {company or 'nobody'}",
+        f"{entity.name} ({entity.kind}), in {counted(entity.mention_count, 'memory')}",
+        f"Other names: {', '.join(entity.aliases) or 'none'}",
+        f"Mentioned with: {company or 'none'}",
     ]
     return fence(
         "\n".join([*map(as_item, lines), *(_memory_line(e.memory) for e in told[-SHOWN:])])
@@ -224,7 +226,7 @@ def list_mental_models(memory: Hindsight, bank: str) -> str:
 def set_mental_model(
     memory: Hindsight, bank: str, *, name: str, text: str | None, source_query: str | None
 ) -> str:
-    """Create a mental model, or write the one of this name again.
+    """Create a mental model, or replace the one with this name.
 
     Raises:
         InvalidInputError: neither or both of a text and a question were given.
@@ -243,20 +245,22 @@ def set_mental_model(
 
 
 def bank_stats(memory: Hindsight, bank: str) -> str:
-    """Return what a bank holds, in figures."""
+    """Return counts of a bank's contents."""
     stats = memory.banks.stats(bank)
     types = ", ".join(f"{count} {kind}" for kind, count in stats.by_type.items() if count)
     lines = [
-        f"{stats.memories} memories ({types or 'none'}), {stats.invalidated} marked as wrong",
-        f"{stats.entities} entities, {stats.documents} documents",
+        f"{counted(stats.memories, 'memory')} ({types or 'none'}), "
+        f"{stats.invalidated} marked as wrong",
+        f"{counted(stats.entities, 'entity')}, {counted(stats.documents, 'document')}",
     ]
     if stats.first_mentioned_at and stats.last_mentioned_at:
-        lines += [f"from {stats.first_mentioned_at:%Y-%m-%d} to {stats.last_mentioned_at:%Y-%m-%d}"]
+        days = (f"{stats.first_mentioned_at:%Y-%m-%d}", f"{stats.last_mentioned_at:%Y-%m-%d}")
+        lines.append(f"said {' to '.join(dict.fromkeys(days))}")
     return "\n".join(lines)
 
 
 def list_banks(memory: Hindsight, bank: str) -> str:
-    """Return the banks that there are."""
+    """Return all banks."""
     return _fenced(
         f"- {as_item(one.id)}" + (f": {as_item(one.mission)}" if one.mission else "")
         for one in memory.banks.list()

@@ -1,1 +1,1 @@
-"""The engine's namespaces: what is done with banks, memories and entities beside the verbs."""
+"""The client's namespaces: operations on banks, memories, entities and so on."""

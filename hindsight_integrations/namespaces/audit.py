@@ -1,4 +1,4 @@
-"""`memory.audit`: what was done to a bank, when, why and by whom."""
+"""`memory.audit`: the changes of a bank: what was done, when, why and by whom."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hindsight_integrations.stores.base import AUDIT
 
 
 class Audit:
-    """The record of all that was stored in banks, changed and deleted; it quotes no memory."""
+    """The audit log of everything stored, changed and deleted; it contains no memory texts."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -37,10 +37,10 @@ class Audit:
 
         Args:
             bank_id: which bank.
-            since: only those from then on.
-            actor: only what this actor did; see `acting_as`.
-            id: only those on this memory, document, entity or mental model, whether it still
-                exists or not.
+            since: only entries from this time on.
+            actor: only changes by this actor; see `acting_as`.
+            id: only changes of this memory, document, entity or mental model, even if it no longer
+                exists.
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -60,7 +60,7 @@ class Audit:
         ]
 
     def export(self, bank_id: str, path: str | os.PathLike[str]) -> int:
-        """Write all entries of a bank into a file, a JSON object a line; return their number.
+        """Write all entries of a bank to a file, one JSON object per line; return their number.
 
         Raises:
             BankNotFoundError: there is no such bank.
@@ -73,7 +73,7 @@ class Audit:
 
 
 def write_entries(entries: Sequence[AuditEntry], path: str | os.PathLike[str]) -> int:
-    """Write entries into a file, a JSON object a line; return their number.
+    """Write entries to a file, one JSON object per line; return their number.
 
     Raises:
         StoreUnavailableError: the file cannot be written.

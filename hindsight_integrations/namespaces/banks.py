@@ -45,16 +45,16 @@ class Banks:
 
         Args:
             bank_id: any printable text, at most 256 characters.
-            name: of its agent, or for people to read. What a speaker of this name says is the
-                agent's own, unless another speaker has a role such as "assistant".
+            name: name of its agent, or a display name. Turns of a speaker with this name count as
+                the agent's own, unless another speaker has a role such as "assistant".
             mission: what the bank is for.
-            background: what its agent should always know of itself.
+            background: what its agent should always know about itself.
             disposition: how its agent weighs what it remembers.
             directives: hard rules for reflection.
             expiry: times to live of its memories.
 
         Raises:
-            BankExistsError: there is one of this id.
+            BankExistsError: a bank with this id exists already.
             InvalidInputError: an argument cannot be used.
         """
         self._runtime.check_open()
@@ -74,7 +74,7 @@ class Banks:
         return self._runtime.stored_bank(validation.bank_id(bank_id)).bank
 
     def list(self) -> list[Bank]:
-        """Return all banks, by id."""
+        """Return all banks, sorted by id."""
         self._runtime.check_open()
         return [stored.bank for stored in self._runtime.graph.list_banks()]
 
@@ -91,8 +91,8 @@ class Banks:
     ) -> Bank:
         """Change the given fields only. Raises `BankNotFoundError`.
 
-        Another `expiry` counts for what is stored already too, unless it was given an expiry of
-        its own: what it makes expired is hidden at once, and soon deleted.
+        A new `expiry` also applies to stored memories, except those that were given their own
+        expiry. Memories that it makes expired are hidden at once, and deleted soon after.
         """
         runtime = self._runtime
         given: dict[str, object] = {
@@ -117,11 +117,11 @@ class Banks:
             return runtime.graph.update_bank(bank_id, with_changes).bank
 
     def delete(self, bank_id: str) -> None:
-        """Delete a bank with everything in it, in both stores.
+        """Delete a bank with everything in it, from both stores.
 
-        It is gone at once; its rows are then removed in portions, by this call, or by the next
-        opening if this one is interrupted. If there is no such bank, what an unfinished import of
-        it left is deleted. Raises `BankNotFoundError`.
+        The bank disappears at once; its rows are then removed in batches, by this call or, if it is
+        interrupted, the next time the memory is opened. If there is no such bank but an unfinished
+        import of it, the remains of the import are deleted. Raises `BankNotFoundError`.
         """
         self._runtime.check_open()
         is_there = self._runtime.graph.get_bank(validation.bank_id(bank_id)) is not None
@@ -130,7 +130,7 @@ class Banks:
         self._runtime.delete_bank(self._runtime.stored_bank(bank_id))
 
     def stats(self, bank_id: str) -> BankStats:
-        """Return counts of what a bank holds. Raises `BankNotFoundError`."""
+        """Return counts of the bank's contents. Raises `BankNotFoundError`."""
         self.get(bank_id)
         return self._runtime.graph.bank_stats(bank_id)
 
@@ -141,21 +141,22 @@ class Banks:
         *,
         progress: Callable[[int, int | None], None] | None = None,
     ) -> ExportResult:
-        """Export a bank with all it holds into one file; see docs/moving.md.
+        """Export a bank with all its contents into one file; see docs/moving.md.
 
-        Until the file is whole it does not appear, and an older one stays. Other threads wait
-        with their writes to the bank.
+        The file appears, or replaces an older one, only once it is complete. Other threads wait to
+        write to the bank until the export ends.
 
         Args:
-            bank_id: which bank; its embedder need not be this engine's.
+            bank_id: which bank; its embedder may differ from this client's.
             path: the file, compressed if its name ends in ".gz"; "-" is standard output.
             progress: called with (done, total).
 
         Raises:
             BankNotFoundError: there is no such bank.
-            InvalidInputError: there is something else than a file at `path`.
+            InvalidInputError: `path` exists and is not a file.
             StoreUnavailableError: the file cannot be written.
-            StoreError: not all could be read, or another process wrote meanwhile.
+            StoreError: a part of the bank cannot be read, or another process wrote to it during
+                the export.
         """
         self.get(bank_id)
         return export_bank(self._runtime, bank_id, path, validation.progress(progress))
@@ -171,26 +172,27 @@ class Banks:
     ) -> ImportResult:
         """Create a bank from an exported file, completely or not at all; see docs/moving.md.
 
-        With `merge`, a bank that exists keeps what it has, and gains the rest: its profile, its
-        memories and its mental models stay as they are. If this is interrupted, the same call
-        finishes it.
+        With `merge`, an existing bank keeps its profile, memories and mental models unchanged, and
+        gains those of the file that it does not have. If a merge is interrupted, repeat the call to
+        finish it.
 
         Args:
             path: the file; "-" is standard input.
-            bank_id: id for the bank, if not its own.
+            bank_id: another id for the bank; by default the one in the file.
             reembed: recompute all vectors with this client's embedder.
-            merge: add the file to the bank of that id, if there is one; with vectors of the bank's
-                embedder alone.
+            merge: add the file to the existing bank with this id, if there is one; the vectors must
+                come from that bank's embedder.
             progress: called with (done, None) while the file is checked, then with (done, total).
 
         Raises:
-            BankExistsError: there is a bank of that id, and not `merge`.
+            BankExistsError: a bank with this id exists, and `merge` is False.
             ConflictError: that bank has another version of a document of the file.
             InvalidInputError: the file cannot be read.
-            StoreCorruptError: it is truncated, altered or no exported bank; it says in which line.
-            SchemaVersionError: a newer release wrote it.
-            EmbedderMismatchError: its vectors come from another embedder, and not `reembed`, or
-                `merge`.
+            StoreCorruptError: the file is truncated, altered or not an exported bank; the message
+                names the line.
+            SchemaVersionError: a newer release wrote the file.
+            EmbedderMismatchError: the vectors come from another embedder, and `reembed` is False or
+                `merge` is True.
         """
         return import_bank(
             self._runtime,

@@ -1,4 +1,4 @@
-"""`memory.changes`: what is new or different in a bank since a time, and news as they come."""
+"""`memory.changes`: what changed in a bank since a time, and new conclusions as they arrive."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hindsight_integrations.stores.base import AUDIT, ENTITY, MEMORY, MENTIONS, 
 from hindsight_integrations.stores.common import every_memory
 
 INTERVAL = 1.0
-"""Seconds between two looks for news: consolidation waits about as long after a retain."""
+"""Seconds between two checks for news: consolidation waits about as long after a retain."""
 
 OVERLAP = timedelta(minutes=10)
-"""Time before the latest news that is looked through again: a conclusion bears the time at which
-its drawing began, and a model may draw for minutes."""
+"""How far before the latest news each check looks back: a conclusion has the time at which its
+consolidation began, and a model may take minutes."""
 
 EARLIEST = datetime.min.replace(tzinfo=UTC) + OVERLAP
 
@@ -42,7 +42,7 @@ class Changes:
 
         Args:
             bank_id: which bank.
-            since: from then on; `until` of the result before, to go on from there.
+            since: start of the period; pass `until` of the previous result to continue from there.
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -80,7 +80,7 @@ class Changes:
 
         Args:
             bank_id: which bank.
-            since: from then on; counted from when the drawing began.
+            since: start of the period. The time of a conclusion is when its consolidation began.
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -96,14 +96,14 @@ class Changes:
     async def news(
         self, bank_id: str, *, since: datetime | None = None, interval: float = INTERVAL
     ) -> AsyncGenerator[Memory, None]:
-        """Yield each observation and opinion of a bank once it is new, or says something else.
+        """Yield each observation and opinion of a bank when it is drawn or rewritten.
 
-        That a later memory contradicts an earlier one is told by an observation, so it comes too.
+        This includes contradictions between memories, which are reported as observations.
 
         Args:
             bank_id: which bank.
-            since: those from then on; None for those that come from now on.
-            interval: seconds between two looks.
+            since: start with those from this time on; None for those from now on.
+            interval: seconds between two checks.
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -129,7 +129,7 @@ class Changes:
 
 def _start(since: datetime | None) -> datetime:
     if since is None:
-        raise InvalidInputError("since is None; give the time from which on changes count")
+        raise InvalidInputError("since is None; give the time from which to list changes")
     return as_datetime(validation.timestamp("since", since))
 
 

@@ -1,4 +1,4 @@
-"""Optimistic concurrency: changes computed from a bank that other writers may change meanwhile."""
+"""Optimistic concurrency: changes computed from a bank that other writers may be changing."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ def change(
     Args:
         runtime: the parts of the client.
         bank_id: the bank to change.
-        make: reads what there is, under the bank's lock, and gives the change set with whatever
-            else comes of it.
+        make: reads the bank under its lock, and returns the change set and another value.
 
     Returns:
-        What `make` gave besides the change set applied, and the ids of the memories that went.
+        The other value of `make`, and the ids of the memories deleted.
 
     Raises:
-        StoreError: other processes never left it alone; nothing was changed.
+        StoreError: other processes kept changing the bank; nothing was changed.
     """
     overtaken: OvertakenError | None = None
     for _ in attempts():
@@ -43,8 +42,8 @@ def change(
                 overtaken = error
     else:
         raise StoreError(
-            f"other processes kept changing memories of bank {bank_id!r}; nothing was done, "
-            "try it again"
+            f"other processes kept changing memories of bank {bank_id!r}; nothing was changed, "
+            "try again"
         ) from overtaken
     runtime.flush(bank.key)
     return made, gone

@@ -20,19 +20,19 @@ MAX_DIRECTIVE = 20_000
 class Directives:
     """The directives of a bank, one by one.
 
-    A directive is in force while its text is among `Bank.directives`: those that were given there
-    as texts alone are directives here too.
+    A directive is in force while its text is among `Bank.directives`. Texts given there without a
+    name are listed here too.
     """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
     def list(self, bank_id: str, *, active: bool | None = None) -> tuple[Directive, ...]:
-        """Return the directives of a bank, the highest priority first.
+        """Return the directives of a bank, highest priority first.
 
         Args:
             bank_id: which bank.
-            active: only those in force, or with False only the others; all if None.
+            active: True for those in force only, False for the others only, None for all.
 
         Raises:
             BankNotFoundError: there is no such bank.
@@ -59,16 +59,16 @@ class Directives:
         """Add a directive to a bank.
 
         Args:
-            bank_id: which bank; it exists already.
+            bank_id: which bank; it must exist.
             name: what it is about.
             text: the rule.
-            priority: a whole number; those of the highest stand first.
-            active: False to keep it without putting it in force.
+            priority: a whole number; the highest comes first.
+            active: False to store it without putting it in force.
 
         Raises:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError: there is no such bank.
-            ConflictError: it has a directive with this text.
+            ConflictError: the bank already has a directive with this text.
         """
         now = utc_now()
         made = _checked(Directive(new_id("d-"), name, text, priority, now, now))
@@ -90,7 +90,7 @@ class Directives:
         priority: int | None = None,
         active: bool | None = None,
     ) -> Directive:
-        """Change the given fields; `active` puts it in force, or out of it.
+        """Change the given fields of a directive; `active` puts it in force (True) or not (False).
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -158,8 +158,7 @@ def _found(bank: Bank, directive_id: str) -> Directive:
         if each.id == directive_id:
             return each
     raise NotFoundError(
-        f"bank {bank.id!r} has no directive {directive_id!r}; directives.list({bank.id!r}) names "
-        "those it has"
+        f"bank {bank.id!r} has no directive {directive_id!r}; see directives.list({bank.id!r})"
     )
 
 
@@ -169,7 +168,7 @@ def _with(bank: Bank, directives: Sequence[Directive], in_force: dict[str, bool 
     texts = dict.fromkeys(each.text for each in ordered)
     if len(texts) < len(ordered):
         raise ConflictError(
-            f"bank {bank.id!r} has a directive with this text already; update that one"
+            f"bank {bank.id!r} already has a directive with this text; update that one"
         )
     active = tuple(t for t in texts if in_force.get(t, t in bank.directives))
     return replace(bank, named_directives=tuple(ordered), directives=active, updated_at=utc_now())
@@ -179,9 +178,10 @@ def _checked(directive: Directive) -> Directive:
     priority = directive.priority
     if isinstance(priority, bool) or not isinstance(priority, int) or abs(priority) > 1_000_000:
         raise InvalidInputError(
-            f"priority is {validation.shown(priority)}; give a whole number up to a million"
+            f"priority is {validation.shown(priority)}; give a whole number from -1000000 to "
+            "1000000"
         )
     text = validation.text(directive.text, "a directive", most=MAX_DIRECTIVE)
     if validation.is_blank(text):
-        raise InvalidInputError("the text of a directive is blank; say what it demands")
+        raise InvalidInputError("the directive text is blank; write the rule")
     return replace(directive, name=validation.label("name", directive.name), text=text)

@@ -16,7 +16,7 @@ from hindsight_integrations.stores.common import read_one
 
 
 class Documents:
-    """The documents of a bank: what each retain, or conversation, is stored as."""
+    """The documents of a bank: each retained text or conversation is stored as one."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -32,18 +32,17 @@ class Documents:
         found = read_one(self._runtime.graph, bank_id, DOCUMENT, wanted, None)
         if found is None:
             raise DocumentNotFoundError(
-                f"bank {bank_id!r} has no document {wanted!r}; documents.list({bank_id!r}) names "
-                "those it has"
+                f"bank {bank_id!r} has no document {wanted!r}; see documents.list({bank_id!r})"
             )
         return found
 
     def list(self, bank_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Document]:
-        """Return a page of documents by id, the records of conversations among them.
+        """Return a page of documents, sorted by id, including the records of conversations.
 
         Args:
             bank_id: which bank.
-            limit: documents of a page, at most 1000.
-            cursor: `next_cursor` of the page before.
+            limit: maximum documents per page, up to 1000.
+            cursor: `next_cursor` of the previous page.
         """
         self._runtime.bank(validation.bank_id(bank_id))
         limit = validation.page_limit(limit)
@@ -55,7 +54,7 @@ class Documents:
         return Page(items[:limit], graph.bank_stats(bank_id).documents, following)
 
     def chunks(self, bank_id: str, document_id: str) -> tuple[Chunk, ...]:
-        """Return the chunks of a document, in order: its text, as it was cut.
+        """Return the chunks that the text of a document was cut into, in order.
 
         Raises:
             BankNotFoundError, DocumentNotFoundError: there is no such bank, or document.
@@ -64,9 +63,9 @@ class Documents:
         return tuple(read_one(self._runtime.graph, bank_id, DOCUMENT_CHUNKS, document.id, ()))
 
     def delete(self, bank_id: str, document_id: str) -> Forgotten:
-        """Delete a document permanently with the memories stated in it alone; return their ids.
+        """Delete a document permanently with the memories stated only in it; return their ids.
 
-        It is `Hindsight.forget(bank_id, document_id=...)`.
+        The same as `Hindsight.forget(bank_id, document_id=...)`.
 
         Raises:
             BankNotFoundError, DocumentNotFoundError: there is no such bank, or document.

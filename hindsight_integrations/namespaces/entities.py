@@ -37,7 +37,7 @@ from hindsight_integrations.stores.common import every_memory, read_one
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """An entity that memories mention beside another, and the number of these memories."""
+    """An entity mentioned together with another one, and the number of memories that do so."""
 
     entity: Entity
     memories: int
@@ -48,7 +48,7 @@ class TimelineEntry:
     """A memory that mentions an entity, at one of its times.
 
     Attributes:
-        at: where it stands: the start of `span`, or when it was said.
+        at: its position in time: the start of `span`, or when it was said.
         span: a time that the text names; None if it names none.
         memory: the memory.
     """
@@ -62,7 +62,7 @@ def find_entity(runtime: Runtime, bank_id: str, name_or_id: str) -> Entity:
     """Return the entity with this id, name or alias.
 
     Raises:
-        EntityNotFoundError: there is none.
+        EntityNotFoundError: there is no such entity.
     """
     wanted = validation.label("an entity", name_or_id)
     found = read_one(runtime.graph, bank_id, ENTITY, wanted, None)
@@ -71,7 +71,7 @@ def find_entity(runtime: Runtime, bank_id: str, name_or_id: str) -> Entity:
     if found is None:
         similar = runtime.graph.similar_entities(bank_id, [wanted], 3)[wanted]
         hint = f"; did you mean {', '.join(repr(e.name) for e in similar)}?" if similar else ""
-        raise EntityNotFoundError(f"bank {bank_id!r} knows no entity {wanted!r}{hint}")
+        raise EntityNotFoundError(f"bank {bank_id!r} has no entity {wanted!r}{hint}")
     return found
 
 
@@ -91,7 +91,7 @@ class Entities:
         return find_entity(self._runtime, bank_id, name_or_id)
 
     def list(self, bank_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Entity]:
-        """Return a page of at most 1000 entities, most mentioned first."""
+        """Return a page of entities, most mentioned first; `limit` is at most 1000."""
         self._runtime.bank(validation.bank_id(bank_id))
         limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
         return self._runtime.graph.list_entities(bank_id, limit=limit, cursor=cursor)
@@ -102,15 +102,15 @@ class Entities:
         def make(_: StoredBank) -> tuple[ChangeSet, str]:
             one, other = self.get(bank_id, source), self.get(bank_id, target)
             if one.id == other.id:
-                raise InvalidInputError(f"{source!r} and {target!r} are one entity already")
+                raise InvalidInputError(f"{source!r} and {target!r} are already the same entity")
             return ChangeSet(bank_id, entity_edits=(EntityMerge(one.id, other.id),)), other.id
 
         return self._changed(bank_id, make)
 
     def split(self, bank_id: str, entity: str, name: str, memory_ids: Sequence[str]) -> Entity:
-        """Split an entity: the given memories mention the new entity `name` instead.
+        """Split an entity: the given memories will mention the new entity `name` instead.
 
-        A name that the old entity has as an alias goes over to the new one.
+        If `name` is an alias of the old entity, it moves to the new one.
 
         Raises:
             MemoryNotFoundError: one of the memories does not exist, or does not mention it.
@@ -118,7 +118,7 @@ class Entities:
         given = validation.items_or_one("memory_ids", memory_ids, "ids of memories that mention it")
         ids = tuple(validation.label("a memory id", memory_id) for memory_id in given)
         if not ids:
-            raise InvalidInputError("no memory was named; give the ids that mention it")
+            raise InvalidInputError("no memory ids given; give ids of memories that mention it")
 
         def make(_: StoredBank) -> tuple[ChangeSet, str]:
             old = self.get(bank_id, entity)
@@ -135,7 +135,7 @@ class Entities:
         return self._changed(bank_id, make)
 
     def rename(self, bank_id: str, entity: str, name: str) -> Entity:
-        """Change the canonical name; the old one becomes an alias."""
+        """Change the canonical name of an entity; the old name becomes an alias."""
         canonical = validation.label("name", name)
 
         def make(_: StoredBank) -> tuple[ChangeSet, str]:
@@ -155,12 +155,12 @@ class Entities:
         return self._changed(bank_id, make)
 
     def unalias(self, bank_id: str, entity: str, *aliases: str) -> Entity:
-        """Take aliases from an entity for good: later texts with them mean another thing.
+        """Remove aliases permanently; later mentions resolve to another entity.
 
-        Memories that mention it stay as they are; `split` takes some of them away.
+        Memories that already mention this entity do not change; use `split` to move them.
 
         Raises:
-            InvalidInputError: one is not an alias of it; its own name is changed by `rename`.
+            InvalidInputError: a name is not an alias of the entity. `rename` changes its main name.
         """
         given = {
             entity_norm(name): name for name in (validation.label("an alias", a) for a in aliases)
@@ -172,7 +172,8 @@ class Entities:
             for norm, name in given.items():
                 if norm not in known:
                     raise InvalidInputError(
-                        f"{name!r} is no alias of {old.name!r}; it has {list(known.values())}"
+                        f"{name!r} is not an alias of {old.name!r}; its aliases are "
+                        f"{list(known.values()) or 'none'}"
                     )
             left = [alias for norm, alias in known.items() if norm not in given]
             return _named(bank_id, old, old.name, left), old.id
@@ -185,8 +186,8 @@ class Entities:
     def delete(self, bank_id: str, entity: str) -> int:
         """Delete an entity and its names; return the number of memories that mentioned it.
 
-        The memories stay, and a later text that names it makes a new entity. `forget(entities=...)`
-        deletes the memories.
+        The memories stay, and a later text that names it creates a new entity. To delete the
+        memories, use `forget(entities=...)`.
         """
 
         def make(_: StoredBank) -> tuple[ChangeSet, int]:
@@ -199,13 +200,13 @@ class Entities:
     def mentions(
         self, bank_id: str, entity: str, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Memory]:
-        """Return a page of the memories that mention an entity, in the order of storing."""
+        """Return a page of the memories that mention an entity, in the order they were stored."""
         filter = _valid(self.get(bank_id, entity))
         limit, cursor = validation.page_limit(limit), validation.page_cursor(cursor)
         return self._runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
 
     def companions(self, bank_id: str, entity: str, *, limit: int = 20) -> tuple[Companion, ...]:
-        """Return the entities that memories mention beside this one, most often first."""
+        """Return the entities mentioned together with this one, most often first."""
         graph, most = self._runtime.graph, validation.page_limit(limit)
         known = self.get(bank_id, entity)
         counts = read_one(graph, bank_id, COOCCURRENCES, known.id, {})
@@ -215,10 +216,10 @@ class Entities:
         return tuple(sorted(beside, key=lambda each: (-each.memories, each.entity.name)))
 
     def timeline(self, bank_id: str, entity: str) -> tuple[TimelineEntry, ...]:
-        """Return the valid memories that mention an entity, one entry for each time, oldest first.
+        """Return the valid memories that mention an entity, one entry per time, oldest first.
 
-        Without observations and opinions that were drawn from them. A memory whose text names no
-        time stands where it was said.
+        Observations and opinions drawn from them are left out. A memory whose text names no time is
+        listed at the time it was said.
         """
         filter = replace(_valid(self.get(bank_id, entity)), derived=False)
         entries = [
@@ -229,26 +230,26 @@ class Entities:
         return tuple(sorted(entries, key=lambda entry: (entry.at, entry.memory.id)))
 
     def suggest_merges(self, bank_id: str, *, limit: int = 20) -> tuple[MergeSuggestion, ...]:
-        """Return pairs of entities that may be one, likeliest first, with confidence and reasons.
+        """Return pairs of entities that may be the same, most likely first, with the reasons.
 
-        `merge(bank_id, suggestion.source.id, suggestion.target.id)` accepts one, and `keep_apart`
-        of the two refuses it for good.
+        `merge(bank_id, suggestion.source.id, suggestion.target.id)` accepts a suggestion;
+        `keep_apart` with both ids rejects it permanently.
         """
         bank = self._runtime.bank(validation.bank_id(bank_id)).bank
         most = validation.page_limit(limit)
         return tuple(merge_suggestions(self._runtime.graph, bank_id, bank.kept_apart, most))
 
     def keep_apart(self, bank_id: str, one: str, other: str) -> None:
-        """Refuse for good that two entities are one: it is not suggested, nor done by a retain.
+        """Never merge these two entities automatically, nor suggest merging them.
 
-        All names that they have count, by name and not by id: a later entity of these names is
-        kept apart too. `merge` still merges them.
+        This applies to all their current names, not to their ids: a later entity with one of these
+        names is kept apart too. An explicit `merge` still merges them.
         """
         with self._runtime.lock(self._runtime.bank(validation.bank_id(bank_id)).key):
             first, second = self.get(bank_id, one), self.get(bank_id, other)
             if first.id == second.id:
                 raise InvalidInputError(
-                    f"{one!r} and {other!r} are one entity; split it, or take the alias from it"
+                    f"{one!r} and {other!r} are the same entity; split it, or remove the alias"
                 )
             self._keep_apart(bank_id, product(_names_of(first), _names_of(second)))
 

@@ -1,7 +1,7 @@
-"""Forgetting that can be undone for a time: memories hidden at once, and deleted when it is over.
+"""Deletion with a grace period: memories are hidden at once, and deleted when it is over.
 
 A hidden memory is an invalidated one that expires. It counts as invalid since it was said, so that
-no `as_of` shows it, and its history has what `restore` puts back.
+no `as_of` shows it, and its history records what `restore` puts back.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def end_of_grace(after: object) -> datetime:
     """Return the time that lies `after` from now.
 
     Raises:
-        InvalidInputError: it is no span of time above zero, or too long.
+        InvalidInputError: it is not a timedelta above zero, or too long.
     """
     try:
         if isinstance(after, timedelta) and after > timedelta(0):
@@ -100,8 +100,8 @@ def shown_again(graph: GraphStore, memory: Memory) -> Memory:
         return valid
     if memory.expires_at is not None and memory.expires_at <= utc_now():
         raise MemoryNotFoundError(
-            f"memory {memory.id!r} of bank {memory.bank_id!r} was forgotten, and could be "
-            f"restored until {memory.expires_at.isoformat(timespec='seconds')}"
+            f"memory {memory.id!r} of bank {memory.bank_id!r} was forgotten; it could be restored "
+            f"until {memory.expires_at.isoformat(timespec='seconds')}"
         )
     first = {change.field: change.old for change in reversed(hidden)}
     ends = first["expires_at"]

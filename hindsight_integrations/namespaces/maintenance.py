@@ -22,15 +22,15 @@ from hindsight_integrations.stores.deadline import limited
 log = logging.getLogger("hindsight_integrations")
 
 HEALTH_SECONDS = 5.0
-"""Time for the answers of both stores."""
+"""Seconds that both stores have to answer."""
 
 _NAMED = 20
-"""Damaged memories that a finding names."""
+"""Maximum number of damaged memories named in a finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartHealth:
-    """Health of one part: True if it answers, and a description."""
+    """Health of one part: `ok` is True if it answers; `detail` describes its state."""
 
     part: str
     ok: bool
@@ -69,7 +69,7 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """True if no fault is left."""
+        """True if there was no fault, or every fault was repaired."""
         return all(finding.repaired for finding in self.findings)
 
 
@@ -80,9 +80,9 @@ class Maintenance:
         self._runtime = runtime
 
     def health(self) -> Health:
-        """Check that each part answers, and how far the vector index lags behind the graph.
+        """Check that each part responds, and report how far the vector index lags behind.
 
-        Both stores are asked now, and one that gives no answer in five seconds is not healthy.
+        Both stores are queried; a store that does not answer within five seconds is unhealthy.
         """
         runtime = self._runtime
         runtime.check_open()
@@ -98,15 +98,15 @@ class Maintenance:
         return Health((graph, vectors, in_step, *around))
 
     def doctor(self, *, repair: bool = True) -> Diagnosis:
-        """Check the stores against each other and for contradictions, and repair them.
+        """Check the stores for contradictions, also between them, and repair them.
 
-        Whatever the vector index lacks is written to it again from the graph, what it should
-        not have is removed, rows that contradict each other are put right, and the terms and
-        vectors of a memory that cannot be read are made again from its text. What the graph
-        itself has lost is reported. Others may write meanwhile: what they write is no fault.
+        Vectors missing from the index are written again from the graph, superfluous ones are
+        removed, contradictory rows are corrected, and unreadable terms and vectors of a memory are
+        recomputed from its text. Data that the graph itself has lost is only reported. Safe to run
+        while others write.
 
         Args:
-            repair: False to look only.
+            repair: False to check only.
         """
         runtime = self._runtime
         runtime.check_open()
@@ -123,10 +123,10 @@ class Maintenance:
         return Diagnosis((*rebuilt, *left, *findings))
 
     def _rebuilt(self, *, repair: bool) -> tuple[list[StoreFault], list[StoreFault]]:
-        """Find memories that cannot be read whole, and make again what their text is enough for.
+        """Find damaged memories, and recompute whatever can be derived from their text.
 
         Returns:
-            Faults repaired, and faults left.
+            Repaired faults, and remaining faults.
         """
         runtime = self._runtime
         repaired: list[StoreFault] = []
@@ -148,10 +148,10 @@ class Maintenance:
         return repaired, left
 
     def reindex(self, bank_id: str, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Recompute a bank's vectors, with this client's embedder, and terms; return their number.
+        """Recompute a bank's vectors and terms with this client's embedder; return their number.
 
-        New vectors are put aside until the last one is made, then exchanged for the old in one
-        transaction: interrupted, the bank is as it was.
+        The new vectors replace the old ones in one transaction at the end; if this is interrupted,
+        the bank is unchanged.
 
         Args:
             bank_id: which bank.
@@ -166,8 +166,8 @@ class Maintenance:
     def purge(self, bank_id: str) -> int:
         """Delete expired memories permanently; return their number.
 
-        It runs in the background too, every `settings.purge_interval` seconds. An expired memory
-        that a pinned observation or opinion rests on stays, unseen, as its evidence.
+        This also runs in the background every `settings.purge_interval` seconds. An expired memory
+        that a pinned observation or opinion rests on is kept as its evidence, but stays hidden.
         """
         return purge(self._runtime, validation.bank_id(bank_id))
 
@@ -177,21 +177,22 @@ class Maintenance:
         *,
         progress: Callable[[int, int | None], None] | None = None,
     ) -> BackupResult:
-        """Copy the memory into one file while it is used; `Hindsight.restore` reads it.
+        """Back up the memory into one file while it is in use; `Hindsight.restore` reads it.
 
-        The copy of an embedded memory is one state of all banks, to the last commit before the
-        copying began, and nobody waits. Of a graph on a server it is one state of each bank, whose
-        writers in this process wait. It is checked before it appears under its name: until then an
-        older file stays. The vector index is not in it, since restoring makes it from the graph.
+        The backup of an embedded memory is a consistent snapshot of all banks at the start, and
+        blocks nobody. With a graph on a server, each bank is a consistent snapshot, and its writers
+        in this process wait. The file is checked before it appears or replaces an older one. It
+        does not contain the vector index, which restoring rebuilds from the graph.
 
         Args:
-            path: the file, which only its user may read.
-            progress: called with (done, total), in pages of 4 KiB, or in banks of a server.
+            path: the file, readable only by the current user.
+            progress: called with (done, total): pages of 4 KiB, or banks if the graph is on a
+                server.
 
         Raises:
-            InvalidInputError: there is something else than a file at `path`.
+            InvalidInputError: `path` exists and is not a file.
             StoreCorruptError: the memory's file is damaged.
-            StoreError: other processes change a bank on a server all the time.
+            StoreError: other processes kept changing a bank on a server.
             StoreUnavailableError: the file cannot be written.
         """
         return back_up(self._runtime, path, validation.progress(progress))

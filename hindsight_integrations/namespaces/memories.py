@@ -102,7 +102,7 @@ class Memories:
         self._runtime = runtime
 
     def get(self, bank_id: str, memory_id: str) -> Memory:
-        """Return a memory, also an invalidated one.
+        """Return a memory, even if it is invalidated.
 
         Raises:
             BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
@@ -123,29 +123,29 @@ class Memories:
     ) -> Page[Memory]:
         """Return a page of memories in the order they were stored.
 
-        While others write, no memory stands on two pages, and none is missed that passes the
-        whole time; a new one stands on the last page. `total` counts those that pass now.
+        Paging is safe while others write: no memory is on two pages, none that matches throughout
+        is missed, and new ones are on the last page. `total` is the number that match now.
 
         Args:
             bank_id: which bank.
             entity: only those that mention this entity, by name or id.
             document_id: only those stated in this document or session.
-            include_invalid: also those that were invalidated.
-            limit: memories of a page, at most 1000.
-            cursor: `next_cursor` of the page before.
-            text: only those whose text holds this, whatever the case.
+            include_invalid: also return invalidated memories.
+            limit: maximum memories per page, up to 1000.
+            cursor: `next_cursor` of the previous page.
+            text: only those whose text contains this, ignoring case.
             speaker: only those that this person said.
             types: only these types.
-            tags: only with any of these tags, or, with `tags_match="all"`, all.
+            tags: only those with any of these tags, or, with `tags_match="all"`, all of them.
             tags_match: "any" or "all".
             where: conditions on metadata and on the memory's own fields, as in `recall`.
             scope: only memories of this scope.
             entities: only those that mention one of these entities, by name or id.
-            window: only memories of this stretch of time, as in `recall`.
-            as_of: only what was known then.
+            window: only memories of this period, as in `recall`.
+            as_of: only what was known at this time.
             changed_since: only those stored, corrected, invalidated, restored or rewritten at or
-                after it; `created_at` and `invalidated_at` tell which.
-            state: "valid" (as if not given), "invalidated", "expired" or "any".
+                after this time; compare `created_at` and `invalidated_at` to tell which.
+            state: "valid" (the default), "invalidated", "expired" or "any".
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -187,26 +187,27 @@ class Memories:
     ) -> Memory:
         """Correct a memory. The old values are kept in its history, with the reason.
 
-        A new text is processed like a retained one: times, entities, terms and vector. So is the
-        old text, if the speaker or the time of saying is new: "yesterday" then counts from that
-        time. Times and entities that were not found in it stay.
+        A new text is processed like a retained one: times, entities, terms and vector are derived
+        from it. If the speaker or `mentioned_at` changes, the old text is processed again: dates
+        such as "yesterday" are then relative to the new time. Times and entities that were not
+        derived from the text are kept.
 
         Args:
             bank_id: which bank.
-            memory_id: which memory; what is not given stays as it is.
+            memory_id: which memory; fields that are not given stay unchanged.
             text: the statement.
             type: "world", "experience", "opinion" or "observation".
-            tags: all its labels.
-            metadata: all its metadata.
+            tags: the new labels; they replace all old ones.
+            metadata: the new metadata; it replaces all old fields.
             confidence: 0 to 1.
-            occurred: all times it happened; none for an empty list.
+            occurred: all times it happened; an empty list removes them.
             mentioned_at: when it was said.
-            entities: names of all entities it mentions; none for an empty list.
-            speaker: who said it; nobody for an empty text.
-            expires_at: recall ignores it from then on.
-            pinned: True keeps it: it never expires, and no observation is shown in its place.
-                False lets the bank's rules say when it expires.
-            reason: kept in the history.
+            entities: names of all entities it mentions; an empty list removes them.
+            speaker: who said it; an empty text removes the speaker.
+            expires_at: recall ignores it from this time on.
+            pinned: True keeps it: it never expires, and no observation is returned in its place.
+                With False the bank's rules decide when it expires.
+            reason: why it is corrected; kept in the history.
 
         Raises:
             InvalidInputError: an argument cannot be used.
@@ -226,7 +227,9 @@ class Memories:
         ends_at = validation.timestamp("expires_at", expires_at)
         pin = None if pinned is None else validation.flag("pinned", pinned)
         if pin and ends_at is not None:
-            raise InvalidInputError("a pinned memory never expires; give pinned or expires_at")
+            raise InvalidInputError(
+                "a pinned memory never expires; give either pinned or expires_at"
+            )
         mentioned = names and tuple(validation.label("an entity", name) for name in names)
 
         def corrected(old: Memory) -> Memory:
@@ -249,18 +252,18 @@ class Memories:
         return self._change(bank_id, memory_id, corrected, "update", reason, reindexed)
 
     def _admitted(self, memory: Memory) -> Memory:
-        """Return a corrected memory as `before_retain` has it.
+        """Return a corrected memory after `before_retain` has processed it.
 
         Raises:
             GuardError: it was refused.
         """
         admitted = guarded_memory(self._runtime.retaining.before_retain, memory)
         if admitted is None:
-            raise GuardError("before_retain refused the correction; the memory is as it was")
+            raise GuardError("before_retain refused the correction; the memory is unchanged")
         return admitted
 
     def invalidate(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
-        """Mark a memory as wrong: it is kept, and not recalled until `restore`."""
+        """Mark a memory as wrong: it is kept, but not recalled unless it is restored."""
 
         def withdrawn(old: Memory) -> Memory:
             since = old.invalidated_at or utc_now()
@@ -269,17 +272,17 @@ class Memories:
         return self._change(bank_id, memory_id, withdrawn, "invalidate", reason)
 
     def restore(self, bank_id: str, memory_id: str, reason: str | None = None) -> Memory:
-        """Undo an invalidation, or a `forget` with `after` whose time is not over.
+        """Undo an invalidation, or a `forget` with `after` within its grace period.
 
         Raises:
-            BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory, or it was
-                forgotten and its time is over.
+            BankNotFoundError, MemoryNotFoundError: there is no such bank or memory, or the memory
+                was forgotten and its grace period is over.
         """
         valid = partial(shown_again, self._runtime.graph)
         return self._change(bank_id, memory_id, valid, RESTORE, reason)
 
     def history(self, bank_id: str, memory_id: str) -> list[Change]:  # type: ignore[valid-type]
-        """Return the changes of a memory, oldest first; empty for one that was deleted."""
+        """Return the changes of a memory, oldest first; empty if it was deleted."""
         self._runtime.bank(validation.bank_id(bank_id))
         memory_id = validation.label("memory_id", memory_id)
         return list(read_one(self._runtime.graph, bank_id, HISTORY, memory_id, ()))
@@ -346,7 +349,7 @@ def retain_memory(
     memory: Memory,
     vector: Vector | Sequence[float] | None,
 ) -> RetainResult:
-    """Store a memory, or replace the one of its id; see `Hindsight.retain_memory`."""
+    """Store a memory, or replace the one with its id; see `Hindsight.retain_memory`."""
     admitted = guarded_memory(runtime.retaining.before_retain, memory)
     if admitted is None:
         return RetainResult(bank.bank.id, skipped=(_refused(memory),))
@@ -467,7 +470,7 @@ def _replacement(
     old = known.memory
     if old.derived:
         raise ConflictError(
-            f"bank {bank_id!r} drew the {old.type} {old.id!r} itself; give your memory another "
+            f"the id {old.id!r} belongs to an {old.type} drawn by bank {bank_id!r}; use another "
             "id, or correct that one with memories.update"
         )
     same_vector = not given_vector or np.allclose(known.vector, given.vector, atol=1e-5)
@@ -535,13 +538,13 @@ def _check_named(is_named: bool, filter: MemoryFilter) -> None:
     """Refuse to forget nothing in particular, which would be all, or two things at once."""
     if not is_named and filter == EVERYTHING:
         raise InvalidInputError(
-            "nothing to forget was named; give ids, a document_id, or a filter such as tags; "
-            "banks.delete deletes all"
+            "nothing to forget was named; give ids, a document_id, or a filter such as tags "
+            "(banks.delete deletes a whole bank)"
         )
     if is_named and filter != EVERYTHING:
         raise InvalidInputError(
-            "ids or a document_id were given with a filter; forget them one after the other, or "
-            "choose among the memories of a document by where={'document_id': ...}"
+            "ids or document_id cannot be combined with a filter; use two calls, or select "
+            "memories of a document with where={'document_id': ...}"
         )
 
 

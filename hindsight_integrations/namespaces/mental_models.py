@@ -35,7 +35,7 @@ MAX_TEXT = 20_000
 """Longest text of a mental model, in characters."""
 
 MAX_TOKENS = 1024
-"""Tokens of a refreshed text, if the caller does not say."""
+"""Default maximum tokens of a refreshed text."""
 
 
 class MentalModels:
@@ -60,27 +60,27 @@ class MentalModels:
         """Create a mental model from a text, or from the bank's answer to a question.
 
         Args:
-            bank_id: which bank; it exists already.
+            bank_id: which bank; it must exist.
             name: what it is about.
-            text: what it says; written from `source_query` if None.
-            source_query: the question whose answer it is, so that it can be refreshed.
-            max_tokens: of a text that is written from `source_query`, at most.
-            tags: labels; with any, it is written from memories only that share one of them.
-            auto_refresh: refresh it after consolidation, when it has become stale.
-            model_id: your id of it; a new one if None.
-            llm: what writes the text; the engine's own if None, and if that has none either, the
-                text is the memories themselves.
+            text: its text; written from `source_query` if None.
+            source_query: the question it answers; needed to refresh it.
+            max_tokens: maximum tokens of a text written from `source_query`.
+            tags: labels; if given, only memories with at least one of them are used to write it.
+            auto_refresh: refresh it after consolidation if it is stale.
+            model_id: your id for it; a new one if None.
+            llm: the language model that writes the text; the client's own if None. Without any, the
+                text consists of the memories themselves.
 
         Raises:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError: there is no such bank.
-            ConflictError: it has a mental model of this id.
+            ConflictError: the bank already has a mental model with this id.
             ModelError, StoreError: the text could not be written; nothing was stored.
         """
         bank = self._runtime.bank(validation.bank_id(bank_id))
         if text is None and source_query is None:
             raise InvalidInputError(
-                "a mental model needs a text, or a source_query that it is written from"
+                "a mental model needs a text, or a source_query to write it from"
             )
         if model_id is not None:
             self._check_new(bank_id, validation.label("model_id", model_id))
@@ -108,8 +108,8 @@ class MentalModels:
     def _check_new(self, bank_id: str, model_id: str) -> None:
         if any(known.id == model_id for known in self._runtime.graph.scan(bank_id, MENTAL_MODEL)):
             raise ConflictError(
-                f"bank {bank_id!r} has a mental model {model_id!r}; update that one, or give "
-                "another id"
+                f"bank {bank_id!r} already has a mental model {model_id!r}; update that one, or "
+                "give another id"
             )
 
     def get(self, bank_id: str, model_id: str) -> MentalModel:
@@ -121,7 +121,10 @@ class MentalModels:
         return self._found(bank_id, model_id)[1]
 
     def list(self, bank_id: str, *, tags: Sequence[str] = ()) -> list[MentalModel]:
-        """Return all mental models of a bank by name; with `tags`, those that have any of them."""
+        """Return the mental models of a bank, sorted by name; `tags` keeps those with any of them.
+
+        The default is all mental models.
+        """
         self._runtime.bank(validation.bank_id(bank_id))
         wanted = set(validation.tags(tags))
         models = self._runtime.graph.scan(bank_id, MENTAL_MODEL)
@@ -141,7 +144,7 @@ class MentalModels:
         auto_refresh: bool | None = None,
         reason: str | None = None,
     ) -> MentalModel:
-        """Change the given fields; the old values are kept in its history."""
+        """Change the given fields of a mental model; the old values are kept in its history."""
         bank, _ = self._found(bank_id, model_id)
         with self._runtime.lock(bank.key):
             old = find_model(self._runtime.graph, bank_id, model_id)
@@ -175,22 +178,22 @@ class MentalModels:
             )
 
     def refresh(self, bank_id: str, model_id: str, *, llm: object | None = None) -> MentalModel:
-        """Rewrite a mental model from the bank's present answer to its source query.
+        """Rewrite a mental model from the bank's current answer to its source query.
 
-        If that is what it says already, it keeps the date of its text, and its history says that
-        the refresh changed nothing. Without a language model the text leaves out what newer
-        memories contradict.
+        If the text stays the same, so does its date, and the history records that the refresh
+        changed nothing. Without a language model, memories that newer ones contradict are left out
+        of the text.
 
         Args:
             bank_id: which bank.
             model_id: which mental model.
-            llm: what writes it, as in `create`.
+            llm: the language model that writes the text, as in `create`.
 
         Raises:
             BankNotFoundError, NotFoundError: there is no such bank, or mental model.
             InvalidInputError: it has no source query.
-            ConflictError: it was changed while it was refreshed.
-            ModelError, StoreError: it could not be written; it is as it was.
+            ConflictError: it was changed while it was being refreshed.
+            ModelError, StoreError: the text could not be written; the mental model is unchanged.
         """
         bank, model = self._found(bank_id, model_id)
         return refresh(self._parts(llm), bank, model)
@@ -201,9 +204,9 @@ class MentalModels:
         return staleness(self._runtime.recalling, bank, model)
 
     def history(self, bank_id: str, model_id: str) -> list[Change]:  # type: ignore[valid-type]
-        """Return the changes of a mental model, oldest first; also of one that was deleted.
+        """Return the changes of a mental model, oldest first, even if it was deleted.
 
-        It goes with any memory that the model was written from, once that is forgotten.
+        The history is deleted when a memory that the model was written from is forgotten.
         """
         self._runtime.bank(validation.bank_id(bank_id))
         id = validation.label("model_id", model_id)
@@ -246,5 +249,5 @@ def _own(model: MentalModel, text: str) -> MentalModel:
     """Return the model with a text of the user's own, which cites no memory."""
     clean = validation.text(text, "text", most=MAX_TEXT).strip()
     if not clean:
-        raise InvalidInputError("text is blank; say something, or give a source_query instead")
+        raise InvalidInputError("text is blank; give some text, or a source_query instead")
     return replace(model, text=clean, sources=())

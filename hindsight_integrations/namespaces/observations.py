@@ -52,7 +52,7 @@ class Observed(Sequence[Observation]):
 
     Attributes:
         observations: the observations.
-        context: their texts, set out for a reader or a prompt.
+        context: their texts, formatted for a reader or a prompt.
     """
 
     observations: tuple[Observation, ...]
@@ -103,9 +103,9 @@ class Observations:
             bank_id: which bank.
             types: only these kinds: "pattern", "causal", "generalization", "preference", "risk",
                 "strategy".
-            min_confidence: only those at least so sure, 0 to 1.
-            limit: observations of a page, at most 1000.
-            cursor: `next_cursor` of the page before.
+            min_confidence: only those with at least this confidence, 0 to 1.
+            limit: maximum observations per page, up to 1000.
+            cursor: `next_cursor` of the previous page.
 
         Returns:
             The page; its `total` counts all observations of the bank, of any kind.
@@ -138,16 +138,17 @@ class Observations:
     ) -> Observed:
         """Return the observations that answer a question, best first, with context and sources.
 
-        What waits to be reflected on is reflected on first; of what is drawn then, only what is
-        as sure as `min_confidence` is stored. The rest is drawn once further memories bear it out.
+        Pending memories are consolidated first. Of the observations drawn then, only those with at
+        least `min_confidence` are stored; the others may be drawn later, when more memories support
+        them.
 
         Args:
             bank_id: which bank.
             query: the question, or any text.
             types: only these kinds; see `list`.
-            min_confidence: only those at least so sure, 0 to 1.
-            limit: observations, at most.
-            tags: only those with any of these tags, or, with `tags_match="all"`, all.
+            min_confidence: only those with at least this confidence, 0 to 1.
+            limit: maximum number of observations.
+            tags: only those with any of these tags, or, with `tags_match="all"`, all of them.
             tags_match: "any" or "all".
             scope: only those of this scope.
         """
@@ -185,10 +186,10 @@ class Observations:
         confidence: float | None = None,
         tags: Sequence[str] = (),
     ) -> Observation:
-        """Add an observation of your own, which is never rewritten.
+        """Add an observation of your own, which the engine never rewrites.
 
-        Adding the same text again adds the sources to the one that exists. It is deleted with its
-        last source.
+        Adding the same text again adds the sources to the existing observation. It is deleted
+        together with its last source.
 
         Args:
             bank_id: which bank.
@@ -201,7 +202,7 @@ class Observations:
 
         Raises:
             MemoryNotFoundError: a source does not exist.
-            InvalidInputError: a source is a conclusion itself, or does not hold its quote.
+            InvalidInputError: a source is itself a conclusion, or does not contain its quote.
         """
         runtime = self._runtime
         bank = runtime.bank(validation.bank_id(bank_id))
@@ -314,13 +315,12 @@ def _sources(
         fact = known[memory_id]
         if fact.type is MemoryType.OBSERVATION or is_conclusion(fact):
             raise InvalidInputError(
-                f"memory {memory_id!r} is itself concluded from others; give what it rests on"
+                f"memory {memory_id!r} is itself a conclusion; give the memories it rests on"
             )
         quote = fact.text if words is None else words
         if not quote.strip() or quote not in fact.text:
             raise InvalidInputError(
-                f"{validation.shown(quote)} does not stand in memory {memory_id!r}; quote it "
-                "to the letter"
+                f"{validation.shown(quote)} is not in memory {memory_id!r}; quote it verbatim"
             )
         yield Source(mentioned_at=fact.mentioned_at, memory_id=memory_id, quote=quote), fact
 

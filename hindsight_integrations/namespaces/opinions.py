@@ -1,6 +1,6 @@
 """`memory.opinions`: beliefs of the bank's agent.
 
-None is formed unless it is asked for; one that was formed moves whenever the bank is reflected on.
+Opinions are formed only on request; afterwards each consolidation of the bank updates them.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ class Opinions:
     def form(self, bank_id: str, topic: str, *, scope: str | None = None) -> tuple[Opinion, ...]:
         """Form or update an opinion on a topic from the memories about it.
 
-        Statements that support a belief raise its confidence, those that contradict it lower it,
-        the less so the more sceptical the bank is. Below one half the opinion is turned round;
-        what it said before is in its history. Without an `llm` it goes by the words that praise
-        and blame.
+        Statements that support a belief raise its confidence, and those that contradict it lower
+        it; a more sceptical bank changes it less. Below 0.5 the opinion is replaced by its
+        opposite; its earlier text is in its history. Without an `llm` the opinion is based on words
+        of praise and criticism.
 
         Args:
             bank_id: which bank.
             topic: a thing, person or question, in a few words.
-            scope: only from memories of this scope; those that have one are not looked at else.
+            scope: only use memories of this scope; if None, only memories without a scope.
 
         Returns:
-            The opinion; more of them if a language model holds several; none if nothing that is
-            remembered judges of the topic.
+            The opinion; several if a language model forms several; none if no memory judges the
+            topic.
 
         Raises:
             ModelError: the language model failed; nothing was changed.

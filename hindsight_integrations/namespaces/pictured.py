@@ -1,4 +1,4 @@
-"""Read what the pictures of a bank show."""
+"""Read the data that the pictures of a bank show."""
 
 from __future__ import annotations
 

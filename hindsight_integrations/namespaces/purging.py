@@ -23,7 +23,8 @@ log = logging.getLogger("hindsight_integrations")
 def purge(runtime: Runtime, bank_id: str) -> int:
     """Delete the expired memories of a bank permanently; return their number.
 
-    One that a pinned conclusion rests on stays, unseen, as its evidence, unless it was forgotten.
+    A memory that a pinned conclusion rests on is kept, hidden, as its evidence, unless it was
+    forgotten.
     """
     bank = runtime.bank(bank_id)
     with runtime.lock(bank.key):
@@ -44,9 +45,9 @@ def purge(runtime: Runtime, bank_id: str) -> int:
 
 
 def purge_in_background(runtime: Runtime) -> None:
-    """Delete what has expired now and then, in a thread that ends with the runtime.
+    """Delete expired memories regularly, in a thread that ends with the runtime.
 
-    The thread keeps no runtime alive that nobody closed. A failure is logged, and tried again.
+    The thread does not keep a runtime alive. A failure is logged, and the deletion is retried.
     """
     interval = runtime.settings.purge_interval
     if interval:
@@ -70,6 +71,6 @@ def _purge_all(runtime: Runtime) -> None:
                 with acting_as(ENGINE, "expired"):
                     purge(runtime, stored.bank.id)
     except ClosedError:
-        log.debug("closed meanwhile: the next opening deletes what has expired")
+        log.debug("closed; expired memories are deleted the next time the memory is opened")
     except HindsightError as error:
-        log.warning("expired memories were not deleted yet: %s", error)
+        log.warning("expired memories could not be deleted yet: %s", error)

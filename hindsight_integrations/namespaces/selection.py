@@ -1,4 +1,4 @@
-"""Selection of memories to list or to forget: the filters of recall, and the memories' state."""
+"""Selection of memories to list or forget: the filters of recall, and the memories' state."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def selection(
     names = validation.items("entities", given["entities"], "a list of names or ids")
     entities = (find_entity(runtime, bank_id, name).id for name in names)
     if text is not None and validation.is_blank(validation.text(text, "text")):
-        raise InvalidInputError("text is blank; give some of the words, or leave it out")
+        raise InvalidInputError("text is blank; give words to look for, or leave it out")
     filter = replace(
         filter,
         text=None if text is None else validation.text(text, "text"),

@@ -1,7 +1,7 @@
-"""`memory.storage`: what adapters, conversations and queues read and write beside the verbs.
+"""`memory.storage`: low-level reads and writes for adapters, conversations and queues.
 
-It is the one way for extensions into a memory, whether its stores are in this process or behind a
-service: for programs, the verbs and the other namespaces are.
+Extensions of this package use it, whether the stores are in this process or behind a service.
+Programs should use the methods of `Hindsight` and the other namespaces instead.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from hindsight_integrations.stores.base import (
 from hindsight_integrations.stores.common import read_one
 
 _MOST = 1 << 31
-"""More memories than a bank has."""
+"""A number larger than that of any bank's memories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The settings and the embedder that a memory was opened with.
+    """The settings and embedder that a memory was opened with.
 
     Attributes:
         guarded: True if `before_retain` sees each text before it is stored.
@@ -59,13 +59,13 @@ class Storage:
         self._runtime = runtime
 
     def opened(self) -> Opened:
-        """Return the settings and the embedder of the memory, and whether its texts are guarded."""
+        """Return the memory's settings and embedder, and whether `before_retain` is set."""
         self._runtime.check_open()
         guarded = bool(self._runtime.retaining.before_retain)
         return Opened(self._runtime.settings, self._runtime.stamp, guarded)
 
     def check(self) -> None:
-        """Read from the graph store.
+        """Check that the graph store answers.
 
         Raises:
             ClosedError: the memory is closed.
@@ -94,19 +94,19 @@ class Storage:
     # Memories, for the vector stores of frameworks
 
     def find_ids(self, bank_id: str, where: Mapping[str, object]) -> list[str]:
-        """Return the ids of all memories that meet the conditions, invalid and expired ones too."""
+        """Return the ids of all memories that match, including invalidated and expired ones."""
         self._runtime.bank(validation.bank_id(bank_id))
         filter = MemoryFilter(None, where=conditions(where), include_invalid=True)
         return list(self._runtime.graph.find_ids(bank_id, filter, _MOST) or [])
 
     def memories(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
-        """Return the memories of these ids that exist."""
+        """Return the existing memories with these ids."""
         self._runtime.bank(validation.bank_id(bank_id))
         known = self._runtime.graph.filter_ids(bank_id, _ids(ids), EVERYTHING)
         return dict(self._runtime.graph.read(bank_id, MEMORY, list(known)))
 
     def vectors(self, bank_id: str, ids: Sequence[str]) -> dict[str, list[float]]:
-        """Return the vectors of the memories of these ids that exist."""
+        """Return the vectors of the existing memories with these ids."""
         self._runtime.bank(validation.bank_id(bank_id))
         found = self._runtime.graph.read(bank_id, RECORD, _ids(ids))
         return {id: record.vector.tolist() for id, record in found.items()}
@@ -114,12 +114,12 @@ class Storage:
     # Records, which conversations keep
 
     def open_record(self, bank_id: str, document_id: str) -> Document | None:
-        """Return the document of a record, if there is one; create the bank if there is none."""
+        """Return the document of a record, or None; create the bank if it does not exist."""
         self._runtime.bank_or_new(validation.bank_id(bank_id))
         return self.record(bank_id, document_id)
 
     def record(self, bank_id: str, document_id: str) -> Document | None:
-        """Return the document of a record; None if there is none.
+        """Return the document of a record, or None.
 
         Raises:
             BankNotFoundError: there is no such bank.
@@ -137,27 +137,27 @@ class Storage:
         )
 
     def record_chunk(self, bank_id: str, chunk_id: str) -> Chunk | None:
-        """Return one chunk of a record, if there is one; create the bank if it is gone."""
+        """Return one chunk of a record, or None; create the bank if it does not exist."""
         self._runtime.bank_or_new(validation.bank_id(bank_id))
         named = validation.label("chunk_id", chunk_id)
         return self._runtime.graph.read(bank_id, CHUNK, [named]).get(named)
 
     def write_record(self, bank_id: str, document: Document, chunks: Sequence[Chunk]) -> None:
-        """Store chunks of a record, in place of those of the same ids.
+        """Store chunks of a record, replacing those with the same ids.
 
-        The bank's lock is not taken: its holder may be embedding a whole bank again, and this
-        touches neither memories nor vectors.
+        The bank's lock is not taken: its holder may be recomputing all vectors of the bank, and
+        this changes neither memories nor vectors.
 
         Raises:
-            InvalidInputError: the document is no record.
+            InvalidInputError: the document is not a record.
         """
         self._runtime.check_open()
         given = validation.instances("chunks", chunks, Chunk)
         validation.instances("document", [document], Document)
         if not document.is_record or any(chunk.document_id != document.id for chunk in given):
             raise InvalidInputError(
-                f"the document {document.id!r} is no record, or the chunks are of another; retain "
-                "texts with Hindsight.retain"
+                f"document {document.id!r} is not a record, or the chunks belong to another one; "
+                "retain texts with Hindsight.retain"
             )
         changes = ChangeSet(validation.bank_id(bank_id), documents=(document,), chunks=given)
         self._runtime.graph.apply(changes)
@@ -180,12 +180,12 @@ class Storage:
     def retain_queued(
         self, bank_id: str, queue: str, operations: Sequence[tuple[int, Submission]]
     ) -> RetainResult:
-        """Store the operations of a queue that the bank does not have yet, and note how far.
+        """Store the operations of a queue that the bank does not have yet, and record the progress.
 
         Args:
-            bank_id: the bank; created if there is none.
+            bank_id: the bank; created if it does not exist.
             queue: identity of the queue.
-            operations: number and submission of each, in the order of the queue.
+            operations: number and submission of each operation, in the order of the queue.
         """
         runtime = self._runtime
         numbers, submissions = _operations(operations)
@@ -231,6 +231,6 @@ def _operations(
     """Return the numbers and the submissions of operations."""
     pairs = validation.instances("operations", given, tuple)
     if any(len(pair) != 2 for pair in pairs):
-        raise InvalidInputError("operations are pairs: give a number and a submission of each")
+        raise InvalidInputError("operations must be pairs of a number and a submission")
     numbers = [validation.not_negative("number", number) for number, _ in pairs]
     return numbers, validation.instances("operations", [each for _, each in pairs], Submission)

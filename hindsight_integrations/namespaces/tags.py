@@ -35,7 +35,7 @@ class Tags:
         self._runtime = runtime
 
     def list(self, bank_id: str, *, include_invalid: bool = False) -> dict[str, int]:
-        """Return each tag with the number of memories that have it, the most frequent first.
+        """Return each tag with the number of memories that have it, most frequent first.
 
         Args:
             bank_id: which bank.
@@ -49,9 +49,10 @@ class Tags:
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def rename(self, bank_id: str, tag: str, name: str, *, reason: str | None = None) -> int:
-        """Give another name to a tag of memories and mental models; return how many had it.
+        """Rename a tag of memories and mental models; return how many had it.
 
-        One that has both tags keeps one. The old tags are kept in the histories.
+        Items that already have the new tag keep one of the two. The old tags are kept in the
+        histories.
 
         Raises:
             BankNotFoundError, NotFoundError: there is no such bank, or nothing has the tag.
@@ -64,9 +65,9 @@ class Tags:
         return self._edit(bank_id, tag, renamed, "rename tag", reason)
 
     def remove(self, bank_id: str, tag: str, *, reason: str | None = None) -> int:
-        """Take a tag off all memories and mental models; return how many had it.
+        """Remove a tag from all memories and mental models; return how many had it.
 
-        Nothing is deleted: to delete the memories of a tag, list them and call `forget`.
+        No memory is deleted; to delete the memories with a tag, call `forget(tags=...)`.
 
         Raises:
             BankNotFoundError, NotFoundError: there is no such bank, or nothing has the tag.
@@ -103,8 +104,7 @@ class Tags:
             models = [model for model in graph.scan(bank_id, MENTAL_MODEL) if tag in model.tags]
             if not new and not models:
                 raise NotFoundError(
-                    f"nothing in bank {bank_id!r} has the tag {tag!r}; tags.list({bank_id!r}) "
-                    "names those in use"
+                    f"nothing in bank {bank_id!r} has the tag {tag!r}; see tags.list({bank_id!r})"
                 )
             history = [
                 entry

@@ -115,8 +115,8 @@ def checked(vectors: object, n: int, dimension: int, name: str) -> Vectors:
     for index, row in enumerate(rows):
         if row.shape != (dimension,):
             raise EmbeddingError(
-                f"{name} returned an array of shape {row.shape} for text {index} of {n}; expected "
-                f"{dimension} numbers, as for all texts of a bank"
+                f"{name} returned an array of shape {row.shape} for text {index} of {n}; "
+                f"expected {dimension} numbers, as for all texts of a bank"
             )
     matrix = np.stack(rows) if rows else np.zeros((0, dimension))
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
@@ -132,12 +132,12 @@ def _rows(vectors: object, n: int, name: str) -> list[NDArray[np.float64]]:
     """Return the output as one array per text."""
     if not isinstance(vectors, Iterable):
         raise EmbeddingError(
-            f"{name} returned {type(vectors).__name__}; expected a vector for each of {n} texts"
+            f"{name} returned {type(vectors).__name__}; expected one vector for each of {n} texts"
         )
     try:
         rows = [np.asarray(row, dtype=np.float64) for row in vectors]
     except (TypeError, ValueError) as error:
-        raise EmbeddingError(f"{name} returned what are no vectors of numbers: {error}") from error
+        raise EmbeddingError(f"{name} did not return vectors of numbers: {error}") from error
     if len(rows) != n:
         raise EmbeddingError(f"{name} returned {len(rows)} vectors for {n} texts")
     return rows
@@ -206,8 +206,9 @@ def _foreign_methods(embedder: object) -> _Methods:
         if callable(embedder):
             return _Methods(embedder)
     raise InvalidInputError(
-        f"{embedder!r} is no embedder; give an instance with id, dimension and embed(texts), a "
-        "LangChain or LlamaIndex embedding, or a function from a list of texts to vectors"
+        f"{embedder!r} is not an embedder; give an instance with id, dimension and "
+        "embed(texts), a LangChain or LlamaIndex embedding, or a function from a list "
+        "of texts to vectors"
     )
 
 

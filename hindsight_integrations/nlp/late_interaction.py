@@ -191,8 +191,8 @@ def _token_count(stored: bytes) -> int:
     count, rest = divmod(len(stored), _TOKEN.itemsize)
     if rest:
         raise StoreCorruptError(
-            f"{len(stored)} bytes of token vectors are no multiple of {_TOKEN.itemsize}; "
-            "run doctor, or reindex the bank"
+            f"the token vectors have {len(stored)} bytes, which is not a multiple of "
+            f"{_TOKEN.itemsize}; run doctor, or reindex the bank"
         )
     return count
 

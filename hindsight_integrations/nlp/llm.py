@@ -98,13 +98,13 @@ class StructuredModel:
                 asked = REPAIR.render(system=system, user=user, problem=_shortened(error)).user
             except Exception as error:
                 raise ModelError(
-                    f"{self.id} raised {type(error).__name__} when asked for "
-                    f"{schema.__name__}; its cause tells more",
+                    f"{self.id} raised {type(error).__name__} when asked for {schema.__name__}; "
+                    "see the cause of this error",
                     tokens=(usage + taken).tokens,
                 ) from error
         raise ModelError(
-            f"{self.id} gave no usable {schema.__name__} in {_ATTEMPTS} attempts; "
-            f"the last: {problem}",
+            f"{self.id} gave no usable {schema.__name__} in {_ATTEMPTS} attempts; last "
+            f"problem: {problem}",
             tokens=usage.tokens,
         ) from problem
 
@@ -128,8 +128,8 @@ def as_model(model: object) -> StructuredModel:
     if callable(model):
         return StructuredModel(_named(model, model), _through_function(model))
     raise InvalidInputError(
-        f"{type(model).__name__} is no language model that can be asked; give a LangChain chat "
-        "model, a LlamaIndex LLM or a function (system, user) -> str"
+        f"{type(model).__name__} is not a supported language model; give a LangChain "
+        "chat model, a LlamaIndex LLM or a function (system, user) -> str"
     )
 
 
@@ -144,7 +144,7 @@ def parse_json(text: str) -> object:
     body = without_thoughts(text)
     start, end = body.find("{"), body.rfind("}") + 1
     if start < 0 or not end:
-        raise ModelError(f"the reply holds no JSON object; it is {_shortened(text)!r}")
+        raise ModelError(f"the reply contains no JSON object; it is {_shortened(text)!r}")
     try:
         return json.loads(body[start:end], parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -178,7 +178,7 @@ def _read(reply: Reply, schema: type[T]) -> T:
             for fault in error.errors()[:3]
         )
         raise ModelError(
-            f"the reply does not fit the schema ({faults}); it is {_shortened(value)!r}"
+            f"the reply does not match the schema ({faults}); it is {_shortened(value)!r}"
         ) from error
 
 
@@ -247,7 +247,9 @@ def _through_function(function: Callable[[str, str], object]) -> Transport:
         written = AS_JSON.render(system=system, user=user, schema=_described(schema))
         text = function(written.system, written.user)
         if not isinstance(text, str):
-            raise TypeError(f"the function returned {type(text).__name__}; return the reply's text")
+            raise TypeError(
+                f"the function returned {type(text).__name__}; return the reply as text"
+            )
         return Reply(text)
 
     return send
@@ -280,14 +282,14 @@ def _described(schema: type[BaseModel]) -> str:
 
 
 def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _refuse_endless(text: str) -> None:
     if len(text) > LONGEST_REPLY:
         raise ModelError(
-            f"the reply has {len(text):,} characters, and {LONGEST_REPLY:,} is the most; "
-            f"it starts {text[:_SHOWN]!r}"
+            f"the reply has {len(text):,} characters; at most {LONGEST_REPLY:,} are "
+            f"allowed; it starts {text[:_SHOWN]!r}"
         )
 
 

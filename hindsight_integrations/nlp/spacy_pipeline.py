@@ -262,8 +262,8 @@ def _locate(model: str | Path | Language | None) -> _Model | None:
             return _Model(f"{model}-{version(model)}", partial(load_model, model))
         except PackageNotFoundError as error:
             raise ModelFilesError(
-                f"no spaCy model {model!r} is installed, nor is that the path of one; "
-                f"install it with: pip install {model}"
+                f"no spaCy model {model!r} is installed, and no folder has this path; install "
+                f"it with: pip install {model}"
             ) from error
     loaded = model
     return _Model(_id_of(loaded.meta), lambda: loaded)
@@ -278,8 +278,8 @@ def _read_meta(folder: Path) -> dict[str, str]:
         return dict(json.loads((folder / "meta.json").read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise ModelFilesError(
-            f"{folder} holds no spaCy model: its meta.json cannot be read; give the folder that "
-            "Language.to_disk wrote"
+            f"{folder} contains no spaCy model: its meta.json cannot be read; give a folder "
+            "written by Language.to_disk"
         ) from error
 
 
@@ -295,8 +295,8 @@ def load_model(model: str | Path, without: Sequence[str] = _UNUSED) -> Language:
         return _with_numpy(spacy.load(model, exclude=list(without)))
     except (ImportError, KeyError, OSError, ValueError) as error:
         raise ModelFilesError(
-            f"the spaCy model {str(model)!r} cannot be loaded ({error}); install one that goes "
-            f"with spaCy {spacy.__version__}"
+            f"the spaCy model {str(model)!r} cannot be loaded ({error}); install one that "
+            f"is compatible with spaCy {spacy.__version__}"
         ) from error
 
 

@@ -124,8 +124,8 @@ def as_tokenizer(tokenizer: object = None) -> Tokenizer:
             if callable(encode := getattr(tokenizer, method, None)):
                 return CountingTokenizer(partial(_counted, encode))
     raise InvalidInputError(
-        f"{tokenizer!r} is no tokenizer; give the name of a tiktoken encoding, an object with "
-        "encode(text), or a function that counts the tokens of a text"
+        f"{tokenizer!r} is not a tokenizer; give the name of a tiktoken encoding, an "
+        "object with encode(text), or a function that counts the tokens of a text"
     )
 
 
@@ -148,12 +148,14 @@ def _named(name: str) -> Encoding:
         return tiktoken.get_encoding(name)
     except ValueError as error:
         raise InvalidInputError(
-            f"tiktoken has no encoding {name!r}; it has {', '.join(tiktoken.list_encoding_names())}"
+            f"tiktoken has no encoding {name!r}; choose from "
+            f"{', '.join(tiktoken.list_encoding_names())}"
         ) from error
     except OSError as error:
         raise ModelFilesError(
-            f"the encoding {name!r} is not on this machine and could not be downloaded: {error}. "
-            f"Use {DEFAULT_ENCODING!r}, set TIKTOKEN_CACHE_DIR, or pass a tokenizer of your own"
+            f"the encoding {name!r} is not on this machine and could not be downloaded: "
+            f"{error}. Use {DEFAULT_ENCODING!r}, set TIKTOKEN_CACHE_DIR, or pass your own "
+            "tokenizer"
         ) from error
 
 

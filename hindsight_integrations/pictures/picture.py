@@ -63,7 +63,7 @@ class Picture(ABC):
         except ImportError as error:
             raise MissingExtraError(
                 'PNG needs the pictures extra: pip install "hindsight-integrations[pictures]"; '
-                "SVG and HTML need nothing"
+                "SVG and HTML do not"
             ) from error
         return bytes(resvg_py.svg_to_bytes(svg_string=self.svg(), zoom=PNG_SCALE))
 
@@ -93,8 +93,7 @@ class Picture(ABC):
         make = forms.get(file.suffix.lower())
         if not callable(make):
             raise InvalidInputError(
-                f"{file.name!r} names no form of this picture; the suffix is one of "
-                f"{', '.join(forms)}"
+                f"{file.name!r} has no suffix of a supported format; use one of {', '.join(forms)}"
             )
         content: str | bytes = make()
         create_private(file)

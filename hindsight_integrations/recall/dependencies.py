@@ -179,8 +179,7 @@ class Clock:
     def late(self) -> StoreUnavailableError:
         """Return the error of a part that is left out for lack of time."""
         return StoreUnavailableError(
-            f"not done within settings.recall_timeout, {self.limit:g} s; allow more, or look at "
-            "`timings` for what takes long"
+            f"recall_timeout ({self.limit:g} s) exceeded; raise it, or see `result.timings`"
         )
 
     @contextmanager

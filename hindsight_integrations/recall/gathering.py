@@ -147,8 +147,9 @@ def _asked(
     given, dimension = request.vector, parts.encoder.embedder.dimension
     if given is not None and given.shape != (dimension,):
         raise InvalidInputError(
-            f"query_vector has {given.size} numbers, and the embedder "
-            f"{parts.encoder.embedder.id!r} makes {dimension}; give a vector of that embedder"
+            f"query_vector has {given.size} numbers, but the embedder "
+            f"{parts.encoder.embedder.id!r} makes {dimension}; give a vector of that "
+            "embedder"
         )
     vector: Vector = np.zeros(dimension, np.float32)
     tokens = None

@@ -1,8 +1,7 @@
-"""Order the pool by a weighted sum of signals, each of which can be named.
+"""Order the pool by a weighted sum of named signals.
 
-Late interaction leads, for the head of the list; embedding and BM25 hold the tail; time,
-conversation and entities add what words alone cannot know. Any other reranker takes the place
-of the sum for the head.
+Late interaction decides the head of the list, embedding and BM25 the tail; time, conversation and
+entities add what words alone cannot tell. Any other reranker replaces the sum for the head.
 """
 
 from __future__ import annotations
@@ -43,55 +42,57 @@ from hindsight_integrations.results import Failure, Signals
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weight of each signal, whose own scale is given here.
+    """Weight of each signal. Each docstring gives the scale of the signal itself.
 
-    Fitted on all the kinds of memory in the development sets of the bench at once:
-    docs/benchmarks.md lists what each one gives, and the figures of a kind that was left out.
-    Likeness to the question is weighed on a scale of its own, not by its standard deviation in
-    the pool, which would make much of words that happen to match where nothing does.
+    Fitted on all kinds of memory in the development sets of the benchmark at once:
+    docs/benchmarks.md lists the effect of each, and the figures when a kind was left out.
+    Similarity to the question is not divided by its standard deviation in the pool, because that
+    would overrate accidental matches in pools where nothing matches.
     """
 
     meaning: float = 6.0
-    """Cosine of the embeddings, -1 to 1. Turns of a dialogue are short: what one has in common with
-    the question, late interaction tells better, so the share of `in_dialogue` takes this away."""
+    """Cosine of the embeddings, -1 to 1. It counts less in dialogues (`in_dialogue`), whose turns
+    are short: late interaction measures their overlap with the question better."""
     interaction: float = 6.0
-    """Late interaction, -1 to 1: each term of the question finds its nearest in the memory."""
+    """Late interaction, -1 to 1: each term of the question is matched to its nearest term in the
+    memory."""
     terms: float = 0.5
-    """BM25 over the logarithm of the number of memories: about 1 for a rare word in common."""
+    """BM25 divided by the logarithm of the number of memories: about 1 for a rare common word."""
     length: float = -0.4
-    """Logarithm of the number of characters and 10: what a memory says has to be worth the part of
-    the token budget that it takes, and a long one has something of every question."""
+    """Logarithm of (number of characters + 10). Long memories use more of the token budget, and
+    resemble every question a little."""
     date: float = 3.0
-    """Fit of the memory's times to the window asked for, 0 to 1."""
+    """Fit of the memory's times to the period asked about, 0 to 1."""
     neighbours: float = 1.2
-    """Likeness of the turns before and after to the question."""
+    """Similarity of the previous and next turn to the question."""
     further: float = 0.5
-    """Likeness of the turns two away."""
+    """Similarity of the turns two positions away to the question."""
     session: float = 0.4
-    """Likeness of the whole session."""
+    """Similarity of the whole session to the question."""
     speaker: float = 3.6
-    """Said by the person whom the question asks about, 0 or 1."""
+    """1 if said by the person whom the question asks about, else 0."""
     asks: float = -0.55
-    """Ends in a question itself, 0 or 1."""
+    """1 if it ends in a question itself, else 0."""
     answers: float = 3.5
-    """Replies to a question that has much in common with the one asked, 0 to 1."""
+    """0 to 1: it replies to a question that is similar to the one asked."""
     substance: float = 0.4
-    """Content of a turn by itself, whatever the question."""
+    """Information content of a turn, whatever the question."""
     own_words: float = -5.0
-    """Said by the agent itself, 0 or 1, unless the question asks for that: its replies repeat what
-    the user said, at ten times the length."""
+    """1 if said by the agent itself, unless the question asks for that; else 0. Its replies repeat
+    what the user said, at ten times the length."""
     standing: float = 0.5
-    """Says what is always so of somebody, 0 or 1, where advice is asked for."""
+    """1 if it states a lasting fact about somebody and the question asks for advice, else 0."""
     pagerank: float = 0.55
-    """Rank that flows from the best hits over shared entities."""
+    """PageRank that flows from the best hits over shared entities."""
     shared_name: float = 1.0
-    """Drawn up to one of the best hits by a rare name they share."""
+    """Boost of a memory that shares a rare name with one of the best hits."""
     residual: float = 1.0
     """Late interaction with the part of the question that the best hits do not cover yet."""
     theme: float = 3.0
-    """Cosine with the mean of the best hits, -1 to 1: behind these, what is like all of them is
-    more likely to belong to the answer than what is like the question alone [Rocchio, "Relevance
-    Feedback in Information Retrieval", 1971]. In a chat with the agent all is like its replies."""
+    """Cosine with the mean of the best hits, -1 to 1. Below the best hits, a memory similar to all
+    of them is more likely to belong to the answer than one that is only similar to the question
+    [Rocchio, "Relevance Feedback in Information Retrieval", 1971]. Not used in a chat with the
+    agent, where everything resembles its replies."""
 
 
 DEFAULT_WEIGHTS = Weights()
@@ -100,30 +101,30 @@ IN_DIALOGUE = 3.6
 """Factor of late interaction among turns of a dialogue."""
 
 EVENT_RISE = 0.7
-"""Share of the way to the best hit that the memory of an event is raised."""
+"""How far the memory of an event is raised towards the best hit, 0 to 1."""
 
 HINT = 0.3
-"""Weight of the time before, after or during an event, where a time that the question names has 1.
-With 1, conversations of the bench lost the answers that are told together with the event."""
+"""Weight of a period before, after or during an event; a time that the question names itself has 1.
+With 1, conversations of the benchmark lost answers that are told together with the event."""
 
 CONTEXT_GAP = 0.1
-"""Distance in the total between the last statement and the first turn that states nothing."""
+"""Difference of totals between the last statement and the first turn that states nothing."""
 
 SAME_TERMS = 0.8
-"""Share of the weight of the question's words, from which a memory that has them answers it however
-little like it the embedder finds them: numbers, codes, other languages."""
+"""Minimum share of the question's words, by weight, at which a memory counts as an answer even if
+the embedder finds it dissimilar (numbers, codes, other languages)."""
 
 LANGUAGE_SHOWS = 1_000
-"""Characters of a question that tell its language."""
+"""Number of characters of a question used to detect its language."""
 
 THEMATIC = 10
-"""Best hits whose mean is the theme. They keep their places, which it would only confirm."""
+"""Number of best hits whose mean is the theme. Their own order does not change."""
 
 FLOOR = 1e-6
-"""Added to fused scores before their logarithm, so that a neighbour's 0 has one."""
+"""Added to fused scores before their logarithm, because those of neighbours are 0."""
 
 FLOW_FLOOR = 1e-3
-"""Added to PageRank over its maximum before its logarithm."""
+"""Added to PageRank, divided by its maximum, before its logarithm."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +134,13 @@ class Ranking:
     Attributes:
         order: positions in the pool, best first.
         total: sum of the contributions, which decides the order.
-        relevance: probability that each memory belongs to the answer, 0 to 1, falling with the
+        relevance: probability that each memory belongs to the answer, 0 to 1, decreasing in this
             order.
-        likeness: of the best memory to the question by meaning, 0 to 1; 0 if not measured.
-        shared_names: the rare name by which each memory was drawn to a best hit, by position.
-        known: False if nothing in the pool is like the question: then even the best is no answer.
+        likeness: similarity of the best memory to the question by meaning, 0 to 1; 0 if not
+            measured.
+        shared_names: the rare name that each boosted memory shares with a best hit, by position.
+        known: False if nothing in the pool resembles the question, so that even the best memory is
+            not an answer.
         names: names of the signals.
         values: raw signals; shape (memories, signals).
         contributions: weighted signals; same shape.
@@ -164,11 +167,11 @@ class Ranking:
 
     @cached_property
     def mean(self) -> NDArray[np.float64]:
-        """Mean contribution of each signal."""
+        """Mean contribution of each signal over the pool."""
         return np.asarray(self.contributions.mean(axis=0))
 
     def lifts(self, position: int) -> dict[str, float]:
-        """Return by how much each signal raises a memory above the mean of the pool."""
+        """Return how far each signal raises a memory above the mean of the pool."""
         lifts = self.contributions[position] - self.mean
         return dict(zip(self.names, lifts.tolist(), strict=True))
 
@@ -191,7 +194,7 @@ class _SignalTable:
         self.total = self.total + contribution
 
     def ranking(self) -> Ranking:
-        """Return the ranking, with a relevance by the order alone."""
+        """Return the ranking, with relevances derived from the order alone."""
         order = np.argsort(-self.total, kind="stable")
         relevance = np.zeros(len(order))
         relevance[order] = relevance_by_rank(len(order))
@@ -220,7 +223,7 @@ def rank(
         question: the question asked.
         head: number of memories for late interaction.
         weights: of the signals.
-        calibration: makes probabilities of the totals; without one, the order alone does.
+        calibration: converts totals to probabilities; without one, the order alone decides them.
     """
     table = _SignalTable(len(pool))
     dense = _cosines(pool, question)
@@ -281,10 +284,10 @@ def rank(
 
 
 def _has_its_terms(pool: Pool, question: Question, lexical: Scores) -> bool:
-    """Return True if a memory has the words of the question, rare ones above all.
+    """Return True if a memory has the words of the question, weighted by rarity.
 
-    So has every memory those of a question like "And where are they?", which asks nothing by itself
-    and cannot be judged by likeness.
+    For a question without content words, like "And where are they?", it is always True: such a
+    question cannot be judged by similarity.
     """
     stats = pool.stats
     asked = {term: idf(stats.frequency.get(term, 0), stats.documents) for term in question.lexemes}
@@ -292,18 +295,18 @@ def _has_its_terms(pool: Pool, question: Question, lexical: Scores) -> bool:
 
 
 def _has_words(question: Question) -> bool:
-    """Return False for "What is 2+2?", which is like any text with numbers in it."""
+    """Return False for a question like "What is 2+2?", which resembles any text with numbers."""
     spelt = "".join(question.lexemes)
     return not spelt or any(letter.isalpha() for letter in spelt)
 
 
 def _stating(pool: Pool, relevance: Scores) -> Scores:
-    """Return the relevance, 0 for what states nothing; rounded, for `min_score` to be exact."""
+    """Return the relevance, 0 for turns that state nothing; rounded, so `min_score` is exact."""
     return np.where(pool.memories.context, 0.0, np.round(relevance, 6))
 
 
 def rank_fused(pool: Pool, question: Question) -> Ranking:
-    """Order the pool by reciprocal rank fusion alone, and the boosts."""
+    """Order the pool by reciprocal rank fusion and the boosts only."""
     table = _SignalTable(len(pool))
     table.add("fusion", pool.fused, np.log(pool.fused + FLOOR))
     _add_boosts(table, pool, question, date_fit(pool, question))
@@ -313,10 +316,10 @@ def rank_fused(pool: Pool, question: Question) -> Ranking:
 def rerank(
     ranking: Ranking, head: Mapping[int, Memory], question: Question, reranker: Reranker
 ) -> Ranking:
-    """Put the head of a ranking in a reranker's order; the rest stays behind it.
+    """Put the head of a ranking in a reranker's order; the rest follows unchanged.
 
     Args:
-        ranking: of the pool.
+        ranking: ranking of the pool.
         head: positions in the pool of the memories that the reranker reads.
         question: the question asked.
         reranker: scores the head.
@@ -356,7 +359,7 @@ def rerank(
 
 
 def date_fit(pool: Pool, question: Question) -> Scores:
-    """Return the best fit of each memory to a window of the question; 0 if it names no time."""
+    """Return how well each memory fits a period of the question, 0 to 1; 0 without a period."""
     if not question.windows:
         return np.zeros(len(pool))
     windows = [(window.span, 1.0 if window.firm else HINT) for window in question.windows]
@@ -444,7 +447,7 @@ def _add_bridges(
 
 
 def _add_events(table: _SignalTable, pool: Pool, question: Question) -> None:
-    """Raise the memory of the event that the question counts from: an answer needs its time."""
+    """Raise the memory of the event that the question refers to: an answer needs its time."""
     if not question.events:
         return
     told = np.array([float(memory.id in question.events) for memory in pool.memories])
@@ -463,7 +466,7 @@ def _add_boosts(table: _SignalTable, pool: Pool, question: Question, fit: Scores
 
 
 def _add_theme(table: _SignalTable, pool: Pool, weights: Weights) -> None:
-    """Push what is behind the best hits down by how much less it is like them than the likest."""
+    """Lower each memory below the best hits by its distance to them, relative to the nearest."""
     stating = np.flatnonzero(~pool.memories.context)
     order = stating[np.argsort(-table.total[stating], kind="stable")]
     best, rest = order[:THEMATIC], order[THEMATIC:]
@@ -496,10 +499,10 @@ def _add_versions(table: _SignalTable, pool: Pool, question: Question) -> None:
 
 
 def _with_context_last(table: _SignalTable, pool: Pool) -> Ranking:
-    """Return the ranking with turns that state nothing behind all others, in their own order.
+    """Return the ranking with turns that state nothing after all others, in the same order.
 
-    Nothing is more like a question than the same question, asked before: how like it they are says
-    nothing of what the bank knows.
+    The most similar text to a question is the same question asked before, so the similarity of such
+    turns does not tell what the bank knows.
     """
     context = pool.memories.context
     if context.any() and not context.all():
@@ -514,9 +517,9 @@ def _with_context_last(table: _SignalTable, pool: Pool) -> Ranking:
 def _extrapolate(
     head_scores: Scores, first: NDArray[np.intp], dense: Scores, lexical: Scores
 ) -> Scores:
-    """Return late interaction of the whole pool, from that of the head.
+    """Return late interaction scores for the whole pool, given those of the head.
 
-    For the rest it is predicted from the cheap scores, by least squares over the head.
+    The others are predicted from cheaper scores by least squares over the head.
     """
     cheap = np.column_stack([np.ones(len(dense)), dense, lexical])
     coefficients, *_ = np.linalg.lstsq(cheap[first], head_scores, rcond=None)

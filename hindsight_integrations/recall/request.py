@@ -1,7 +1,7 @@
 """The options of recall, context and reflect: their types, defaults and validation.
 
-`RecallOptions` and `DEFAULTS` are the one list of them. `takes` shows it in the signatures of the
-verbs, and `recall_request` turns it into a validated `RecallRequest`.
+`RecallOptions` and `DEFAULTS` are the only list of them. `takes` shows them in the signatures of
+the client's methods, and `recall_request` turns them into a validated `RecallRequest`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ T = TypeVar("T")
 ALL_ARMS = frozenset(Arm)
 
 Where = Mapping[str, object]
-"""Fields to a value, or to values by operator; "$and", "$or" and "$not" to more of these."""
+"""A mapping from fields to a value, or to values by operator; "$and", "$or" and "$not" combine such
+mappings."""
 
 
 class FilterOptions(TypedDict, total=False):
-    """Options that say which memories to find, wherever memories are found."""
+    """Options that select memories, shared by all methods that find memories."""
 
     types: Iterable[MemoryType | str] | None
     tags: Sequence[str]
@@ -56,7 +57,7 @@ class FilterOptions(TypedDict, total=False):
 
 
 class SearchOptions(FilterOptions, total=False):
-    """Options that `recall`, `context` and `reflect` of `Hindsight` have in common."""
+    """Options shared by `Hindsight.recall`, `context` and `reflect`."""
 
     max_tokens: int | None
     budget: str
@@ -154,7 +155,7 @@ def takes(
 
 
 def _annotation(annotation: object) -> object:
-    """Return an annotation as the source has it: a `TypedDict` wraps its text in a ForwardRef."""
+    """Return an annotation as written in the source; a `TypedDict` wraps it in a ForwardRef."""
     return getattr(annotation, "__forward_arg__", annotation)
 
 
@@ -163,11 +164,11 @@ class RecallRequest:
     """A validated recall: the query, the banks, the filter and the limits.
 
     Attributes:
-        entities: names or ids of which a memory must mention one; they are looked up in each bank.
-        vector: unit vector to search with in place of the query's; None to embed the query.
-        arm_limits: most hits of an arm, where it is not that of the budget.
-        fill: take as many memories as fit, however little relevant.
-        pinned: take the pinned memories that pass the filter first, whatever the query.
+        entities: names or ids, one of which a memory must mention; looked up in each bank.
+        vector: unit vector to search with instead of the query's; None to embed the query.
+        arm_limits: maximum hits per arm; overrides the budget.
+        fill: use the whole token budget, even for memories of little relevance.
+        pinned: put pinned memories that pass the filter first, whatever the query.
     """
 
     bank_ids: tuple[str, ...]
@@ -201,16 +202,16 @@ def recall_request(
     Args:
         bank_id: which bank, or several.
         query: the question.
-        default_tokens: the `max_tokens` of a request that names none.
+        default_tokens: the default of `max_tokens`.
         **options: see `RecallOptions`.
 
     Raises:
-        InvalidInputError: an argument cannot be used; the message says which, and what to give.
+        InvalidInputError: an argument cannot be used.
     """
     given: RecallOptions = {**DEFAULTS, **options}
     banks = validation.items_or_one("bank_id", bank_id, "a bank id, or several")
     if not banks:
-        raise InvalidInputError("no bank was named; give a bank id, or several")
+        raise InvalidInputError("no bank given; give a bank id, or several")
     budget: Budget = validation.choice("budget", given["budget"], get_args(Budget))
     max_tokens = given["max_tokens"]
     vector = _vector(given["query_vector"])
@@ -242,9 +243,9 @@ def recall_request(
 
 
 def memory_filter(given: FilterOptions) -> MemoryFilter:
-    """Return the filter that options, each of which is given, ask for; but for the entities.
+    """Return the filter for complete options, without `entities`.
 
-    These are of one bank, and a recall may search several.
+    Entities belong to one bank, but a recall may search several.
     """
     types, scope, as_of = given["types"], given["scope"], given["as_of"]
     tags_match: TagsMatch = validation.choice(
@@ -263,7 +264,7 @@ def memory_filter(given: FilterOptions) -> MemoryFilter:
 
 
 def _query(query: str, entities: Sequence[str], vector: Vector | None) -> str:
-    """Return the question; one may be blank beside entities, which it then names, or a vector."""
+    """Return the question. It may be blank with entities, whose names replace it, or a vector."""
     if (entities or vector is not None) and validation.is_blank(validation.text(query, "query")):
         return ", ".join(entities)
     return validation.query(query)
@@ -286,12 +287,12 @@ def _vector(given: Vector | Sequence[float] | None) -> Vector | None:
         ) from error
     if vector.ndim != 1 or not vector.size:
         raise InvalidInputError(
-            f"query_vector has the shape {vector.shape}; give one vector, of shape (dimension,)"
+            f"query_vector has shape {vector.shape}; give one vector, of shape (dimension,)"
         )
     norm = float(np.linalg.norm(vector))
     if not math.isfinite(norm) or norm == 0:
         fault = "only zeros" if norm == 0 else "NaN or infinite numbers"
-        raise InvalidInputError(f"query_vector holds {fault}; give finite numbers, not all zero")
+        raise InvalidInputError(f"query_vector contains {fault}; give finite numbers, not all zero")
     unit: Vector = (vector / norm).astype(np.float32)
     return unit
 
@@ -314,7 +315,7 @@ def _arm(name: Arm | str) -> Arm:
         return Arm(name)
     except ValueError as error:
         raise InvalidInputError(
-            f"no arm is called {validation.shown(name)}; choose from {', '.join(sorted(Arm))}"
+            f"unknown arm {validation.shown(name)}; choose from {', '.join(sorted(Arm))}"
         ) from error
 
 
@@ -326,16 +327,17 @@ _OPERATORS: dict[str, Operator] = {name: name for name in get_args(Operator)}
 
 
 def conditions(where: Where) -> tuple[Test, ...]:
-    """Return tests from `{"field": value}` or `{"field": {"$gte": value, ...}}`.
+    """Return the conditions of `{"field": value}` or `{"field": {"$gte": value, ...}}`.
 
-    `"$and"` and `"$or"` stand before a list of such mappings, `"$not"` before one.
+    `"$and"` and `"$or"` take a list of such mappings, `"$not"` takes one.
 
     Raises:
-        InvalidInputError: an operator is unknown, or a value is of a kind it cannot take.
+        InvalidInputError: an operator is unknown, or does not accept the type of a value.
     """
     if not isinstance(where, Mapping):
         raise InvalidInputError(
-            f"where is {validation.shown(where)}; give a mapping of fields to values or tests"
+            f"where is {validation.shown(where)}; give a mapping from fields to values or "
+            "conditions"
         )
     tests = (test for name, given in where.items() for test in _tests(name, given))
     return tuple(test for test in tests if not tests_nothing(test))
@@ -352,7 +354,7 @@ def _tests(name: str, given: object) -> tuple[Test, ...]:
         alternatives = tuple(AllOf(conditions(each)) for each in given)
         return (AllOf(alternatives) if name == "$and" else AnyOf(alternatives),)
     if isinstance(name, str) and name.startswith("$"):
-        raise InvalidInputError(f"where has {name!r}; mappings are combined by $and, $or, $not")
+        raise InvalidInputError(f"unknown operator {name!r} in where; use $and, $or or $not")
     tests = given if isinstance(given, Mapping) else {"$eq": given}
     if not tests:
         raise InvalidInputError(
@@ -364,18 +366,19 @@ def _tests(name: str, given: object) -> tuple[Test, ...]:
 def _condition(name: str, operator: str, value: object) -> Condition:
     if operator not in _OPERATORS:
         raise InvalidInputError(
-            f"where[{name!r}] uses {operator!r}; the operators are {', '.join(_OPERATORS)}"
+            f"unknown operator {operator!r} in where[{name!r}]; the operators are "
+            f"{', '.join(_OPERATORS)}"
         )
     kind = _OPERATORS[operator]
     if kind == "$exists":
         if not isinstance(value, bool):
-            raise InvalidInputError(f"where[{name!r}]['$exists'] takes True or False")
+            raise InvalidInputError(f"where[{name!r}]['$exists'] must be True or False")
         return Condition(name, kind, value)
     if kind in ("$contains", "$icontains"):
         return Condition(name, kind, validation.text(value, f"where[{name!r}][{kind!r}]"))
     if kind in ("$in", "$nin"):
         if isinstance(value, str) or not isinstance(value, Sequence):
-            raise InvalidInputError(f"where[{name!r}][{operator!r}] takes a list")
+            raise InvalidInputError(f"where[{name!r}][{operator!r}] must be a list")
         return Condition(name, kind, tuple(_value(name, each) for each in value))
     return Condition(name, kind, _value(name, value))
 

@@ -69,7 +69,8 @@ def checked_scores(reranker: Reranker, query: str, memories: Sequence[Memory]) -
     if scores.shape != (len(memories),) or not np.isfinite(scores).all():
         raise RerankError(
             f"reranker {reranker.id!r} returned scores of shape {scores.shape} for "
-            f"{len(memories)} texts, or some that are not finite; return one finite number a text"
+            f"{len(memories)} texts, or scores that are not finite; return one finite "
+            "number per text"
         )
     return scores
 
@@ -138,8 +139,9 @@ def as_reranker(reranker: object) -> Reranker:
     if callable(reranker):
         return _Adapted(getattr(reranker, "__name__", name), _by_function(reranker))
     raise InvalidInputError(
-        f"reranker is a {name}; give 'local', None, a function of (query, texts) to scores, a "
-        "LangChain document compressor, a LlamaIndex postprocessor or a CrossEncoder"
+        f"reranker is {reranker!r:.80}; give 'local', None, a function of (query, texts) to "
+        "scores, a LangChain document compressor, a LlamaIndex postprocessor or a "
+        "CrossEncoder"
     )
 
 
@@ -187,7 +189,7 @@ def _from_order(metadata: Sequence[Mapping[str, object]], size: int) -> Scores:
     for rank, fields in enumerate(metadata):
         index = fields.get("place")
         if not isinstance(index, int) or not 0 <= index < size:
-            raise RerankError("the reranker returned a document that it was not given")
+            raise RerankError("the reranker returned a document that was not passed to it")
         scores[index] = float(size - rank)
     return scores
 

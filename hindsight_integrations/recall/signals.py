@@ -1,7 +1,7 @@
-"""Ranking signals as pure functions over the arrays of a pool; results are aligned with it.
+"""Ranking signals as pure functions over the arrays of a pool; results are in the pool's order.
 
-Two groups: boosts, and conversation signals (zero where no memory has a speaker). `ranking` weighs
-and adds them, with the signals of `entity_graph`.
+There are boosts, and conversation signals (zero if no memory has a speaker). `ranking` weights and
+adds them, together with the signals of `entity_graph`.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from hindsight_integrations.recall.scaling import Scores, standardise
 # log-likelihoods, so `ranking` adds the logarithm of a boost.
 
 RECENCY = 0.10
-"""Largest relative effect of the recency boost [Hindsight 1.1]."""
+"""Maximum relative effect of the recency boost [Hindsight 1.1]."""
 
 TEMPORAL = 0.10
-"""Largest relative effect of the temporal boost [Hindsight 1.1]."""
+"""Maximum relative effect of the temporal boost [Hindsight 1.1]."""
 
 PROOF = 0.05
-"""Largest relative effect of the proof boost [Hindsight 1.1]."""
+"""Maximum relative effect of the proof boost [Hindsight 1.1]."""
 
 RECENCY_DAYS = 365
 """Days after which a memory counts as old."""
 
 PROOF_FULL = 10
-"""Sources from which a memory counts as fully proven."""
+"""Number of sources at which a memory counts as fully proven."""
 
 
 def recency_boost(age: Scores) -> Scores:
-    """Return 1.1 for what was said just now, falling in a straight line to 0.9 after a year.
+    """Return 1.1 for a memory said just now, decreasing linearly to 0.9 after a year.
 
     Args:
-        age: seconds between what was said and the question, either first.
+        age: seconds between the memory and the question, whichever is first.
     """
     return 1.0 + RECENCY * (1.0 - 2.0 * np.minimum(1.0, np.abs(age) / 86_400 / RECENCY_DAYS))
 
 
 def temporal_boost(fit: Scores) -> Scores:
-    """Return 0.9 for a memory of another time than the one asked for, up to 1.1 for one inside it.
+    """Return 0.9 for a memory outside the period asked about, up to 1.1 for one inside it.
 
     Args:
         fit: results of `date_match`, 0 to 1.
@@ -63,24 +63,24 @@ def proof_boost(proof_count: Scores) -> Scores:
 # Conversation
 
 NEAR = {-1: (0.6, 0.8), 1: (0.4, 0.3)}
-"""Weights of BM25 (over its maximum) and cosine of the turn before and after: an answer follows
-what it answers more often than it precedes it. Fitted on the development set of the bench."""
+"""Weights of BM25 (divided by its maximum) and cosine, for the previous and the next turn: an
+answer usually follows its question. Fitted on the development set of the benchmark."""
 
 BEST_OF_SESSION = 3
-"""Turns whose mean cosine stands for their session."""
+"""Number of best turns whose mean cosine is used for their session."""
 
 _TOGETHER = frozenset({"and", "or", "und", "oder", "y", "o", "et", "ou"})
 _SOURCE = frozenset({"from", "by", "von"})
 _CAPITALISED = regex.compile(r"\b\p{Lu}\w+")
 _NAME_INSIDE = regex.compile(r"(?<=[\w,;)%][ \t])\p{Lu}\w*\p{Ll}\w*")
-"""A capitalised word that begins no sentence; what is all capitals is a unit or a course as often
-as a name."""
+"""A capitalised word that does not begin a sentence. Words in all capitals are excluded: they are
+as often units or courses as names."""
 _NO_NAMES = ("calendar", "feasts", "places", "peoples", "honorifics", "ranks", "function_words")
 _NO_STRANGERS = frozenset[str]().union(*(word_sets("names")[kind] for kind in _NO_NAMES))
 
 
 def surroundings(pool: Pool, lexical: Scores, dense: Scores) -> tuple[Scores, Scores]:
-    """Return the likeness to the question of the turns one away, and of those two away."""
+    """Return the similarity to the question of the turns one and two positions away."""
     near, far = np.zeros(len(pool)), np.zeros(len(pool))
     for column, offset in enumerate(OFFSETS):
         neighbour = pool.around[:, column]
@@ -115,9 +115,9 @@ def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
 
 
 def names_a_stranger(text: str, pool: Pool) -> bool:
-    """Return True if an English question has a name of which neither memory nor entity has a word.
+    """Return True if an English question has a name that no memory and no entity contains.
 
-    Dates, places and peoples are none: "What shall I do in Lisbon?" asks about what one likes.
+    Dates, places and nationalities do not count: "What shall I do in Lisbon?" asks for preferences.
 
     Args:
         text: of the question, or its beginning.
@@ -132,9 +132,9 @@ def names_a_stranger(text: str, pool: Pool) -> bool:
 
 
 def speaker_named(pool: Pool, question: str) -> Scores:
-    """Return 1 for what was said by the speaker whom the question asks about, else 0.
+    """Return 1 for turns of the speaker whom the question asks about, else 0.
 
-    A speaker whom it does not name is taken to be meant by a name that sounds the same: "Muhammad"
+    A name in the question that only sounds like a speaker's is taken as that speaker: "Muhammad"
     for Muhhamed.
     """
     words = entity_norm(question).split()
@@ -157,10 +157,10 @@ def speaker_named(pool: Pool, question: str) -> Scores:
 
 
 def _teller(words: Sequence[str], named: Sequence[tuple[int, str]]) -> str | None:
-    """Return the speaker who will have told what is asked for, if it is one of those named.
+    """Return the named speaker who probably said what is asked for, if any.
 
-    `named` holds word index and speaker. Of two it is the one who acts: "What did Ana recommend to
-    Tom?", "What did Tom hear from Ana?"
+    `named` contains word indexes and speakers. If there are two, it is the one who acts: "What did
+    Ana recommend to Tom?", "What did Tom hear from Ana?"
     """
     match named:
         case [(_, alone)]:
@@ -191,7 +191,7 @@ _OF_THE_AGENT = regex.compile(
     )\b""",
     regex.VERBOSE | regex.IGNORECASE,
 )
-"""Words of a question about what the agent said itself: in English, German, French, Spanish."""
+"""Words of a question about the agent's own statements, in English, German, French and Spanish."""
 
 
 def asks_the_agent(question: str) -> bool:
@@ -206,16 +206,16 @@ _OF_ANY_MATTER = regex.compile(
           (?:discuss|talk|decid|agree|plan|mention|said|tell|told)\w* )\b""",
     regex.VERBOSE | regex.IGNORECASE,
 )
-"""Words of a question that asks the memory for whatever it holds: no memory need be like it."""
+"""Words of a question for anything the memory knows; its answers need not resemble it."""
 
 
 def asks_for_any_matter(question: str) -> bool:
-    """Return True if the question asks what is known at all, as in "What do you know about me?"."""
+    """Return True if the question asks for anything known, like "What do you know about me?"."""
     return _OF_ANY_MATTER.search(question) is not None
 
 
 def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
-    """Return, for a turn after somebody else's question, how much that has in common with ours.
+    """Return for each turn how similar the question before it, by another speaker, is to this one.
 
     It is the square of the mean of both measures, 0 to 1, so that only close questions count.
     """

@@ -37,8 +37,8 @@ def notes_on_fields(
     if known is None:
         return ()
     return tuple(
-        f"where tests {field!r}, which no memory of {', '.join(bank_ids)} has, so none passes that "
-        f"test; metadata there are {', '.join(known) or 'none'}, and each memory has "
+        f"no memory in {', '.join(bank_ids)} has field {field!r}, so this condition never matches; "
+        f"known metadata fields: {', '.join(known) or 'none'}; fields of every memory: "
         f"{', '.join(sorted(OWN_FIELDS))}"
         for field in unknown
     )

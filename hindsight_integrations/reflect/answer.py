@@ -124,20 +124,20 @@ def as_form(schema: object) -> type[BaseModel]:
         return schema
     if not isinstance(schema, Mapping):
         raise InvalidInputError(
-            f"response_schema is a {type(schema).__name__}; give a pydantic model class, or a "
+            f"response_schema is {schema!r:.80}; give a pydantic model class, or a "
             "JSON schema as a dict"
         )
     if schema.get("type", "object") != "object":
         raise InvalidInputError(
-            f"response_schema describes a JSON {schema['type']!r}; describe an object, with the "
-            f"{schema['type']!r} as one of its properties"
+            f"response_schema describes a JSON {schema['type']!r}; describe an object that "
+            f"has the {schema['type']!r} as one of its properties"
         )
     described = dict(schema)
     kind = validator_for(described, default=Draft202012Validator)
     try:
         kind.check_schema(described)
     except SchemaError as error:
-        raise InvalidInputError(f"response_schema is no JSON schema: {error.message}") from error
+        raise InvalidInputError(f"response_schema is not a JSON schema: {error.message}") from error
     return _form_of(described, kind(described, registry=Registry()))
 
 
@@ -419,8 +419,8 @@ class _Asking:
             )
         except TimeoutError as error:
             raise ModelError(
-                f"{self._model.id} gave no answer in {self._bounds.seconds:g} s; allow more "
-                "with timeout=, or ask a faster model"
+                f"{self._model.id} did not answer within {self._bounds.seconds:g} s; raise "
+                "timeout=, or use a faster model"
             ) from error
         self._slowest = max(self._slowest, monotonic() - started)
         self._left -= 1

@@ -198,7 +198,9 @@ class _Shown:
         text = " ".join(reply.text.split())
         observes = concluding is MemoryType.OBSERVATION
         if observes and not all(piece.supports for piece in evidence.values()):
-            raise ModelError(f"evidence against an observation does not belong to it: {text!r:.80}")
+            raise ModelError(
+                f"this evidence against an observation does not belong to it: {text!r:.80}"
+            )
         texts = " ".join(m.text for m in self._memories.values() if m.id in evidence)
         if evidence and not set(lexemes(text)).intersection(lexemes(texts)):
             raise ModelError(f"the statement shares no word with its evidence: {text!r:.80}")
@@ -217,9 +219,7 @@ class _Shown:
         words = r"\s+".join(map(re.escape, reply.quote.split()))
         match = re.search(words, memory.text) if words else None
         if match is None:
-            raise ModelError(
-                f"{reply.quote!r:.80} does not stand in {reply.memory}; quote it to the letter"
-            )
+            raise ModelError(f"{reply.quote!r:.80} is not in {reply.memory}; quote it verbatim")
         return Evidence(memory.id, match[0], reply.supports)
 
     def _removal(self, reply: RemovalReply) -> Removal:
@@ -227,10 +227,10 @@ class _Shown:
         because = _named(reply.because, {**self._memories, **self._conclusions})
         supporting = {source.memory_id for source in conclusion.sources if source.supports}
         if because is conclusion or because.id in supporting:
-            raise ModelError(f"{reply.because} is no reason why {reply.conclusion} should go")
+            raise ModelError(f"{reply.because} is not a reason to remove {reply.conclusion}")
         reasoning = " ".join(reply.reasoning.split())
         if not 0 < len(reasoning) <= MAX_TEXT:
-            raise ModelError(f"give the reason why {reply.conclusion} goes, in a sentence")
+            raise ModelError(f"say in a sentence why {reply.conclusion} is removed")
         return Removal(conclusion.id, reasoning)
 
 

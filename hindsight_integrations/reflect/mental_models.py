@@ -69,8 +69,7 @@ def find_model(graph: GraphStore, bank_id: str, model_id: str) -> MentalModel:
         if model.id == model_id:
             return model
     raise NotFoundError(
-        f"bank {bank_id!r} has no mental model {model_id!r}; mental_models.list({bank_id!r}) "
-        "names those it has"
+        f"bank {bank_id!r} has no mental model {model_id!r}; see mental_models.list({bank_id!r})"
     )
 
 
@@ -120,8 +119,8 @@ def refresh(
     """
     if model.source_query is None:
         raise InvalidInputError(
-            f"mental model {model.id!r} was written by hand and has no source_query to refresh it "
-            "from; give it one with mental_models.update, or give the new text"
+            f"mental model {model.id!r} was written by hand and has no source_query to "
+            "refresh it from; add one with mental_models.update, or give the new text"
         )
     new = written(parts, bank, model)
     if new.text == model.text:
@@ -129,7 +128,8 @@ def refresh(
     with parts.lock(bank.key):
         if find_model(parts.graph, bank.bank.id, model.id) != model:
             raise ConflictError(
-                f"mental model {model.id!r} was changed while it was refreshed; refresh it again"
+                f"mental model {model.id!r} was changed while it was being refreshed; refresh "
+                "it again"
             )
         store(parts.graph, model, new, "refresh", reason)
         if new == model and reason is None:

@@ -248,7 +248,8 @@ def form(
             kept = [old for id, old in before.items() if id not in texts and id not in removed]
             return (*kept, *(record.memory for record in records))
     raise StoreError(
-        f"others kept changing the memories on {topic!r} while an opinion was formed; try again"
+        f"other writers kept changing the memories about {topic!r} while the opinion "
+        "was formed; try again"
     )
 
 

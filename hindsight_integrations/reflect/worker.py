@@ -149,14 +149,14 @@ class Worker:
                     break
                 self._rest(done.seconds)
         except NotFoundError:
-            log.debug("bank %r was deleted before it was reflected on", bank_id)
+            log.debug("bank %r was deleted before it was consolidated", bank_id)
         except HindsightError as error:
             failures.append(str(error))
         except Exception as error:
             failures.append(f"{type(error).__name__}: {error}")
-            log.exception("reflecting on bank %r failed", bank_id)
+            log.exception("consolidating bank %r failed", bank_id)
         for failure in failures:
-            log.warning("reflecting on bank %r: %s", bank_id, failure)
+            log.warning("consolidating bank %r: %s", bank_id, failure)
         with self._changed:
             self._fault = f"bank {bank_id!r}: {failures[-1]}" if failures else None
 

@@ -98,7 +98,7 @@ class Connection:
             host, port = None, None
         if not host or parts.query or parts.fragment:
             raise InvalidInputError(
-                "this is no address of a service; give one such as http://localhost:8888"
+                "this is not the URL of a service; give one such as http://localhost:8888"
             )
         shown = f"[{host}]" if ":" in host else host
         self.url = f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
@@ -251,7 +251,7 @@ def _refused(url: str, reply: httpx.Response) -> Exception:
     match reply.status_code:
         case 401:
             return AccessDeniedError(
-                f"{reason}; set HINDSIGHT_SERVICE_TOKEN, or give it in the address, as in "
+                f"{reason}; set HINDSIGHT_SERVICE_TOKEN, or include the token in the URL, as in "
                 "http://:TOKEN@localhost:8888"
             )
         case 403 | 421:
@@ -259,5 +259,5 @@ def _refused(url: str, reply: httpx.Response) -> Exception:
         case 413:
             return ContentTooLargeError(reason)
         case 404:
-            return StoreUnavailableError(f"{reason}; give the address of hindsight-memory serve")
+            return StoreUnavailableError(f"{reason}; give the URL of hindsight-memory serve")
     return StoreUnavailableError(reason)

@@ -100,8 +100,8 @@ class Caller:
             return self._verbs[call.verb].result(content)
         except ValueError as error:
             raise StoreUnavailableError(
-                f"the answer of the service at {self.connection.url} cannot be read; install the "
-                "same release of hindsight-integrations on both sides"
+                f"the response of the service at {self.connection.url} cannot be read; install "
+                "the same release of hindsight-integrations on both sides"
             ) from error
 
 
@@ -161,8 +161,8 @@ class RemoteMemory:
         for name, value in options.items():
             if value is not None and not (name == "reranker" and value == "local"):
                 raise InvalidInputError(
-                    f"{name}= was given with the address of a service, which has its own; give it "
-                    "to the memory that the service opens"
+                    f"{name}= cannot be combined with the URL of a service; pass it to the "
+                    "memory that the service opens"
                 )
         self._address = path
         self._connection = Connection(path)
@@ -192,8 +192,8 @@ class RemoteMemory:
             InvalidInputError: always.
         """
         raise InvalidInputError(
-            "a service's memory keeps the models it was opened with; start the service again with "
-            "others"
+            "the models of a service's memory cannot be replaced; restart the service with "
+            "other models"
         )
 
     async def aconfigure(self, **parts: object) -> NoReturn:
@@ -229,8 +229,9 @@ class RemoteMemory:
             InvalidInputError: always.
         """
         raise InvalidInputError(
-            "the stores and models of this memory are in the process of its service; use its verbs "
-            "and namespaces, or open the folder itself while no service has it"
+            "the stores and models of this memory are in the service's process; use the "
+            "methods and namespaces of this client, or open the folder directly while no "
+            "service uses it"
         )
 
     graph_store = vector_index = vectors = extractor = reranker = runtime

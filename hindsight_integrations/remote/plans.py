@@ -86,7 +86,7 @@ def _simple(verb: str, given: dict[str, Any]) -> Plan:
     progress = validation.progress(given.pop("progress", None))
     if given.get("llm") is not None:
         raise InvalidInputError(
-            "llm= cannot be sent to a service; give the model to the memory that it opens"
+            "llm= cannot be sent to a service; pass the model to the memory that the service opens"
         )
     given.pop("llm", None)
     if "metadata" in given and given["metadata"] is not None:
@@ -208,7 +208,7 @@ def _reflect(
 ) -> Plan:
     if llm is not None:
         raise InvalidInputError(
-            "llm= cannot be sent to a service; give the model to the memory that it opens"
+            "llm= cannot be sent to a service; pass the model to the memory that the service opens"
         )
     form = None if response_schema is None else as_form(response_schema)
     is_class = isinstance(response_schema, type)
@@ -286,8 +286,8 @@ def _export_audit(client: Client, bank_id: str, path: str | os.PathLike[str]) ->
 def _backup(client: Client, path: object, *, progress: object = None) -> Plan:
     yield from ()
     raise InvalidInputError(
-        "a backup is written where the memory is: run there hindsight-memory backup FILE --path "
-        "FOLDER, also while the service has the folder open"
+        "a backup is written on the machine of the memory; run there: hindsight-memory "
+        "backup FILE --path FOLDER (the service may keep running)"
     )
 
 

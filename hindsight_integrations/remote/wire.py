@@ -139,7 +139,7 @@ class Verb:
             return dict(self.signature.bind(*args, **kwargs).arguments)
         except TypeError as error:
             takes = ", ".join(self.signature.parameters)
-            raise TypeError(f"{self.method.__name__}() {error}; it takes {takes}") from error
+            raise TypeError(f"{self.method.__name__}() {error}; arguments: {takes}") from error
 
     def read(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments of a call from JSON, by position and by name.
@@ -150,14 +150,15 @@ class Verb:
         parameters = self.signature.parameters
         if unknown := given.keys() - parameters.keys():
             raise InvalidInputError(
-                f"{self.name} takes no {sorted(unknown)[0]!r}; it takes {', '.join(parameters)}"
+                f"{self.name} has no argument {sorted(unknown)[0]!r}; the arguments are "
+                f"{', '.join(parameters)}"
             )
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for name, parameter in parameters.items():
             if name not in given:
                 if parameter.default is parameter.empty and parameter.kind != _REST:
-                    raise InvalidInputError(f"{self.name} needs {name!r}, which was not given")
+                    raise InvalidInputError(f"{self.name} needs the argument {name!r}")
                 continue
             if parameter.kind == _REST:
                 args = [*kwargs.values(), *given[name]]
@@ -273,8 +274,8 @@ def plain(value: object, what: str) -> Any:
     if isinstance(value, Iterator):
         return [plain(each, what) for each in value]
     raise InvalidInputError(
-        f"{what} holds a {type(value).__name__}, which cannot be sent to a service; give plain "
-        f"values{' (a datetime in place of a date)' if isinstance(value, date) else ''}, and give "
+        f"{what} contains {value!r:.80}, which cannot be sent to a service; give plain "
+        f"values{' (a datetime instead of a date)' if isinstance(value, date) else ''}, and pass "
         "models and functions to the memory that the service opens"
     )
 

@@ -172,7 +172,7 @@ class SentenceExtractor:
         names: Sequence[str] = (),
     ) -> None:
         if fact_tokens < 1:
-            raise InvalidInputError(f"fact_tokens is {fact_tokens}; give 1 or more")
+            raise InvalidInputError(f"fact_tokens is {fact_tokens}; give at least 1")
         self._count = count
         self._fact_tokens = fact_tokens
         self._pipeline = Pipeline() if pipeline is None else pipeline

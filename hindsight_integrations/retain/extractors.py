@@ -53,8 +53,9 @@ def as_extractor(extractor: object) -> Extractor:
     if callable(extractor):
         return _Adapted(_name_of(extractor), _each(extractor))
     raise InvalidInputError(
-        f"extractor is a {type(extractor).__name__}; give a function of a Passage to a list of "
-        "facts, an object with an `extract(passages, known)` method, or a chat model as llm="
+        f"extractor is {extractor!r:.80}; give a function of a Passage to a "
+        "list of facts, an object with an `extract(passages, known)` method, or a chat "
+        "model as llm="
     )
 
 
@@ -165,10 +166,10 @@ def extract_all(
     except Exception as error:
         raise _raised(f"{extractor.id!r}", error) from error
     if not isinstance(answer, Sequence) or len(answer) != len(passages):
-        held = f"{len(answer)} of " if isinstance(answer, Sequence) else "no list for "
+        held = f"{len(answer)} results for " if isinstance(answer, Sequence) else "no list for "
         raise ExtractionError(
-            f"extractor {extractor.id!r} answered {held}{len(passages)} passages; "
-            "it must give a list of facts for each, empty if there are none"
+            f"extractor {extractor.id!r} returned {held}{len(passages)} passages; return a "
+            "list of facts for each, empty if there are none"
         )
     return [_checked_row(extractor.id, row, dimension, max_chars) for row in answer]
 
@@ -182,8 +183,8 @@ def _raised(where: str, error: Exception) -> ExtractionError:
 def _checked_row(name: str, row: object, dimension: int, max_chars: int) -> ExtractedFacts:
     if isinstance(row, str | Mapping | Fact) or not isinstance(row, Iterable):
         raise ExtractionError(
-            f"extractor {name!r} answered a passage with {validation.shown(row)}; "
-            "it must give a list of facts, empty if there are none"
+            f"extractor {name!r} returned {validation.shown(row)} for a passage; return a "
+            "list of facts, empty if there are none"
         )
     facts: list[Fact] = []
     rejected: list[Skipped] = []
@@ -240,13 +241,13 @@ def _as_fact(given: object) -> Fact:
     if isinstance(given, Mapping):
         if unknown := sorted(map(str, set(given) - _FACT_FIELDS)):
             raise InvalidInputError(
-                f"a fact has the unknown fields {unknown}; the fields are {sorted(_FACT_FIELDS)}"
+                f"unknown fields {unknown} in a fact; the fields are {sorted(_FACT_FIELDS)}"
             )
         if "text" not in given:
             raise InvalidInputError("a fact has no 'text'; give the statement")
         return Fact(**given)
     raise InvalidInputError(
-        f"a fact is a {type(given).__name__}; give a Fact, a mapping with its fields, or text"
+        f"a fact is {validation.shown(given)}; give a Fact, a mapping with its fields, or text"
     )
 
 

@@ -52,8 +52,8 @@ def as_guards(given: object) -> tuple[BeforeRetain, ...]:
     for guard in guards:
         if not callable(guard):
             raise InvalidInputError(
-                f"before_retain is {validation.shown(guard)}; give a function of an Incoming, or a "
-                "list of them"
+                f"before_retain is {validation.shown(guard)}; give a function that takes an "
+                "Incoming, or a list of such functions"
             )
     return guards
 

@@ -123,8 +123,8 @@ def causal_links(ids: Sequence[str], causes: Sequence[Sequence[int]]) -> list[Li
         for position in positions:
             if not 0 <= position < len(ids):
                 raise ExtractionError(
-                    f"a fact names the fact at position {position} as its cause, but the passage "
-                    f"has {len(ids)} facts; give positions from 0 to {len(ids) - 1}"
+                    f"a fact gives position {position} as its cause, but the passage has "
+                    f"{len(ids)} facts; give a position from 0 to {len(ids) - 1}"
                 )
             if ids[position] != effect:
                 pairs[effect, ids[position]] = None

@@ -114,7 +114,7 @@ class FactsReply(BaseModel):
                 "there are no facts; if nothing is worth remembering, set nothing_to_retain"
             )
         if self.facts and not any(_is_statement(fact.text) for fact in self.facts):
-            raise ValueError("each fact is blank, or the same words over and over")
+            raise ValueError("each fact is blank, or repeats the same words")
         return self
 
 
@@ -146,7 +146,8 @@ class LLMExtractor:
     ) -> None:
         if fact_tokens < 1 or max_facts < 1:
             raise InvalidInputError(
-                f"fact_tokens is {fact_tokens} and max_facts {max_facts}; give 1 or more"
+                f"fact_tokens is {fact_tokens} and max_facts is {max_facts}; give at least 1 "
+                "for both"
             )
         self._model = as_model(model)
         self._tokenizer = as_tokenizer(tokenizer)

@@ -138,8 +138,8 @@ def retain(
             conflict = error
     else:
         raise StoreError(
-            f"another writer kept changing what this one builds on ({conflict}); retain it again, "
-            "or have one writer a document"
+            f"gave up: another writer kept changing the bank ({conflict}); retry, or use "
+            "one writer per document"
         ) from conflict
     deps.flush(bank.key)
     return replace(result, skipped=(*result.skipped, *refused)) if refused else result
@@ -551,15 +551,14 @@ def as_item(given: object, index: int) -> Item:
     if isinstance(given, Mapping):
         if unknown := sorted(set(given) - _ITEM_FIELDS):
             raise InvalidInputError(
-                f"items[{index}] has the unknown fields {unknown}; "
-                f"the fields are {sorted(_ITEM_FIELDS)}"
+                f"unknown fields {unknown} in items[{index}]; the fields are {sorted(_ITEM_FIELDS)}"
             )
         if "content" not in given:
             raise InvalidInputError(f"items[{index}] has no 'content'; give the text to retain")
         return Item(**given)
     raise InvalidInputError(
-        f"items[{index}] is a {type(given).__name__}; give a text, an Item, a mapping, or a "
-        "document of LangChain or LlamaIndex"
+        f"items[{index}] is {validation.shown(given)}; give a text, an Item, a mapping, "
+        "or a LangChain or LlamaIndex document"
     )
 
 

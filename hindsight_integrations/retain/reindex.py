@@ -339,8 +339,8 @@ def _with_terms(
         except OvertakenError as error:
             overtaken = error
     raise StoreError(
-        f"other processes kept changing memories of bank {bank_id!r} while it was indexed again; "
-        "its vectors are as they were, try it again"
+        f"other processes kept changing memories of bank {bank_id!r} while it was being "
+        "reindexed; its vectors are unchanged, try again"
     ) from overtaken
 
 

@@ -1,4 +1,4 @@
-"""Validate a text or conversation to retain, and put both in one form."""
+"""Validate a text or conversation to retain, and convert both to one form."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SPEAKERS = {
 """Speaker by LangChain's type of a message, LlamaIndex's role, or that of a chat API."""
 
 _UNSAID = frozenset({"system", "developer", "tool", "function"})
-"""Roles of a chat API whose messages neither the user nor the agent says."""
+"""Roles of a chat API whose messages are said by neither the user nor the agent."""
 
 _ENVELOPE = frozenset(
     {
@@ -55,26 +55,26 @@ _ENVELOPE = frozenset(
         "usage",
     }
 )
-"""Fields that messages of OpenAI's and Anthropic's APIs have besides, and that nobody says."""
+"""Other fields of messages of OpenAI's and Anthropic's APIs, which contain no spoken text."""
 
 _TEXT_PARTS = ("text", "input_text", "output_text")
-"""Types of the parts of a chat API's content that hold text."""
+"""Types of the content parts of a chat API that contain text."""
 
 SPACING = timedelta(microseconds=1)
-"""Interval between messages without a time of their own: keeps their order."""
+"""Interval between messages without their own time; keeps their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One text to retain, as a caller gives it to `retain_many`; see `Hindsight.retain`.
+    """One text to retain, as given to `retain_many`; see `Hindsight.retain`.
 
     Attributes:
-        file: path or name of the file that the text is from. Without a `timestamp` its date is
-            taken from the name, the front matter, the first heading or `modified`, in this
-            order, and headings that are dates date the text below them.
-        modified: when the file was last changed. A new time alone is no change of the document.
-        markdown: cut the text where Markdown has a heading or a list item. The headings above such
-            a section are its context, behind `context`; front matter becomes metadata.
+        file: path or name of the file that the text comes from. Without a `timestamp` the date is
+            taken from the name, the front matter, the first heading or `modified`, in this order;
+            a heading that is a date applies to the text below it.
+        modified: when the file was last changed. A new time alone does not change the document.
+        markdown: True to cut the text at Markdown headings and list items. The headings above a
+            section become its context, after `context`; front matter becomes metadata.
     """
 
     content: str
@@ -100,8 +100,8 @@ class Item:
 class Stamp:
     """Fields that all memories of one retain share.
 
-    `is_of_request` is True if the metadata tells of the request, such as when it was sent: a turn
-    that is given again with other such metadata is the same turn.
+    `is_of_request` is True if the metadata describes the request, such as when it was sent: a turn
+    given again with different metadata of this kind is still the same turn.
     """
 
     context: str | None = None
@@ -116,7 +116,7 @@ class Stamp:
 
     @property
     def identifying(self) -> Metadata:
-        """The metadata by which turns are told apart."""
+        """The metadata that distinguishes turns."""
         return {} if self.is_of_request else self.metadata
 
 
@@ -125,7 +125,7 @@ class Turn:
     """A text, or one message of a conversation.
 
     `dated` is True if the caller gave the time; `reference` is the caller's id of the message;
-    `context` takes the place of the stamp's.
+    `context` replaces the context of the stamp.
     """
 
     text: str
@@ -137,7 +137,7 @@ class Turn:
     context: str | None = None
 
     def context_in(self, stamp: Stamp) -> str | None:
-        """Return its context: its own, or the one that all turns of the retain share."""
+        """Return its own context, or the one shared by all turns of the retain."""
         return self.context or stamp.context
 
 
@@ -146,10 +146,10 @@ class Submission:
     """A document to retain: one text, or the turns of a conversation, in order.
 
     Attributes:
-        is_named: False for a conversation to which the caller gave no id.
-        replayed: turns that were given before `turns`, and are stored already.
-        is_window: True if `turns` are the latest of the conversation, of which the first may be
-            stored already, and the others are new also if they say the same as a stored one.
+        is_named: False for a conversation without an id from the caller.
+        replayed: turns before `turns` that are already stored.
+        is_window: True if `turns` are the latest turns of the conversation: the first of them may
+            already be stored; the others are new, even if they repeat a stored turn.
     """
 
     document_id: str
@@ -163,7 +163,7 @@ class Submission:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of everything its memories are made of."""
+        """Hash of everything that determines its memories."""
         return digest(*(turn_digest(turn, self.stamp) for turn in self.turns))
 
 
@@ -189,12 +189,13 @@ def text_submission(item: Item, max_chars: int) -> Submission:
     """Return the submission of a text.
 
     Raises:
-        InvalidInputError: an argument cannot be used; the message says which and why.
+        InvalidInputError: an argument cannot be used.
     """
     if not isinstance(item.content, str):
         raise InvalidInputError(
-            f"content is a {type(item.content).__name__}; give text (str), or a document of "
-            "LangChain or LlamaIndex; messages go to retain_messages, several texts to retain_many"
+            f"content is {validation.shown(item.content)}; give text (str), or a LangChain "
+            "or LlamaIndex document; for messages use retain_messages, for several texts "
+            "retain_many"
         )
     clean = strip_fenced(validation.content(item.content, max_chars))
     turn = Turn(
@@ -218,7 +219,7 @@ def text_submission(item: Item, max_chars: int) -> Submission:
 
 
 def _sections(item: Item, turn: Turn) -> tuple[Turn, ...]:
-    """Return the turn with the date of its file, cut where a heading is a date or as Markdown."""
+    """Return the turn with the date of its file, cut at date headings or as Markdown."""
     date = None
     name = None if item.file is None else validation.label("file", item.file)
     modified = validation.timestamp("modified", item.modified)
@@ -238,7 +239,7 @@ def _sections(item: Item, turn: Turn) -> tuple[Turn, ...]:
 def _markdown_turns(
     item: Item, turn: Turn, changes: Sequence[tuple[int, datetime | None]]
 ) -> Iterator[Turn]:
-    """Yield the sections of a Markdown text, each with its headings and the date in force there."""
+    """Yield the sections of a Markdown text, each with its headings and the date that applies."""
     for section in markdown_sections(turn.text):
         end = section.start + len(section.text)
         inside = [offset for offset, _ in changes if section.start < offset < end]
@@ -271,7 +272,7 @@ def conversation_submission(
     """Return the submission of a conversation, given as `Message`s or mappings like them.
 
     Raises:
-        InvalidInputError: a message cannot be used; the message says which and why.
+        InvalidInputError: a message cannot be used.
     """
     turns: list[Turn] = []
     now = as_datetime(None)
@@ -306,10 +307,10 @@ def conversation_submission(
 
 
 def as_messages(messages: Sequence[object]) -> list[Message]:
-    """Return the messages of a conversation, given as `Hindsight.retain_messages` takes them.
+    """Return the messages of a conversation in any form that `Hindsight.retain_messages` accepts.
 
     Raises:
-        InvalidInputError: one is no message.
+        InvalidInputError: one is not a message.
     """
     if isinstance(messages, Mapping | Message):
         raise InvalidInputError("messages is a single value; give a list of messages")
@@ -325,8 +326,8 @@ def _message(given: object, number: int) -> Message:
     if (message := _foreign_message(given)) is not None:
         return message
     raise InvalidInputError(
-        f"messages[{number}] is a {type(given).__name__}; give a Message, a mapping with "
-        "'speaker' and 'text', or a message of LangChain or LlamaIndex"
+        f"messages[{number}] is {validation.shown(given)}; give a Message, a mapping "
+        "with 'speaker' and 'text', or a LangChain or LlamaIndex message"
     )
 
 
@@ -346,14 +347,14 @@ def _mapped_message(given: Mapping[Any, Any], number: int) -> Message:
         return Message(**named)
     except TypeError as error:
         raise InvalidInputError(
-            f"messages[{number}] has the fields {sorted(map(str, given))}; give 'speaker' and "
-            "'text' (or 'role' and 'content', as chat APIs have them), and if you like "
+            f"messages[{number}] has the fields {sorted(map(str, given))}; give 'speaker' "
+            "and 'text' (or 'role' and 'content', as in chat APIs), and optionally "
             "'timestamp', 'id' and 'metadata'"
         ) from error
 
 
 def message_text(content: object) -> Any:
-    """Return the text of a chat API's content: of its parts, those of text; "" of None."""
+    """Return the text of a chat API's content: that of its text parts; "" for None."""
     if content is None:
         return ""
     if not isinstance(content, list | tuple):
@@ -365,7 +366,7 @@ def message_text(content: object) -> Any:
 def _foreign_message(value: object) -> Message | None:
     """Return a LangChain message or a LlamaIndex `ChatMessage`; None for other objects.
 
-    The text is blank, so that nothing is retained, unless the user or the agent says it.
+    The text is blank, so that nothing is retained, unless it was said by the user or the agent.
     """
     kind = getattr(value, "role", None) or getattr(value, "type", None)
     if not isinstance(kind, str) or not hasattr(value, "content"):

@@ -58,7 +58,7 @@ def find_service(folder: str | os.PathLike[str]) -> RunningService | None:
         return None
     except OSError as error:
         raise StoreUnavailableError(
-            f"{str(path / FILE)!r} cannot be read: {error}; run as the user whose service it is"
+            f"{str(path / FILE)!r} cannot be read: {error}; run as the user who runs the service"
         ) from error
     return service if _owner(path) == service.pid and _is_held(path) else None
 

@@ -240,7 +240,7 @@ def _object(body: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise InvalidInputError(f"the body is not JSON: {error}") from error
     if not isinstance(given, dict):
-        raise InvalidInputError("the body is no JSON object; give the arguments by name")
+        raise InvalidInputError("the body is not a JSON object; give the arguments by name")
     return given
 
 
@@ -253,7 +253,7 @@ def _check_access(access: Access, verb: Verb, given: Mapping[str, Any]) -> None:
     for bank_id in () if verb.name in FOR_ALL else _banks_of(given):
         if not access.allows(bank_id):
             named = "all banks" if bank_id is None else f"the bank {bank_id!r}"
-            raise AccessDeniedError(f"this needs the token of the service, or one of {named}")
+            raise AccessDeniedError(f"this needs the token of the service, or of {named}")
 
 
 def _banks_of(given: Mapping[str, Any]) -> Iterator[str | None]:

@@ -67,7 +67,10 @@ def last_part(graph: GraphStore, bank_id: str, operation_id: str, digest: str | 
 
 def another_call(operation_id: str) -> ConflictError:
     """Return the error that refuses a call whose id is that of another one."""
-    return ConflictError(f"the operation {operation_id!r} was another call; give each its own id")
+    return ConflictError(
+        f"operation id {operation_id!r} was already used for another call; give each "
+        "call its own id"
+    )
 
 
 def _queue(operation_id: str) -> str:

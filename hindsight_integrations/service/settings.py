@@ -34,61 +34,61 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """Settings of the service: each with what it does and its unit; all values are choices.
+    """Settings of the service, each with its purpose and unit.
 
     Raises:
-        InvalidInputError: a value has the wrong type or range, or the service would be open to
-            others without a token.
+        InvalidInputError: a value has the wrong type or is out of range, or the service would be
+            reachable by others without a token.
     """
 
     # Where
     host: str = "127.0.0.1"
-    """Listen on this address. One that is not of the loopback needs a token."""
+    """Address to listen on. Any except a loopback address needs a token."""
     port: int = 8888
-    """Listen on this port, that of Hindsight 1.1; 0 for any that is free."""
+    """Port to listen on; the default is that of Hindsight 1.1; 0 for any free port."""
 
     # Who
     token: str = field(default="", repr=False)
-    """Demand this token for every write, and off loopback for every request, as
+    """Token required for every write, and for every request if not on loopback, as
     `Authorization: Bearer ...`; "" for none."""
     bank_tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Tokens by bank id: each gives access to its bank alone, and nobody without it or `token`
-    reads that bank. Needs `token`."""
+    """Tokens by bank id. Each gives access to its bank only; reading that bank needs it or `token`.
+    Requires `token`."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names that clients call this machine by, beside those of the loopback. Off loopback, () is
-    any: each request carries a token there."""
+    """Host names of this machine that clients may use, in addition to loopback names. If not on
+    loopback, () allows any, because each request needs a token there."""
     allowed_origins: tuple[str, ...] = ()
-    """Origins of web pages, beside the service's own, that may send requests, such as
-    "http://localhost:3000"."""
+    """Origins of other web pages that may send requests, such as "http://localhost:3000"."""
 
     # How much
     max_body_bytes: int = 33_554_432
-    """Refuse larger requests, in bytes."""
+    """Maximum size of a request, in bytes."""
     max_import_bytes: int = 2_000_000_000
-    """Refuse larger files of a bank to import, in bytes; they go to disk, not into memory."""
+    """Maximum size of a bank file to import, in bytes; it is written to disk, not held in RAM."""
     body_timeout: float = 30.0
-    """Refuse a request whose body has not arrived after so many seconds; close a connection on
-    which no whole header has."""
+    """Seconds for the body of a request to arrive, or for a complete header; then the request is
+    refused, or the connection closed."""
     request_timeout: float = 300.0
-    """Answer 504 to a request that takes longer, in seconds; its work runs on to its end."""
+    """Seconds after which a request is answered with 504; its work continues in the background."""
     concurrency: int = 16
-    """Work on at most so many requests at a time, each in a thread."""
+    """Maximum number of requests processed at a time, each in a thread."""
     queue: int = 512
-    """Let at most so many more wait for their turn; the next gets 503."""
+    """Maximum number of waiting requests; further ones get 503."""
     drain_timeout: float = 30.0
-    """Let requests that run finish for so many seconds after SIGTERM."""
+    """Seconds that running requests have to finish after SIGTERM."""
     idle_exit: float = 0.0
-    """End after so many seconds without a request; 0 to stay."""
+    """Seconds without a request after which the service ends; 0 for never."""
 
     # What operators see
     log_format: LogFormat = "json"
-    """Write the log to stderr as one JSON object a line, or as text: "json" or "text"."""
+    """Format of the log on stderr: "json" (one object per line) or "text"."""
     log_level: LogLevel = "info"
-    """Leave out lesser lines of the log; requests are "info", those that failed "warning"."""
+    """Lowest level that is logged; requests are "info", failed ones "warning"."""
     audit_log: str = ""
-    """Append a line of JSON for each write to this file; "" for none."""
+    """File to which a line of JSON is appended for each write; "" for none."""
     telemetry: bool = False
-    """Send traces and metrics to the OpenTelemetry collector that the variables `OTEL_*` name."""
+    """Whether to send traces and metrics to the OpenTelemetry collector set by the `OTEL_*`
+    variables."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -100,14 +100,14 @@ class ServiceSettings:
                 )
         if any(len(token) < LEAST_TOKEN_CHARS for token in self._tokens()):
             raise InvalidInputError(
-                f"a token has fewer than {LEAST_TOKEN_CHARS} characters; give a random one, such "
-                "as that of: python -c 'import secrets; print(secrets.token_urlsafe())'"
+                f"a token has fewer than {LEAST_TOKEN_CHARS} characters; give a random one, for "
+                "example from: python -c 'import secrets; print(secrets.token_urlsafe())'"
             )
         if not self.token and (self.bank_tokens or not is_loopback(self.host)):
             why = "bank_tokens were given" if self.bank_tokens else f"the host is {self.host!r}"
             raise InvalidInputError(
-                f"{why}, and no token for the service itself; set HINDSIGHT_SERVICE_TOKEN, or "
-                "listen on 127.0.0.1 without tokens of banks"
+                f"{why}, but the service itself has no token; set HINDSIGHT_SERVICE_TOKEN, or "
+                "listen on 127.0.0.1 without bank tokens"
             )
 
     def _check(self, name: str) -> None:

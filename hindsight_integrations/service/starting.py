@@ -67,8 +67,8 @@ def find_or_start(folder: str | os.PathLike[str]) -> RunningService:
         raise _slow(path) from error
     except OSError as error:
         raise StoreUnavailableError(
-            f"the folder {str(path)!r} cannot be used for memories: {error}; give one on a local "
-            "disk that this user may write to"
+            f"the folder {str(path)!r} cannot be used for memories: {error}; give one on a "
+            "local disk that this user can write to"
         ) from error
 
 
@@ -126,12 +126,13 @@ def _failure(folder: Path, code: int) -> HindsightError:
         except (ValueError, TypeError, KeyError):  # another line
             continue
     return StoreUnavailableError(
-        f"the service of {str(folder)!r} ended with code {code}; see {str(folder / LOG)!r}"
+        f"the service for {str(folder)!r} exited with code {code}; see {str(folder / LOG)!r}"
     )
 
 
 def _slow(folder: Path) -> StoreUnavailableError:
     return StoreUnavailableError(
-        f"the service of {str(folder)!r} did not start within {START_SECONDS:g} seconds; see "
-        f"{str(folder / LOG)!r}, or start it with: hindsight-memory serve --path {folder}"
+        f"the service for {str(folder)!r} did not start within {START_SECONDS:g} "
+        f"seconds; see {str(folder / LOG)!r}, or start it with: hindsight-memory serve "
+        f"--path {folder}"
     )

@@ -64,7 +64,8 @@ async def serve_folder(folder: Path, *, bank: str | None, tools: Tools) -> None:
     """
     if bank is not None and "/" in bank:
         raise InvalidInputError(
-            f"the bank {bank!r} cannot be pinned, since its id has a slash; leave out --bank"
+            f"the bank {bank!r} cannot be used here because its id contains a slash; leave "
+            "out --bank"
         )
     beside = [asyncio.create_task(_start(folder)), asyncio.create_task(_stay(folder))]
     path = f"/mcp/{quote(bank, safe='')}/" if bank else "/mcp/"
@@ -91,7 +92,7 @@ async def serve_memory(opened: Callable[[], Hindsight], *, bank: str | None, too
 
 
 def _unused(action: Callable[[Hindsight], str]) -> NoReturn:
-    raise RuntimeError("calls are passed on to the service")
+    raise RuntimeError("calls are forwarded to the service")
 
 
 async def _start(folder: Path) -> None:
@@ -140,8 +141,8 @@ class _Service:
                 if group.split(httpx2.TransportError)[1] is not None:
                     raise
         raise StoreUnavailableError(
-            f"the service of {os.fspath(self._folder)!r} ended {ATTEMPTS} times during a call; see "
-            "service.log in that folder"
+            f"the service for {os.fspath(self._folder)!r} exited {ATTEMPTS} times during a "
+            "call; see service.log in that folder"
         )
 
     async def _call(self, running: RunningService, call: Call[T]) -> T:

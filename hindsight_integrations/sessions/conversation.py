@@ -72,7 +72,7 @@ class Tasks:
             with self._count:
                 self.failures += 1
                 self.errors.append(error)
-            log.exception("%s: a task failed; the conversation goes on without it", self._name)
+            log.exception("%s: a task failed; the conversation continues without it", self._name)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait at most `timeout` seconds; return True if all submitted tasks have run."""
@@ -148,7 +148,7 @@ class Record(Generic[T]):
         stored = storage.open_record(bank_id, name)
         if stored is not None and not stored.is_record:
             raise StoreCorruptError(
-                f"the document {name!r} of bank {bank_id!r} was retained, and is no part of a "
+                f"document {name!r} of bank {bank_id!r} was retained and is not part of a "
                 "conversation; forget it, or give the conversation another id"
             )
         self._since = stored.created_at if stored else utc_now()
@@ -213,8 +213,8 @@ class Record(Generic[T]):
             return self._json.validate_json(chunk.text)
         except ValidationError as error:
             raise StoreCorruptError(
-                f"{chunk.id!r} of bank {self._bank_id!r} is no part of a conversation; forget the "
-                f"document {self.document_id!r}, or give the conversation another id"
+                f"{chunk.id!r} of bank {self._bank_id!r} is not part of a conversation; forget "
+                f"the document {self.document_id!r}, or give the conversation another id"
             ) from error
 
     def _chunk_id(self, id: str) -> str:

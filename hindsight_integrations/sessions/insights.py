@@ -113,7 +113,7 @@ def read_insights(reply: Reply) -> list[Drawn]:
     if drawn is None:
         drawn = list(_of_lines(text))
         if not drawn and not says_nothing_new(text):
-            raise ModelError(f"the reply holds no insight; it is {validation.shown(text)}")
+            raise ModelError(f"the reply contains no insight; it is {validation.shown(text)}")
     return drawn
 
 

@@ -131,7 +131,9 @@ class ReflectionMemory(Conversation):
     ) -> None:
         super().__init__("hindsight-reflection")
         if (memory is None) != (bank_id is None):
-            raise InvalidInputError("give both memory and bank_id to keep it in a bank, or neither")
+            raise InvalidInputError(
+                "give both memory and bank_id to store it in a bank, or neither"
+            )
         self._model = as_model(llm)
         self._most_recent = validation.positive("recent", recent)
         self._most_insights = validation.positive("insights", insights)
@@ -199,7 +201,9 @@ class ReflectionMemory(Conversation):
             )
         asked = _entry(speaker, query, timestamp, importance)
         if is_reply(asked.speaker):
-            raise InvalidInputError(f"speaker is {speaker!r}, who replies; name who asked")
+            raise InvalidInputError(
+                f"speaker is {speaker!r}, the role that replies; give the one who asked"
+            )
         return Exchange(self._add([asked, _entry(replier, reply, asked.timestamp)]))
 
     def add_message(
@@ -307,7 +311,7 @@ class ReflectionMemory(Conversation):
         """Store entries, each in its exchange, and reflect if it is time to."""
         with self._turn:
             if self._closed:
-                raise ClosedError("this reflection memory is closed; make a new one")
+                raise ClosedError("this reflection memory is closed; create a new one")
             stored = self._store.entries()
             added: list[MemoryEntry] = []
             for entry in entries:
@@ -406,8 +410,8 @@ class ReflectionMemory(Conversation):
             reply = self._model.send(prompt.system, prompt.user, InsightsReply)
         except Exception as error:
             raise ModelError(
-                f"{self._model.id} raised {type(error).__name__} when asked for insights; its "
-                "cause tells more"
+                f"{self._model.id} raised {type(error).__name__} when asked for insights; see "
+                "the cause of this error"
             ) from error
         with self._turn:
             self._usage += reply.usage
@@ -495,7 +499,7 @@ def _called(name: str, function: Callable[..., object], *arguments: object) -> o
         return function(*arguments)
     except Exception as error:
         raise InvalidInputError(
-            f"the {name} function raised {type(error).__name__}; its cause tells more"
+            f"the {name} function raised {type(error).__name__}; see the cause of this error"
         ) from error
 
 

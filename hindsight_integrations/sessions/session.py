@@ -198,8 +198,8 @@ class Session(Conversation):
         if (stored.speaker, stored.text) == (given.speaker, given.text):
             return stored
         raise ConflictError(
-            f"session {self.session_id!r} has another message {given.id!r}; give each an id of "
-            "its own, or none"
+            f"session {self.session_id!r} already has another message with id {given.id!r}; "
+            "give each message its own id, or none"
         )
 
     aadd_message = async_variant(add_message)

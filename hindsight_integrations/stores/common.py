@@ -97,11 +97,12 @@ def check_unchanged(changes: ChangeSet, fingerprints: Mapping[str, str], version
     for id, fingerprint in changes.expected:
         if fingerprints.get(id) != fingerprint:
             raise OvertakenError(
-                f"document {id!r} of bank {changes.bank_id!r} was changed meanwhile; read it again"
+                f"document {id!r} of bank {changes.bank_id!r} was changed by another writer; "
+                "read it again"
             )
     if changes.version is not None and changes.version != version:
         raise OvertakenError(
-            f"memories of bank {changes.bank_id!r} were changed meanwhile; read them again"
+            f"memories of bank {changes.bank_id!r} were changed by another writer; read them again"
         )
 
 
@@ -121,12 +122,12 @@ def check_records(bank_id: str, given: Mapping[str, bool], stored: Mapping[str, 
             continue
         if is_record:
             raise ConflictError(
-                f"bank {bank_id!r} has a retained document {id!r}; give the conversation another "
-                "id, or forget that document first"
+                f"bank {bank_id!r} has a retained document {id!r}; give the conversation "
+                "another id, or forget that document first"
             )
         raise ConflictError(
-            f"the document {id!r} of bank {bank_id!r} is where a conversation keeps its own "
-            "messages or remarks; choose another id, or forget that document first"
+            f"document {id!r} of bank {bank_id!r} holds the messages or remarks of a "
+            "conversation; choose another id, or forget that document first"
         )
 
 
@@ -135,7 +136,7 @@ def check_new(bank_id: str, ids: Sequence[str], taken: Collection[str]) -> None:
     for id in taken:
         raise ConflictError(f"memory {id!r} exists already in bank {bank_id!r}; replace it")
     if len(set(ids)) < len(ids):
-        raise ConflictError(f"a change set for bank {bank_id!r} holds a new memory twice")
+        raise ConflictError(f"a change set for bank {bank_id!r} contains a new memory twice")
 
 
 def check_exists(bank_id: str, ids: Sequence[str], existing: Collection[str]) -> None:
@@ -157,8 +158,8 @@ def no_staged_vector(bank_id: str, lacking: int, embedder_id: str) -> str:
 def unsupported(bank_id: str, conclusion_id: str) -> ConflictError:
     """Return the error for a conclusion none of whose evidence exists."""
     return ConflictError(
-        f"conclusion {conclusion_id!r} rests on no memory that bank {bank_id!r} still has; draw it "
-        "again from those it has"
+        f"conclusion {conclusion_id!r} rests on no memory that still exists in bank "
+        f"{bank_id!r}; draw it again from existing memories"
     )
 
 
@@ -174,11 +175,11 @@ def storable() -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         raise InvalidInputError(
-            f"a text holds half a character (a lone surrogate): {error}; replace it first"
+            f"a text contains half a character (a lone surrogate): {error}; replace it first"
         ) from error
     except OverflowError as error:
         raise InvalidInputError(
-            f"a number is too large to store: {error}; give at most 64 bits"
+            f"a number is too large to store: {error}; numbers have at most 64 bits"
         ) from error
 
 
@@ -270,8 +271,8 @@ def vector_bytes(vector: Vector, dimension: int) -> bytes:
     """Return little-endian float32. Raises `EmbedderMismatchError` on another shape."""
     if vector.shape != (dimension,):
         raise EmbedderMismatchError(
-            f"a vector has shape {vector.shape}, but the bank's embedder makes ({dimension},); "
-            "use that embedder, or embed the bank again"
+            f"a vector has shape {vector.shape}, but the bank's embedder makes "
+            f"({dimension},); use that embedder, or reindex the bank"
         )
     return vector.astype("<f4", copy=False).tobytes()
 
@@ -293,7 +294,7 @@ def metadata_text(metadata: Metadata) -> str:
         return json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
     except ValueError as error:
         raise InvalidInputError(
-            f"metadata {dict(metadata)!r} holds a number that is not finite; leave it out"
+            f"metadata {dict(metadata)!r} contains a number that is not finite; leave it out"
         ) from error
 
 
@@ -461,7 +462,7 @@ def _is_number(text: str) -> bool:
 
 def _foreign(cursor: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{cursor!r} is no cursor of this list; give one that it returned, or none"
+        f"{cursor!r} is not a cursor of this list; give one that it returned, or none"
     )
 
 
@@ -556,8 +557,8 @@ def mentioned_keys(record: MemoryRecord, entity_keys: Mapping[str, K]) -> list[K
     """
     if len(record.entity_ids) != len(record.memory.entities):
         raise InvalidInputError(
-            f"memory {record.memory.id!r} names {len(record.memory.entities)} entities but gives "
-            f"{len(record.entity_ids)} ids; give one id a name"
+            f"memory {record.memory.id!r} has {len(record.memory.entities)} entity names "
+            f"but {len(record.entity_ids)} entity ids; give one id per name"
         )
     return list(dict.fromkeys(entity_keys[id] for id in record.entity_ids))
 

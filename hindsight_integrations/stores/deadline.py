@@ -120,7 +120,7 @@ class Answering:
         with self._lock:
             pause = max(0.0, (self._asked_again_at or -math.inf) - time.monotonic())
         raise StoreUnavailableError(
-            f"{self._where} did not answer and is asked again in {pause:.0f} s; check that the "
+            f"{self._where} did not answer and is retried in {pause:.0f} s; check that the "
             "server runs and that nothing blocks it"
         )
 
@@ -139,8 +139,8 @@ class Answering:
                         self._ask_beside()
                     self._asked_again_at = now + PAUSE_SECONDS
         return StoreUnavailableError(
-            f"{self._where} did not answer in {seconds:.1f} s; check that the server runs and "
-            "that nothing blocks it"
+            f"{self._where} did not answer within {seconds:.1f} s; check that the server "
+            "runs and that nothing blocks it"
         )
 
     def answered(self) -> None:
@@ -164,7 +164,7 @@ class Answering:
         try:
             self._probe()
         except Exception as error:  # noqa: BLE001 - whatever it is, the server did not answer
-            log.debug("%s is silent: %s", self._where, error)
+            log.debug("%s does not answer: %s", self._where, error)
         finally:
             _limit.reset(token)
             with self._lock:

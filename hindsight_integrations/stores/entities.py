@@ -125,7 +125,8 @@ class EntityWriter(ABC, Generic[K]):
         for norm, name in given:
             if norm in owned:
                 raise ConflictError(
-                    f"the name {name!r} is another entity's; choose another, or merge the two"
+                    f"the name {name!r} belongs to another entity; choose another name, or "
+                    "merge the two"
                 )
             owned.add(norm)
         self.add_names({entity: group for entity, group in names.items() if group})
@@ -178,7 +179,7 @@ class EntityWriter(ABC, Generic[K]):
         left = {norm: name for norm, name in self.names(old).items() if norm not in taken}
         if not left:
             raise ConflictError(
-                f"entity {change.entity_id!r} would be left without a name; give it another first"
+                f"entity {change.entity_id!r} would have no name left; give it another name first"
             )
         new = self.new_keys([id])[id]
         self.insert({new: change.entity})
@@ -273,6 +274,6 @@ def _plan(
         owned |= dict.fromkeys(gained, key)
     if missing := _used(changes) - plan.keys.keys():
         raise EntityNotFoundError(
-            f"bank {changes.bank_id!r} has no entity {min(missing)!r}; put it into the change set"
+            f"bank {changes.bank_id!r} has no entity {min(missing)!r}; add it to the change set"
         )
     return plan

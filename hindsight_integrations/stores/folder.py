@@ -58,7 +58,7 @@ class Folder(ContextManaged):
         except (OSError, NotImplementedError) as error:  # the latter: a file system without locks
             raise StoreUnavailableError(
                 f"the folder {os.fspath(path)!r} cannot be used for memories: {error}; give one "
-                "on a local disk that this user may write to"
+                "on a local disk that this user can write to"
             ) from error
         return folder
 
@@ -110,7 +110,7 @@ class Folder(ContextManaged):
 
 def _checked(given: str) -> Path:
     if not given or "\0" in given:
-        raise InvalidInputError(f"{given!r} is no path; give that of a folder for the memories")
+        raise InvalidInputError(f"{given!r} is not a path; give a folder for the memories")
     path = Path(given).expanduser().absolute()
     if path.exists() and not path.is_dir():
         raise InvalidInputError(f"{str(path)!r} is a file; give a folder for the memories")

@@ -72,9 +72,9 @@ def on_this_host(where: str) -> str:
 def of_another_graph(where: str) -> InvalidInputError:
     """Return the error for an index that belongs to another graph than the one it is given for."""
     return InvalidInputError(
-        f"the vector index at {where} has the vectors of another graph, and can be that of one "
-        "only: give the graph it belongs to, or another folder, server or namespace for the "
-        "vectors of this one; they are made from the graph"
+        f"the vector index at {where} already belongs to another graph; use that graph, "
+        "or give this one its own folder, server or namespace for vectors (they are "
+        "rebuilt automatically)"
     )
 
 
@@ -144,7 +144,7 @@ class IndexUse:
 
         self._graph.note_index(noted)
         if stale:
-            log.warning("the graph uses the vector index at %s from now on", given.where)
+            log.warning("this graph now uses the vector index at %s", given.where)
         return stale
 
     def emptied(self) -> None:
@@ -164,7 +164,7 @@ class IndexUse:
         try:
             self._change(without_this)
         except HindsightError as error:
-            log.info("other vector indexes are refused for %d s more: %s", SIGN_SECONDS, error)
+            log.info("other vector indexes are refused for another %d s: %s", SIGN_SECONDS, error)
 
     def _change(self, change: Callable[[_Note], _Note]) -> None:
         """Change the note, unless another index has been noted meanwhile."""

@@ -51,7 +51,7 @@ def decoded(owner: str, decodings: Decodings, stored: Mapping[str, Any]) -> dict
         except UNREADABLE as error:
             found[field] = decode(instead)
             log.warning(
-                "%s of %s cannot be read and is left out: %s; run the doctor, and give it again",
+                "%s of %s cannot be read and is ignored: %s; run the doctor, and set it again",
                 field,
                 owner,
                 error,
@@ -62,7 +62,7 @@ def decoded(owner: str, decodings: Decodings, stored: Mapping[str, Any]) -> dict
 def a_text(value: Any) -> str:
     """Return a stored text as it is. Raises `ValueError` if it is none."""
     if not isinstance(value, str):
-        raise ValueError("it is no text")
+        raise ValueError("it is not text")
     return value
 
 
@@ -74,7 +74,7 @@ def a_trait(value: Any) -> int:
 def a_count(value: Any) -> int:
     """Return a number as it is. Raises `ValueError` if it is none, or below 0."""
     if type(value) is not int or value < 0:
-        raise ValueError("it is no number from 0")
+        raise ValueError("it is not a whole number of at least 0")
     return value
 
 
@@ -95,7 +95,7 @@ def text_of(data: bytes) -> str:
 def sound_row(row: Sequence[object]) -> None:
     """Check that no text of a row is damaged. Raises `ValueError` if one is."""
     if any(type(value) is DamagedText for value in row):
-        raise ValueError("a text of it is no UTF-8")
+        raise ValueError("it contains text that is not UTF-8")
 
 
 def set_aside(bank_id: str, memory_id: str, error: Exception) -> None:
@@ -147,21 +147,21 @@ def sound_vector(data: bytes, dimension: int) -> Vector:
 def sound_interaction(data: bytes | None) -> bytes | None:
     """Return compressed token vectors as they are. Raises `ValueError` if some are cut."""
     if data is not None and not is_whole(data):
-        raise ValueError("its token vectors are cut")
+        raise ValueError("its token vectors are truncated")
     return data
 
 
 def sound_text(text: str) -> str:
     """Return a memory's text as it is. Raises `ValueError` if it is none."""
     if not isinstance(text, str) or not text or text.isspace():
-        raise ValueError("its text is no text")
+        raise ValueError("its text is blank or not text")
     return text
 
 
 def sound_note(note: str | None) -> str | None:
     """Return a note on a memory as it is. Raises `ValueError` if it is no text."""
     if note is not None and not isinstance(note, str):
-        raise ValueError("a note on it is no text")
+        raise ValueError("one of its fields is not text")
     return note
 
 
@@ -183,12 +183,12 @@ def sound_memory(memory: Memory) -> Memory:
     for note in (memory.speaker, memory.context, memory.scope, memory.kind, memory.reasoning):
         sound_note(note)
     if not all(isinstance(tag, str) for tag in memory.tags):
-        raise ValueError("a tag is no text")
+        raise ValueError("a tag is not text")
     metadata = memory.metadata
     if not isinstance(metadata, dict) or not all(
         isinstance(value, str | int | float) for value in metadata.values()
     ):
-        raise ValueError("its metadata are no fields with plain values")
+        raise ValueError("its metadata are not fields with plain values")
     sure = memory.confidence
     if sure is not None and not (isinstance(sure, int | float) and 0 <= sure <= 1):
         raise ValueError(f"its confidence is {sure!r}")

@@ -336,7 +336,7 @@ def fill(
         with suppress(BankNotFoundError):  # deleted meanwhile
             queued += _requeue(graph, bank_id, graph.scan(bank_id, MEMORY_ID), proceed)
     if queued:
-        log.warning("the vector index lacks %d vectors: they are written now", queued)
+        log.warning("the vector index lacks %d vectors; they are being written", queued)
     return queued
 
 
@@ -390,7 +390,7 @@ def open_index(folder: Folder, graph: GraphStore) -> ChromaVectors:
     if path.exists():
         _put_aside(path)
     if queued:
-        log.warning("the vector index is made again from the graph: %d vectors", queued)
+        log.warning("the vector index is being rebuilt from the graph: %d vectors", queued)
     return ChromaVectors.in_folder(path)
 
 
@@ -546,7 +546,7 @@ def _repair(difference: Divergence, graph: GraphStore, index: VectorIndex) -> No
 def _fault(difference: Divergence, *, repaired: bool) -> StoreFault:
     problem = str(difference)
     if difference.kind is DivergenceKind.STRAY and not repaired:
-        problem += "; kept while the graph has no bank at all: its content may be lost"
+        problem += "; kept because the graph has no bank at all, so its content may be lost"
     return StoreFault("vector index", problem, difference.count, repaired)
 
 
@@ -567,13 +567,13 @@ def check_graph_file(folder: Folder) -> None:
 def _check_same_memory(folder: Folder, graph: GraphStore, index: VectorIndex) -> None:
     """Check that a graph without any bank is not opened beside the index of another."""
     if not _banks(graph) and not graph.pending_vectors(1) and index.keys():
-        raise StoreCorruptError(_lost_graph(folder, f"its file {folder.GRAPH} has no bank at all"))
+        raise StoreCorruptError(_lost_graph(folder, f"its file {folder.GRAPH} contains no bank"))
 
 
 def _lost_graph(folder: Folder, state: str) -> str:
     return (
-        f"the folder {str(folder.path)!r} has the vector index of a memory, but {state}: what was "
-        "retained is not there. Restore a backup into another folder (hindsight-memory "
+        f"the folder {str(folder.path)!r} has the vector index of a memory, but {state}: the "
+        "memories themselves are missing. Restore a backup into another folder (hindsight-memory "
         "restore), or import an export; to start with an empty memory, delete "
         f"{str(folder.vectors_path)!r} first, or open another folder"
     )
@@ -587,9 +587,9 @@ def _check_room(path: Path) -> None:
     free = shutil.disk_usage(path).free
     if free < needed:
         raise StoreUnavailableError(
-            f"the vector index {str(path)!r} cannot be loaded, and {free / 1e6:.0f} MB are free on "
-            f"its disk where {needed / 1e6:.0f} MB are needed to make it again: free some space; "
-            "nothing was changed"
+            f"the vector index {str(path)!r} cannot be loaded, and rebuilding it needs "
+            f"{needed / 1e6:.0f} MB, but only {free / 1e6:.0f} MB are free on its disk; "
+            "free some space. Nothing was changed"
         )
 
 
@@ -599,7 +599,7 @@ def _remove_put_aside(path: Path, graph: GraphStore) -> None:
     if aside and not graph.pending_vectors(1):
         for each in aside:
             shutil.rmtree(each, ignore_errors=True)
-        log.info("%d damaged vector indexes were deleted: the new one is sound", len(aside))
+        log.info("%d damaged vector indexes were deleted; the new one is sound", len(aside))
 
 
 def _put_aside(path: Path) -> None:
@@ -608,7 +608,7 @@ def _put_aside(path: Path) -> None:
         path.rename(aside)
     except OSError as error:
         raise StoreUnavailableError(
-            f"the damaged vector index {str(path)!r} cannot be renamed: {error}; delete it, and "
-            "it is made again from the graph"
+            f"the damaged vector index {str(path)!r} cannot be renamed: {error}; delete it, "
+            "and it is rebuilt from the graph"
         ) from error
-    log.warning("the damaged vector index was put aside as %s until the new one is sound", aside)
+    log.warning("the damaged vector index was moved to %s until the new one is sound", aside)

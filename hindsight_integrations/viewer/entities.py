@@ -145,7 +145,7 @@ def split(visit: VisitDep, form: FormDep) -> RedirectResponse:
     old, of, bank_id = _found(visit), visit.memory.entities, visit.bank_id
     chosen = form.all("memory")
     if not chosen:
-        raise InvalidInputError("no memory was chosen; tick those that mean the new entity")
+        raise InvalidInputError("no memory was chosen; tick those that mention the new entity")
     new = of.split(bank_id, old.id, form.text("name").strip(), chosen)
 
     def undo() -> str:

@@ -157,7 +157,7 @@ def _check_unchanged(old: Memory, form: Form) -> None:
     """Raise ConflictError if the memory was changed since the form was shown."""
     if form.text("updated_at") != old.updated_at.isoformat():
         raise ConflictError(
-            f"memory {old.id!r} was changed since this form was shown; open the form again"
+            f"memory {old.id!r} was changed after this form was opened; open the form again"
         )
 
 
@@ -203,9 +203,11 @@ def _metadata(text: str) -> dict[str, object]:
     try:
         given = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        raise InvalidInputError(f"the metadata is no JSON: {error}") from error
+        raise InvalidInputError(f"the metadata is not JSON: {error}") from error
     if not isinstance(given, dict):
-        raise InvalidInputError('the metadata is no JSON object; give such as {"source": "mail"}')
+        raise InvalidInputError(
+            'the metadata is not a JSON object; give one such as {"source": "mail"}'
+        )
     return given
 
 

@@ -71,7 +71,7 @@ class Visit:
         """
         value = self.request.query_params.get(name, "")
         if not value:
-            raise InvalidInputError(f"the address has no {name!r}; follow a link of the viewer")
+            raise InvalidInputError(f"the address has no {name!r}; use a link of the viewer")
         return value
 
     def every(self, name: str) -> list[str]:

@@ -72,7 +72,7 @@ class WorkspaceConfig:
         for key, value in values.items():
             if key not in known:
                 names = ", ".join(map(_camel, _names()))
-                raise InvalidInputError(f"no key is called {key!r}; there are {names}")
+                raise InvalidInputError(f"unknown key {key!r}; the keys are {names}")
             if known[key] in given:
                 raise InvalidInputError(f"{key} is given in both spellings; give one")
             given[known[key]] = value
@@ -98,7 +98,9 @@ class WorkspaceConfig:
         except (OSError, ValueError) as error:
             raise InvalidInputError(f"{os.fspath(path)} cannot be read: {error}") from error
         if not isinstance(values, dict):
-            raise InvalidInputError(f"{os.fspath(path)} holds no object; give one of these keys")
+            raise InvalidInputError(
+                f"{os.fspath(path)} contains no object; give one with these keys"
+            )
         return cls.from_mapping(values)
 
     def open(

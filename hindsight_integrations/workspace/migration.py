@@ -169,8 +169,8 @@ class Migration:
             events += self._workspace.sync([note.path]).events
             if events and events[-1].action is Action.WAITING:
                 raise StoreUnavailableError(
-                    f"the memory is away, and {note.path} waits for it: run the migration again "
-                    "when it is back"
+                    f"the memory is not available, and {note.path} is waiting for it; run the "
+                    "migration again when it is available"
                 )
         return SyncResult(tuple(events))
 

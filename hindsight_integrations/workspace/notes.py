@@ -124,7 +124,9 @@ class NoteFolder:
     def __init__(self, root: str | os.PathLike[str], rules: NoteRules) -> None:
         path = Path(root).expanduser()
         if not path.is_dir():
-            raise InvalidInputError(f"root is {str(root)!r}, which is no folder; give one of notes")
+            raise InvalidInputError(
+                f"root is {str(root)!r}, which is not a folder; give a folder of notes"
+            )
         self.root = path.resolve()
         self.rules = rules
 
@@ -182,7 +184,7 @@ class NoteFolder:
                 raise _no_note(path)
             place /= part
             if place.is_symlink():
-                raise InvalidInputError(f"{path} is behind a link; give the file itself")
+                raise InvalidInputError(f"{path} is behind a symbolic link; give the file itself")
         return place
 
 
@@ -200,5 +202,6 @@ def _decoded(path: str, data: bytes) -> str:
 
 def _no_note(path: object) -> NotFoundError:
     return NotFoundError(
-        f"there is no note {path!r}; give a path relative to the root, spelled as the file is"
+        f"there is no note {path!r}; give a path relative to the root, with the exact "
+        "spelling of the file"
     )

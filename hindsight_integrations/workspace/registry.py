@@ -106,8 +106,8 @@ class Registry:
 
     def _unwritable(self, error: OSError) -> StoreUnavailableError:
         return StoreUnavailableError(
-            f"{self._folder} cannot be written ({error.strerror}); the record of the notes that "
-            "were retained has to be kept there"
+            f"{self._folder} cannot be written ({error.strerror}); the record of retained "
+            "notes is stored there"
         )
 
     def _key_of(self, bank_id: str, bank: Bank | None, records: _Records) -> str:
@@ -125,11 +125,11 @@ class Registry:
             return {}
         except ValueError as error:
             raise StoreCorruptError(
-                f"{self._file} is damaged ({error}); delete it to begin a new one: notes deleted "
-                "before the next sync then have to be forgotten by hand"
+                f"{self._file} is damaged ({error}); delete it to start a new one; notes "
+                "deleted before the next sync must then be forgotten by hand"
             ) from error
         if not _is_record(records):
-            raise StoreCorruptError(f"{self._file} holds no record of notes; delete it")
+            raise StoreCorruptError(f"{self._file} is not a record of notes; delete it")
         return records
 
 

@@ -20,9 +20,11 @@ class SearchArguments(BaseModel):
     """Arguments of the model for a search."""
 
     model_config = ConfigDict(extra="forbid")
-    query: str = Field(description="A question in plain words; times such as 'last spring' count.")
-    max_results: int = Field(6, ge=1, description="Most results.")
-    min_score: float = Field(0.0, ge=0, le=1, description="Leave out results of a smaller score.")
+    query: str = Field(
+        description="A question in plain words; times such as 'last spring' are understood."
+    )
+    max_results: int = Field(6, ge=1, description="Maximum number of results.")
+    min_score: float = Field(0.0, ge=0, le=1, description="Leave out results with a lower score.")
 
 
 class GetArguments(BaseModel):
@@ -31,19 +33,19 @@ class GetArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
     path: str = Field(description="Path of a note, as memory_search gives it.")
     from_line: int = Field(1, ge=1, description="First line to read.")
-    lines: int | None = Field(None, ge=1, description="How many lines; all if left out.")
+    lines: int | None = Field(None, ge=1, description="Number of lines. Default: all.")
 
 
 class ReflectArguments(BaseModel):
     """Arguments of the model for a reflection."""
 
     model_config = ConfigDict(extra="forbid")
-    query: str = Field(description="A question that takes several memories to answer.")
+    query: str = Field(description="A question that needs several memories to answer.")
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceTool:
-    """A function that a model may call, with what it has to know of it.
+    """A function that a model may call, with its description and arguments.
 
     Attributes:
         name: name of the function.
@@ -93,8 +95,8 @@ class WorkspaceTool:
 def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> tuple[WorkspaceTool, ...]:
     """Return the tools `memory_search`, `memory_get` and `reflect` of a workspace.
 
-    Recalled text is fenced, so that it is not retained as if somebody had said it. Adapters make
-    tools of LangChain and LlamaIndex of them.
+    Recalled text is fenced (marked), so that it is not retained as if somebody had said it.
+    Adapters turn these into LangChain and LlamaIndex tools.
 
     Args:
         workspace: the folder and its bank.

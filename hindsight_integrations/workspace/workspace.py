@@ -262,7 +262,7 @@ class Workspace(ContextManaged):
         """
         watching()  # here, so that the caller gets the error
         if self._watcher is not None:
-            raise InvalidInputError("this workspace is being watched already")
+            raise InvalidInputError("this workspace is already being watched")
         self._watcher = threading.Thread(
             target=self.watch, args=(self._stop, on_event), name="hindsight-watch", daemon=True
         )
@@ -320,7 +320,7 @@ class Workspace(ContextManaged):
         except HindsightError as error:
             if not self._durable.note_failure(error):
                 raise
-            raise StoreUnavailableError(f"the memory is away: {error}") from error
+            raise StoreUnavailableError(f"the memory is not available: {error}") from error
 
     def search_files(
         self, query: str, max_results: int = 6, min_score: float = 0.0
@@ -371,13 +371,15 @@ class Workspace(ContextManaged):
         every = self._folder.read(path).text.removesuffix("\n").split("\n")
         chosen = every[first - 1 : None if count is None else first - 1 + count]
         if not chosen:
-            raise NotFoundError(f"{path} has {len(every)} lines, and none from line {first} on")
+            raise NotFoundError(f"{path} has {len(every)} lines, so none from line {first} on")
         return Excerpt("\n".join(chosen), path, first, first - 1 + len(chosen))
 
     def _reached(self) -> Hindsight:
         """Return the memory; raise `StoreUnavailableError` at once while it is away."""
         if not self._durable.available():
-            raise StoreUnavailableError(f"the memory is away: {self._durable.state().last_error}")
+            raise StoreUnavailableError(
+                f"the memory is not available: {self._durable.state().last_error}"
+            )
         return self.memory
 
     def _recalled(self, memory: Hindsight, query: str, most: int, least: float) -> list[SearchHit]:

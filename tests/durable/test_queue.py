@@ -90,7 +90,7 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> 
         database.execute("CREATE TABLE theirs (x)")
     database.close()
     before = path.read_bytes()
-    with pytest.raises(InvalidInputError, match="file of its own"):
+    with pytest.raises(InvalidInputError, match="give the queue its own file"):
         ReplayQueue(path)
     assert path.read_bytes() == before
 
@@ -106,7 +106,7 @@ def test_a_queue_of_another_release_is_refused(queue: Path, version: int) -> Non
 
 
 def test_a_queue_in_a_folder_that_does_not_exist_says_what_to_check(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailableError, match="check path and rights"):
+    with pytest.raises(StoreUnavailableError, match="check the path and its permissions"):
         ReplayQueue(tmp_path / "nowhere" / "q")
 
 

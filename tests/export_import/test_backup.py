@@ -192,7 +192,7 @@ def test_the_command_copies_a_folder_that_is_open_and_restores_it(
     assert "two stores agree" in said
     code, said = run("restore", str(file), "--path", str(new))
     assert code == 1
-    assert "holds a memory" in said
+    assert "already contains a memory" in said
     with Hindsight(new, settings=QUIET) as memory:
         held = everything(memory)["b"]
     assert set(before) <= set(held)
@@ -267,7 +267,7 @@ def test_what_is_no_whole_backup_is_refused(memory: Hindsight, tmp_path: Path) -
         Hindsight.restore(tmp_path / "nowhere", new)
     with Hindsight(new, settings=QUIET), pytest.raises(HindsightError, match="in use"):
         Hindsight.restore(file, new)
-    with pytest.raises(ConflictError, match="none is overwritten"):
+    with pytest.raises(ConflictError, match="which is never overwritten"):
         Hindsight.restore(file, new)
 
 

@@ -71,10 +71,10 @@ def test_a_file_cut_off_anywhere_is_refused_and_the_line_named(
     lines = whole.read_bytes().splitlines(keepends=True)
     for kept in range(1, len(lines)):
         message = refused(home, b"".join(lines[:kept]), tmp_path)
-        assert f"line {kept + 1}: its end is missing" in message
+        assert f"line {kept + 1}: the end is missing" in message
         message = refused(home, b"".join([*lines[:kept], lines[kept][:-1]]), tmp_path)
         assert f"line {kept + 1}: " in message
-        assert "breaks off" in message
+        assert "truncated" in message
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_a_compressed_file_cut_off_or_altered_is_refused(
     ],
 )
 def test_a_file_of_another_kind_is_refused(home: Hindsight, tmp_path: Path, data: bytes) -> None:
-    assert "line 1: this is no exported bank" in refused(home, data, tmp_path)
+    assert "line 1: this is not an exported bank" in refused(home, data, tmp_path)
 
 
 @pytest.mark.parametrize("version", [1, 4, 6])
@@ -152,7 +152,7 @@ MISSHAPEN: dict[str, tuple[str, Callable[[Any], object], str]] = {
         lambda m: m["memory"]["occurred"].append(
             {"start": "2024-01-02T00:00Z", "end": "2024-01-01T00:00Z", "precision": "day"}
         ),
-        "occurred: a time span ends after it starts",
+        "occurred: a time span must end after it starts",
     ),
     "an unknown type": ("memory", lambda m: m["memory"].update(type="rumour"), "type: 'rumour'"),
     "an unknown field": ("entity", lambda e: e.update(colour="red"), "unknown field 'colour'"),

@@ -43,9 +43,9 @@ def test_an_export_that_fails_leaves_the_older_file_whole(
 
 def test_an_export_replaces_files_and_nothing_else(memory: Hindsight, tmp_path: Path) -> None:
     memory.banks.create("b")
-    with pytest.raises(InvalidInputError, match="is no file"):
+    with pytest.raises(InvalidInputError, match="is not a file"):
         export(memory, "b", tmp_path)
-    with pytest.raises(InvalidInputError, match="is no file"):
+    with pytest.raises(InvalidInputError, match="is not a file"):
         export(memory, "b", Path("/dev/null"))
     with pytest.raises(StoreError, match="cannot be written: No such file"):
         export(memory, "b", tmp_path / "nowhere" / "file")

@@ -424,8 +424,8 @@ def test_a_replay_of_a_thread_retains_nothing_twice(engine: Hindsight, bank: str
         ({"retain": "sometimes"}, "every_turn, end, never"),
         ({"on_failure": "panic"}, "warn, raise"),
         ({"bank_id": " "}, "blank"),
-        ({"recall_options": {"tag": "a"}}, "no option is called 'tag'"),
-        ({"retain_options": {"document_id": "d"}}, "no option is called 'document_id'"),
+        ({"recall_options": {"tag": "a"}}, "unknown option 'tag'"),
+        ({"retain_options": {"document_id": "d"}}, "unknown option 'document_id'"),
     ],
 )
 def test_an_argument_that_cannot_be_used_is_refused_at_once(
@@ -550,7 +550,7 @@ def test_what_cannot_be_used_is_refused_when_the_node_is_made(
 ) -> None:
     with pytest.raises(InvalidInputError, match="blank"):
         make(engine, " ")
-    with pytest.raises(InvalidInputError, match="no option is called 'tag'"):
+    with pytest.raises(InvalidInputError, match="unknown option 'tag'"):
         make(engine, "b", tag="a")
 
 

@@ -46,7 +46,7 @@ def test_whatever_the_engine_takes_as_embedder_comes_out_as_langchains() -> None
 
     store = InMemoryVectorStore.from_texts(["a", "a long text"], HindsightEmbeddings(lengths))
     assert store.similarity_search("another text", k=1)[0].page_content == "a long text"
-    with pytest.raises(InvalidInputError, match="is no embedder"):
+    with pytest.raises(InvalidInputError, match="is not an embedder"):
         HindsightEmbeddings("all-MiniLM-L6-v2")
 
 
@@ -83,7 +83,7 @@ def test_whatever_the_engine_takes_as_reranker_comes_out_as_langchains() -> None
 @pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0, float("nan")]])
 def test_a_reranker_with_unusable_scores_is_an_error(scores: list[float]) -> None:
     reranker = HindsightReranker(reranker=lambda query, texts: scores)
-    with pytest.raises(RerankError, match="one finite number a text"):
+    with pytest.raises(RerankError, match="one finite number per text"):
         reranker.compress_documents(DOCUMENTS, "anything")
 
 

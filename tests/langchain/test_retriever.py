@@ -162,7 +162,7 @@ async def test_the_bank_can_be_a_function_of_the_runtime_of_a_graph(
     retriever = HindsightRetriever(
         memory=filled, bank_id=lambda runtime: runtime.context["user"], k=1
     )
-    with pytest.raises(InvalidInputError, match="no graph is running here"):
+    with pytest.raises(InvalidInputError, match="no graph is running"):
         await ask(mode, retriever, "bicycle")
 
     async def look(state: MessagesState) -> dict[str, Any]:
@@ -283,7 +283,7 @@ def test_a_part_of_recall_that_failed_is_logged_and_the_others_answer(
     with Hindsight.in_memory(reranker=broken) as memory:
         memory.retain("alice", "The tent leaks.")
         assert HindsightRetriever(memory=memory, bank_id="alice").invoke("What leaks?")
-    assert "went on without reranker: OSError: no reranker today" in caplog.text
+    assert "continued without reranker: OSError: no reranker today" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_adapters_and_their_names_are_checked_when_they_are_made(filled: Hindsig
     with pytest.raises(ValidationError, match="verb"):
         HindsightToolkit(memory=filled, bank_id="alice", verb="recall")
     for make in (HindsightMiddleware, recall_node, retain_node, recall_tool):
-        with pytest.raises(InvalidInputError, match="open engine, such as Hindsight"):
+        with pytest.raises(InvalidInputError, match="open memory, such as Hindsight"):
             make("./mem", "alice")  # type: ignore[operator]
 
 

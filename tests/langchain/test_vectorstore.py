@@ -153,7 +153,7 @@ def test_what_cannot_be_used_is_refused(engine: Hindsight, store: HindsightVecto
         HindsightVectorStore(engine, "any", search_type="mmr")
     with pytest.raises(InvalidInputError, match="filter="):
         HindsightVectorStore(engine, "any", where={"page": 1})
-    with pytest.raises(InvalidInputError, match="open engine"):
+    with pytest.raises(InvalidInputError, match="open memory"):
         HindsightVectorStore("./mem", "any")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="fetch"):
         store.similarity_search("ferry", fetch=3)
@@ -163,7 +163,7 @@ def test_what_cannot_be_used_is_refused(engine: Hindsight, store: HindsightVecto
         store.add_texts(["one", "two"], [{}])
     with pytest.raises(InvalidInputError, match="upsert"):
         store.add_texts(["one"], upsert=True)
-    with pytest.raises(InvalidInputError, match="embeds by its own"):
+    with pytest.raises(InvalidInputError, match="has its own embedder"):
         HindsightVectorStore.from_texts(["one"], store.embeddings, memory=engine)
 
 

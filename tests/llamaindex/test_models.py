@@ -193,7 +193,7 @@ def test_any_reranker_of_the_engine_ranks_nodes() -> None:
 def test_scores_that_are_none_are_refused() -> None:
     for broken in ([1.0], [1.0, float("nan"), 0.0]):
         rerank = HindsightRerank(lambda query, texts, scores=broken: scores)
-        with pytest.raises(RerankError, match="one finite number a text"):
+        with pytest.raises(RerankError, match="one finite number per text"):
             rerank.postprocess_nodes(nodes(), query_str="?")
     with pytest.raises(InvalidInputError, match="query_str"):
         HindsightRerank().postprocess_nodes(nodes())

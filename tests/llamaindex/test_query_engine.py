@@ -175,5 +175,7 @@ async def test_a_synthesizer_words_the_answer_with_its_prompts_and_streams(
         assert said.endswith("How many hives has Ruth? Briefly!")
         assert [found.text for found in response.source_nodes] == ["Ruth has nine hives."]
         assert "nine" in str(await asking.aquery("How many hives has Ruth?"))
-    with pytest.raises(InvalidInputError, match="'llm' was given with a response_synthesizer"):
+    with pytest.raises(
+        InvalidInputError, match="'llm' cannot be combined with a response_synthesizer"
+    ):
         HindsightQueryEngine(engine, bank, response_synthesizer=synthesizer, llm=MockLLM())

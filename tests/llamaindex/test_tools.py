@@ -175,7 +175,7 @@ async def test_a_memory_is_corrected_and_its_history_told(engine: Hindsight, ban
     (id,) = engine.retain(bank, "Ruth moved to Porto in May 2021.").ids
     correct, history = spec.to_tool_list([("correct", "acorrect"), ("history", "ahistory")])
     assert (correct.metadata.name, history.metadata.name) == ("correct", "history")
-    assert history(memory_id=id).content == "Nothing of it was changed."
+    assert history(memory_id=id).content == "No changes recorded."
     happened = "2021-06-01/2021-07-01"
     given = {"content": "Ruth moved to Faro.", "happened": happened, "reason": "Typo."}
     await correct.acall(memory_id=id, **given)
@@ -184,7 +184,7 @@ async def test_a_memory_is_corrected_and_its_history_told(engine: Hindsight, ban
     told = (await history.acall(memory_id=id)).content
     assert "Ruth moved to Porto in May 2021. -> Ruth moved to Faro. (Typo.)" in told
     assert strip_fenced(told) == ""
-    with pytest.raises(InvalidInputError, match="nothing is to be corrected"):
+    with pytest.raises(InvalidInputError, match="no correction given"):
         spec.correct(id)
     with pytest.raises(MemoryNotFoundError):
         spec.history("m-unknown")

@@ -196,5 +196,5 @@ def test_what_cannot_be_used_is_refused(engine: Hindsight) -> None:
             HindsightVectorStore(engine, "any", similarity_top_k=3)  # type: ignore[call-arg]
         with pytest.raises(InvalidInputError, match="filters"):
             HindsightVectorStore(engine, "any", where={"page": 1})
-        with pytest.raises(InvalidInputError, match="open engine"):
+        with pytest.raises(InvalidInputError, match="open memory"):
             HindsightVectorStore("./mem", "any")  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ async def test_the_path_names_the_bank_or_the_calls_do(memory: Hindsight, mode: 
             assert "bank" not in tools[0].input_schema["properties"]
             await client.call_tool("retain", {"content": "Alice moved to Bergen."})
             profile = await client.read_resource("memory://alice%20b/profile")
-            assert profile.contents[0].text.startswith("1 memories")
+            assert profile.contents[0].text.startswith("1 memory")
         async with connected(app, "/?tools=all", mode=mode) as client:
             assert "alice b" in await text_of(client, "list_banks")
             told = await text_of(client, "recall", query="Where is Alice?", bank="alice b")

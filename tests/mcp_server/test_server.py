@@ -55,7 +55,7 @@ async def test_one_call_retains_and_others_recall_explain_correct_and_forget(
         assert "Bergen" in await call(client, "reflect", query="Where does Alice live?")
         assert "cosine" in await call(client, "why", query="Where does Alice live?")
         told = await call(client, "why", query="Where does Alice live?", memory_id=id)
-        assert "returned, as number 1" in told
+        assert "returned, at rank 1" in told
         oslo = BERGEN.replace("Bergen", "Oslo")
         await call(client, "correct", memory_id=id, content=oslo, reason="she said so")
         assert "Oslo" in await call(client, "list_memories", text="oslo")
@@ -75,14 +75,14 @@ async def test_a_filter_only_shows_what_would_be_forgotten(memory: Hindsight) ->
     memory.retain("alice", "Bob plays the oboe.")
     async with Client(create_server(memory, bank="alice")) as client:
         shown = await call(client, "forget", tags=["move"])
-        assert shown.startswith("Nothing was deleted. 1 memories would go")
+        assert shown.startswith("Nothing was deleted. 1 memory would be deleted")
         assert BERGEN in shown
         assert memory.banks.stats("alice").memories == 2
         await call(client, "forget", tags=["move"], dry_run=False)
         (left,) = memory.memories.list("alice").items
         assert left.text.startswith("Bob")
         assert "no memory 'm-1'" in await failure(client, "forget", ids=["m-1"])
-        assert "list_memories show ids" in await failure(
+        assert "use recall or list_memories to find ids" in await failure(
             client, "correct", memory_id="m-1", content="x"
         )
         assert "nothing to forget was named" in await failure(client, "forget")
@@ -184,7 +184,7 @@ async def test_resources_and_the_prompt(memory: Hindsight) -> None:
         assert re.findall(r"Parcel (\d+)", recent) == [str(n) for n in range(25, 5, -1)]
         entity = await client.read_resource("memory://a%20b%2Fc/entity/Hamburg")
         assert "in 25 memories" in entity.contents[0].text
-        with pytest.raises(MCPError, match="knows no entity 'Zoe'"):
+        with pytest.raises(MCPError, match="has no entity 'Zoe'"):
             await client.read_resource("memory://a%20b%2Fc/entity/Zoe")
         prompt = await client.get_prompt("with_memory", {"task": "Where is parcel 7?"})
         text = prompt.messages[0].content.text

@@ -206,7 +206,7 @@ def test_an_embedder_of_tokens_stays_what_it_is(model: MemoryMiniLM) -> None:
 
 @pytest.mark.parametrize("wrong", ["text-embedding-3-small", 7, None, Protocolled, object()])
 def test_what_cannot_embed_is_refused(wrong: object) -> None:
-    with pytest.raises(InvalidInputError, match="no embedder; give"):
+    with pytest.raises(InvalidInputError, match="is not an embedder; give"):
         as_embedder(wrong)
 
 
@@ -220,8 +220,8 @@ def test_what_cannot_embed_is_refused(wrong: object) -> None:
         ([[1, 2, 3, 4], [1, 2, 3, 4]], r"shape \(4,\) for text 0 of 2; expected 3 numbers"),
         ([[1, 2, 3]], "1 vectors for 2 texts"),
         ([1.0, 2.0], r"shape \(\) for text 0 of 2"),
-        ([["a", "b", "c"]] * 2, "no vectors of numbers"),
-        (None, "returned NoneType; expected a vector for each of 2 texts"),
+        ([["a", "b", "c"]] * 2, "did not return vectors of numbers"),
+        (None, "returned NoneType; expected one vector for each of 2 texts"),
     ],
 )
 def test_unusable_vectors_are_refused_with_the_text_at_fault(

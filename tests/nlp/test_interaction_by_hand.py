@@ -120,7 +120,7 @@ def test_held_tokens_know_their_documents() -> None:
 
 
 def test_half_a_token_is_an_error() -> None:
-    with pytest.raises(StoreCorruptError, match="129 bytes of token vectors"):
+    with pytest.raises(StoreCorruptError, match="token vectors have 129 bytes"):
         decompress(stored_tokens((1, 1))[:-1])
 
 

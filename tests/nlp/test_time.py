@@ -473,7 +473,7 @@ class TestAlways:
         assert only("im Ma\u0308rz 2021") == only("im März 2021")
 
     def test_a_span_ends_after_it_starts(self) -> None:
-        with pytest.raises(InvalidInputError, match="ends after it starts"):
+        with pytest.raises(InvalidInputError, match="must end after it starts"):
             TimeSpan(THURSDAY, THURSDAY)
 
 

@@ -310,7 +310,7 @@ def test_filters_reach_the_context(memory: Hindsight) -> None:
 def test_a_context_reads_well(memory: Hindsight) -> None:
     memory.retain("b", "Ana sails a blue boat.")
     found = memory.context("b", "What does Ana do?")
-    assert repr(found) == f"Context(1 items, {found.tokens} of 4096 tokens)"
+    assert repr(found) == f"Context(1 item, {found.tokens} of 4096 tokens)"
     assert found._repr_markdown_() == str(found) == found.text
     assert [item.label in found.text for item in found] == [True]
 

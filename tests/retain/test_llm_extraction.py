@@ -522,7 +522,7 @@ def test_usage_adds_up_over_passages_and_repairs() -> None:
 
 @pytest.mark.parametrize("options", [{"fact_tokens": 0}, {"max_facts": 0}])
 def test_limits_below_one_are_refused(options: dict[str, int]) -> None:
-    with pytest.raises(InvalidInputError, match="give 1 or more"):
+    with pytest.raises(InvalidInputError, match="give at least 1"):
         LLMExtractor(Script(), **options)
 
 

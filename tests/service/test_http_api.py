@@ -231,7 +231,7 @@ def test_an_operation_id_stores_once_and_is_known_after_a_restart(
         documents[-1] = {"content": "Bob sails."}
         refused = another.post(f"{B}/memories", json=body)
         assert refused.status_code == 409
-        assert "'op' was another call" in refused.json()["detail"]
+        assert "'op' was already used for another call" in refused.json()["detail"]
     assert memory.banks.stats("b").documents == 2
 
 

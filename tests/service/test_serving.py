@@ -59,7 +59,7 @@ def test_a_service_is_found_and_one_that_is_killed_loses_nothing_acknowledged(
         assert find_service(folder) == RunningService(url, process.pid, TOKEN)
         again = runs_on(folder)("serve", "--port", "0")
         assert again.code == 1
-        assert f"process {process.pid} has {folder} open already, at {url}" in again.err
+        assert f"{folder} is in use by a service (process {process.pid}) at {url}" in again.err
         assert stat.S_IMODE((folder / "service.json").stat().st_mode) == 0o600
         with Hindsight(url.replace("//", f"//:{TOKEN}@")) as memory:
             acknowledged = memory.retain("alice", "Alice keeps bees in Porto.").ids

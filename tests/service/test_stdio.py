@@ -156,7 +156,7 @@ def test_in_a_terminal_it_says_what_it_waits_for_until_ctrl_c(tmp_path: Path) ->
         stdin=theirs, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stderr
-        assert "A host starts this" in process.stderr.readline()
+        assert "Waiting for an MCP host" in process.stderr.readline()
         time.sleep(2)  # until it reads
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == INTERRUPTED

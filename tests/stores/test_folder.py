@@ -111,7 +111,7 @@ def test_an_owner_that_cannot_be_read_is_another_process(path: Path, left: str |
 
 @pytest.mark.parametrize("given", ["", "a\0b"])
 def test_what_is_no_path_is_refused(given: str) -> None:
-    with pytest.raises(InvalidInputError, match="no path"):
+    with pytest.raises(InvalidInputError, match="is not a path"):
         Folder.open(given)
 
 

@@ -183,10 +183,10 @@ def _free(disk: Path) -> int:
     ("uri", "wrong"),
     [
         ("neo4j://me:secret@host", "user=... and password="),
-        ("http://host:7474", "no Neo4j server"),
-        ("host:7687", "no Neo4j server"),
-        ("bolt://", "no Neo4j server"),
-        ("bolt://host:port", "no Neo4j server"),
+        ("http://host:7474", "not the URL of a Neo4j server"),
+        ("host:7687", "not the URL of a Neo4j server"),
+        ("bolt://", "not the URL of a Neo4j server"),
+        ("bolt://host:port", "not the URL of a Neo4j server"),
     ],
 )
 def test_a_wrong_address_is_refused(uri: str, wrong: str) -> None:

@@ -52,7 +52,7 @@ def test_a_vector_keeps_its_bits_and_its_dimension() -> None:
     vector = np.array([1.5, -0.0, 3e-39, 1 / 3], np.float32)
     assert vector_of(vector_bytes(vector, 4)).tobytes() == vector.tobytes()
     for shape in (3, 5), (1, 4):
-        with pytest.raises(EmbedderMismatchError, match="embed the bank again"):
+        with pytest.raises(EmbedderMismatchError, match="reindex the bank"):
             vector_bytes(np.zeros(shape, np.float32), 4)
 
 

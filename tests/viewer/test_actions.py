@@ -109,7 +109,7 @@ def test_a_form_of_an_older_state_is_refused(viewed: Hindsight, reader: Reader, 
     fields = form_of(viewed, reader, moved, text="Alice stayed.")
     viewed.memories.update(reader.bank, moved, tags=["moved"])
     page = reader.send(f"memory/edit?id={moved}", 409, **fields)
-    assert "changed since this form was shown" in page.text
+    assert "changed after this form was opened" in page.text
     assert viewed.memories.get(reader.bank, moved).text == TEXT
 
 

@@ -87,7 +87,7 @@ def test_memories_are_searched_and_filtered(
     ("query", "problem"),
     [
         ({"from": "yesterday"}, "give a date such as"),
-        ({"entity": "Zacharias"}, "knows no entity 'Zacharias'"),
+        ({"entity": "Zacharias"}, "has no entity 'Zacharias'"),
         ({"state": "lost"}, "choose from valid, invalidated"),
     ],
 )
@@ -222,7 +222,7 @@ def test_two_settings_are_compared_side_by_side(reader: Reader, story: tuple[str
     [
         ({"a_tokens": "0"}, "max_tokens is 0"),
         ({"a_tokens": "many"}, "give a number"),
-        ({"a_arm": "north"}, "no arm is called"),
+        ({"a_arm": "north"}, "unknown arm"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_explained_beside_it(

@@ -52,7 +52,7 @@ def test_a_file_of_json5_in_both_spellings_opens_a_watched_workspace(
     )  # fmt: skip
     events: list[SyncEvent] = []
     with config.open(root, on_event=events.append) as workspace:
-        with pytest.raises(InvalidInputError, match="watched already"):
+        with pytest.raises(InvalidInputError, match="already being watched"):
             workspace.start_watching()
         (root / "new.md").write_text("The hive is blue.", encoding="utf-8")
         assert [tool.name for tool in config.tools(workspace)] == ["memory_search", "memory_get"]

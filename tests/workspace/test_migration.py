@@ -123,7 +123,7 @@ def test_the_command_stops_after_the_curated_notes_and_goes_on_when_told(
     first = json.loads(CliRunner().invoke(app, ["migrate", *shared]).stdout)
     assert [event["path"] for event in first["events"]] == ["MEMORY.md"]
     drawn = CliRunner().invoke(app, ["migrate", *shared[:-1]]).stdout
-    assert "To go on: --until older" in " ".join(drawn.split())
+    assert "To continue: --until older" in " ".join(drawn.split())
     options = ["--until", "older", "--queries", str(queries), "--report", str(tmp_path / "r.md")]
     second = json.loads(CliRunner().invoke(app, ["migrate", *options, *shared]).stdout)
     assert [event["action"] for event in second["events"]] == ["unchanged", "retained"]

@@ -65,7 +65,7 @@ def test_the_report_counts_what_differs(folder: Path, root: Path) -> None:
         log.read()
     log.path.unlink()
     missing = CliRunner().invoke(app, ["shadow", "report", "--root", str(root)])
-    assert (missing.exit_code, "search with shadow first" in missing.stderr) == (1, True)
+    assert (missing.exit_code, "first search with shadow" in missing.stderr) == (1, True)
 
 
 def _with(entry: object, hit: SearchHit | None) -> object:

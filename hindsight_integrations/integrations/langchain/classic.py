@@ -31,7 +31,7 @@ class HindsightMemory(BaseMemory):
     Setup: `pip install "hindsight-integrations[langchain]" langchain-classic`
 
     Key init args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function of the runtime of the graph that runs.
         session_id: your id of the conversation, which `clear` forgets. Without one, turns that
             are stored already are not stored again, and `clear` forgets what this object stored.
@@ -125,5 +125,7 @@ class HindsightMemory(BaseMemory):
 
 def _only(given: Mapping[str, Any], key: str | None, what: str) -> str:
     if key is None and len(given) != 1:
-        raise InvalidInputError(f"{what} is not given, and there are {sorted(given)}; name one")
+        raise InvalidInputError(
+            f"{what} is not given, but there are several values: {sorted(given)}; name one"
+        )
     return str(given[next(iter(given)) if key is None else key])

@@ -69,8 +69,8 @@ def _filled(template: str) -> str:
     for name in names:
         if configurable.get(name) is None:
             raise InvalidInputError(
-                f"bank_id is the template {template!r}, and this run has no {name!r}; give it in "
-                f"the configuration, as {{'configurable': {{{name!r}: ...}}}}"
+                f"bank_id is the template {template!r}, but this run has no {name!r}; give it "
+                "in the configuration, as {'configurable': {{name!r}: ...}}"
             )
     bank = _PLACEHOLDER.sub(lambda found: str(configurable[found[1]]), template)
     return validation.bank_id(bank) if names else template
@@ -83,8 +83,8 @@ def _running() -> object:
         runtime = None
     if runtime is None:
         raise InvalidInputError(
-            "bank_id is a function of the runtime, and no graph is running here; call this from "
-            "a LangGraph graph or an agent, or give the bank's id as text"
+            "bank_id is a function of the runtime, but no graph is running; call this from "
+            "a LangGraph graph or an agent, or give the bank id as text"
         )
     return runtime
 

@@ -36,7 +36,7 @@ class HindsightChatMessageHistory(BaseChatMessageHistory):
     Setup: `pip install "hindsight-integrations[langchain]"`
 
     Key init args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function of the runtime of the graph that runs.
         session_id: your id of the session.
         store: stores the messages word by word; of the same bank.

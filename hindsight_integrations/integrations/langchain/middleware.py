@@ -84,10 +84,10 @@ class HindsightState(AgentState[Any]):
 
 
 class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
-    """Base of middleware that shows memory to the model, and remembers each turn after it.
+    """Base of middleware that shows memory to the model and retains each turn when it ends.
 
-    A run that is replayed, or resumed, remembers nothing twice; a turn that could not be remembered
-    is remembered with the next one.
+    A replayed or resumed run retains nothing twice; a turn that could not be retained is retained
+    with the next one.
     """
 
     state_schema = HindsightState
@@ -106,7 +106,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         return self._name
 
     def before_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Recall what to show the model in this turn."""
+        """Recall the text to show to the model in this turn."""
         notes = self._notes(state)
         mark = (
             notes["retained"] if "retained" in notes else mark_before_last_turn(state["messages"])
@@ -118,7 +118,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Show the recalled text to the model; no message of the state contains it."""
+        """Show the recalled text to the model, without adding it to the messages of the state."""
         return handler(self._shown(request))
 
     async def awrap_model_call(
@@ -130,7 +130,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         return await handler(await in_thread(self._shown, request))
 
     def after_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Remember the messages that were not remembered yet."""
+        """Retain the messages that have not been retained yet."""
         mark = self._notes(state).get("retained")
         new = since(state["messages"], mark)
         if new and not self._remembered(new, runtime):
@@ -168,7 +168,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
     def _report(self, what: str, error: HindsightError) -> None:
         if self.on_failure == "raise":
             raise error
-        log.warning("%s goes on without memory: %s failed: %s", self.name, what, error)
+        log.warning("%s continues without memory: %s failed: %s", self.name, what, error)
 
     def _notes(self, state: Mapping[str, Any]) -> Notes:
         notes: Notes = state.get("hindsight", {}).get(self.name, {})
@@ -179,28 +179,29 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
 
 
 class HindsightMiddleware(TurnMiddleware):
-    """Gives an agent long-term memory: recalls once a turn, and retains the conversation.
+    """Give an agent long-term memory: recall once per turn, and retain the conversation.
 
     Setup: `pip install "hindsight-integrations[langchain]"`
 
     Key init args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function of the runtime, such as
             `lambda runtime: runtime.context.user_id`. The model never sees it.
-        retain: "every_turn" retains each turn after it; "end" retains nothing until you call
+        retain: "every_turn" retains each turn when it ends; "end" retains nothing until you call
             `end`; "never" only recalls.
-        on_failure: "warn" continues without memory when the engine fails, logs it, and tells the
-            model so; "raise" raises.
+        on_failure: if the memory fails, "warn" logs it, tells the model and continues without
+            memory; "raise" raises the error.
         max_tokens: maximum tokens of the memories shown.
-        profile: a person, or a speaker such as "user", whose `Hindsight.profile` is shown too,
-            before the memories.
+        profile: a person, or a speaker such as "user", whose `Hindsight.profile` is shown before
+            the memories.
         recall_options: other arguments of `Hindsight.recall`.
         retain_options: other arguments of `Hindsight.retain_messages`, such as `tags`.
         place: "system" shows the memories at the end of the system message; "question" at the
-            beginning of the user's last message, so that system message and history are the same
-            in each turn, and a provider that caches prompts by their beginning reads them once.
-        durable: retains in the background, through its queue on disk, so that an answer does
-            not wait; what failed is sent again. Its `patience` is how long a turn waits at most.
+            beginning of the user's last message, so that the system message and history stay the
+            same and can be cached by the model provider.
+        durable: a `DurableRetain` that retains in the background through its queue on disk, so that
+            the answer does not wait; failed retains are retried. A turn waits at most its
+            `patience`.
         name: distinguishes several middlewares of one agent; derived from the bank by default.
 
     Instantiate:
@@ -235,8 +236,8 @@ class HindsightMiddleware(TurnMiddleware):
         How do I take my coffee?
         ```
 
-    With a checkpointer, a thread is a session of the bank. A run that is replayed, or resumed,
-    retains nothing twice; a turn that could not be retained is retained with the next one.
+    With a checkpointer, each thread is a session of the bank. A replayed or resumed run retains
+    nothing twice; a turn that could not be retained is retained with the next one.
     """
 
     def __init__(
@@ -285,11 +286,11 @@ class HindsightMiddleware(TurnMiddleware):
 
         Args:
             messages: its messages, such as `agent.get_state(config).values["messages"]`.
-            session: your id of it, such as the thread's; the same message is not stored twice.
-            runtime: the argument of `bank_id`, if that is a function.
+            session: your id for it, such as the thread id; no message is stored twice in it.
+            runtime: the argument for `bank_id`, if that is a function.
 
         Raises:
-            HindsightError: retaining failed, whatever the value of `on_failure`.
+            HindsightError: retaining failed; `on_failure` does not apply here.
         """
         return self._retain(bank_of(self.bank_id, runtime), messages, session)
 
@@ -345,13 +346,13 @@ def recall_node(
     into: str = "memories",
     **options: Any,
 ) -> Node:
-    """Return a node that recalls memories on the last human message.
+    """Return a node that recalls memories for the last human message.
 
-    It writes text for a prompt into the state: fenced, so that it is not retained as if somebody
-    had said it; empty if nothing was found.
+    It writes text for a prompt into the state: fenced (marked), so that it is not retained as if
+    somebody had said it; empty if nothing was found.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function of the runtime.
         messages: the field of the state that holds the conversation.
         into: the field that the text is written to.
@@ -414,10 +415,10 @@ def retain_node(
 ) -> Node:
     """Return a node that retains the last turn: the human's messages and the answer.
 
-    With a checkpointer, a thread is a session of the bank, in which nothing is stored twice.
+    With a checkpointer, each thread is a session of the bank, in which nothing is stored twice.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function of the runtime.
         messages: the field of the state that holds the conversation.
         **options: other arguments of `Hindsight.retain_messages`, such as `tags`.

@@ -82,8 +82,8 @@ class ReflectionMiddleware(TurnMiddleware):
         super().__init__("ReflectionMiddleware" if name is None else name, on_failure)
         if not isinstance(learning, ReflectionMemory) and not callable(learning):
             raise InvalidInputError(
-                f"learning is {type(learning).__name__}; give a ReflectionMemory, or a function of "
-                "the runtime that returns one"
+                f"learning is {learning!r}; give a ReflectionMemory, or a "
+                "function of the runtime that returns one"
             )
         self.learning = learning
 
@@ -163,9 +163,7 @@ class ReflectionChatMessageHistory(BaseChatMessageHistory):
     def __init__(self, learning: ReflectionMemory) -> None:
         super().__init__()
         if not isinstance(learning, ReflectionMemory):
-            raise InvalidInputError(
-                f"learning is {type(learning).__name__}; give a ReflectionMemory"
-            )
+            raise InvalidInputError(f"learning is {learning!r}; give a ReflectionMemory")
         self._learning = learning
 
     @property

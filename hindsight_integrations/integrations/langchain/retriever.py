@@ -38,19 +38,19 @@ class HindsightRetriever(BaseRetriever):
     Setup: `pip install "hindsight-integrations[langchain]"`
 
     Key init args:
-        memory: the engine.
-        bank_id: the bank's id, or a function of the runtime of the graph that runs, or a template
-            such as "{langgraph_user_id}" for what is configurable in a run; or a list of these, to
-            search several banks at once, such as `["{user_id}", "team"]`.
-        k: number of documents, if there are as many; if None the relevant ones, at most 10.
-        max_tokens: tokens of all documents together; the engine's setting if None.
+        memory: the open memory.
+        bank_id: the bank's id, a function of the runtime of the running graph, or a template such
+            as "{langgraph_user_id}", filled from the run's `configurable` values; or a list of
+            these to search several banks at once, such as `["{user_id}", "team"]`.
+        k: maximum number of documents; if None, the relevant ones, at most 10.
+        max_tokens: maximum tokens of all documents together; `settings.max_tokens` if None.
         options: other arguments of `Hindsight.recall`, such as `types`, `tags`, `where`,
             `entities`, `window`, `as_of` or `min_score`. They may also be given directly, or with
-            the question. `tags` are those of memories, and label the runs, too; to label runs
-            only, use `with_config(tags=...)`.
-        explain: True adds `score`, `rank` and `reasons` to the metadata. They depend on the
-            question: without them a memory that several questions find is an equal document, and
-            retrievers that ask several (`MultiQueryRetriever`) merge these.
+            the question. `tags` filters memories and also labels the runs; to label runs only, use
+            `with_config(tags=...)`.
+        explain: True adds `score`, `rank` and `reasons` to the metadata. These depend on the
+            question; without them, a memory found by several questions is the same document, and
+            retrievers that ask several questions (`MultiQueryRetriever`) can merge it.
 
     Instantiate:
         ```python
@@ -79,7 +79,7 @@ class HindsightRetriever(BaseRetriever):
     `docs/langchain.md` shows it in a chain, and with the bank of each call's configuration.
 
     Documents:
-        `page_content` is the memory's text, led by its speaker if known. `metadata` has
+        `page_content` is the memory's text, beginning with its speaker if known. `metadata` has
 
         - `id` (also the document's) and `bank_id`;
         - `type`, `speaker`, `context`, `entities`, `tags`, `proof_count`;
@@ -111,7 +111,7 @@ class HindsightRetriever(BaseRetriever):
         for name in {*direct} & {*options}:
             if direct[name] != options[name]:
                 raise InvalidInputError(
-                    f"{name!r} was given twice, directly and in options; give it once"
+                    f"{name!r} was given twice, as an argument and in options; give it once"
                 )
         rest = {name: value for name, value in given.items() if name in cls.model_fields}
         return rest | {"options": {**options, **direct}}

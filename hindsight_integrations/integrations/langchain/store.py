@@ -1,7 +1,7 @@
 """A LangGraph store: an exact table of items, searched by recall.
 
-The table decides which items there are; recall only ranks them by a query. Items that recall does
-not know (yet) follow those it knows. For recall, each item is a document of the bank.
+The table decides which items exist; recall only ranks them by a query. Items that recall does not
+know (yet) follow those it knows. For recall, each item is a document of the bank.
 """
 
 from __future__ import annotations
@@ -77,22 +77,22 @@ a long item has several."""
 class HindsightStore(ContextManaged, BaseStore):
     """LangGraph's long-term store, searched by time, people, meaning and exact terms at once.
 
-    `get`, `put`, `delete`, filters, namespaces and time-to-live are those of an exact table.
-    `search(query=...)` puts the items in the order of recall, with its score.
+    `get`, `put`, `delete`, filters, namespaces and time-to-live work on an exact table.
+    `search(query=...)` orders the items by recall, with its score.
 
     Setup: `pip install "hindsight-integrations[langchain]"`
 
     Key init args:
-        memory: the engine.
-        bank_id: the bank's id, or a function of the runtime of the graph that runs. Banks
-            do not see each other's items.
-        path: the SQLite file of the items, for instance in the engine's folder; ":memory:" for a
-            store that is lost when closed, as `Hindsight.in_memory()` is.
-        fields: paths of a value that queries search, unless `put` names its own: "$" for all of
-            it, "title", "author.name", "notes[*].text" and so on.
-        min_score: with a query, leave out items of a lower score, 0 to 1.
-        ttl: LangGraph's `TTLConfig`, in minutes; expired items are gone at once, from the bank's
-            recall too.
+        memory: the open memory.
+        bank_id: the bank's id, or a function of the runtime of the running graph. Banks do not
+            see each other's items.
+        path: the SQLite file of the items, for example in the memory's folder; ":memory:" for a
+            store that is lost when closed, like `Hindsight.in_memory()`.
+        fields: paths within a value that queries search, unless `put` gives its own: "$" for the
+            whole value, "title", "author.name", "notes[*].text" and so on.
+        min_score: with a query, leave out items with a lower score, 0 to 1.
+        ttl: LangGraph's `TTLConfig`, in minutes; expired items disappear at once, also from the
+            bank's recall.
         clock: returns the current time, timezone-aware.
 
     Instantiate:
@@ -141,7 +141,7 @@ class HindsightStore(ContextManaged, BaseStore):
         ```
 
     A batch reads before it writes, whatever the order of its operations, and the last of several
-    writes to a key holds, as in LangGraph's `InMemoryStore`. A value is anything that JSON has.
+    writes to a key wins, as in LangGraph's `InMemoryStore`. A value can be any JSON value.
     """
 
     supports_ttl = True
@@ -172,9 +172,9 @@ class HindsightStore(ContextManaged, BaseStore):
         }  # fmt: skip
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the settings: the copy has opened the same file and the same memory."""
+        """Pickle the settings; the copy opens the same file and the same memory."""
         if self._settings["path"] == IN_MEMORY:
-            raise InvalidInputError("a store in RAM cannot be pickled; give it a file as path")
+            raise InvalidInputError("an in-memory store cannot be pickled; give it a file as path")
         return partial(type(self), **self._settings), (self._memory, self._bank_id)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -205,7 +205,7 @@ class HindsightStore(ContextManaged, BaseStore):
             try:
                 self._send(bank)
             except HindsightError as error:
-                log.warning("queries will find the latest items of %r later: %s", bank, error)
+                log.warning("the latest items of %r will be searchable later: %s", bank, error)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -213,17 +213,17 @@ class HindsightStore(ContextManaged, BaseStore):
         return await in_thread(self.batch, ops)
 
     def close(self) -> None:
-        """Close the file; may be called twice. The engine stays open."""
+        """Close the file; may be called twice. The memory stays open."""
         with self._lock:
             self._table.close()
 
     def sweep_ttl(self) -> int:
         """Remove the expired items of all banks, and return their number.
 
-        Reading and writing do the same first; this is for a store that nobody uses for long.
+        Every read and write does this too; call it for a store that is not used for a long time.
 
         Raises:
-            HindsightError: a bank could not be told; the next call tries again.
+            HindsightError: a bank could not be updated; the next call tries again.
         """
         now = as_datetime(self._clock())
         with self._lock, self._table.transaction():
@@ -377,8 +377,8 @@ def _blocks(documents: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 def _check(op: Op) -> None:
     if not isinstance(op, GetOp | SearchOp | PutOp | ListNamespacesOp):
         raise InvalidInputError(
-            f"{validation.shown(op)} is no operation; give a GetOp, SearchOp, PutOp "
-            "or ListNamespacesOp"
+            f"{validation.shown(op)} is not an operation; give a GetOp, SearchOp, PutOp or "
+            "ListNamespacesOp"
         )
     validate_op_namespace(op)
     if isinstance(op, SearchOp | ListNamespacesOp):
@@ -399,7 +399,7 @@ def _apply(memory: Hindsight, bank: str, changes: Sequence[Unsent], ahead: timed
     """Retain the items that are new or changed, and forget those that were deleted.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank: the bank.
         changes: the items.
         ahead: how far the engine's clock is ahead of the store's.
@@ -414,7 +414,7 @@ def _apply(memory: Hindsight, bank: str, changes: Sequence[Unsent], ahead: timed
                 raise failed.error
             # It would fail every time; the item itself is safe in the table.
             key = fresh[failed.index].key
-            log.warning("queries will not find the item %r: %s", key, failed.error)
+            log.warning("the item %r will not be searchable: %s", key, failed.error)
     for change in changes:
         if not change.text:
             forget_document(memory, bank, document_of(change.namespace, change.key))

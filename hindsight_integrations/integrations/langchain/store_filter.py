@@ -63,7 +63,7 @@ def _meets(value: Any, wanted: Any) -> bool:
 def _compares(value: Any, name: str, other: Any) -> bool:
     if name not in OPERATORS:
         raise InvalidInputError(
-            f"filter uses the operator {name!r}; choose from {', '.join(OPERATORS)}"
+            f"unknown operator {name!r} in filter; choose from {', '.join(OPERATORS)}"
         )
     if name in ("$eq", "$ne"):
         return bool(value == other) is (name == "$eq")
@@ -86,7 +86,7 @@ def fits(namespace: Namespace, conditions: Sequence[MatchCondition] | None) -> b
 def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
     if condition.match_type not in ("prefix", "suffix"):
         raise InvalidInputError(
-            f"a namespace is matched by {condition.match_type!r}; choose from prefix, suffix"
+            f"match_type is {condition.match_type!r}; choose from prefix, suffix"
         )
     length = len(condition.path)
     part = namespace[:length] if condition.match_type == "prefix" else namespace[-length:]

@@ -1,7 +1,7 @@
 """The verbs of memory as tools that a model calls, one by one and as a toolkit.
 
-The arguments pinned when a tool is made are passed at every call and not shown to the model. An
-error of the engine becomes the tool's answer, so that the model can correct its call.
+Arguments pinned when a tool is created are passed in every call and hidden from the model. An
+error of the memory becomes the tool's answer, so that the model can correct its call.
 """
 
 from __future__ import annotations
@@ -146,17 +146,17 @@ def retain_tool(
     bank_id: BankId,
     *,
     name: str = "retain",
-    description: str = "Remember something for good, beyond this conversation.",
+    description: str = "Remember something permanently, beyond this conversation.",
     **pinned: Any,
 ) -> BaseTool:
     """Return a tool that remembers what the model tells it to.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function of the runtime; the model never sees it.
         name: the tool's name.
         description: the tool's description, for the model.
-        **pinned: arguments of `Hindsight.retain` of every call.
+        **pinned: arguments of `Hindsight.retain` to pass in every call.
 
     Raises:
         InvalidInputError: `Hindsight.retain` has no argument of that name.
@@ -197,7 +197,7 @@ def recall_tool(
 ) -> BaseTool:
     """Return a tool that recalls memories for the model, each with its id and the day it was said.
 
-    Takes the arguments of `retain_tool`, with those of `Hindsight.recall` to pin.
+    Takes the arguments of `retain_tool`; `pinned` are arguments of `Hindsight.recall`.
 
     Raises:
         InvalidInputError: `Hindsight.recall` has no argument of that name.
@@ -225,12 +225,12 @@ def reflect_tool(
     bank_id: BankId,
     *,
     name: str = "reflect",
-    description: str = "Think over all that was remembered on a matter, and conclude.",
+    description: str = "Think about everything remembered on a topic, and draw a conclusion.",
     **pinned: Any,
 ) -> BaseTool:
     """Return a tool that answers from memory as a whole; see `Hindsight.reflect`.
 
-    Takes the arguments of `retain_tool`, with those of `Hindsight.reflect` to pin.
+    Takes the arguments of `retain_tool`; `pinned` are arguments of `Hindsight.reflect`.
 
     Raises:
         InvalidInputError: `Hindsight.reflect` has no argument of that name.
@@ -258,11 +258,11 @@ def forget_tool(
     bank_id: BankId,
     *,
     name: str = "forget",
-    description: str = "Delete memories for good. Recall first, for their ids.",
+    description: str = "Delete memories permanently. Call recall first to get their ids.",
 ) -> BaseTool:
     """Return a tool that deletes memories by their ids.
 
-    Takes the arguments of `retain_tool`, without those pinned.
+    Takes the arguments of `retain_tool` except `pinned`.
 
     Examples:
         ```python
@@ -287,11 +287,11 @@ def correct_tool(
     bank_id: BankId,
     *,
     name: str = "correct",
-    description: str = "Correct a memory that is wrong. Recall first, for its id.",
+    description: str = "Correct a memory that is wrong. Call recall first to get its id.",
 ) -> BaseTool:
     """Return a tool that corrects text, times, names, speaker, type or tags of a memory.
 
-    Takes the arguments of `retain_tool`, without those pinned. The old values stay in the history.
+    Takes the arguments of `retain_tool` except `pinned`. The old values stay in the history.
 
     Examples:
         ```python
@@ -319,11 +319,11 @@ def history_tool(
     bank_id: BankId,
     *,
     name: str = "history",
-    description: str = "Show what was changed of a memory, when and why. Recall first, for its id.",
+    description: str = "Show the changes of a memory. Call recall first to get its id.",
 ) -> BaseTool:
-    """Return a tool that shows what was changed of a memory, when and why.
+    """Return a tool that shows the changes of a memory, when and why.
 
-    Takes the arguments of `retain_tool`, without those pinned.
+    Takes the arguments of `retain_tool` except `pinned`.
 
     Examples:
         ```python
@@ -336,7 +336,7 @@ def history_tool(
         ```
 
         ```text
-        Nothing of it was changed.
+        No changes recorded.
         ```
     """
     return _tool("history", memory, bank_id, name, description, {})
@@ -412,15 +412,15 @@ def _workspace_tool(tool: WorkspaceTool) -> BaseTool:
 
 
 class HindsightToolkit(BaseToolkit):
-    """Memory as tools: retain, recall, reflect, forget; and, if asked for, correct and history.
+    """Memory as tools: retain, recall, reflect and forget; optionally correct and history.
 
     Setup: `pip install "hindsight-integrations[langchain]"`
 
     Key init args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function of the runtime. The model never sees it.
-        verbs: the tools to make.
-        pinned: for each verb, arguments of every call, which the model does not see either.
+        verbs: the tools to create.
+        pinned: for each verb, arguments to pass in every call, hidden from the model.
 
     Instantiate:
         ```python
@@ -465,7 +465,7 @@ class HindsightToolkit(BaseToolkit):
         for verb, options in pinned.items():
             if options and verb not in _PINNABLE:
                 raise InvalidInputError(
-                    f"nothing can be pinned for {verb!r}; choose from {', '.join(_PINNABLE)}"
+                    f"{verb!r} has no options to pin; choose from {', '.join(_PINNABLE)}"
                 )
             if options:
                 common.check_options(options, _PINNABLE[verb])

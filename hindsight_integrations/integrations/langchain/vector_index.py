@@ -107,8 +107,8 @@ class LangChainVectors(FrameworkVectors):
         name, embeddings = type(store).__name__, store.embeddings
         if not isinstance(embeddings, GivenVectors):
             raise InvalidInputError(
-                f"{name} embeds texts itself; make it with the embeddings GivenVectors(), so that "
-                "it takes the memory's vectors"
+                f"{name} embeds texts itself; create it with the embeddings GivenVectors(), so "
+                "that it takes the memory's vectors"
             )
         self.store = store
         self._where_space = where or (lambda field, value: {"filter": {field: value}})

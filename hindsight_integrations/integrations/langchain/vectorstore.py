@@ -26,15 +26,15 @@ from hindsight_integrations.recall.request import Where
 class HindsightVectorStore(VectorStore):
     """Documents in a bank, searched by time, people, meaning and exact terms at once.
 
-    A document is one memory, with the document's id, text and metadata, and comes back as it was
-    given (dates in metadata become ISO 8601 text). The engine embeds. Blank documents are not
-    stored, since no query finds them.
+    Each document is one memory with the document's id, text and metadata, and is returned as it was
+    given (dates in metadata become ISO 8601 text). The memory embeds the documents itself. Blank
+    documents are not stored, because no query finds them.
 
     Setup: `pip install "hindsight-integrations[langchain]"`
 
     Key init args:
-        memory: the engine.
-        bank_id: the bank's id, or a function of the runtime of the graph that runs, or a template
+        memory: the open memory.
+        bank_id: the bank's id, or a function of the runtime of the running graph, or a template
             such as "{langgraph_user_id}".
         collection: name of the documents within the bank; other memories are not searched.
         **options: options of `Hindsight.recall` for all searches, such as `arms` or `budget`.
@@ -117,23 +117,23 @@ class HindsightVectorStore(VectorStore):
         batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Store documents, in place of those with the same ids, and return their ids.
+        """Store documents, replacing those with the same ids, and return their ids.
 
         Args:
-            documents: they are not changed.
-            ids: an id for each, in place of its own; one that has none gets a random one.
-            batch_size: not used: the engine makes batches of its own. `index` gives it.
-            **kwargs: none are known.
+            documents: the documents; they are not changed.
+            ids: an id for each, instead of its own; a document without any id gets a random one.
+            batch_size: passed by `index`; ignored, because the memory makes its own batches.
+            **kwargs: none are accepted.
 
         Raises:
-            InvalidInputError: an argument has no such name, or metadata cannot be stored.
-            ConflictError: an id is that of another memory of the bank; nothing was stored.
+            InvalidInputError: an argument is unknown, or metadata cannot be stored.
+            ConflictError: an id belongs to another memory of the bank; nothing was stored.
         """
         _refuse(kwargs)
         given = [document.id for document in documents] if ids is None else list(ids)
         if len(given) != len(documents):
             raise InvalidInputError(
-                f"{len(documents)} documents came with {len(given)} ids; give one for each"
+                f"got {len(documents)} documents but {len(given)} ids; give one id for each"
             )
         chosen = [id or str(uuid.uuid4()) for id in given]
         self._collection.put(
@@ -158,7 +158,7 @@ class HindsightVectorStore(VectorStore):
         details = [{}] * len(given) if metadatas is None else metadatas
         if len(details) != len(given):
             raise InvalidInputError(
-                f"{len(given)} texts came with {len(details)} metadatas; give one for each"
+                f"got {len(given)} texts but {len(details)} metadatas; give one for each"
             )
         documents = [
             Document(text, metadata=metadata) for text, metadata in zip(given, details, strict=True)
@@ -168,7 +168,7 @@ class HindsightVectorStore(VectorStore):
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
         """Delete documents permanently, or all of the collection if `ids` is None.
 
-        Ids that do not exist are ignored. What was concluded from a document is rewritten.
+        Ids that do not exist are ignored. Conclusions drawn from a document are rewritten.
         """
         _refuse(kwargs)
         bank = bank_of(self._bank_id)
@@ -176,7 +176,7 @@ class HindsightVectorStore(VectorStore):
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents of these ids that exist, in the order of the ids."""
+        """Return the existing documents with these ids, in the order of the ids."""
         return [
             _document(each) for each in self._collection.get(bank_of(self._bank_id), ids).values()
         ]
@@ -188,8 +188,8 @@ class HindsightVectorStore(VectorStore):
 
         Args:
             query: the question.
-            k: number of documents, if there are as many.
-            filter: conditions on metadata, as the `where` of `Hindsight.recall`.
+            k: maximum number of documents.
+            filter: conditions on metadata, like `where` of `Hindsight.recall`.
             **kwargs: other options of `Hindsight.recall`.
         """
         return [_document(each) for each in self._found(query, k, filter, kwargs)]
@@ -203,7 +203,7 @@ class HindsightVectorStore(VectorStore):
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Where | None = None, **kwargs: Any
     ) -> list[Document]:
-        """Return the `k` documents nearest to a vector of the engine's embedder."""
+        """Return the `k` documents nearest to a vector of the memory's embedder."""
         found = self._found("", k, filter, {**kwargs, "query_vector": embedding})
         return [_document(each) for each in found]
 
@@ -259,23 +259,23 @@ class HindsightVectorStore(VectorStore):
 
         Args:
             texts: the texts.
-            embedding: the embedder of a new engine in memory; None if `memory` is given.
+            embedding: the embedder of a new in-memory client; None if `memory` is given.
             metadatas: one for each text.
             ids: one for each text.
-            memory: the engine.
+            memory: the open memory.
             bank_id: as for the constructor.
             collection: as for the constructor.
             **options: as for the constructor.
 
         Raises:
-            InvalidInputError: both an embedder and an engine were given, which has its own.
+            InvalidInputError: both `embedding` and `memory`, which has its own, were given.
         """
         if memory is None:
             memory = Hindsight.in_memory(embedder=embedding)
         elif embedding is not None:
             raise InvalidInputError(
-                "both embedding and memory were given, and the engine embeds by its own; give "
-                "embedding=None, or Hindsight(embedder=...)"
+                "both embedding and memory were given, but the memory has its own embedder; "
+                "give embedding=None, or Hindsight(embedder=...)"
             )
         store = cls(memory, bank_id, collection=collection, **options)
         store.add_texts(texts, metadatas, ids=ids)
@@ -306,10 +306,10 @@ def _document(record: Record) -> Document:
 def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
     check_options(options, Hindsight.recall, also=("k", "filter"))
     if "where" in options:
-        raise InvalidInputError("a vector store takes conditions as filter=, not as where=")
+        raise InvalidInputError("a vector store takes conditions as filter=, not where=")
     return options
 
 
 def _refuse(kwargs: Mapping[str, Any]) -> None:
     if kwargs:
-        raise InvalidInputError(f"the vector store has no argument called {min(kwargs)!r}")
+        raise InvalidInputError(f"unknown argument {min(kwargs)!r} of the vector store")

@@ -1,4 +1,4 @@
-"""Messages of chats, word by word: LlamaIndex's chat store in a file, and records in a bank."""
+"""Verbatim messages of chats: LlamaIndex's chat store in a file, and records in a bank."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _BANK = "chats"
 
 
 class HindsightChatStore(ContextManaged, BaseChatStore):  # type: ignore[misc]
-    """The messages of each chat by its session id, as they were, tool calls included.
+    """The verbatim messages of each chat by session id, including tool calls.
 
-    Give it to LlamaIndex's own memories, or to `HindsightMemory(..., chat_store=...)` in place of
-    the record that one has in its bank. Several processes may share the file.
+    Pass it to LlamaIndex's own memories, or to `HindsightMemory(..., chat_store=...)` to replace
+    its record in the bank. Several processes may share the file.
 
     Args:
-        path: the SQLite file, for instance in the engine's folder; ":memory:" for a store that is
+        path: the SQLite file, for example in the memory's folder; ":memory:" for a store that is
             lost when closed.
 
     Raises:
@@ -74,7 +74,7 @@ class HindsightChatStore(ContextManaged, BaseChatStore):  # type: ignore[misc]
                 self._add(key, message)
 
     def get_messages(self, key: str) -> list[ChatMessage]:
-        """Return the messages of a chat, oldest first; none of one that is not known."""
+        """Return the messages of a chat, oldest first; empty if the chat is unknown."""
         with self._lock, self._table.transaction():
             return [_message(row) for row in self._rows(key)]
 
@@ -84,7 +84,7 @@ class HindsightChatStore(ContextManaged, BaseChatStore):  # type: ignore[misc]
             self._add(key, message)
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
-        """Delete a chat, and return its messages; None if it is not known."""
+        """Delete a chat, and return its messages; None if it is unknown."""
         with self._lock, self._table.transaction():
             rows = self._rows(key)
             for row in rows:
@@ -144,13 +144,13 @@ class _Put:
 
 
 class SessionMessages:
-    """The messages of chats, word by word, as records of the bank that remembers them.
+    """The verbatim messages of chats, as records of the bank that retains them.
 
-    They leave with the bank, and with the session's document when that is forgotten.
+    They are deleted with the bank, and with the session's document when that is forgotten.
 
     Args:
-        memory: the engine.
-        bank_id: the bank; the first message creates it if there is none.
+        memory: the open memory.
+        bank_id: the bank; the first message creates it if it does not exist.
     """
 
     def __init__(self, memory: Hindsight, bank_id: str) -> None:
@@ -169,7 +169,7 @@ class SessionMessages:
             return False
 
     def get_messages(self, key: str) -> list[ChatMessage]:
-        """Return the messages of a session, oldest first; none if it was forgotten."""
+        """Return the messages of a session, oldest first; empty if it was forgotten."""
         if not self.has(key):
             return []
         puts = self._record(key).items().values()

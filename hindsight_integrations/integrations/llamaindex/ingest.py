@@ -29,7 +29,7 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
     that are split already are joined by their document.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id; it is created by the first document if there is none.
         tags: tags of all documents.
         timestamp_key: metadata field with the time a document was written (a datetime, or ISO

@@ -1,6 +1,6 @@
 """Long-term memory for chats: a block of LlamaIndex's `Memory`, and a memory without a database.
 
-Both recall once a turn, and retain no message twice.
+Both recall once per turn, and retain no message twice.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Chats:
     """The chats that share a bank, each with its session.
 
     Attributes:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank they share.
         speakers: roles that are retained, and their names.
         separate: True if a session recalls only its own messages.
@@ -238,25 +238,25 @@ class Chats:
 class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
     """A bank as a block of LlamaIndex's `Memory`.
 
-    It recalls once a turn, by the user's last message, memories that the chat itself does not
+    Once per turn it recalls memories for the user's last message that the chat itself does not
     show. One block serves any number of sessions at once.
 
-    LlamaIndex passes messages to a block only when the short-term memory overflows, about 21,000
-    tokens at its defaults, so that most chats would never be remembered. The block therefore
-    also retains the messages it is read with ("eager"). The last answer of a chat is not among
-    them: `aflush` retains it.
+    LlamaIndex passes messages to a block only when the short-term memory overflows, at about 21,000
+    tokens by default, so most chats would never be retained. With "eager" the block therefore also
+    retains the messages it sees when it is read. The last answer of a chat is not among them; call
+    `aflush` to retain it.
 
     Args:
-        memory: the engine.
-        bank_id: the bank's id; it is created by the first message if there is none.
+        memory: the open memory.
+        bank_id: the bank's id; the first message creates the bank if it does not exist.
         retain: "eager"; "overflow" for only the messages that leave the short-term memory;
             "never".
         separate_sessions: True if a session recalls only its own messages. By default the
             bank's sessions share their memories.
-        speakers: roles that are retained, and the names they are retained under. A name says
-            more than a role: `{"user": "Alice", "assistant": "assistant"}`.
+        speakers: roles that are retained, and the names they are retained under. A name is more
+            informative than a role: `{"user": "Alice", "assistant": "assistant"}`.
         name: the block's name in the prompt.
-        priority: how late it is shortened when the memory overflows; 0 is never.
+        priority: order of shortening when the memory overflows, higher first; 0 is never.
         **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
             `where`, `min_score`.
 
@@ -346,30 +346,30 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
 
 
 class HindsightMemory(BaseMemory):  # type: ignore[misc]
-    """A chat's memory, for agents and chat engines: its recent messages, and a bank.
+    """A chat's memory for agents and chat engines: its recent messages, and a bank.
 
-    Each message is retained when it is put. `get` returns the recent messages that fit
-    `token_limit`, and before them, once a turn, memories that they do not show. Unlike
-    LlamaIndex's `Memory` it needs no database, and a workflow's context that holds it can be
-    serialised: see `HindsightSerializer`.
+    Each message is retained when it is added with `put`. `get` returns the recent messages that fit
+    `token_limit`, preceded by memories that they do not show (recalled once per turn). Unlike
+    LlamaIndex's `Memory` it needs no database, and a workflow context that contains it can be
+    serialised; see `HindsightSerializer`.
 
     Args:
-        memory: the engine.
-        bank_id: the bank's id; it is created by the first message if there is none.
-        session_id: your id of the chat, whose messages come back by it. Without one, a chat that
-            repeats a stored one continues it, unless sessions are separate.
-        chat_store: where the messages of a session are kept, word by word: "bank", in a record of
-            the bank, unless the engine has a `before_retain`, which that would bypass; LlamaIndex's
-            store of messages, such as `HindsightChatStore`; or None for nowhere.
-        token_limit: tokens of the messages that `get` returns.
-        messages: the chat so far, if it is kept elsewhere. They are retained with the next one.
+        memory: the open memory.
+        bank_id: the bank's id; the first message creates the bank if it does not exist.
+        session_id: your id for the chat, under which its messages are found again. Without one, a
+            chat that repeats a stored chat continues it, unless sessions are separate.
+        chat_store: where the messages of a session are stored verbatim: "bank" for a record in the
+            bank (not if the memory has a `before_retain`, which this would bypass); a LlamaIndex
+            chat store, such as `HindsightChatStore`; or None for nowhere.
+        token_limit: maximum tokens of the messages that `get` returns.
+        messages: the chat so far, if stored elsewhere. They are retained with the next message.
         separate_sessions: True if a session recalls only its own messages.
         speakers: roles that are retained, and the names they are retained under.
         **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
             `where`, `min_score`.
 
     Raises:
-        InvalidInputError: an option has no such name, or no message fits beside `max_tokens`.
+        InvalidInputError: an option is unknown, or `max_tokens` leaves no room for a message.
 
     Examples:
         >>> with Hindsight.in_memory() as memory:
@@ -408,8 +408,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         chosen = chat_options(options)
         if validation.positive("token_limit", token_limit) <= chosen["max_tokens"]:
             raise InvalidInputError(
-                f"token_limit is {token_limit}, and recalled text alone may take "
-                f"{chosen['max_tokens']}; give more, or a lower max_tokens"
+                f"token_limit is {token_limit}, but the recalled text alone may take "
+                f"{chosen['max_tokens']}; give a higher token_limit or a lower max_tokens"
             )
         if not isinstance(chat_store, BaseChatStore) and chat_store not in ("bank", None):
             raise InvalidInputError(
@@ -418,7 +418,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             )
         if isinstance(chat_store, BaseChatStore) and (session_id is None or messages):
             raise InvalidInputError(
-                "a chat_store gives the messages of a session; give its session_id, and no messages"
+                "a chat_store provides the messages of a session; give its session_id, and no "
+                "messages"
             )
         super().__init__(
             bank_id=validation.bank_id(bank_id),
@@ -472,9 +473,9 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         )
 
     def attach(self, memory: Hindsight, chat_store: BaseChatStore | None = None) -> None:
-        """Set the engine of a memory that was restored from JSON, and where its messages go on.
+        """Set the `Hindsight` of a chat memory that was restored from JSON, and its chat store.
 
-        By default that is the record of the bank, if they were kept in it.
+        By default messages go on in the record of the bank, if they were stored there.
         """
         self._chats = self._of(memory)
         self._store = chat_store or self._store
@@ -489,10 +490,10 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     def get(
         self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
     ) -> list[ChatMessage]:
-        """Return recent messages that fit, and before them memories that they do not show.
+        """Return recent messages that fit, preceded by memories that they do not show.
 
         Args:
-            input: the user's next message, if it was not put yet.
+            input: the user's next message, if it has not been added yet.
             initial_token_count: tokens to leave free.
             **kwargs: arguments of other memories; not used.
         """
@@ -539,12 +540,12 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             self._store.delete_messages(self.session_id)
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """Return all fields without the engine, ready for JSON."""
+        """Return all fields except the `Hindsight`, ready for JSON."""
         return {**self.model_dump(mode="json", **kwargs), "class_name": self.class_name()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], **kwargs: Any) -> Self:
-        """Return the memory of `to_dict`; it has no engine until `attach` sets one."""
+        """Return the chat memory of `to_dict`; call `attach` to set its `Hindsight`."""
         fields = {**data, **kwargs}
         fields.pop("class_name", None)
         return cls(**fields.pop("options"), **fields)
@@ -553,19 +554,19 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     def _attached(self) -> Chats:
         if self._chats is None:
             raise InvalidInputError(
-                "this chat memory was restored without its engine; restore the context with "
-                "HindsightSerializer(memory), or call attach(memory)"
+                "this chat memory was restored without its Hindsight memory; restore the "
+                "context with HindsightSerializer(memory), or call attach(memory)"
             )
         return self._chats
 
 
 class HindsightSerializer(JsonSerializer):  # type: ignore[misc]
-    """Restores a workflow's context, and sets the engine of each chat memory in it.
+    """Restore a workflow's context, and set the `Hindsight` of each chat memory in it.
 
-    The engine itself is not serialised: it is open files.
+    The `Hindsight` itself is not serialised, because it holds open files.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         chat_store: the store that the chats' further messages are kept in, if they have one.
         **options: options of LlamaIndex's `JsonSerializer`.
 
@@ -587,7 +588,7 @@ class HindsightSerializer(JsonSerializer):  # type: ignore[misc]
         self._store = chat_store
 
     def deserialize_value(self, data: Any) -> Any:
-        """Return the value, with its engine if it is a chat memory."""
+        """Return the value, with its `Hindsight` if it is a chat memory."""
         value = super().deserialize_value(data)
         if isinstance(value, HindsightMemory):
             value.attach(self._memory, self._store)

@@ -256,7 +256,7 @@ class FunctionLLM(CustomLLM):  # type: ignore[misc]
         text = self._reply(system, user)
         if not isinstance(text, str):
             raise ModelError(
-                f"{self.model_name} returned a {type(text).__name__}; return the reply's text"
+                f"{self.model_name} returned {type(text).__name__}; return the reply as text"
             )
         return text
 
@@ -301,7 +301,7 @@ class HindsightRerank(BaseNodePostprocessor):  # type: ignore[misc]
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         if query_bundle is None:
-            raise InvalidInputError("nodes are reranked by a question; give query_str")
+            raise InvalidInputError("reranking needs a question; give query_str")
         most = len(nodes) if self.top_n is None else self.top_n
         started = ReRankStartEvent(
             query=query_bundle, nodes=nodes, top_n=most, model_name=self._reranker.id

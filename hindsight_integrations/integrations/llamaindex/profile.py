@@ -24,7 +24,7 @@ class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
     It only reads; a `HindsightMemoryBlock` beside it retains what is said.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id.
         person: a name or alias; or a speaker, such as "user".
         name: the block's name in the prompt.

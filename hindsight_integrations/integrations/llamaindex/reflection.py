@@ -77,7 +77,7 @@ class ReflectionChatMemory(BaseMemory):  # type: ignore[misc]
         """Set the reflection memory of a chat memory that was restored from JSON."""
         if not isinstance(learning, ReflectionMemory):
             raise InvalidInputError(
-                f"learning is {type(learning).__name__}; give a ReflectionMemory"
+                f"learning is {validation.shown(learning)}; give a ReflectionMemory"
             )
         self._learning = learning
 

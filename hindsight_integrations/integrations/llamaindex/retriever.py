@@ -49,9 +49,9 @@ from hindsight_integrations.results import Reflection
 
 @dataclass
 class RecallQuery(QueryBundle):  # type: ignore[misc]
-    """A question with options of its own, which override the retriever's.
+    """A question with its own options, which override those of the retriever.
 
-    Give it wherever a `QueryBundle` goes: to a retriever, or to a query engine over one.
+    Use it wherever a `QueryBundle` is accepted: with a retriever, or a query engine over one.
 
     Examples:
         >>> RecallQuery("Who joined?", options={"types": ["world"], "tags": ["team"]}).query_str
@@ -68,14 +68,13 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
     times, speaker, entities, tags, your own metadata, and the reasons why it was found.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or several, or a function without arguments that returns the id for
             each question; banks that do not exist are read as empty.
-        similarity_top_k: number of nodes, if there are as many; if None the relevant ones, at most
-            10.
+        similarity_top_k: maximum number of nodes; if None, the relevant ones, at most 10.
         filters: LlamaIndex's metadata filters, instead of `where`.
         callback_manager: LlamaIndex's callbacks.
-        **options: those of `Hindsight.recall`: `max_tokens`, `budget`, `types`, `arms`, `tags`,
+        **options: options of `Hindsight.recall`: `max_tokens`, `budget`, `types`, `arms`, `tags`,
             `where`, `scope`, `entities`, `window`, `query_vector`, `arm_limits`, `as_of`,
             `min_score` and so on. A `RecallQuery` overrides
             them for one question.
@@ -130,24 +129,24 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
-    """Answers from a bank: a model searches it, and cites the memories it answers from.
+    """Answer questions from a bank: a model searches it, and cites the memories it answers from.
 
-    The response's source nodes are the memories that the answer cites. Without a model the
-    answer quotes the memories that state it, with dates, or says that none does. Each search that
-    was made is told to LlamaIndex's instrumentation, with its nodes.
+    The response's source nodes are the memories that the answer cites. Without a model the answer
+    quotes the memories that state it, with dates, or says that none does. Each search is reported
+    to LlamaIndex's instrumentation, with its nodes.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function without arguments that returns it for each question; a
             bank that does not exist is read as empty.
-        response_synthesizer: LlamaIndex's synthesizer, to word the answer instead: with its
-            model, its prompts (`get_prompts`, `update_prompts`), and piece by piece if it
-            streams. The source nodes are then all that was found, as the model reads it.
-        streaming: True for a `StreamingResponse`. A synthesizer says itself that it streams.
+        response_synthesizer: a LlamaIndex synthesizer that writes the answer instead, with its own
+            model and prompts (`get_prompts`, `update_prompts`), and streaming if it streams. The
+            source nodes are then everything that was found and passed to the model.
+        streaming: True for a `StreamingResponse`. With a synthesizer, set streaming there.
         callback_manager: LlamaIndex's callbacks.
-        **options: those of `Hindsight.reflect`: `llm` (a LlamaIndex LLM for instance; the
-            engine's own if not given), `max_tokens`, `budget`, `tags`, `where` and so on. A
-            `RecallQuery` overrides them for one question.
+        **options: options of `Hindsight.reflect`: `llm` (for example a LlamaIndex LLM; the memory's
+            own if not given), `max_tokens`, `budget`, `tags`, `where` and so on. A `RecallQuery`
+            overrides them for one question.
 
     Raises:
         InvalidInputError: an option has no such name.
@@ -177,8 +176,9 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
             own = sorted({*options} - {*SearchOptions.__annotations__})
             if own or streaming:
                 raise InvalidInputError(
-                    f"{own[0] if own else 'streaming'!r} was given with a response_synthesizer, "
-                    "which words the answer itself; set it there, or leave one of them out"
+                    f"{own[0] if own else 'streaming'!r} cannot be combined with a "
+                    "response_synthesizer, which writes the answer; set it there, or leave one "
+                    "of them out"
                 )
         self._memory = checked_memory(memory)
         self._bank_id = bank_id

@@ -22,19 +22,19 @@ from hindsight_integrations.workspace import workspace_tools as tools_of
 
 
 class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
-    """Tools for one bank. The model chooses what to say and to ask; never which bank, or how.
+    """Tools for one bank. The model chooses the content and the question, never the bank.
 
-    Recalled text is fenced, so that it is not remembered a second time as if somebody had said
-    it. Errors are raised, and agents give them to the model as the tool's answer.
+    Recalled text is fenced (marked), so that it is not retained again as if somebody had said it.
+    Errors are raised, and agents pass them to the model as the tool's answer.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id, or a function without arguments that returns it for each call; the
-            bank is created by the first `retain` if there is none.
-        forget: True to give the model the tool that deletes memories for good. What it corrects
-            or marks as wrong can be restored; what it forgets cannot.
-        llm: the model of `reflect`, a LlamaIndex LLM for instance; the engine's own if None.
-            Without either it returns the memories themselves.
+            bank is created by the first `retain` if it does not exist.
+        forget: True to give the model the tool that deletes memories permanently. Corrections and
+            memories marked as wrong can be undone; forgotten memories cannot be restored.
+        llm: the model of `reflect`, for example a LlamaIndex LLM; the memory's own if None.
+            Without any, `reflect` returns the memories themselves.
         **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
             `where`, `entities`, `min_score`. The tags are also put on what is retained.
 
@@ -86,12 +86,12 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         """Look up what is remembered from earlier conversations.
 
         Args:
-            query (str): The question, with names and times as far as they are known.
+            query (str): The question, with names and times if known.
         """
         return common.answer_recall(self._memory, bank_of(self._bank_id), query, **self._options)[0]
 
     def reflect(self, query: str) -> str:
-        """Think over all that is remembered, and answer from it. Slower than recall, and deeper.
+        """Answer a question from all relevant memories. Slower than recall, but deeper.
 
         Args:
             query (str): The question.
@@ -109,13 +109,13 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         happened: str | None = None,
         reason: str | None = None,
     ) -> str:
-        """Put right what is wrong or no longer true of a memory; what is left out stays.
+        """Correct a memory that is wrong or no longer true; omitted fields stay unchanged.
 
         Args:
             memory_id (str): Id of the memory, as recall gives it.
-            content (str): The whole statement as it should be, with names and dates.
+            content (str): The whole corrected statement, with names and dates.
             speaker (str): Who said it; '' for nobody.
-            entities (list): All names it is about.
+            entities (list): All names it mentions.
             said (str): When it was said, in ISO 8601.
             happened (str): When it happened: a day, or START/END, in ISO 8601.
             reason (str): Why it was wrong.
@@ -133,7 +133,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         )[0]
 
     def invalidate(self, memory_id: str, reason: str) -> str:
-        """Mark a memory as wrong, where nothing true can be put in its place.
+        """Mark a memory as wrong if there is no correct statement to replace it.
 
         Args:
             memory_id (str): Id of the memory, as recall gives it.
@@ -143,7 +143,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         return common.answer_invalidate(self._memory, bank, memory_id, reason)[0]
 
     def forget(self, memory_ids: list[str]) -> str:
-        """Delete memories for good, if the user asks for it.
+        """Delete memories permanently, if the user asks for it.
 
         Args:
             memory_ids (list): Ids of the memories, as recall gives them.
@@ -151,7 +151,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         return common.answer_forget(self._memory, bank_of(self._bank_id), memory_ids)[0]
 
     def history(self, memory_id: str) -> str:
-        """Show what was changed of a memory, when and why. Recall first, for its id.
+        """Show the changes of a memory, when and why. Call recall first to get its id.
 
         Args:
             memory_id (str): Id of the memory, as recall gives it.

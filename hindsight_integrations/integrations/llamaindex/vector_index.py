@@ -46,7 +46,7 @@ class LlamaIndexVectors(FrameworkVectors):
         name = type(store).__name__
         if not store.stores_text:
             raise InvalidInputError(
-                f"{name} keeps vectors without their nodes; give a store with stores_text"
+                f"{name} stores vectors without their nodes; give a store with stores_text"
             )
         self.store = store
         super().__init__(name, dimension, namespace)

@@ -59,7 +59,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
     `delete` removes the nodes of a document, and what `HindsightTransform` retained of it.
 
     Args:
-        memory: the engine.
+        memory: the open memory.
         bank_id: the bank's id; a bank that does not exist is read as empty.
         collection: name of the nodes within the bank; other memories are not searched.
         **options: those of `Hindsight.recall` for all queries, such as `budget` or `query_time`.
@@ -149,7 +149,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
             InvalidInputError: neither was given; `clear` deletes all.
         """
         if node_ids is None and filters is None:
-            raise InvalidInputError("no nodes were named; give node_ids or filters, or call clear")
+            raise InvalidInputError("no nodes given; give node_ids or filters, or call clear")
         self._nodes.delete(self.bank_id, self._ids(node_ids, filters))
 
     def clear(self) -> None:
@@ -171,7 +171,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         """
         if query.mode not in _ARMS:
             known = ", ".join(mode.value for mode in _ARMS)
-            raise InvalidInputError(f"no mode is called {query.mode.value!r}; there are {known}")
+            raise InvalidInputError(f"unknown mode {query.mode.value!r}; the modes are {known}")
         options: dict[str, Any] = {**self._options}
         if _ARMS[query.mode] is not None:
             options["arms"] = _ARMS[query.mode]

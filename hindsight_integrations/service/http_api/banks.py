@@ -73,10 +73,10 @@ def changed_config(
     for name, value in given.items():
         if name not in own and held.get(name) != value:
             now = f"; it is {held[name]!r} for all banks" if name in held else ""
-            raise refuse(f"the setting {name!r} cannot be changed for a bank here{now}")
+            raise refuse(f"the setting {name!r} cannot be changed for a single bank here{now}")
     mission = given.get("reflect_mission")
     if mission is not None and not isinstance(mission, str):
-        raise InvalidInputError("reflect_mission is no text; give the mission as a text")
+        raise InvalidInputError(f"reflect_mission is {mission!r:.80}; give the mission as text")
     changed = {trait: given.get(f"disposition_{trait}") for trait in TRAITS}
     old = {trait: getattr(bank.disposition, trait) for trait in TRAITS}
     merged = old | {trait: value for trait, value in changed.items() if value is not None}

@@ -25,7 +25,7 @@ routes = router("Directives")
 def check_tags(tags: list[str] | None) -> None:
     """Refuse tags: a directive counts for the whole bank."""
     if tags:
-        raise refuse("directives count for the whole bank here; leave out their tags")
+        raise refuse("directives apply to the whole bank here; leave out their tags")
 
 
 def _answer(memory: Hindsight, bank_id: str, directive: Directive) -> answers.DirectiveItem:

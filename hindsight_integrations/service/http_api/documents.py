@@ -60,7 +60,7 @@ def list_documents(
 ) -> answers.DocumentList:
     """List documents by id; `q` is a part of one."""
     if time_field or start_date or end_date:
-        raise refuse("documents are not searched by time here; list the memories of the time")
+        raise refuse("documents cannot be searched by time here; list the memories of that time")
     part = (q or "").casefold()
     found = [
         document

@@ -55,10 +55,12 @@ def _tagged(memory: Hindsight, bank_id: str, tags: Sequence[str], match: str) ->
 
 def _group(memory: Hindsight, bank_id: str, group: TagGroup, depth: int) -> Where:
     if depth > MAX_DEPTH:
-        raise InvalidInputError(f"tag groups are nested more than {MAX_DEPTH} deep; flatten them")
+        raise InvalidInputError(
+            f"tag groups are nested more than {MAX_DEPTH} levels deep; flatten them"
+        )
     if isinstance(group, TagLeaf):
         if group.resolve == "fuzzy":
-            raise refuse("tags are matched as they are written here; leave out resolve")
+            raise refuse("tags are matched exactly here; leave out resolve")
         return _tagged(memory, bank_id, group.tags, group.match) if group.tags else {}
     if isinstance(group, TagNot):
         return {"$not": _group(memory, bank_id, group.inner, depth + 1)}

@@ -73,7 +73,7 @@ def get_operation_status(
 ) -> answers.OperationStatus:
     """Return an operation. A retain with an id of the caller is known after a restart too."""
     if include_payload:
-        raise refuse("an operation does not keep its request here; leave out include_payload")
+        raise refuse("the request of an operation is not stored here; leave out include_payload")
     try:
         known = jobs.get(bank_id, operation_id)
     except NotFoundError:

@@ -64,17 +64,19 @@ def _text(content: str | list[requests.TextBlock | requests.OtherBlock]) -> str:
     if isinstance(content, str):
         return content
     if any(isinstance(block, requests.OtherBlock) for block in content):
-        raise refuse("this engine reads texts, no images or files; send their texts")
+        raise refuse("images and files are not supported here; send their texts")
     return "\n\n".join(block.text for block in content if isinstance(block, requests.TextBlock))
 
 
 def _item(given: requests.RetainItem, tags: Sequence[str]) -> Item:
     if given.timestamp == "unset":
-        raise refuse("every memory has the time it was said here; give it, or leave it out for now")
+        raise refuse(
+            "every memory has a time here; give one, or leave timestamp out for the current time"
+        )
     if given.observation_scopes not in (None, "shared", [[]]):
         raise refuse(
-            "an observation rests on memories of any tags here, and has the tags that all of them "
-            "have; leave observation_scopes out, or give 'shared'"
+            "observations rest on memories with any tags here, and have the tags that all "
+            "of them share; leave observation_scopes out, or give 'shared'"
         )
     if given.entities:
         _check_resolving(given.resolve_entities)
@@ -93,7 +95,7 @@ def _item(given: requests.RetainItem, tags: Sequence[str]) -> Item:
 def _check_resolving(resolve_entities: bool) -> None:
     if not resolve_entities:
         raise refuse(
-            "names are matched with the entities of the bank here; leave out resolve_entities"
+            "names are always matched with the bank's entities here; leave out resolve_entities"
         )
 
 
@@ -222,10 +224,10 @@ def file_retain(
     described = given.files_metadata or [requests.FileMetadata() for _ in files]
     if len(described) != len(files):
         raise InvalidInputError(
-            f"there are {len(files)} files and metadata for {len(described)}; give one for each"
+            f"there are {len(files)} files but metadata for {len(described)}; give one for each"
         )
     if given.parser or any(each.parser for each in described):
-        raise refuse("this engine reads text files itself; leave out parser")
+        raise refuse("text files are always read directly here; leave out parser")
     items = [_file_item(file, each) for file, each in zip(files, described, strict=True)]
     store(memory, bank_id, items)
     done = [
@@ -239,7 +241,7 @@ def _file_item(file: UploadFile, given: requests.FileMetadata) -> Item:
     try:
         text = file.file.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise refuse(f"{name!r} is no UTF-8 text; convert it to text or Markdown") from error
+        raise refuse(f"{name!r} is not UTF-8 text; convert it to text or Markdown") from error
     return Item(
         text,
         timestamp=as_time("timestamp", given.timestamp),
@@ -368,7 +370,7 @@ def update_memory(
 ) -> answers.MemoryDetail:
     """Correct a memory, or mark it as wrong or right; the old values are in its history."""
     if body.context is not None:
-        raise refuse("the context of a memory stays as it was retained; leave it out")
+        raise refuse("the context of a memory cannot be changed here; leave it out")
     if body.entities is not None:
         _check_resolving(body.resolve_entities)
     if body.reason is not None and body.state is None and body.text is None:
@@ -404,7 +406,7 @@ def _occurred(body: requests.MemoryChanges, old: Memory) -> list[tuple[datetime,
         return []
     if start is None or end is None or as_datetime(end) <= as_datetime(start):
         raise InvalidInputError(
-            "occurred_start and occurred_end tell a time together; give both, the end after the "
+            "occurred_start and occurred_end belong together; give both, the end after the "
             "start, or clear both"
         )
     return [(start, end)]

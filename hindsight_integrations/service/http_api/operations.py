@@ -96,8 +96,8 @@ class Operations:
             found = self._known.get((bank_id, operation_id))
         if found is None:
             raise NotFoundError(
-                f"bank {bank_id!r} has no operation {operation_id!r}; the service remembers the "
-                f"latest {KEPT} until it ends"
+                f"bank {bank_id!r} has no operation {operation_id!r}; the service keeps only "
+                f"the latest {KEPT} until it stops"
             )
         return found
 

@@ -28,7 +28,7 @@ CHUNK_TOKENS, ENTITY_TOKENS, SOURCE_TOKENS = 8192, 500, 4096
 def recall_memories(memory: MemoryOf, bank_id: str, body: requests.Recall) -> answers.Recalled:
     """Recall memories, best first; none from a bank that is not there."""
     if body.min_scores and body.min_scores.reranker is not None:
-        raise refuse("the reranker has no score of its own here; use min_scores.final")
+        raise refuse("the reranker has no separate score here; use min_scores.final")
     if not has_bank(memory, bank_id):
         return answers.Recalled(results=[])
     found = memory.recall(bank_id, body.query, **_options(memory, bank_id, body))
@@ -225,15 +225,17 @@ def _nothing_known(include: requests.ReflectInclude) -> answers.Reflected:
 
 def _check_offered(memory: Hindsight, body: requests.Reflect) -> None:
     if body.exclude_mental_model_ids:
-        raise refuse("single mental models cannot be left out here; use exclude_mental_models")
+        raise refuse("single mental models cannot be excluded here; use exclude_mental_models")
     if body.response_schema is not None and memory.runtime.model is None:
-        raise refuse("response_schema needs a language model, and this service has none")
+        raise refuse("response_schema needs a language model, but this service has none")
     searching = (
         body.reflect_search_observations_max_tokens,
         body.reflect_search_observations_include_entities,
     )
     if any(value is not None for value in searching):
-        raise refuse("the searches of a reflection are not set one by one here; use max_tokens")
+        raise refuse(
+            "the searches of a reflection cannot be configured separately here; use max_tokens"
+        )
 
 
 def _based_on(memory: Hindsight, done: Reflection) -> answers.BasedOn:

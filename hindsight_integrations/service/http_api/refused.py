@@ -7,12 +7,12 @@ from fastapi.responses import JSONResponse
 
 from hindsight_integrations.service.http_api.routing import BANK, router
 
-ALIASES = "a bank has one id here; use it"
-AUDIT = "this interface keeps no log of writes; the service's own log does"
-KNOWLEDGE = "there is no knowledge base here; mental models are what it is made of"
-TRACES = "no calls of language models are recorded here"
-WEBHOOKS = "no webhooks are sent here; ask for the state of operations"
-TRANSFER = "single documents do not travel here; export the bank as a whole (/transfer/export)"
+ALIASES = "a bank has only one id here; use it"
+AUDIT = "this interface does not list an audit log; see the audit log of the service"
+KNOWLEDGE = "there is no knowledge base here; use mental models instead"
+TRACES = "calls of language models are not recorded here"
+WEBHOOKS = "webhooks are not sent here; query the state of operations"
+TRANSFER = "single documents cannot be transferred here; export the whole bank (/transfer/export)"
 
 REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("GET", f"{BANK}/aliases"): ("list_bank_aliases", ALIASES),
@@ -20,13 +20,13 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("PATCH", f"{BANK}/aliases/{{alias}}"): ("set_bank_alias_primary", ALIASES),
     ("DELETE", f"{BANK}/aliases/{{alias}}"): ("delete_bank_alias", ALIASES),
     ("GET", f"{BANK}/attachments/{{attachment_id}}"): (
-        "get_bank_attachment", "no images or files are kept here, only texts",
+        "get_bank_attachment", "images and files are not stored here, only texts",
     ),
     ("GET", f"{BANK}/audit-logs"): ("list_audit_logs", AUDIT),
     ("GET", f"{BANK}/audit-logs/stats"): ("audit_log_stats", AUDIT),
     ("GET", f"{BANK}/audit-logs/{{log_id}}"): ("get_audit_log", AUDIT),
     ("POST", f"{BANK}/memories/dry-run-extract"): (
-        "dry_run_extract_memories", "facts are not drawn without storing them here",
+        "dry_run_extract_memories", "facts cannot be extracted without storing them here",
     ),
     ("GET", "/v1/bank-template-schema"): (
         "get_bank_template_schema", "the schema of templates is in /openapi.json, as Template",
@@ -54,24 +54,24 @@ REASONS: dict[tuple[str, str], tuple[str, str]] = {
     ("GET", f"{BANK}/llm-requests"): ("list_llm_requests", TRACES),
     ("GET", f"{BANK}/llm-requests/stats"): ("llm_request_stats", TRACES),
     ("POST", f"{BANK}/health/llm"): (
-        "test_bank_llm", "no bank has a language model of its own here",
+        "test_bank_llm", "banks do not have their own language models here",
     ),
     ("POST", f"{BANK}/mental-models/{{mental_model_id}}/clear"): (
-        "clear_mental_model", "a mental model always says something here; delete it instead",
+        "clear_mental_model", "a mental model cannot be empty here; delete it instead",
     ),
     ("POST", f"{BANK}/mental-models/{{mental_model_id}}/dry-run-refresh"): (
         "dry_run_refresh_mental_model",
-        "a mental model is not written without storing it here; reflect on its question instead",
+        "a mental model cannot be written without storing it here; reflect on its question instead",
     ),
     ("POST", f"{BANK}/prompts/preview"): (
-        "preview_prompt", "prompts are not put together by bank here",
+        "preview_prompt", "prompts do not depend on the bank here",
     ),
     ("POST", f"{BANK}/consolidation-strategies/preview"): (
         "preview_consolidation_strategies", "there are no consolidation strategies here",
     ),
     ("POST", f"{BANK}/consolidation/recover"): (
         "recover_consolidation",
-        "what failed to consolidate stays pending here, and is tried again by /consolidate",
+        "memories that failed to consolidate stay pending here; /consolidate retries them",
     ),
     ("GET", f"{BANK}/webhooks"): ("list_webhooks", WEBHOOKS),
     ("POST", f"{BANK}/webhooks"): ("create_webhook", WEBHOOKS),

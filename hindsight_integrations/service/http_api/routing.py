@@ -99,7 +99,7 @@ def check_access(request: Request, bank_id: str) -> None:
     """Refuse a bank that the request names beside the one of its path, if its token excludes it."""
     access = getattr(request.state, "access", None)
     if access is not None and not access.allows(bank_id):
-        raise HTTPException(403, f"this token does not open the bank {bank_id!r}")
+        raise HTTPException(403, f"this token is not valid for the bank {bank_id!r}")
 
 
 def part_of(values: Sequence[T], limit: int, offset: int) -> Sequence[T]:

@@ -68,7 +68,7 @@ def import_bank_template(
     for model in models:
         auto_refresh(model.trigger)
     if body.version != TEMPLATE_VERSION:
-        raise refuse(f"templates have the version {TEMPLATE_VERSION!r} here")
+        raise refuse(f"the version of templates is {TEMPLATE_VERSION!r} here")
     exists = has_bank(memory, bank_id)
     bank = memory.banks.get(bank_id) if exists else Bank(bank_id)
     changed_config(memory, bank, body.bank or {})

@@ -33,14 +33,14 @@ DOWNLOADS = "/v1/default/files/download/"
 
 def _check_whole(include_data: bool, include_bank_config: bool, include_history: bool) -> None:
     if not include_data or not include_bank_config:
-        raise refuse("an archive holds a bank as a whole here; leave out the include options")
+        raise refuse("an archive always holds a whole bank here; leave out the include options")
     if include_history:
-        raise refuse("archives hold no audit or model logs here; leave out include_history")
+        raise refuse("archives contain no audit or model logs here; leave out include_history")
 
 
 def _check_new(memory: Hindsight, bank_id: str) -> None:
     if has_bank(memory, validation.bank_id(bank_id)):
-        raise BankExistsError(f"there is a bank {bank_id!r} already; give another target_bank_id")
+        raise BankExistsError(f"bank {bank_id!r} exists already; give another target_bank_id")
 
 
 def _archive(jobs: Operations) -> Path:
@@ -60,7 +60,7 @@ def export_bank_transfer(
     """Export a bank into an archive, in an operation whose result names it."""
     _check_whole(include_data, include_bank_config, include_history)
     if document_id:
-        raise refuse("an archive holds a bank as a whole here; leave out document_id")
+        raise refuse("an archive always holds a whole bank here; leave out document_id")
     memory.banks.get(bank_id)
 
     def exported() -> dict[str, object]:
@@ -76,7 +76,7 @@ def download_file(jobs: Jobs, key: str) -> FileResponse:
     """Return an exported archive, by the key that only its operation tells."""
     path = jobs.files / Path(key).name
     if path.name != key or not path.is_file():
-        raise HTTPException(404, "there is no archive of this key; export the bank again")
+        raise HTTPException(404, "there is no archive with this key; export the bank again")
     return FileResponse(path, media_type="application/gzip", filename=key)
 
 
@@ -97,13 +97,13 @@ def import_bank_transfer(
     """Create a bank from an archive of this package, in an operation."""
     _check_whole(include_data, include_bank_config, include_history)
     if mode not in (None, "create", "restore") or document_conflict:
-        raise refuse("an archive becomes a new bank here; it is not merged into one")
+        raise refuse("an archive always becomes a new bank here; it cannot be merged into another")
     memory.banks.get(bank_id)
     if target_bank_id is not None:
         check_access(request, target_bank_id)
         _check_new(memory, target_bank_id)
     elif getattr(getattr(request.state, "access", None), "whole", True) is False:
-        raise HTTPException(403, "name the target_bank_id: this token opens one bank only")
+        raise HTTPException(403, "give target_bank_id: this token is only valid for one bank")
     path = _archive(jobs)
     with path.open("wb") as target:
         shutil.copyfileobj(file.file, target)

@@ -406,8 +406,8 @@ def _check_database(api: ServerAPI, where: str, tenant: str, database: str) -> N
         api.get_database(database, tenant=tenant)
     except NotFoundError as error:
         raise StoreUnavailableError(
-            f"the Chroma server at {where} has no database {database!r} of a tenant {tenant!r}; "
-            "create it there, or name one that it has: tenant=..., database=..."
+            f"the Chroma server at {where} has no database {database!r} in tenant "
+            f"{tenant!r}; create it there, or give an existing one: tenant=..., database=..."
         ) from error
 
 
@@ -465,12 +465,13 @@ def _server_url(url: str) -> str:
         port = 0
     if parts.username or parts.password:
         raise InvalidInputError(
-            "the URL of the Chroma server holds credentials; give them as token=... instead"
+            "the URL of the Chroma server contains credentials; pass them as token=... instead"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or not port:
         raise InvalidInputError(
-            f"vectors={url!r} is no Chroma server; give a URL such as 'http://localhost:8000', or "
-            "of a Neo4j server, as in 'neo4j://localhost:7687'"
+            f"vectors={url!r} is not the URL of a Chroma server; give one such as "
+            "'http://localhost:8000', or that of a Neo4j server, such as "
+            "'neo4j://localhost:7687'"
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
@@ -482,8 +483,8 @@ def _headers(token: str | None) -> dict[str, str] | None:
         return None
     if not (token.isascii() and token.isprintable()):
         raise InvalidInputError(
-            "the token of the Chroma server holds a line break or another character that no "
-            "header can carry; give it on one line, without blanks around it"
+            "the token of the Chroma server contains a line break or another character not "
+            "allowed in a header; give it on one line, without surrounding spaces"
         )
     return {"Authorization": f"Bearer {token}", "x-chroma-token": token}
 
@@ -496,8 +497,8 @@ def _authorities(file: str) -> SSLContext:
         return ssl.create_default_context(cafile=file)
     except OSError as error:
         raise InvalidInputError(
-            f"verify={file!r} cannot be read as certificates: {error}; give a PEM file with the "
-            "authority of the server's certificate"
+            f"verify={file!r} cannot be read as certificates: {error}; give a PEM file with "
+            "the certificate authority of the server"
         ) from error
 
 

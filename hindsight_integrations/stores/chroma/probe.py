@@ -62,14 +62,14 @@ def is_sound(folder: Path) -> bool:
             env=os.environ | {"PYTHONPATH": path},
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        log.warning("the vector index in %s could not be tried: %s", folder, error)
+        log.warning("the vector index in %s could not be checked: %s", folder, error)
         return False
     lines = run.stderr.strip().splitlines()
     if run.returncode == UNAVAILABLE:
         raise StoreUnavailableError(lines[-1] if lines else f"{folder} cannot be read or written")
     if run.returncode:
         log.warning(
-            "the vector index in %s does not load: exit status %d%s",
+            "the vector index in %s cannot be loaded: exit status %d%s",
             folder,
             run.returncode,
             f", {lines[-1]}" if lines else "",
@@ -94,7 +94,7 @@ def probe(folder: Path) -> None:
             found = collection.query(query_embeddings=vectors, n_results=1, include=["distances"])
             distances = [row[0] if row else np.inf for row in found["distances"] or ()]
             if len(distances) < len(vectors) or not np.all(np.abs(distances) < 0.01):
-                raise StoreCorruptError(f"{collection.name} does not find the vectors it holds")
+                raise StoreCorruptError(f"{collection.name} does not find the vectors it contains")
     client.close()
 
 

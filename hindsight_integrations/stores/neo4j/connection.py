@@ -319,8 +319,8 @@ def check_server(agent: str) -> None:
     version = re.match(r"Neo4j/(\d+)\.(\d+)", agent)
     if version is None or (int(version[1]), int(version[2])) < _OLDEST:
         raise StoreUnavailableError(
-            f"the server is {agent}; the memory store needs Neo4j "
-            f"{'.'.join(map(str, _OLDEST))} or later: upgrade it, or name another server"
+            f"the server is {agent}, but the memory store needs Neo4j "
+            f"{'.'.join(map(str, _OLDEST))} or later; upgrade it, or use another server"
         )
 
 
@@ -329,7 +329,7 @@ def _address(uri: str) -> str:
     parts = urlsplit(uri)
     if parts.username or parts.password:
         raise InvalidInputError(
-            "the URL of the Neo4j server holds credentials; give them as user=... and "
+            "the URL of the Neo4j server contains credentials; pass them as user=... and "
             "password=... instead"
         )
     try:
@@ -338,8 +338,8 @@ def _address(uri: str) -> str:
         is_server = False
     if not is_server:
         raise InvalidInputError(
-            f"{uri!r} is no Neo4j server; give a URL such as 'neo4j://localhost:7687', with one "
-            f"of the schemes {', '.join(_SCHEMES)}"
+            f"{uri!r} is not the URL of a Neo4j server; give one such as "
+            f"'neo4j://localhost:7687', with one of the schemes {', '.join(_SCHEMES)}"
         )
     return f"{parts.scheme}://{parts.netloc}"
 

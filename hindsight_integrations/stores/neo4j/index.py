@@ -152,8 +152,9 @@ class Neo4jVectors:
             )
             if not written:
                 raise EmbedderMismatchError(
-                    f"{self!r} holds vectors of another dimension than {dimension} for this bank; "
-                    "open it with the embedder that made them, or call maintenance.reindex"
+                    f"{self!r} holds vectors of another dimension than {dimension} for this "
+                    "bank; open it with the embedder that made them, or call "
+                    "maintenance.reindex"
                 )
             if space.name not in self._indexed:
                 self._index_if_big(space, dimension)

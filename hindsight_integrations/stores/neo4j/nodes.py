@@ -381,7 +381,7 @@ def stored_bank(node: Mapping[str, Any]) -> StoredBank:
 
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise ValueError("it is no list")
+        raise ValueError("it is not a list")
     return tuple(map(a_text, value))
 
 

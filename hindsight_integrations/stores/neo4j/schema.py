@@ -169,9 +169,9 @@ def migrate(database: Database) -> None:
     version = _version(database.reads)
     if version > len(MIGRATIONS):
         raise SchemaVersionError(
-            f"the graph at {database.where} has schema version {version}, but this release knows "
-            f"versions up to {len(MIGRATIONS)}; upgrade hindsight-integrations, or name another "
-            "database"
+            f"the graph at {database.where} has schema version {version}, but this release "
+            f"supports versions up to {len(MIGRATIONS)}; upgrade hindsight-integrations, or "
+            "use another database"
         )
     if version == len(MIGRATIONS):
         return

@@ -96,8 +96,8 @@ class Connections:
         self._log_holds_removed = False
         if sqlite3.sqlite_version_info < _OLDEST:
             raise StoreUnavailableError(
-                f"this Python has SQLite {sqlite3.sqlite_version}; the memory store needs "
-                f"{'.'.join(map(str, _OLDEST))} or later: use a newer build of Python"
+                f"this Python has SQLite {sqlite3.sqlite_version}, but the memory store needs "
+                f"{'.'.join(map(str, _OLDEST))} or later; use a newer build of Python"
             )
         with self._errors():
             if path is not None:
@@ -162,7 +162,9 @@ class Connections:
             (busy, _, _) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._log_holds_removed = bool(busy)
         except sqlite3.Error as error:  # what was written is stored all the same
-            log.warning("the log of %s still holds what was removed: %s", self._name, error)
+            log.warning(
+                "the write-ahead log of %s still contains deleted data: %s", self._name, error
+            )
         finally:
             self._writer.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
@@ -230,5 +232,6 @@ class Connections:
             ) from error
         except OSError as error:
             raise StoreUnavailableError(
-                f"the memory store {self._name} cannot be opened: {error}; check path and rights"
+                f"the memory store {self._name} cannot be opened: {error}; check the path and "
+                "its permissions"
             ) from error

@@ -47,8 +47,8 @@ def copy_file(source: Path, target: Path, progress: Progress | None = None) -> C
     except sqlite3.Error as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB or "no such table" in str(error):
             raise InvalidInputError(
-                f"{str(source)!r} is no backup of a memory; give a file that "
-                "hindsight-memory backup has written"
+                f"{str(source)!r} is not a backup of a memory; give a file written by "
+                "hindsight-memory backup"
             ) from error
         raise store_error(error, str(source)) from error
 
@@ -80,8 +80,8 @@ def copy(source: sqlite3.Connection, target: Path, progress: Progress | None = N
         copied.execute("PRAGMA journal_mode = DELETE")  # a log is of use to a file that is open
         if faults := check_file(copied.cursor()):
             raise StoreCorruptError(
-                f"the memory that was to be copied is damaged ({faults[0].problem}), and no copy "
-                "was kept; run the doctor, or restore an older backup"
+                f"the memory to be copied is damaged ({faults[0].problem}), and no copy was "
+                "kept; run the doctor, or restore an older backup"
             )
         (banks,) = copied.execute(
             "SELECT count(*) FROM banks WHERE deleted = 0 AND importing IS NULL"

@@ -247,8 +247,9 @@ def migrate(cursor: sqlite3.Cursor) -> None:
     (version,) = cursor.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
         raise SchemaVersionError(
-            f"the memory file has schema version {version}, but this release knows versions up to "
-            f"{len(MIGRATIONS)}; upgrade hindsight-integrations, or open another folder"
+            f"the memory file has schema version {version}, but this release supports "
+            f"versions up to {len(MIGRATIONS)}; upgrade hindsight-integrations, or open "
+            "another folder"
         )
     for statements in MIGRATIONS[version:]:
         for statement in statements:
