@@ -8,13 +8,15 @@ time, a number, a cause. Whatever is less plain answers nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import Precision, TimeSpan, calendar, find_times
+from hindsight_integrations.reflect.caused import CauseMatch
+from hindsight_integrations.reflect.factual import has_left
 from hindsight_integrations.reflect.questions import (
     CATEGORIES,
     SELF,
@@ -23,8 +25,17 @@ from hindsight_integrations.reflect.questions import (
     Term,
     stems,
 )
-from hindsight_integrations.reflect.roles import RoleMatch
+from hindsight_integrations.reflect.roles import LIVING
 from hindsight_integrations.reflect.stated import THIRD, TIMES, same_thing
+from hindsight_integrations.reflect.values import (
+    DATES,
+    describes,
+    has_length,
+    is_age,
+    is_described,
+    is_measured,
+    is_of_sort,
+)
 
 _SIZES = frozenset("tall high long wide deep big heavy".split())
 _HOURS = frozenset(
@@ -36,7 +47,7 @@ _PLACES = ("GPE", "LOC", "FAC", "ORG")
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
 
 
-class Match(RoleMatch):
+class Match(CauseMatch):
     """One sentence compared with one question."""
 
     def answers(self) -> bool:
@@ -93,19 +104,39 @@ class Match(RoleMatch):
         return False
 
     def _describes(self, name: Term) -> bool:
-        """Return True if the sentence is about the name: it is the subject of its main verb."""
-        roots = self._sentence.roots()
+        """Return True if the sentence tells who that is: "is a nurse", "Ana, the nurse"."""
         own = self._at[name.text]
-        is_it = (i for i in roots if self._words[i].lemma == "be")
-        return any(self.agents(root) & own for root in roots) or any(
-            self.patients(i) & own for i in is_it
+        return any(is_described(self._sentence, i) for i in own) or any(
+            self.agents(i) & own and self.is_told(i) and describes(self._sentence, i)
+            for i, word in enumerate(self._words)
+            if word.is_verb
         )
 
     def _identifies(self, index: int) -> bool:
         """Return True if a name is the name of what the question speaks of."""
-        heads = {i for term in self._query.terms if not term.is_name for i in self._at[term.text]}
-        heads |= {self._words[i].head for i in heads if self._words[i].dep == "poss"}
-        return any(self._same(index, head) for head in heads)
+        owned = {term.text: term.owner is not None for term in self._query.terms}
+        heads = {
+            i: owned[term.text]
+            for term in self._query.terms
+            if not term.is_name
+            for i in self._at[term.text]
+        }
+        heads |= {self._words[i].head: True for i in heads if self._words[i].dep == "poss"}
+        return any(
+            self._same(index, head) and not self._is_beside_any(index, head, its)
+            for head, its in heads.items()
+        )
+
+    def _is_beside_any(self, name: int, noun: int, owned: bool) -> bool:
+        """Return True for the name after "a mule (Marit ...)", which need not be its name.
+
+        That of "a dog, Rex" is, asked for somebody's dog.
+        """
+        if name not in self._sentence.children(noun, "appos"):
+            return False
+        dets = self._sentence.children(noun, "det")
+        bracketed = any(word.tag == "-LRB-" for word in self._words[noun:name])
+        return any(self._words[i].lower in ("a", "an") for i in dets) and (bracketed or not owned)
 
     def _same(self, name: int, noun: int) -> bool:
         if name in same_thing(self._sentence, noun) - self._conjoined(noun):
@@ -152,14 +183,49 @@ class Match(RoleMatch):
         others = set(self._others())
         if any(self._employer(verb) & others for verb in self.verbs()) or self._is_with_somebody():
             return True
-        for index, word in enumerate(self._words):
-            if word.lemma == "from" and self._query.light == "be" != self._words[word.head].lemma:
-                continue
-            if word.lemma in WORDS["places"] and word.dep in ("prep", "pcomp", "dative"):
-                nouns = set(self._sentence.children(index, "pobj")) & others
-                if any(self._words[i].label not in TIMES and self._is_place(i) for i in nouns):
-                    return True
-        return any(self._words[i].label in _PLACES[:3] for i in others)
+        return any(
+            self._is_place(i) and self._is_where(i, way)
+            for way, word in enumerate(self._words)
+            if word.lemma in WORDS["places"] and word.dep in ("prep", "pcomp", "dative")
+            if word.lemma != "from" or self._is_origin(word)
+            for i in others.intersection(self._sentence.children(way, "pobj"))
+            if self._words[i].label not in TIMES
+        ) or any(
+            self._words[i].label in _PLACES[:3] and self._is_where(i, i)
+            for i in others
+            if self._words[i].dep != "pobj"
+        )
+
+    def _is_origin(self, way: Word) -> bool:
+        """Return True for the "from" of "is from Ulm", and of any verb that the question has."""
+        return self._query.light != "be" or self._words[way.head].lemma == "be"
+
+    def _is_where(self, place: int, way: int) -> bool:
+        """Return True if a place belongs to a verb that says where the subject is, or does it.
+
+        It may belong to what the verb is done to, but to no other noun: nobody who "is our contact
+        at the desk", or "asked Bosch in Ulm", is at the desk or in Ulm.
+        """
+        above = [i for i in self._upward(way) if i != place]
+        verb = next((i for i in above if self._words[i].is_verb), None)
+        if self._query.light != "be" or self._query.subject is None:
+            verbs = set(self.verbs())
+            verbs |= {self._verb_of(i) for i in verbs if not self._words[i].is_verb}
+            company = any(self._words[i].lemma == "with" for i in above if i != way)
+            return not verbs or verb is None or (bool({verb, *above} & verbs) and not company)
+        own = self._at.get(self._query.subject.text, set())
+        if verb is None or not own:
+            return not own or bool(own & set(above))
+        between = {i for i in above[: above.index(verb)] if self._words[i].is_noun}
+        acts = (self.agents(verb) | self.patients(verb)) & own
+        if self._words[verb].dep == "relcl" and not self._sentence.children(verb, "dobj"):
+            acts |= {self._words[verb].head} & own  # "the tin I put in the larder"
+        lies = self._words[verb].lemma in WORDS["lying"] and self.is_told(verb)
+        return lies and bool(acts) and between <= self.patients(verb) & own
+
+    def _verb_of(self, noun: int) -> int:
+        """Return the verb that a noun belongs to; the noun itself if there is none."""
+        return next((i for i in self._upward(noun) if self._words[i].is_verb), noun)
 
     def _is_place(self, noun: int) -> bool:
         """Return False for the "holiday" of "is on holiday", a noun alone that names no place."""
@@ -371,71 +437,24 @@ class Match(RoleMatch):
     def has_extent(self) -> bool:
         """Return True if what is measured is named: an age, a length, a frequency."""
         measure = self._query.measure
+        if measure == "old":
+            own = set().union(*self._at.values())
+            verbs = range(len(self._words))
+            return any(self.agents(i) & own and is_age(self._sentence, i) for i in verbs)
         if any(word.lemma in _SIZES - {measure} for word in self._words):
             return False
-        if any(word.lemma == measure for word in self._words):
-            return any(word.label in (*TIMES, *_AMOUNTS) for word in self._words)
-        labels = {
-            "old": ("DATE", "CARDINAL"),
-            "long": (*TIMES, "QUANTITY"),
-            "often": (*TIMES, "CARDINAL"),
-        }.get(measure, ("QUANTITY",))
+        named = [i for i, word in enumerate(self._words) if word.lemma == measure]
+        if named:
+            return any(is_measured(self._sentence, i) for i in named)
+        if measure == "long":
+            return has_length(self._sentence)
+        labels = (*TIMES, "CARDINAL") if measure == "often" else ("QUANTITY",)
         return any(word.label in labels for word in self._words)
 
     def has_amount(self) -> bool:
         """Return True if an amount is named."""
         return any(
             w.label in _AMOUNTS or w.tag == "CD" for w in self._words if w.label not in TIMES
-        )
-
-    def has_cause(self) -> bool:
-        """Return True if it names the cause of what the question speaks of."""
-        return self.cause_after() or self._cause_before() or self._led_to()
-
-    def cause_after(self) -> bool:
-        """Return True for "... because ..." with the effect before it."""
-        for index, word in enumerate(self._words):
-            if word.text.casefold() in WORDS["because"] and word.label not in TIMES:
-                clause = word.head if word.dep == "mark" else index
-                if self._is_denied(index):
-                    return False
-                cause = set(self._sentence.subtree(clause))
-                if word.dep != "mark" or clause != self._sentence.roots()[0]:
-                    return not cause & set(self.verbs()) and not cause & self._content()
-        return False
-
-    def _is_denied(self, index: int) -> bool:
-        """Return True for "not because ..."."""
-        before = {word.text.casefold() for word in self._words[max(0, index - 2) : index]}
-        return bool(before & {"not", "n't", "n’t", "never"})
-
-    def _led_to(self) -> bool:
-        """Return True for "... which led to the delay of ...", with all that is asked of in it."""
-        wanted = [self._at[term.text] for term in self._query.terms if self._at[term.text]]
-        wanted += [set(self.verbs())] if self._query.verb else []
-        for index, word in enumerate(self._words):
-            if word.lemma not in WORDS["leading"] or not word.is_verb:
-                continue
-            deps = ("prep", "dobj", "ccomp", "xcomp", "dative")
-            reach = {
-                j for i in self._sentence.children(index, *deps) for j in self._sentence.subtree(i)
-            }
-            denied = self._sentence.children(index, "neg")
-            if wanted and not denied and all(reach & each for each in wanted):
-                causes = self._sentence.children(index, "nsubj")
-                return any(self._words[i].tag not in ("DT", "PRP") for i in causes)
-        return False
-
-    def _cause_before(self) -> bool:
-        first = min(self._content() | set(self.verbs()), default=0)
-        return any(
-            word.text.casefold() in WORDS["hence"] and 1 < index < max(first, *self.verbs(), 0)
-            for index, word in enumerate(self._words)
-        )
-
-    def _content(self) -> set[int]:
-        return set().union(
-            *(self._at[t.text] for t in self._query.terms if not t.is_name and not t.is_self), set()
         )
 
     def has_job(self) -> bool:
@@ -472,6 +491,16 @@ class Match(RoleMatch):
         }
         if self._is_ours() or self.of_kind():
             return True
+        if self._query.light == "do":
+            subject = self._query.subject
+            own = self._at[subject.text] if subject else set()
+            return any(
+                self.agents(i) & own and self.is_told(i) and describes(self._sentence, i)
+                for i, word in enumerate(self._words)
+                if word.is_verb and word.lemma != "marry"
+            )
+        if self._query.sort:
+            return self._is_of_sort(others)
         if kind in ("language", "nationality"):
             return any(self._words[i].label in ("LANGUAGE", "NORP") for i in others)
         if kind in ("city", "country", "town"):
@@ -485,9 +514,31 @@ class Match(RoleMatch):
             return any(self._asked_for(verb) & others for verb in self.verbs())
         return bool(self._objects(others))
 
-    def _is_valued(self, others: set[int]) -> bool:
+    def _is_of_sort(self, others: set[int]) -> bool:
+        """Return True if it names the general noun that is asked for, or has a value of that sort.
+
+        "The lead is Ana" has no "lead time".
+        """
+        sort = self._query.sort
+        nouns = {i for i, w in enumerate(self._words) if w.lemma == sort and w.is_noun}
+        if sort == "reason" and self.has_cause():
+            return True
+        if nouns and any(self._is_of(i) for i in nouns):
+            return self._is_valued(others - nouns, nouns)
+        if self._query.compound and sort not in DATES | {"number"}:
+            return False
+        values = {i for i in others if is_of_sort(self._words[i], sort)}
+        return bool(values) and self._is_valued(values)
+
+    def _is_of(self, noun: int) -> bool:
+        """Return True if a noun is of what the question speaks of: it is above it, or below."""
+        own = set(self._sentence.subtree(noun)) | set(self._upward(noun))
+        things = (self._at[t.text] for t in self._query.terms if not (t.is_self or t.is_name))
+        return all(not places or own & places for places in things)
+
+    def _is_valued(self, others: set[int], asked: Set[int] = frozenset()) -> bool:
         """Return True if the thing is given a value: "the code is 7731", "code: 7731"."""
-        own = {i for term in self._query.terms for i in self._at[term.text]}
+        own = {i for term in self._query.terms for i in self._at[term.text]} | asked
         if ":" in self._sentence.text or self._is_put(own, others):
             return True
         for index, word in enumerate(self._words):
@@ -549,12 +600,20 @@ class Match(RoleMatch):
             denials = (*denials, *self._sentence.children(verb, "aux"))
         if self._query.still and self._is_quit(verb):
             return False
-        unsure = self._query.is_of_stay and not self._query.still
+        unsure = (self._query.is_of_stay and not self._query.still) or self._is_arranged_for(verb)
         if unsure or not self._is_plain(verb, denials):
             return None
-        if self._query.still and self._words[verb].tag == "VBD" and not self._is_left():
+        gone = self._is_left() or (self._query.action in LIVING and has_left(self._sentence, verb))
+        if self._query.still and self._words[verb].tag == "VBD" and not gone:
             return None  # "the pump broke" long ago
-        return not (denials or disliked or self._is_left())
+        return not (denials or disliked or gone)
+
+    def _is_arranged_for(self, verb: int) -> bool:
+        """Return True for "is moving in May", which may be over when it is asked."""
+        helpers = (self._words[i].tag for i in self._sentence.children(verb, "aux"))
+        times = (self._words[i].label in TIMES for i in self._sentence.subtree(verb))
+        plan = self._words[verb].tag == "VBG" and self._words[verb].lemma in WORDS["coming"]
+        return plan and not {"VBZ", "VBP"}.isdisjoint(helpers) and any(times)
 
     def _is_quit(self, verb: int) -> bool:
         """Return True for the "smoking" of "quit smoking"."""

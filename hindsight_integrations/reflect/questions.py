@@ -13,6 +13,7 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.indirect import direct
+from hindsight_integrations.reflect.named import TITLES, folded, whole_name
 
 WORDS = word_sets("questions")
 CATEGORIES = {name: set(words.split()) for name, words in table("questions")["categories"].items()}
@@ -22,7 +23,6 @@ KINDS["language"] = KINDS["code"].union(table("kinds")["nouns"]["language"].spli
 SELF = frozenset("i me my mine we us our ours myself ourselves".split())
 """First-person pronouns, singular and plural."""
 
-_TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
 _AFTER_SUBJECT = ("DT", "JJ", "PRP$", "RB", "VBN", "CD")
 _MEASURES = frozenset("now many much long old often far tall big".split())
 _AUXILIARIES = frozenset({"be", "do", "have", "will", "would", "can", "could", "should", "'s"})
@@ -84,6 +84,7 @@ class Term:
         stems: it and the words that stand for it.
         is_self: it is the asker: "I", "my".
         is_name: it is a proper name.
+        name: words of the whole name that it is part of, folded; empty if it is none.
         owner: whose it is, for "Alice's dog" or "my dog".
     """
 
@@ -91,6 +92,7 @@ class Term:
     stems: frozenset[str]
     is_self: bool = False
     is_name: bool = False
+    name: frozenset[str] = frozenset()
     owner: Term | None = None
 
 
@@ -102,6 +104,7 @@ class Query:
         asked: what it asks for.
         terms: what the answer has to speak of, the verb apart.
         verb: stems of the verb; empty for a light one ("is", "has").
+        action: base form of that verb, as it is asked.
         subject: the term that does what the verb says, or is what it says; None if that is what
             is asked for.
         passive: the subject is what the verb is done to.
@@ -117,11 +120,14 @@ class Query:
         still: it asks if something has stayed as it was.
         asker: lower-case name of the speaker who asks, if known: "I".
         preposition: the one that it ends with, or that follows "what is": "written in", "on".
+        sort: the general noun that is asked for: "date" of "what is the date of the contract".
+        compound: that noun has another one before it: "lead time".
     """
 
     asked: Asked
     terms: tuple[Term, ...]
     verb: frozenset[str] = frozenset()
+    action: str = ""
     subject: Term | None = None
     passive: bool = False
     focus: str = ""
@@ -136,6 +142,8 @@ class Query:
     still: bool = False
     asker: str = ""
     preposition: str = ""
+    sort: str = ""
+    compound: bool = False
 
     @property
     def is_of_one(self) -> bool:
@@ -244,10 +252,12 @@ class _Reader:
             own = own or frozenset({verb.lemma})  # "own" and "get" are no terms of the index
         subject = self._subject(terms)
         stays = asked is Asked.WHETHER and light == "be" and self._is_in_a_place(subject)
+        head = self._general_head() if asked is Asked.WHAT and light == "be" else None
         return Query(
             asked=asked,
             terms=terms,
             verb=STAYS if stays else own,
+            action="live" if stays else verb.lemma if content and verb is not None else "",
             subject=subject,
             passive=bool(first and first.lemma == "be" and self._is_done(verb)),
             focus=" ".join(self._words[i].text.casefold() for i in self._focus),
@@ -259,6 +269,8 @@ class _Reader:
             able=bool(first and first.lemma in ("can", "could")),
             still="still" in lemmas,
             preposition=self._preposition(),
+            sort="" if head is None else self._words[head].lemma,
+            compound=head is not None and self._is_compound(head),
         )
 
     def _is_done(self, verb: Word | None) -> bool:
@@ -402,6 +414,23 @@ class _Reader:
                 head = word.text
         return next((term for term in terms if term.text == head), None)
 
+    def _general_head(self) -> int | None:
+        """Return the "date" of "what is the date of X" and "what is X's date", if there is one."""
+        if self._auxiliary is None:
+            return None
+        nouns = takewhile(
+            lambda i: self._words[i].tag not in ("IN", "."),
+            range(self._auxiliary + 1, len(self._words)),
+        )
+        heads = [i for i in nouns if self._words[i].is_noun and not self._owns(i)]
+        general = bool(heads) and self._words[heads[-1]].lemma in WORDS["general"]
+        return heads[-1] if general else None
+
+    def _is_compound(self, head: int) -> bool:
+        """Return True for the "time" of "lead time", which a tagger may take "lead" to describe."""
+        before = self._words[head - 1]
+        return before.tag[:2] in ("NN", "JJ", "VB") and before.lemma not in WORDS["general"]
+
     def _owns(self, index: int) -> bool:
         following = self._words[index + 1] if index + 1 < len(self._words) else None
         return following is not None and following.tag == "POS"
@@ -423,7 +452,8 @@ class _Reader:
                 named = self._is_name(index)
                 own = frozenset(lexemes(word.text)) if named else stems(word.text)
                 its = owner if word.is_noun and not self._is_part_of_general(index) else None
-                term = Term(word.text, own, is_name=named, owner=its)
+                name = self._name(index) if named else frozenset[str]()
+                term = Term(word.text, own, is_name=named, name=name, owner=its)
                 if self._owns(index):
                     owner = term
                     continue
@@ -432,6 +462,12 @@ class _Reader:
                 owner = owner if part or not word.is_noun else None
         if owner is not None:  # of a noun that is what is asked for: "Alice's job"
             yield owner
+
+    def _name(self, index: int) -> frozenset[str]:
+        """Return the words of the name that a word is part of, without the question's verbs."""
+        others = {folded(self._words[i].text) for i in (self._opening, self._verb) if i is not None}
+        own = folded(self._words[index].text)
+        return (whole_name(self._words, index) - others) | {own}
 
     def _is_part_of_general(self, index: int) -> bool:
         """Return True for the "dentist" of "my dentist appointment": "my" is of the latter."""
@@ -446,7 +482,7 @@ class _Reader:
         if not lexemes(word.text) or word.tag in (".", ",", "POS", "IN", "DT"):
             return False
         titled = any(following.is_proper for following in self._words[index + 1 : index + 2])
-        if text in _TITLES and word.is_proper and titled:
+        if text in TITLES and word.is_proper and titled:
             return False  # "Aunt Salma"
         if asked is Asked.NAME and text in ("name", "call"):
             return False

@@ -9,23 +9,26 @@ from __future__ import annotations
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.reflect.factual import (
+    has_arrived,
+    has_left,
+    is_modifier,
+    is_supposed,
+    is_told,
+)
 from hindsight_integrations.reflect.questions import (
     KINDS,
-    SELF,
     WORDS,
     Asked,
-    Query,
-    Term,
     stems,
 )
 from hindsight_integrations.reflect.stated import (
-    THIRD,
     TIMES,
-    Statement,
     is_guess,
     same_thing,
     speaker_of,
 )
+from hindsight_integrations.reflect.terms import TermMatch, is_part_of
 
 _USES = frozenset(stem for verb in ("use", "have", "own", "work") for stem in lexemes(verb))
 _WORK = frozenset(lexemes("work"))
@@ -49,21 +52,16 @@ _BONDS = frozenset(
 )
 _LYING = ("in", "at", "to", "from", "for", "of")
 """Prepositions of the place where somebody lives or works, or did."""
-_ROLES = frozenset({"user", "human"})
 _CONTRASTS = frozenset({"while", "whereas", "though", "although", "because", "since"})
 _EVENTS = frozenset(stem for word in WORDS["events"] for stem in lexemes(word))
 _AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
+_OF_ANY = frozenset({Asked.WHETHER, Asked.SAID, Asked.EVENTS})
+"""Questions to which what is not so may be quoted, without a yes."""
+LIVING = frozenset({"live", "reside", "dwell", "base"})
 
 
-class RoleMatch:
+class RoleMatch(TermMatch):
     """One sentence compared with one question: of whom and what they speak, in which roles."""
-
-    def __init__(self, statement: Statement, query: Query) -> None:
-        self._statement = statement
-        self._sentence = statement.sentence
-        self._words = statement.sentence.words
-        self._query = query
-        self._at: dict[str, set[int]] = {}
 
     def fits(self) -> bool:
         """Return True if the sentence states all that the question speaks of, in its roles."""
@@ -83,119 +81,30 @@ class RoleMatch:
             if not found and not self._is_speaker(term):
                 return False
             self._at[term.text] = found
-        return self._roles_fit() and self._is_of_its_time() and self._is_of_subject()
+        if is_supposed(self._sentence, set().union(*self._at.values()), set(self.verbs())):
+            return False
+        told = bool(self._query.verb) or all(map(self._is_told_of, self._at.values()))
+        return told and self._roles_fit() and self._is_of_its_time() and self._is_of_subject()
+
+    def is_told(self, index: int) -> bool:
+        """Return True if a verb says what is so; or, asked if something is, what may not be."""
+        query, word = self._query, self._words[index]
+        if query.asked in _OF_ANY or (query.asked is Asked.HOW and word.dep == "advcl"):
+            return not is_modifier(self._sentence, index)
+        planned = query.future or (query.asked is Asked.WHEN and not query.past)
+        return is_told(self._sentence, index, planned, query.past)
+
+    def _is_told_of(self, places: set[int]) -> bool:
+        """Return True if one of these words, if any, stands in a clause that tells what is so."""
+        verbs = [
+            next((i for i in self._upward(place) if self._words[i].is_verb), None)
+            for place in places
+        ]
+        return not verbs or any(verb is None or self.is_told(verb) for verb in verbs)
 
     def matched(self) -> set[int]:
         """Return the words that the question speaks of."""
         return set().union(*self._at.values(), self.verbs())
-
-    # Terms
-
-    def _positions(self, term: Term) -> set[int]:
-        if term.is_self:
-            return {i for i, word in enumerate(self._words) if self._is_asker(word)}
-        found = {i for i, word in enumerate(self._words) if self._is_named(term, word)}
-        if term.is_name:
-            found |= self._aliases(term)
-            found |= {i for i, word in enumerate(self._words) if self._is_spoken_by(word, term)}
-            if self._is_the_one_before(term, found):
-                start = min(found, default=-1)
-                found |= {
-                    i
-                    for i, word in enumerate(self._words)
-                    if i > start and word.text.casefold() in THIRD
-                }
-        return found
-
-    def _is_named(self, term: Term, word: Word) -> bool:
-        """Return True if a word is the term; whole, for a number or code ("3.1" is no "3.2")."""
-        if any(character.isdigit() for character in term.text):
-            return word.text.casefold() == term.text.casefold()
-        own = set(lexemes(word.text))
-        if term.is_name:
-            return term.stems <= own
-        return bool(term.stems & own or term.stems & set(lexemes(word.lemma)))
-
-    def _is_the_one_before(self, term: Term, found: set[int]) -> bool:
-        """Return True if "he" or "she" can only be the one of this name."""
-        if not found:
-            return term.stems <= self._statement.before
-        others = (w for i, w in enumerate(self._words) if w.label == "PERSON" and i not in found)
-        return not any(True for _ in others)
-
-    def _aliases(self, term: Term) -> set[int]:
-        """Return where the bank's other name for an entity stands: "Bob" for "Tanaka"."""
-        names = [set(lexemes(name)) for name in self._statement.memory.entities]
-        own = set().union(*(name for name in names if term.stems <= name))
-        return {
-            i
-            for i, word in enumerate(self._words)
-            if word.is_proper and own & set(lexemes(word.text))
-        }
-
-    def _is_asker(self, word: Word) -> bool:
-        speaker = (self._statement.memory.speaker or "user").casefold()
-        return word.text.casefold() in SELF and speaker in (*_ROLES, self._query.asker)
-
-    def _is_spoken_by(self, word: Word, term: Term) -> bool:
-        speaker = set(lexemes(self._statement.memory.speaker or ""))
-        return bool(speaker) and term.stems <= speaker and word.text.casefold() in SELF
-
-    def _is_speaker(self, term: Term) -> bool:
-        """Return True for an asker whose own note leaves out the "I" ("Dentist on Friday").
-
-        Asked what "we" do, it may be told as done: "Images are compressed with Squoosh".
-        """
-        speaker = self._statement.memory.speaker
-        subjects = {word.dep for word in self._words if word.dep in ("nsubj", "nsubjpass", "agent")}
-        if self._query.asked in (Asked.HOW, Asked.WHAT) and subjects <= {"nsubjpass"}:
-            own = (speaker or "user").casefold() in (*_ROLES, self._query.asker)
-            return term.is_self and own and (not subjects or term.text.casefold() == "we")
-        return term.is_self and speaker is None and not subjects
-
-    # Whose it is
-
-    def _is_owned(self, term: Term, index: int) -> bool:
-        """Return True if a noun is its owner's, as the question says; or the question says none."""
-        if term.owner is None:
-            return True
-        noun = index
-        while self._words[noun].dep == "compound":
-            noun = self._words[noun].head
-        owners = [i for n in {index, noun} for i in self._sentence.children(n, "poss")] + [
-            i
-            for n in {index, noun}
-            for of in self._sentence.children(n, "prep")
-            if self._words[of].lemma == "of"
-            for i in self._sentence.children(of, "pobj")
-        ]
-        if owners:
-            return any(self._is_owner(term.owner, i) for i in owners)
-        return self._is_had(term.owner, noun) or self._is_speaker(term.owner)
-
-    def _is_owner(self, owner: Term, index: int) -> bool:
-        if index in self._positions(owner):
-            return owner.owner is None or self._is_owned(owner, index)
-        if self._words[index].text.casefold() not in THIRD:
-            return False
-        people = [
-            w
-            for i, w in enumerate(self._words)
-            if w.is_proper and i < index and i not in self._positions(owner)
-        ]
-        return not people and any(i < index for i in self._positions(owner))
-
-    def _is_had(self, owner: Term, noun: int) -> bool:
-        """Return True for "Alice has a dog", "Alice's is a dog named Rex"."""
-        verb = self._words[noun].head
-        if self._words[noun].dep not in ("dobj", "conj") or verb == noun:
-            return False
-        if self._words[noun].dep == "conj":
-            return self._is_had(owner, verb)
-        had = self._words[verb].lemma in WORDS["having"]
-        return had and bool(self.agents(verb) & self._positions(owner))
-
-    # Roles
 
     def verbs(self) -> list[int]:
         """Return the words that say what the question's verb says."""
@@ -211,7 +120,16 @@ class RoleMatch:
                 or (word.lemma == "join" and _WORK & wanted and self._employer(i))
                 or self.is_disliking(i)
             )
+            if not self._is_other_move(i)
         ]
+
+    def _is_other_move(self, verb: int) -> bool:
+        """Return True for a move of which it is not said that somebody now lives there."""
+        query = self._query
+        if query.action not in LIVING or query.past or query.before:
+            return False
+        left = query.asked is Asked.WHETHER and has_left(self._sentence, verb)
+        return not (left or has_arrived(self._sentence, verb))
 
     def is_disliking(self, verb: int) -> bool:
         """Return True for "hates" and "can't stand", asked if somebody likes something."""
@@ -239,46 +157,12 @@ class RoleMatch:
                 j for i in self._sentence.children(index, "dobj") for j in self._sentence.subtree(i)
             }
             whole = all(self._at[t.text] & things or t.is_self for t in self._query.terms)
-            if not whole or self._sentence.children(index, "neg"):
+            if not whole or self._sentence.children(index, "neg") or not self.is_told(index):
                 continue
             ways = self._sentence.children(index, "prep", "dative")
             tos = [i for i in ways if self._words[i].lemma == "to"]
             found.update(j for i in tos for j in self._sentence.children(i, "pobj"))
             found.update(i for i in ways if self._words[i].dep == "dative" and i not in tos)
-        return found
-
-    def agents(self, verb: int) -> set[int]:
-        """Return who does what a verb says."""
-        return self._who(verb, "nsubj", "agent")
-
-    def patients(self, verb: int) -> set[int]:
-        """Return to whom or what it is done."""
-        return self._who(verb, "nsubjpass", "dobj", "attr", "oprd")
-
-    def _who(self, verb: int, *deps: str) -> set[int]:
-        found: set[int] = set()
-        for child in self._sentence.children(verb, *deps):
-            nouns = (
-                self._sentence.children(child, "pobj")
-                if deps[-1] == "agent" and self._words[child].dep == "agent"
-                else (child,)
-            )
-            for noun in nouns:
-                found |= same_thing(self._sentence, noun)
-        relative = self._words[verb].dep == "relcl"
-        if relative and any(self._words[i].tag in ("WP", "WDT") for i in found):
-            found |= same_thing(self._sentence, self._words[verb].head)
-        inherits = self._words[verb].dep in ("conj", "xcomp", "advcl", "acomp")
-        has_own = self._sentence.children(verb, "nsubj", "nsubjpass")
-        if not found and inherits and not has_own and self._words[verb].head != verb:
-            if self._words[verb].dep == "xcomp" and self._is_arranged(verb):
-                things = self._sentence.children(self._words[verb].head, "dobj")
-                return {j for i in things for j in same_thing(self._sentence, i)}
-            return self._who(self._words[verb].head, *(d for d in deps if d.startswith("nsubj")))
-        if not found and self._words[verb].dep in ("relcl", "acl") and not has_own:
-            done = self._words[verb].tag == "VBN"
-            if done == ("nsubjpass" in deps):
-                return same_thing(self._sentence, self._words[verb].head)
         return found
 
     def _is_of_one_clause(self, verb: int) -> bool:
@@ -309,10 +193,6 @@ class RoleMatch:
         """Return the words above a place, up to the verb if it is one of them."""
         above = [i for i in self._upward(place) if i != place]
         return [self._words[i] for i in (above[: above.index(verb)] if verb in above else ())]
-
-    def _is_arranged(self, verb: int) -> bool:
-        """Return True for the "run" of "set the backups to run", which they then do."""
-        return self._words[self._words[verb].head].lemma in WORDS["arranging"] - {"use"}
 
     def _is_demanded(self, verb: int) -> bool:
         """Return True for the "fix" of "asked Ben to fix it", which nobody says he did."""
@@ -394,7 +274,7 @@ class RoleMatch:
         if self._query.light == "have" and subject is not None:
             own = self._at.get(subject.text, set())
             return any(
-                self.agents(i) & own
+                self.agents(i) & own and self.is_told(i)
                 for i, word in enumerate(self._words)
                 if word.lemma in WORDS["having"] | {"need", "include", "contain"}
             ) or any(
@@ -461,21 +341,13 @@ class RoleMatch:
             for places in self._at.values()
         )
 
-    def _upward(self, index: int) -> list[int]:
-        """Return a word and those it depends on, up to the root."""
-        found: list[int] = []
-        while index not in found:
-            found.append(index)
-            index = self._words[index].head
-        return found
-
     def _holders(self) -> set[int]:
         """Return who has what the question asks who has: "Ana has the keys"."""
         if self._query.asked is not Asked.WHO or self._query.light != "have":
             return set()
         found: set[int] = set()
         for index, word in enumerate(self._words):
-            if word.lemma in WORDS["having"] and word.is_verb:
+            if word.lemma in WORDS["having"] and word.is_verb and self.is_told(index):
                 things = {
                     j
                     for i in self._sentence.children(index, "dobj")
@@ -492,7 +364,8 @@ class RoleMatch:
         found: set[int] = set()
         for index, word in enumerate(self._words):
             over = any(self._words[i].text == "over" for i in self._sentence.children(index, "prt"))
-            if word.lemma == "take" and over and not self._sentence.children(index, "neg"):
+            denied = bool(self._sentence.children(index, "neg"))
+            if word.lemma == "take" and over and not denied and self.is_told(index):
                 things = {
                     j
                     for i in self._sentence.children(index, "dobj")
@@ -515,6 +388,8 @@ class RoleMatch:
     def _verb_fits(self, verb: int) -> bool:
         query, word = self._query, self._words[verb]
         if query.asked not in (Asked.WHEN, Asked.WHY) and self._is_demanded(verb):
+            return False
+        if not self.is_told(verb):
             return False
         if query.asked is Asked.WHETHER and not self._is_of_one_clause(verb):
             return False
@@ -582,8 +457,7 @@ class RoleMatch:
                     places & told for places in self._at.values()
                 ):
                     return not self._sentence.children(index, "neg")
-        speaker = set(lexemes(speaker_of(self._statement.memory) or ""))
-        spoken = bool(speaker) and not teller.is_self and teller.stems <= speaker
+        spoken = not teller.is_self and is_part_of(teller, speaker_of(self._statement.memory))
         return spoken and all(self._at.values())
 
     def of_kind(self) -> set[int]:
@@ -601,6 +475,8 @@ class RoleMatch:
         for index, word in enumerate(self._words):
             changes = word.lemma in WORDS["changing"]
             if not (changes or stems(word.lemma) & _BONDS) or self._sentence.children(index, "neg"):
+                continue
+            if not self.is_told(index):
                 continue
             done = changes or word.tag == "VBN" or query.passive
             if not own & (self.agents(index) | (self.patients(index) if done else set())):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import Sentence, parse, sentences
+from hindsight_integrations.reflect.named import folded, is_person
 from hindsight_integrations.reflect.questions import SELF, WORDS
 
 _SPOKEN = re.compile(r"([A-Z][\w.'’-]{0,20}(?: [A-Z][\w.'’-]{0,20}){0,2}): +(?=\S)")
@@ -82,7 +83,15 @@ def is_guess(sentence: Sentence, without: Container[int] = ()) -> bool:
         for i, word in enumerate(sentence.words)
         if word.label not in TIMES and word.text != "May" and i not in without
         if not _is_inability(sentence, i)
-    )
+    ) or any(_is_hearsay(sentence, i) for i in range(len(sentence.words)) if i not in without)
+
+
+def _is_hearsay(sentence: Sentence, index: int) -> bool:
+    """Return True for "according to Mia", not for "according to the contract"."""
+    if sentence.words[index].lower != "according":
+        return False
+    sources = [sentence.words[i] for i in sentence.subtree(index) if i > index + 1]
+    return any(is_person(word) or word.tag == "PRP" for word in sources)
 
 
 def _is_inability(sentence: Sentence, index: int) -> bool:
@@ -107,17 +116,16 @@ def _antecedent(before: Sentence, sentence: Sentence) -> frozenset[str]:
         if word.dep in ("nsubj", "nsubjpass")
     )
     plural = any(word.text.casefold() in _PLURAL for word in sentence.words)
-    return frozenset() if several and not plural else _subject_stems(before)
+    return frozenset() if several and not plural else _subject_words(before)
 
 
-def _subject_stems(sentence: Sentence) -> frozenset[str]:
-    """Return the stems of the only subject of a sentence."""
+def _subject_words(sentence: Sentence) -> frozenset[str]:
+    """Return the words, folded, of the only subject of a sentence."""
     subjects = [i for i, w in enumerate(sentence.words) if w.dep in ("nsubj", "nsubjpass")]
     if len(subjects) != 1:
         return frozenset()
-    return frozenset(
-        t for i in same_thing(sentence, subjects[0]) for t in lexemes(sentence.words[i].text)
-    )
+    words = (sentence.words[i].text for i in same_thing(sentence, subjects[0]))
+    return frozenset(folded(word) for word in words if lexemes(word))  # "we" is nobody's name
 
 
 def same_thing(sentence: Sentence, noun: int) -> set[int]:

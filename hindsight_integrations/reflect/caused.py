@@ -1,0 +1,61 @@
+"""Causes that a sentence names of what a question speaks of: "because ...", "... led to ..."."""
+
+from __future__ import annotations
+
+from hindsight_integrations.reflect.questions import WORDS
+from hindsight_integrations.reflect.roles import RoleMatch
+from hindsight_integrations.reflect.stated import TIMES
+
+
+class CauseMatch(RoleMatch):
+    """One sentence compared with one question that asks why."""
+
+    def has_cause(self) -> bool:
+        """Return True if it names the cause of what the question speaks of."""
+        return self.cause_after() or self._cause_before() or self._led_to()
+
+    def cause_after(self) -> bool:
+        """Return True for "... because ..." with the effect before it."""
+        for index, word in enumerate(self._words):
+            if word.text.casefold() in WORDS["because"] and word.label not in TIMES:
+                clause = word.head if word.dep == "mark" else index
+                if self._is_denied(index):
+                    return False
+                cause = set(self._sentence.subtree(clause))
+                if word.dep != "mark" or clause != self._sentence.roots()[0]:
+                    return not cause & set(self.verbs()) and not cause & self._content()
+        return False
+
+    def _is_denied(self, index: int) -> bool:
+        """Return True for "not because ..."."""
+        before = {word.text.casefold() for word in self._words[max(0, index - 2) : index]}
+        return bool(before & {"not", "n't", "n’t", "never"})
+
+    def _led_to(self) -> bool:
+        """Return True for "... which led to the delay of ...", with all that is asked of in it."""
+        wanted = [self._at[term.text] for term in self._query.terms if self._at[term.text]]
+        wanted += [set(self.verbs())] if self._query.verb else []
+        for index, word in enumerate(self._words):
+            if word.lemma not in WORDS["leading"] or not word.is_verb:
+                continue
+            deps = ("prep", "dobj", "ccomp", "xcomp", "dative")
+            reach = {
+                j for i in self._sentence.children(index, *deps) for j in self._sentence.subtree(i)
+            }
+            denied = self._sentence.children(index, "neg")
+            if wanted and not denied and all(reach & each for each in wanted):
+                causes = self._sentence.children(index, "nsubj")
+                return any(self._words[i].tag not in ("DT", "PRP") for i in causes)
+        return False
+
+    def _cause_before(self) -> bool:
+        first = min(self._content() | set(self.verbs()), default=0)
+        return any(
+            word.text.casefold() in WORDS["hence"] and 1 < index < max(first, *self.verbs(), 0)
+            for index, word in enumerate(self._words)
+        )
+
+    def _content(self) -> set[int]:
+        return set().union(
+            *(self._at[t.text] for t in self._query.terms if not t.is_name and not t.is_self), set()
+        )

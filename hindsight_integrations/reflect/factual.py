@@ -1,0 +1,228 @@
+"""Whether a sentence tells what one of its verbs says as a fact, or only as a wish, plan or doubt.
+
+"Ben wants to move to Oslo" and "I doubt that Ben moved to Oslo" do not tell that he moved. A verb
+is told as a fact if it is the main verb, stands beside it, or depends on one of a few verbs under
+which a thing is done ("managed to") or known ("says that").
+"""
+
+from __future__ import annotations
+
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.sentences import Sentence
+
+_WORDS = word_sets("questions")
+_ARRIVING = ("to", "into", "onto", "in")
+_GONE = frozenset({"away", "out", "off"})
+_MOVES = frozenset({"move", "relocate", "settle"})
+
+
+def is_told(sentence: Sentence, index: int, planned: bool = False, past: bool = False) -> bool:
+    """Return True if a sentence tells what a word says as a fact.
+
+    Args:
+        sentence: the sentence.
+        index: a verb, or a noun that stands for one ("a job").
+        planned: a plan will do.
+        past: it is asked what was done, so that what must be done will not do.
+    """
+    words = sentence.words
+    if not words[index].is_verb and words[index].dep != "acomp":
+        return _is_noun_told(sentence, index, planned, past)
+    seen: set[int] = set()
+    while index not in seen:
+        seen.add(index)
+        if _is_nearly(sentence, index) or (past and _is_due(sentence, index)):
+            return False
+        governor = words[index].head
+        if words[index].dep == "conj":
+            index = governor
+            continue
+        if governor == index:
+            return planned or not _is_infinitive(sentence, index)
+        told = _is_told_by(sentence, index, planned, past)
+        if told is not None:
+            return told
+        if _is_denied(sentence, governor):
+            return False
+        index = _verb_above(sentence, index)
+    return True
+
+
+def _is_noun_told(sentence: Sentence, index: int, planned: bool, past: bool) -> bool:
+    """Return True unless a noun is what somebody only wants, or belongs to another noun."""
+    if is_modifier(sentence, index):
+        return False
+    verb = _verb_above(sentence, index)
+    above = sentence.words[verb]
+    if verb == index or not above.is_verb:
+        return True
+    if above.lemma in _WORDS["unfulfilled"] and not (planned and above.lemma in _WORDS["planning"]):
+        subject = index in sentence.children(verb, "nsubj", "nsubjpass")
+        return subject and above.tag != "VBN"
+    return is_told(sentence, verb, planned, past)
+
+
+def is_modifier(sentence: Sentence, index: int) -> bool:
+    """Return True for the "wedding" of "wedding invitations", not of "wedding date"."""
+    word = sentence.words[index]
+    common = word.dep == "compound" and word.is_noun and not word.is_proper
+    return common and sentence.words[word.head].lemma not in _WORDS["general"]
+
+
+def _is_told_by(sentence: Sentence, index: int, planned: bool, past: bool) -> bool | None:
+    """Return whether what a verb depends on lets it be a fact; None if that depends in turn."""
+    word = sentence.words[index]
+    governor = sentence.words[word.head]
+    infinitive = _is_infinitive(sentence, index)
+    if word.dep == "relcl" and governor.lemma in _WORDS["claims"]:
+        return False  # "the rumour that", whose "that" a parser takes for an object
+    if word.dep == "relcl" and not infinitive:
+        return not any(sentence.words[i].lemma == "no" for i in sentence.children(word.head, "det"))
+    if word.dep in ("relcl", "acl"):
+        claim = infinitive or bool(sentence.children(index, "mark"))
+        return not claim or (not infinitive and governor.lemma in _WORDS["facts"])
+    if infinitive or (word.tag == "VB" and word.dep in ("xcomp", "ccomp")):
+        return None if _is_done_under(sentence, index, planned, past) else False
+    if word.dep == "advcl":
+        return True
+    if word.dep == "pcomp":
+        return None if _is_done_after(sentence, index) else False
+    if word.dep in ("xcomp", "ccomp") and word.tag == "VBG" and not _has_auxiliary(sentence, index):
+        return None if governor.lemma in _WORDS["doing"] | _WORDS["doing_it"] else False
+    if word.dep == "ccomp" and _is_beside(sentence, index):
+        return True
+    if word.dep == "ccomp":
+        return None if _is_known(sentence, index) else False
+    return None if word.dep != "csubj" else False
+
+
+def _is_done_under(sentence: Sentence, index: int, planned: bool, past: bool) -> bool:
+    """Return True for the "fix" of "managed to fix", and of "plans to fix" if a plan will do."""
+    governor = sentence.words[sentence.words[index].head]
+    going = governor.lemma == "go" and governor.tag == "VBG"
+    if planned and (going or governor.lemma in _WORDS["planning"]):
+        return True
+    if governor.lemma == "have":
+        return not past or governor.tag == "VBD"
+    if governor.lemma in _WORDS["settling"]:
+        return not past
+    arranged = governor.lemma in _WORDS["arranging"] - {"need"}
+    seen = governor.lemma in _WORDS["seeing"] and not _is_infinitive(sentence, index)
+    return arranged or seen or governor.lemma in _WORDS["doing"]
+
+
+def _is_done_after(sentence: Sentence, index: int) -> bool:
+    """Return True for the "signing" of "left after signing it", not of "without signing it"."""
+    way = sentence.words[sentence.words[index].head]
+    if way.lemma == "to":
+        heads = {
+            sentence.words[way.head].lemma,
+            sentence.words[sentence.words[way.head].head].lemma,
+        }
+        return "get" in heads
+    return way.lemma in _WORDS["done_by"]
+
+
+def _is_beside(sentence: Sentence, index: int) -> bool:
+    """Return True for the "hate" of "I hate it, my eyes get tired", not of "I hate it, I think"."""
+    governor = sentence.words[index].head
+    first = index < governor and not sentence.children(index, "mark")
+    return first and sentence.words[governor].lemma not in _WORDS["doubting"]
+
+
+def _is_known(sentence: Sentence, index: int) -> bool:
+    """Return True for a clause that is said or known."""
+    word = sentence.words[index]
+    governor = sentence.words[word.head]
+    if governor.lemma != "be":
+        supposed = governor.lemma in _WORDS["thinking"] and governor.tag in ("VBD", "VBN")
+        return governor.lemma in _WORDS["knowing"] | _WORDS["certain"] and not supposed
+    if any(sentence.words[i].tag in ("WRB", "WP") for i in sentence.children(index)):
+        return True  # "that's why Ana left"
+    values = [sentence.words[i] for i in sentence.children(word.head, "acomp", "attr")]
+    if values:
+        return all(value.lemma in _WORDS["certain"] | _WORDS["facts"] for value in values)
+    subjects = sentence.children(word.head, "nsubj")
+    return all(sentence.words[i].lemma in _WORDS["facts"] for i in subjects)
+
+
+def _is_infinitive(sentence: Sentence, index: int) -> bool:
+    return any(sentence.words[i].tag == "TO" for i in sentence.children(index, "aux"))
+
+
+def _has_auxiliary(sentence: Sentence, index: int) -> bool:
+    """Return True if a participle has an auxiliary: "that Ben is painting"."""
+    return bool(sentence.children(index, "aux", "auxpass"))
+
+
+def _is_denied(sentence: Sentence, verb: int) -> bool:
+    return bool(sentence.children(verb, "neg"))
+
+
+def _is_nearly(sentence: Sentence, verb: int) -> bool:
+    """Return True for the "bought" of "almost bought"."""
+    return any(
+        sentence.words[i].lower in _WORDS["nearly"] for i in sentence.children(verb, "advmod")
+    )
+
+
+def _is_due(sentence: Sentence, verb: int) -> bool:
+    """Return True for the "pay" of "must pay"."""
+    return any(sentence.words[i].tag == "MD" for i in sentence.children(verb, "aux"))
+
+
+def _verb_above(sentence: Sentence, index: int) -> int:
+    """Return the verb or predicate that a word depends on; the root if there is none."""
+    above = sentence.words[index].head
+    while sentence.words[above].head != above and not (
+        sentence.words[above].is_verb or sentence.words[above].dep == "acomp"
+    ):
+        above = sentence.words[above].head
+    return above
+
+
+def is_supposed(sentence: Sentence, places: set[int], asked: set[int]) -> bool:
+    """Return True if somebody only thought what all of these words speak of.
+
+    Not if that is what is asked: `asked` are the verbs of the question.
+    """
+    return any(
+        word.lemma in _WORDS["thinking"]
+        and word.tag in ("VBD", "VBN")
+        and i not in asked
+        and any(
+            places.intersection(sentence.subtree(clause))
+            for clause in sentence.children(i, "ccomp")
+        )
+        for i, word in enumerate(sentence.words)
+    )
+
+
+def has_arrived(sentence: Sentence, verb: int) -> bool:
+    """Return True if somebody who moved, by this verb, lives where the sentence says."""
+    word = sentence.words[verb]
+    if word.lemma not in _MOVES:
+        return True
+    done = word.tag == "VBD" or (
+        word.tag == "VBN"
+        and any(sentence.words[i].lemma == "have" for i in sentence.children(verb, "aux"))
+    )
+    ways = _ways(sentence, verb)
+    arrives = bool(ways & {*_ARRIVING, "here"})
+    return done and arrives and not sentence.children(verb, "dobj") and not _only_leaves(ways)
+
+
+def has_left(sentence: Sentence, verb: int) -> bool:
+    """Return True if somebody moved, by this verb, "out" or "away", and it says to no place."""
+    return sentence.words[verb].lemma in _MOVES and _only_leaves(_ways(sentence, verb))
+
+
+def _ways(sentence: Sentence, verb: int) -> set[str]:
+    """Return the words that tell the way of a move: the "from" and "to" of "from Jena to Bonn"."""
+    ways = sentence.children(verb, "prep", "advmod", "prt")
+    ways += tuple(to for way in ways for to in sentence.children(way, "prep"))
+    return {sentence.words[i].lower for i in ways}
+
+
+def _only_leaves(ways: set[str]) -> bool:
+    return bool(ways & {*_GONE, "from"}) and not ways & {"to", "into", "onto"}

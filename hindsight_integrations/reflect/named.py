@@ -1,0 +1,87 @@
+"""Names in a sentence, compared with those in a question by whole words and as whole names.
+
+"Simone" is not "Simon", though their stems are equal, and the "Anna" of "Anna Brandt" is not that
+of "Anna Lindqvist". Part of a name stands for all of it if nobody else in the memory has that part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.name_matching import is_given_name
+from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.normalization import entity_norm
+
+TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
+_TIMES = ("DATE", "TIME")
+_NO_PARTS = ("PRP", "PRP$", "DT", "IN", "CC", "TO", "MD", "WP", "WRB")
+
+
+def folded(word: str) -> str:
+    """Return a word as names are compared: in lower case, without accents or a final "'s"."""
+    return entity_norm(word)
+
+
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of a name, without titles."""
+    return frozenset(folded(name).split()) - TITLES
+
+
+def whole_name(words: Sequence[Word], index: int) -> frozenset[str]:
+    """Return the words of the name that a word is part of: the capitalised ones in a row."""
+    first = last = index
+    while first > 0 and _is_part(words[first - 1]):
+        first -= 1
+    while last + 1 < len(words) and _is_part(words[last + 1]):
+        last += 1
+    return frozenset(folded(word.text) for word in words[first : last + 1]) - TITLES
+
+
+def may_be(asked: frozenset[str], told: frozenset[str]) -> bool:
+    """Return True if one name has all words of the other: "Anna", "Anna B." and "Anna Brandt"."""
+    return bool(told) and (asked <= told or _without_initials(told, asked) <= asked)
+
+
+def is_anothers(asked: frozenset[str], told: frozenset[str], entities: Iterable[str]) -> bool:
+    """Return True if two names are of two entities: "Shell" and "Shell Beach"."""
+    known = {words_of(entity) for entity in entities}
+    return asked != told and asked in known and told in known
+
+
+def aliases(asked: frozenset[str], words: Sequence[Word], entities: Iterable[str]) -> set[int]:
+    """Return where another part of the name of the one asked of stands: "Bob" for "Tanaka"."""
+    known = {words_of(entity): entity.split()[0] for entity in entities if entity.split()}
+    whole = {name for name, first in known.items() if asked <= name and is_given_name(first)}
+    return {
+        i
+        for i, word in enumerate(words)
+        if word.is_proper
+        if any(_is_only(whole_name(words, i), name, known) for name in whole)
+    }
+
+
+def is_person(word: Word) -> bool:
+    """Return True for a word that is taken for the name of a person."""
+    return word.label == "PERSON" or (word.is_proper and is_given_name(word.text))
+
+
+def _is_only(told: frozenset[str], name: frozenset[str], known: Iterable[frozenset[str]]) -> bool:
+    """Return True if words are part of one of the known names, and of no other."""
+    others = (each for each in known if each != name)
+    return (
+        bool(told) and _without_initials(told, name) <= name and not any(told <= o for o in others)
+    )
+
+
+def _without_initials(told: frozenset[str], name: frozenset[str]) -> frozenset[str]:
+    """Return the words of a name without the initials of words of another, fuller one."""
+    rest = {word[0] for word in name - told}
+    return frozenset(word for word in told if len(word) > 1 or word not in rest)
+
+
+def _is_part(word: Word) -> bool:
+    """Return True for a word of a name; a tagger may take one for an adjective or a verb."""
+    if word.label in _TIMES or not word.text[:1].isupper():
+        return False
+    return word.is_proper or (word.index > 0 and word.tag not in _NO_PARTS and word.text.istitle())

@@ -1,0 +1,194 @@
+"""Words of a sentence that stand for what a question speaks of: a name, a thing, its owner."""
+
+from __future__ import annotations
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.reflect.named import (
+    aliases,
+    folded,
+    is_anothers,
+    is_person,
+    may_be,
+    whole_name,
+    words_of,
+)
+from hindsight_integrations.reflect.questions import SELF, WORDS, Asked, Query, Term
+from hindsight_integrations.reflect.stated import THIRD, Statement, same_thing
+
+_ROLES = frozenset({"user", "human"})
+
+
+def is_part_of(term: Term, name: str | None) -> bool:
+    """Return True if a word of a question is part of a name, and that may be the name asked of."""
+    words = words_of(name or "")
+    return folded(term.text) in words and may_be(term.name or words, words)
+
+
+class TermMatch:
+    """One sentence compared with the words of one question."""
+
+    def __init__(self, statement: Statement, query: Query) -> None:
+        self._statement = statement
+        self._sentence = statement.sentence
+        self._words = statement.sentence.words
+        self._query = query
+        self._at: dict[str, set[int]] = {}
+
+    def _positions(self, term: Term) -> set[int]:
+        if term.is_self:
+            return {i for i, word in enumerate(self._words) if self._is_asker(word)}
+        found = {i for i, word in enumerate(self._words) if self._is_named(term, word)}
+        if term.is_name:
+            entities = self._statement.memory.entities
+            found |= aliases(term.name, self._words, entities)
+            found |= {i for i, word in enumerate(self._words) if self._is_spoken_by(word, term)}
+            start = min(found, default=-1)
+            found |= {
+                i
+                for i, word in enumerate(self._words)
+                if i > start and word.lower in THIRD and self._is_the_one_before(term, found, i)
+            }
+        return found
+
+    def _is_named(self, term: Term, word: Word) -> bool:
+        """Return True if a word is the term; whole, for a name or number ("3.1" is no "3.2")."""
+        if any(character.isdigit() for character in term.text):
+            return word.text.casefold() == term.text.casefold()
+        if term.is_name:
+            told = whole_name(self._words, word.index)
+            entities = self._statement.memory.entities
+            return (
+                folded(word.text) == folded(term.text)
+                and may_be(term.name, told | {folded(word.text)})
+                and not is_anothers(term.name, told, entities)
+            )
+        if is_person(word) and word.is_proper:  # "where does simon live"
+            return folded(word.text) == folded(term.text)
+        own = set(lexemes(word.text))
+        return bool(term.stems & own or term.stems & set(lexemes(word.lemma)))
+
+    def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
+        """Return True if "he" or "she" can only be the one of this name."""
+        if not found and not may_be(term.name, self._statement.before):
+            return False
+        if not found and folded(term.text) not in self._statement.before:
+            return False
+        others = (
+            i
+            for i, word in enumerate(self._words)
+            if is_person(word) and i not in found and (found or i < pronoun)
+        )
+        return not any(not self._is_of_full_name(i, found, term) for i in others)
+
+    def _is_of_full_name(self, index: int, found: set[int], term: Term) -> bool:
+        """Return True for the "Brandt" beside the "Anna" that was found."""
+        beside = {index - 1, index + 1} & found
+        return bool(beside) and folded(self._words[index].text) in term.name
+
+    def _is_asker(self, word: Word) -> bool:
+        speaker = (self._statement.memory.speaker or "user").casefold()
+        return word.text.casefold() in SELF and speaker in (*_ROLES, self._query.asker)
+
+    def _is_spoken_by(self, word: Word, term: Term) -> bool:
+        return word.lower in SELF and is_part_of(term, self._statement.memory.speaker)
+
+    def _is_speaker(self, term: Term) -> bool:
+        """Return True for an asker whose own note leaves out the "I" ("Dentist on Friday").
+
+        Asked what "we" do, it may be told as done: "Images are compressed with Squoosh".
+        """
+        speaker = self._statement.memory.speaker
+        subjects = {word.dep for word in self._words if word.dep in ("nsubj", "nsubjpass", "agent")}
+        if self._query.asked in (Asked.HOW, Asked.WHAT) and subjects <= {"nsubjpass"}:
+            own = (speaker or "user").casefold() in (*_ROLES, self._query.asker)
+            return term.is_self and own and (not subjects or term.text.casefold() == "we")
+        return term.is_self and speaker is None and not subjects
+
+    def _is_owned(self, term: Term, index: int) -> bool:
+        """Return True if a noun is its owner's, as the question says; or the question says none."""
+        if term.owner is None:
+            return True
+        noun = index
+        while self._words[noun].dep == "compound":
+            noun = self._words[noun].head
+        owners = [i for n in {index, noun} for i in self._sentence.children(n, "poss")] + [
+            i
+            for n in {index, noun}
+            for of in self._sentence.children(n, "prep")
+            if self._words[of].lemma == "of"
+            for i in self._sentence.children(of, "pobj")
+        ]
+        if owners:
+            return any(self._is_owner(term.owner, i) for i in owners)
+        return self._is_had(term.owner, noun) or self._is_speaker(term.owner)
+
+    def _is_owner(self, owner: Term, index: int) -> bool:
+        if index in self._positions(owner):
+            return owner.owner is None or self._is_owned(owner, index)
+        if self._words[index].text.casefold() not in THIRD:
+            return False
+        people = [
+            w
+            for i, w in enumerate(self._words)
+            if w.is_proper and i < index and i not in self._positions(owner)
+        ]
+        return not people and any(i < index for i in self._positions(owner))
+
+    def _is_had(self, owner: Term, noun: int) -> bool:
+        """Return True for "Alice has a dog", "Alice's is a dog named Rex"."""
+        verb = self._words[noun].head
+        if self._words[noun].dep not in ("dobj", "conj") or verb == noun:
+            return False
+        if self._words[noun].dep == "conj":
+            return self._is_had(owner, verb)
+        had = self._words[verb].lemma in WORDS["having"]
+        return had and bool(self.agents(verb) & self._positions(owner))
+
+    # Who does what
+
+    def agents(self, verb: int) -> set[int]:
+        """Return who does what a verb says."""
+        return self._who(verb, "nsubj", "agent")
+
+    def patients(self, verb: int) -> set[int]:
+        """Return to whom or what it is done."""
+        return self._who(verb, "nsubjpass", "dobj", "attr", "oprd")
+
+    def _who(self, verb: int, *deps: str) -> set[int]:
+        found: set[int] = set()
+        for child in self._sentence.children(verb, *deps):
+            nouns = (
+                self._sentence.children(child, "pobj")
+                if deps[-1] == "agent" and self._words[child].dep == "agent"
+                else (child,)
+            )
+            for noun in nouns:
+                found |= same_thing(self._sentence, noun)
+        relative = self._words[verb].dep == "relcl"
+        if relative and any(self._words[i].tag in ("WP", "WDT") for i in found):
+            found |= same_thing(self._sentence, self._words[verb].head)
+        inherits = self._words[verb].dep in ("conj", "xcomp", "advcl", "acomp")
+        has_own = self._sentence.children(verb, "nsubj", "nsubjpass")
+        if not found and inherits and not has_own and self._words[verb].head != verb:
+            if self._words[verb].dep == "xcomp" and self._is_arranged(verb):
+                things = self._sentence.children(self._words[verb].head, "dobj")
+                return {j for i in things for j in same_thing(self._sentence, i)}
+            return self._who(self._words[verb].head, *(d for d in deps if d.startswith("nsubj")))
+        if not found and self._words[verb].dep in ("relcl", "acl") and not has_own:
+            done = self._words[verb].tag == "VBN"
+            if done == ("nsubjpass" in deps):
+                return same_thing(self._sentence, self._words[verb].head)
+        return found
+
+    def _is_arranged(self, verb: int) -> bool:
+        """Return True for the "run" of "set the backups to run", which they then do."""
+        return self._words[self._words[verb].head].lemma in WORDS["arranging"] - {"use"}
+
+    def _upward(self, index: int) -> list[int]:
+        """Return a word and those it depends on, up to the root."""
+        found: list[int] = []
+        while index not in found:
+            found.append(index)
+            index = self._words[index].head
+        return found

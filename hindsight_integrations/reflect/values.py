@@ -1,0 +1,143 @@
+"""Values of the sort that a question asks for: an age, a length of time, a date, a number."""
+
+from __future__ import annotations
+
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.sentences import Sentence
+from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.reflect.named import is_person
+
+_WORDS = word_sets("questions")
+_TIMES = ("DATE", "TIME")
+_AMOUNTS = ("MONEY", "CARDINAL", "QUANTITY", "PERCENT")
+_AGES = frozenset({"year", "month", "week"})
+_VAGUE = frozenset({"half", "several", "few", "many", "couple", "a", "an", "all", "whole"})
+_UNTIL = frozenset({"until", "till", "since"})
+_FEWEST_DIGITS = 4
+"""Digits of a number that is a name of something: "room 12" is no telephone."""
+DATES = frozenset({"date", "day", "week", "month", "year"})
+"""General nouns for a time, of which the value tells that it is one."""
+_KINDS = {
+    **dict.fromkeys(DATES, _TIMES),
+    **dict.fromkeys(("hour", "time"), ("TIME",)),
+    "amount": _AMOUNTS,
+    "value": _AMOUNTS,
+    **dict.fromkeys(("city", "country", "town", "place"), ("GPE", "LOC", "FAC")),
+}
+
+
+def is_age(sentence: Sentence, verb: int) -> bool:
+    """Return True if a verb gives its subject an age: "is 31", "turned 31", "is 3 years old"."""
+    if sentence.words[verb].lemma not in ("be", "turn", "become"):
+        return False
+    for value in sentence.children(verb, "attr", "acomp", "dobj", "oprd"):
+        word = sentence.words[value]
+        if word.tag == "CD" and word.label not in ("MONEY", "TIME", "PERCENT", "QUANTITY"):
+            return not sentence.children(value, "prep") and not _is_clock(word)
+        if word.lemma == "year" and _is_counted(sentence, value):
+            return not sentence.children(value, "prep", "acl", "relcl")
+        if any(_is_old(sentence, i) for i in sentence.subtree(value)):
+            return True
+    return False
+
+
+def _is_old(sentence: Sentence, index: int) -> bool:
+    """Return True for the "old" of "31 years old", and the "aged" of "aged 31"."""
+    word = sentence.words[index]
+    if word.lower == "aged":
+        return any(sentence.words[i].tag == "CD" for i in sentence.subtree(index))
+    return word.lemma == "old" and any(
+        sentence.words[i].lemma in _AGES and _is_counted(sentence, i)
+        for i in sentence.children(index, "npadvmod")
+    )
+
+
+def has_length(sentence: Sentence) -> bool:
+    """Return True if a length of time is told: "two days", "half an hour", "until May"."""
+    return any(
+        (word.lemma in _WORDS["units"] and _is_counted(sentence, i) and not _is_ago(sentence, i))
+        or (word.label in _TIMES and sentence.words[word.head].lower in _UNTIL)
+        for i, word in enumerate(sentence.words)
+    )
+
+
+def is_measured(sentence: Sentence, measure: int) -> bool:
+    """Return True for the "long" of "two days long", not of "was too long on Monday"."""
+    return any(
+        sentence.words[i].label in (*_TIMES, *_AMOUNTS) or sentence.words[i].tag == "CD"
+        for i in sentence.subtree(measure)
+        if i != measure
+    )
+
+
+def is_of_sort(word: Word, sort: str) -> bool:
+    """Return True if a word may be a value of the sort that a general noun names."""
+    if sort in ("person", "people"):
+        return is_person(word)
+    if sort == "number":
+        digits = sum(character.isdigit() for character in word.text)
+        return digits >= _FEWEST_DIGITS and word.label not in (*_TIMES, "MONEY", "QUANTITY")
+    return word.label in _KINDS.get(sort, ())
+
+
+def describes(sentence: Sentence, verb: int) -> bool:
+    """Return True if a verb tells who its subject is: "is a nurse", "works as a nurse"."""
+    word = sentence.words[verb]
+    if sentence.children(verb, "neg"):
+        return False
+    if word.lemma == "be":
+        return any(_is_role(sentence, i) for i in sentence.children(verb, "attr"))
+    ways = sentence.children(verb, "prep")
+    if any(sentence.words[i].lemma == "as" for i in ways):
+        return True
+    if word.lemma == "work":
+        return any(sentence.words[i].lemma in ("for", "at", "with") for i in ways)
+    return word.lemma in _WORDS["posts"] and any(
+        sentence.words[i].is_noun and sentence.words[i].label not in _TIMES
+        for i in sentence.children(verb, "dobj", "prt", "prep")
+    )
+
+
+def is_described(sentence: Sentence, name: int) -> bool:
+    """Return True if a noun beside a name tells whose it is: "Ana, the nurse", "Ana from Shell"."""
+    word, head = sentence.words[name], sentence.words[sentence.words[name].head]
+    beside = [*sentence.children(name, "appos"), *((word.head,) if word.dep == "appos" else ())]
+    if any(_is_role(sentence, i) and _is_beside(sentence, name, i) for i in beside):
+        return True
+    within = sentence.children(name, "compound", "nmod")  # "my sister Ana"
+    if any(sentence.words[i].tag == "NN" and _is_role(sentence, i) for i in within):
+        return True
+    if head.lemma == "be" and word.dep == "attr":  # "my boss is Ana"
+        subjects = sentence.children(word.head, "nsubj")
+        return any(_is_role(sentence, i) and not is_person(sentence.words[i]) for i in subjects)
+    return any(
+        sentence.words[of].lemma in ("from", "of", "at")
+        and any(sentence.words[i].is_proper for i in sentence.children(of, "pobj"))
+        for of in sentence.children(name, "prep")
+    )
+
+
+def _is_beside(sentence: Sentence, name: int, noun: int) -> bool:
+    """Return True for the noun of "Ana, the nurse", with no verb between; it is no other person."""
+    between = sentence.words[min(name, noun) : max(name, noun)]
+    return not is_person(sentence.words[noun]) and not any(word.is_verb for word in between)
+
+
+def _is_role(sentence: Sentence, noun: int) -> bool:
+    word = sentence.words[noun]
+    denied = any(sentence.words[i].lemma == "no" for i in sentence.children(noun, "det"))
+    return word.is_noun and word.label not in (*_TIMES, *_AMOUNTS) and not denied
+
+
+def _is_counted(sentence: Sentence, noun: int) -> bool:
+    """Return True for "two days", "a day" and "half an hour"; not for "the day"."""
+    below = (sentence.words[i] for i in sentence.children(noun))
+    return any(word.tag == "CD" or word.lower in _VAGUE for word in below)
+
+
+def _is_ago(sentence: Sentence, noun: int) -> bool:
+    return sentence.words[sentence.words[noun].head].lower in ("ago", "later", "before", "after")
+
+
+def _is_clock(word: Word) -> bool:
+    return ":" in word.text
