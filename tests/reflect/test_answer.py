@@ -238,7 +238,7 @@ def test_a_model_that_hangs_is_given_up(told: Hindsight) -> None:
         return ""
 
     try:
-        with pytest.raises(ModelError, match=r"no answer in 0\.2 s"):
+        with pytest.raises(ModelError, match=r"did not answer within 0\.2 s"):
             told.reflect("b", QUESTION, llm=hang, timeout=0.2)
     finally:
         released.set()
