@@ -42,6 +42,7 @@ _CHANGED = re.compile(r"\bchang(?:e|es|ed|ing)\b", re.IGNORECASE)
 _LINE = re.compile(r"\b(?:bus|train|tram|line|metro|tube|subway|ferry|flight)\b", re.IGNORECASE)
 _ENDED_ROLE = re.compile(_LIMITS["ended_role"], _FLAGS)
 _SIDES = frozenset(table("changes")["roles"]["sides"].split())
+_BESIDE = frozenset(table("changes")["roles"]["beside"].split())
 _PEOPLES = frozenset({"NORP", "LANGUAGE"})
 _SOME = 3
 """How many "a few weeks ago" is taken for."""
@@ -104,9 +105,10 @@ def _is_elsewhere(older: str, newer: str, told: Shift) -> bool:
     """
     values = f"{told.before} {told.after or ''}".casefold()
     here, there = (
-        {found[0].casefold() for found in _WHERE.finditer(text)} for text in (older, newer)
+        {found[0].casefold().split()[-1] for found in _WHERE.finditer(text)}
+        for text in (older, newer)
     )
-    there = {place for place in there if place.split()[-1] not in values}
+    there = {place for place in there if place not in values}
     return bool(there) and not (there <= here if told.after is None else here & there)
 
 
@@ -151,10 +153,10 @@ def _is_described(text: str, told: Shift) -> bool:
         return False
     if kinds(plain_value(told.before)) & kinds(plain_value(told.after)):
         return False
+    if not told.after[:1].isupper() or f"now {told.after}" not in text:
+        return False
     words = [word for word in parse(text).words if word.text == told.after]
-    return any(word.tag == "JJ" or word.label in _PEOPLES for word in words) and (
-        told.after[:1].isupper()
-    )
+    return any(word.tag == "JJ" or word.label in _PEOPLES for word in words)
 
 
 def _is_other_role(older: str, newer: str, told: Shift) -> bool:
@@ -173,7 +175,10 @@ def _is_other_role(older: str, newer: str, told: Shift) -> bool:
     known, group = frozenset(lexemes(older)), _group(there, newer)
     if group:
         return not group & known
-    return bool(_SIDES.intersection((here, there)))
+    if _BESIDE.intersection((here, there)):
+        return True
+    sides = _SIDES.intersection((here, there))
+    return bool(sides) and (len(sides) < 2 or not _group(here, older))
 
 
 def _role(text: str) -> str:

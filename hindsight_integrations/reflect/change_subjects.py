@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 _PEOPLE = {name: frozenset(words.split()) for name, words in table("changes")["people"].items()}
 _ROLES = frozenset(table("changes")["roles"]["words"].split())
 _GENERAL = frozenset(
-    lexemes("new now current present existing own whole entire next late final one")
+    lexemes(
+        "new now former old previous current present existing own whole entire next late final one"
+    )
 )
 _NO_QUALIFIER = frozenset({"from", "to", "since", "until", "till", "as", "because", "than"})
+_SOME_OF = re.compile(r"\b(?:one|some|two|three|most|many|none|another) of\b", re.IGNORECASE)
+_OWNERS = frozenset({"my", "our", "his", "her", "their", "your"})
 _FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 
 
@@ -43,7 +47,8 @@ def is_another(older: DatedStatement, newer: DatedStatement, told: Shift) -> boo
         return False
     noun = thing.split()[-1]
     if noun in _PEOPLE["several"]:
-        return _is_one_of_several(noun, older.text, newer.text)
+        named = told.after and frozenset(lexemes(told.before)) <= newer.statement.terms
+        return not named and _is_one_of_several(noun, older.text, newer.text)
     if "@" in thing:
         return False
     return _is_qualified(noun, older, newer, told)
@@ -63,17 +68,21 @@ def _is_namesake(name: str, older: str, newer: str) -> bool:
 
 def _before_name(name: str, text: str) -> str:
     words = r"\W+".join(map(re.escape, name.split()))
-    match = re.search(rf"(?:(\w+)\W+)?(?<!\w){words}(?!\w)", text, re.IGNORECASE)
-    word = (match[1] or "").casefold() if match else ""
-    return word if word in _PEOPLE["namesakes"] else ""
+    match = re.search(rf"(?:(\w+) )?(?:(\w+) )(?<!\w){words}(?!\w)", text, re.IGNORECASE)
+    word = match[2].casefold() if match else ""
+    mine = match is not None and (match[1] or "").casefold() in _OWNERS  # "my aunt Olga"
+    return word if word in _PEOPLE["namesakes"] and not mine else ""
 
 
 def _is_one_of_several(noun: str, older: str, newer: str) -> bool:
     """Return True for one of those that a person may have several of, unless it is singled out."""
     heads = [list(_heads(noun, text)) for text in (older, newer)]
-    if any(len(found) != 1 or found[0][1].tag == "NNS" for found in heads):
+    plural = {head.tag == "NNS" for found in heads for _, head in found}
+    if _SOME_OF.search(f"{older} {newer}") or any(len(found) > 1 for found in heads):
         return True
-    return any(not _is_singled_out(*found[0]) for found in heads)
+    if plural == {True}:
+        return False  # "our customers are": all of them
+    return len(plural) > 1 or any(not _is_singled_out(*found[0]) for found in heads if found)
 
 
 def _is_singled_out(sentence: Sentence, head: Word) -> bool:
@@ -84,7 +93,7 @@ def _is_singled_out(sentence: Sentence, head: Word) -> bool:
     if not _PEOPLE["singled"].isdisjoint(word.lower for word in before):
         return True
     after = words[head.index + 1 : head.index + 2]
-    named = bool(after) and after[0].tag == "NNP" and after[0].text[:1].isupper()
+    named = bool(after) and after[0].text[:1].isupper()
     return named or lead in ("the", "this", "that")
 
 

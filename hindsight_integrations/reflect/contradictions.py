@@ -143,7 +143,8 @@ def _is_of_either(older: DatedStatement, newer: DatedStatement, told: Shift) -> 
     claims = older.statement.claims
     given = [value for holding in claims.holdings for value in holding.values.values()]
     given += [value for state in claims.states for _, value in state.values]
-    return len({value.terms for value in given if kinds(value) & after}) > 1
+    alike = {value.terms for value in given if value.kind == "name" and kinds(value) & after}
+    return any(one.isdisjoint(other) for one in alike for other in alike)
 
 
 def _is_limited(older: str, newer: str, told: Shift) -> bool:
@@ -340,7 +341,7 @@ def _of_thing(turn: Turn, holding: Holding, thing: str, *, same_speaker: bool) -
         del values[slot]
     if turn.before is not None:
         return _equal(turn.before, values.values())
-    if not holding.lasting or is_person_noun(thing):
+    if turn.about is None and (not holding.lasting or is_person_noun(thing)):
         return None
     alike = [
         value
@@ -354,9 +355,10 @@ def _of_thing(turn: Turn, holding: Holding, thing: str, *, same_speaker: bool) -
 
 def _may_replace(slot: str, value: Value, after: Value, holding: Holding) -> bool:
     """Return True for two values of one kind; also of unknown kinds for where a thing is."""
-    if value.kind != "name" or kinds(value) | kinds(after):
-        return value.kind != "name" or bool(kinds(value) & kinds(after))
-    return slot in _SITES and (holding.passive or holding.verb in _STAYS)
+    if value.kind != "name" or kinds(value) & kinds(after) or value.is_sibling(after):
+        return True
+    stays = slot in _SITES and (holding.passive or holding.verb in _STAYS)
+    return stays and not kinds(value) | kinds(after)
 
 
 def _is_done_to(thing: str, holding: Holding) -> bool:
