@@ -16,6 +16,8 @@ from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.change_doubts import is_doubtful
+from hindsight_integrations.reflect.change_subjects import is_another, is_person_noun
 from hindsight_integrations.reflect.claim_model import (
     Holding,
     PlainState,
@@ -27,9 +29,10 @@ from hindsight_integrations.reflect.claim_model import (
 )
 from hindsight_integrations.reflect.ended_values import HABITS, ended_value, one_thing, sequel
 from hindsight_integrations.reflect.foreign_changes import foreign_change, tells_ending
+from hindsight_integrations.reflect.phrases import plain_value
 from hindsight_integrations.reflect.plain_changes import plain_step
 from hindsight_integrations.reflect.topics import Statement, statements
-from hindsight_integrations.reflect.value_kinds import kinds
+from hindsight_integrations.reflect.value_kinds import kinds, may_be_home
 
 _WORDS = word_sets("changes")
 _ABOUT_ANY = "*"
@@ -52,6 +55,9 @@ _PEOPLE = frozenset(table("changes")["people"]["groups"].split()) | frozenset(
 )
 _PLACES = ("of", "at", "for", "with", "on", "in", "to", "from", "by")
 _AT = ("at", "with", "on")
+_SITES = ("in", "at", "on")
+_VISITING = frozenset(table("changes")["single"]["visiting"].split())
+_STAYS = frozenset(table("changes")["single"]["stays"].split())
 _MANY = frozenset({"use"})
 _SINGLE = frozenset(table("changes")["single"]["verbs"].split())
 _EXCEPT = re.compile(r"\b(?:only|except|apart from|unless|at least)\b", re.IGNORECASE)
@@ -119,7 +125,26 @@ def change(
     if of and then and of["name"] == then["name"] and of["of"] != then["of"]:
         return None
     told = _told(older, newer, ambiguous)
-    return told if told is not None and not _is_limited(older.text, newer.text, told) else None
+    if told is None or _is_limited(older.text, newer.text, told):
+        return None
+    doubtful = is_doubtful(older, newer, told) or is_another(older, newer, told)
+    return None if doubtful or _is_of_either(older, newer, told) else told
+
+
+def _is_of_either(older: DatedStatement, newer: DatedStatement, told: Shift) -> bool:
+    """Return True if an earlier statement gives two values of the kind of the one that begins.
+
+    Who "is with Santander and uses Monzo" may have replaced either. The value before, if the
+    later statement names it, is no matter of doubt.
+    """
+    if told.after is None or frozenset(lexemes(told.before)) <= newer.statement.terms:
+        return False
+    after = kinds(plain_value(told.after))
+    claims = older.statement.claims
+    given = [value for holding in claims.holdings for value in holding.values.values()]
+    given += [value for state in claims.states for _, value in state.values]
+    alike = {value.terms for value in given if value.kind == "name" and kinds(value) & after}
+    return any(one.isdisjoint(other) for one in alike for other in alike)
 
 
 def _is_limited(older: str, newer: str, told: Shift) -> bool:
@@ -275,7 +300,8 @@ def _before(turn: Turn, holding: Holding, *, same_speaker: bool) -> Value | None
     if turn.about == _ABOUT_ANY:
         return _replaced(turn, holding)
     thing = turn.about or turn.subject
-    if not _is_person(thing) and turn.verb is None:
+    personal = is_person_noun(thing) and turn.about is None and turn.subject == holding.subject
+    if not _is_person(thing) and turn.verb is None and not personal:
         return _of_thing(turn, holding, thing, same_speaker=same_speaker)
     if not holding.lasting:
         return None
@@ -315,20 +341,24 @@ def _of_thing(turn: Turn, holding: Holding, thing: str, *, same_speaker: bool) -
         del values[slot]
     if turn.before is not None:
         return _equal(turn.before, values.values())
+    if turn.about is None and (not holding.lasting or is_person_noun(thing)):
+        return None
     alike = [
         value
-        for value in values.values()
+        for slot, value in values.items()
         if turn.after is not None
         and value.same_kind(turn.after)
-        and _may_replace(value, turn.after)
+        and _may_replace(slot, value, turn.after, holding)
     ]
     return alike[0] if len(alike) == 1 and turn.terms <= holding.terms else None
 
 
-def _may_replace(value: Value, after: Value) -> bool:
-    """Return True for two values of one kind, or of kinds that are not known."""
-    known = kinds(value) | kinds(after)
-    return not known or bool(kinds(value) & kinds(after))
+def _may_replace(slot: str, value: Value, after: Value, holding: Holding) -> bool:
+    """Return True for two values of one kind; also of unknown kinds for where a thing is."""
+    if value.kind != "name" or kinds(value) & kinds(after) or value.is_sibling(after):
+        return True
+    stays = slot in _SITES and (holding.passive or holding.verb in _STAYS)
+    return stays and not kinds(value) | kinds(after)
 
 
 def _is_done_to(thing: str, holding: Holding) -> bool:
@@ -400,7 +430,8 @@ def _dropped(turn: Turn, holding: Holding) -> Value | None:
     if turn.bond is not None:
         return _equal(turn.before, holding.values.values())
     if turn.verb in _WORDS["leaving"]:
-        if turn.after is not None and (given := _bound(turn, holding)) is not None:
+        given = _bound(turn, holding) if turn.after is not None else None
+        if given is not None or (turn.after is not None and holding.verb in _VISITING):
             return given
         bonds = _BONDS if turn.after is not None else _BONDS[1:]
         if holding.verb not in bonds or (turn.before and turn.before.kind != "name"):
@@ -413,7 +444,10 @@ def _bound(turn: Turn, holding: Holding) -> Value | None:
     values = holding.values
     if any(v.kind in ("date", "time") and not v.text.endswith("s") for v in values.values()):
         return None
-    return _equal(turn.before, (values[slot] for slot in _PLACES if slot in values))
+    before = _equal(turn.before, (values[slot] for slot in _PLACES if slot in values))
+    if before is None or turn.after is None or holding.verb not in _VISITING:
+        return before
+    return before if kinds(before) & kinds(turn.after) or before.is_sibling(turn.after) else None
 
 
 def _parted(turn: Turn, holding: Holding) -> Value | None:
@@ -479,7 +513,8 @@ def _left(turn: Turn, holding: Holding) -> Value | None:
     if after is None or not turn.terms <= holding.terms:
         return None
     if turn.relocates and holding.verb == "residence":
-        return next((v for s, v in holding.values.items() if s in ("in", "at", "to")), None)
+        home = next((v for s, v in holding.values.items() if s in ("in", "at", "to")), None)
+        return home if home is not None and may_be_home(after, home) else None
     groups, values = groups_of(after.text), holding.values.values()
     alike = next((v for v in values if groups_of(v.text.split()[-1]) & groups), None)
     alike = next((v for v in values if groups_of(v.text) & groups), alike)

@@ -20,7 +20,13 @@ from hindsight_integrations.reflect.claim_model import (
 from hindsight_integrations.reflect.ended_values import HABITS
 from hindsight_integrations.reflect.phrases import plain_value
 from hindsight_integrations.reflect.plain_subjects import ACTING, role_of
-from hindsight_integrations.reflect.value_kinds import are_alike, kinds, same_verb, shares_name
+from hindsight_integrations.reflect.value_kinds import (
+    are_alike,
+    kinds,
+    may_be_home,
+    same_verb,
+    shares_name,
+)
 
 _WORDS = word_sets("frames")
 _KINDS = table("kinds")
@@ -32,6 +38,8 @@ _GROUPS = frozenset({"team", "choir", "club", "company"})
 _PLACING = re.compile(r" (?:in|on|at|above|near|by) ")
 _BESIDE = frozenset({"at", "in", "to", "with", "for", "on"})
 _POSSESSING = ("have", "own")
+_VISITING = frozenset(table("changes")["single"]["visiting"].split())
+_GUIDING = frozenset(table("changes")["single"]["guiding"].split())
 _RELOCATING = word_sets("changes")["relocating"]
 _ANY = frozenset(lexemes(" ".join(_WORDS["any"] | _WORDS["accounts"] | {"house", "home"})))
 _HOUSEHOLD = frozenset(lexemes(" ".join(_WORDS["household"])))
@@ -157,13 +165,14 @@ def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
         value = before if role == "same" else None  # "pays quarterly", "works the early shift"
     if value is None or (role == "own" and value not in _its_own(state)):
         return None
-    alike = _is_alike(before, value, after) or _is_new_place(step, state, before)
+    alike = _is_alike(before, value, after)
+    alike = alike or (state.verb not in _VISITING and _is_new_place(step, state, before))
     alike = alike or _is_plainly_switched(step, state, within=within)
     alike = alike or (role == "same" and _is_put_elsewhere(step, state, value))
     if after.kind == "thing" and not alike:
         return None  # "from the train to the platform"
     named = before.kind == after.kind == "name" or "number" in (before.kind, after.kind)
-    if step.cue == "leave" and not (alike or named):
+    if step.cue == "leave" and not (alike or (named and state.verb not in _VISITING)):
         return None
     return value if before.terms >= value.terms or before.kind == "name" else before
 
@@ -276,7 +285,6 @@ def _replaced(step: PlainStep, state: PlainState, role: str) -> Value | None:
             or _rested_on(step, state)
             or _sibling(step, state)
             or _field(step, state)
-            or _consumed(step, state)
         )
     return alike[0] if len(alike) == 1 else None
 
@@ -294,21 +302,6 @@ def _field(step: PlainStep, state: PlainState) -> Value | None:
     told = slots.get((state.verb, step.verb), ())
     held = [v for slot, v in state.values if slot in told and v.kind == "thing"]
     return held[0] if step.bare and after.text.isalpha() and len(held) == 1 else None
-
-
-def _consumed(step: PlainStep, state: PlainState) -> Value | None:
-    """Return what was eaten, drunk or read, by name, by whom "switched to Y"."""
-    after = step.after
-    named = [v for slot, v in state.values if slot == "obj" and v.kind == "name"]
-    if (
-        after is None
-        or after.kind != "name"
-        or len(named) != 1
-        or step.verb not in _WORDS["switches"]
-    ):
-        return None
-    unknown = not kinds(named[0]) and not kinds(after)
-    return named[0] if unknown and state.verb in _WORDS["consumes"] else None
 
 
 def _sibling(step: PlainStep, state: PlainState) -> Value | None:
@@ -330,7 +323,8 @@ def _lived_in(step: PlainStep, state: PlainState) -> Value | None:
         state.verb in ("rent", "share") and any("house" in kinds(v) for _, v in state.values)
     )
     lived = moved and home and moved.kind == "name" and not kinds(moved)
-    return places[0] if lived and len(places) == 1 else None
+    sure = lived and len(places) == 1 and moved and may_be_home(moved, places[0])
+    return places[0] if sure else None
 
 
 def _rested_on(step: PlainStep, state: PlainState) -> Value | None:
@@ -397,6 +391,7 @@ def _now_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
         places = employed and value.kind == "name" and slot in ("at", "for", "with")
         fits = value.same_kind(after) if counted else bool(kinds(value) & kinds(after))
         fits = fits and (after.kind != "number" or slot in (step.slot, "obj", "for", "at"))
+        fits = fits and (state.verb not in _GUIDING or value.is_sibling(after))
         fits = fits or (
             step.verb == "be" and slot == step.slot != "obj" and shares_name(value, after)
         )

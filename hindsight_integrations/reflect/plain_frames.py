@@ -243,6 +243,8 @@ class PlainReader(EndingReader):
         verb = before if is_so and before is not None else words[min(at + 1, len(words) - 1)]
         if opening is None or verb.tag not in _AS_PRESENT or self._adds(at):
             return
+        if is_so and self._tag(at + 1) == "VBG":  # "is no longer speaking to X"
+            verb, is_so = words[at + 1], False
         values = list(self.given(at + 1 if is_so else at + 2))
         values = [
             (s, v)

@@ -174,7 +174,8 @@ def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> s
     if not own or not others or not (own < others or others < own):
         return None
     further = frozenset(lexemes(" ".join(more)))
-    if more <= CALLED or (further and further <= step.theme):
+    named = state.called.kind == "name"  # "the Mistral package"; not "the museum shop"
+    if (named and more <= CALLED) or (further and further <= step.theme):
         return "same"
     does = lexemes(state.verb)
     attribute = _ATTRIBUTES | {w for w in more if does and w.startswith(does[0])}

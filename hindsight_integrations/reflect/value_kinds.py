@@ -18,6 +18,7 @@ _NAMES = tuple(
     for kind, names in _KINDS["names"].items()
 )
 _NOUNS = tuple((kind, frozenset(names.split())) for kind, names in _KINDS["nouns"].items())
+_HOMES = frozenset({"house", "street", "room", "court"})
 _VERBS = tuple(frozenset(verbs.split()) for verbs in _KINDS["verbs"].values())
 
 
@@ -34,6 +35,18 @@ def kinds(value: Value) -> frozenset[str]:
     if value.kind == "role":
         found.add("role")
     return frozenset(found)
+
+
+def may_be_home(after: Value, before: Value) -> bool:
+    """Return True for the name of a place that somebody who lived at another may move to.
+
+    Not for that of a plan, a program or a firm, nor for a street after a town.
+    """
+    told = kinds(after)
+    words = after.text.casefold().split()
+    if not told <= _HOMES or not _CHANGES["no_place"].isdisjoint(words[-1:]):
+        return False
+    return "street" not in told or bool(kinds(before) & _HOMES)
 
 
 def _is_any(words: Sequence[str], names: frozenset[str]) -> bool:

@@ -1,0 +1,194 @@
+"""Doubts about a change that grammar has read: what its words say against it.
+
+A change that is taken back, that was over before the earlier statement, that comes again, or that
+has to do with another sense of the verb is none. Each rule here only ever takes a change away.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.syntax import parse
+from hindsight_integrations.reflect.phrases import plain_value
+from hindsight_integrations.reflect.value_kinds import kinds
+
+if TYPE_CHECKING:
+    from hindsight_integrations.reflect.contradictions import DatedStatement, Shift
+
+_LIMITS = table("changes")["limits"]
+_WORDS = word_sets("changes")
+_FLAGS = re.VERBOSE | re.IGNORECASE
+_TAKEN_BACK = re.compile(_LIMITS["taken_back"], _FLAGS)
+_TAKES_BACK = re.compile(_LIMITS["takes_back"], _FLAGS)
+_LONG_AGO = re.compile(_LIMITS["long_ago"], _FLAGS)
+_YEAR = re.compile(_LIMITS["year"], _FLAGS)
+_AGO = re.compile(
+    r"\b(?P<number>an?|\d+|\w+) (?P<unit>day|week|month|year)s? (?:ago|back|earlier)\b",
+    re.IGNORECASE,
+)
+_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_NUMBERS = {word: value for value, word in enumerate(_LIMITS["numbers"].split())}
+_AGAIN = re.compile(_LIMITS["again"], _FLAGS)
+_SINCE = re.compile(_LIMITS["since"], _FLAGS)
+_BACK = re.compile(_LIMITS["back"], _FLAGS)
+_WHERE = re.compile(_LIMITS["where"], _FLAGS)
+_TODAY = re.compile(_LIMITS["today"], _FLAGS)
+_IS_AT = re.compile(r"\b(?:I(?:['’]m| am)|we(?:['’]re| are)) (?:now )?(?:at|with|in)\b", re.I)
+_CHANGED = re.compile(r"\bchang(?:e|es|ed|ing)\b", re.IGNORECASE)
+_LINE = re.compile(r"\b(?:bus|train|tram|line|metro|tube|subway|ferry|flight)\b", re.IGNORECASE)
+_ENDED_ROLE = re.compile(_LIMITS["ended_role"], _FLAGS)
+_SIDES = frozenset(table("changes")["roles"]["sides"].split())
+_BESIDE = frozenset(table("changes")["roles"]["beside"].split())
+_PEOPLES = frozenset({"NORP", "LANGUAGE"})
+_SOME = 3
+"""How many "a few weeks ago" is taken for."""
+_NEXT_SENTENCE = 120
+"""Most characters after a statement in which the speaker takes it back."""
+
+
+def is_doubtful(older: DatedStatement, newer: DatedStatement, told: Shift) -> bool:
+    """Return True if the words of two statements say against the change told of them."""
+    return (
+        _is_taken_back(older)
+        or _is_taken_back(newer)
+        or _is_past(newer.text, older.at, newer.at)
+        or _comes_again(newer.text, told)
+        or _is_elsewhere(older.text, newer.text, told)
+        or _is_other_sense(older.text, newer.text, told)
+        or _is_less(newer.text, told, frozenset(lexemes(older.text)))
+        or _is_described(newer.text, told)
+        or _is_other_role(older.text, newer.text, told)
+    )
+
+
+def _is_taken_back(said: DatedStatement) -> bool:
+    """Return True for a statement that the speaker denies, jokes about or ascribes to others."""
+    if _TAKEN_BACK.search(said.text):
+        return True
+    start = said.memory.text.find(said.text)
+    if start < 0:
+        return False
+    rest = said.memory.text[start + len(said.text) :][:_NEXT_SENTENCE]
+    return bool(_TAKES_BACK.match(rest.lstrip(" .!?…,;:)\"'”’\n")))
+
+
+def _is_past(text: str, known_at: datetime, said_at: datetime) -> bool:
+    """Return True for a time that was over when the earlier statement was made."""
+    if _LONG_AGO.search(text):
+        return True
+    if any(int(found["year"]) < known_at.year for found in _YEAR.finditer(text)):
+        return True
+    for found in _AGO.finditer(text):
+        word = found["number"].casefold()
+        number = int(word) if word.isdecimal() else _NUMBERS.get(word, _SOME)
+        days = _DAYS[found["unit"].casefold()]
+        if (said_at - known_at).days + days <= (1 if word in ("a", "an") else number) * days:
+            return True
+    return False
+
+
+def _comes_again(text: str, told: Shift) -> bool:
+    """Return True for what is done again and again, or there and back."""
+    if _BACK.search(text) or (told.after is None and _TODAY.search(text)):
+        return True
+    return bool(_AGAIN.search(text)) and not _SINCE.search(text)
+
+
+def _is_elsewhere(older: str, newer: str, told: Shift) -> bool:
+    """Return True if only the later statement is of a place, or both are of different ones.
+
+    What somebody uses "at home" tells nothing of what they use at work.
+    """
+    values = f"{told.before} {told.after or ''}".casefold()
+    here, there = (
+        {found[0].casefold().split()[-1] for found in _WHERE.finditer(text)}
+        for text in (older, newer)
+    )
+    there = {place for place in there if place not in values}
+    return bool(there) and not (there <= here if told.after is None else here & there)
+
+
+def _is_other_sense(older: str, newer: str, told: Shift) -> bool:
+    """Return True for "left X a note", "sold a X", "I'm now at Y", "changed to the 41"."""
+    before = re.escape(told.before)
+    if re.search(rf"\bleft (?:[\w'’]+ ){{0,2}}?{before} {_LIMITS['given']}", newer, re.I):
+        return True
+    if re.search(rf"\bs(?:old|ells?) (?:an?|another|one|some) (?:\w+ )?{before}\b", newer, re.I):
+        return True
+    if told.after is None:
+        return False
+    apart = told.before.casefold().split()[-1] != told.after.casefold().split()[-1]
+    alike = kinds(plain_value(told.before)) & kinds(plain_value(told.after))
+    present = _IS_AT.search(newer) and told.before.casefold() not in newer.casefold()
+    if present and apart and not alike:
+        return True
+    rides = _LINE.search(told.before) or _LINE.search(told.after)
+    return bool(rides and _CHANGED.search(newer))
+
+
+def _is_less(text: str, told: Shift, known: frozenset[str]) -> bool:
+    """Return True for an end of some of it: "meat that I don't know", "fish and chips"."""
+    if told.after is not None:
+        own, other = told.before.casefold(), told.after.casefold()
+        return told.after.islower() and other.endswith(f" {own}")
+    before = re.escape(told.before)
+    if re.search(rf"\b{before} (?:that|which|who|whom|I|we|he|she|they|you)\b", text, re.I):
+        return True
+    joined = re.search(rf"\b{before} (?:and|&) ", text, re.IGNORECASE)
+    if joined is None:
+        return False
+    rest = [word for word in parse(text).words if word.start >= joined.end()]
+    phrase = rest[:1] and rest[0].tag[:2] in ("NN", "JJ", "DT")
+    ends = len(rest) < 2 or (rest[1].tag[:2] not in ("VB", "MD") and rest[1].tag != "RB")
+    return bool(phrase) and ends and not frozenset(lexemes(rest[0].text)) <= known
+
+
+def _is_described(text: str, told: Shift) -> bool:
+    """Return True for "is now Danish": what a person or thing is like, and no name of one."""
+    if told.after is None or not told.before[:1].isupper() or " " in told.after:
+        return False
+    if kinds(plain_value(told.before)) & kinds(plain_value(told.after)):
+        return False
+    if not told.after[:1].isupper() or f"now {told.after}" not in text:
+        return False
+    words = [word for word in parse(text).words if word.text == told.after]
+    return any(word.tag == "JJ" or word.label in _PEOPLES for word in words)
+
+
+def _is_other_role(older: str, newer: str, told: Shift) -> bool:
+    """Return True for a role that somebody may have beside the one before.
+
+    Another trade, or another part in the same group, takes its place; a part in a show does not
+    take that of a trade, nor what one is at an organisation that of what one is at another.
+    """
+    if told.after is None:
+        return False
+    here, there = (_role(text) for text in (told.before, told.after))
+    if not here or not there or here == there:
+        return False
+    if _ENDED_ROLE.search(newer) or re.search(rf"\b{re.escape(here)}\b", newer, re.IGNORECASE):
+        return False
+    known, group = frozenset(lexemes(older)), _group(there, newer)
+    if group:
+        return not group & known
+    if _BESIDE.intersection((here, there)):
+        return True
+    sides = _SIDES.intersection((here, there))
+    return bool(sides) and (len(sides) < 2 or not _group(here, older))
+
+
+def _role(text: str) -> str:
+    """Return the last word of a role: the "captain" of "captain of the B team"."""
+    first = text.partition(" of ")[0].strip()
+    return first.split()[-1].casefold() if first and plain_value(first).kind == "role" else ""
+
+
+def _group(role: str, text: str) -> frozenset[str]:
+    """Return the lexemes of the group or organisation that a text names beside a role."""
+    named = rf"\b{re.escape(role)} (?:of|at|for|with|in|on) (?:the |our |my |an? )?([\w'’ &-]+)"
+    found = re.search(named, text, re.IGNORECASE)
+    return frozenset(lexemes(found[1])) if found else frozenset()

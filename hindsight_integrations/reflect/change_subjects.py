@@ -1,0 +1,143 @@
+"""Whether the subjects of two statements are one: each rule here only ever takes a change away.
+
+Somebody may have several friends, and two Toms are not one. A thing with a qualifier that the
+earlier statement does not have may be another: the deadline, and the deadline for the flyers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import table
+from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.reflect.claim_model import Value, is_time
+from hindsight_integrations.reflect.phrases import SUBJECTS, plain_value
+
+if TYPE_CHECKING:
+    from hindsight_integrations.reflect.contradictions import DatedStatement, Shift
+
+_PEOPLE = {name: frozenset(words.split()) for name, words in table("changes")["people"].items()}
+_ROLES = frozenset(table("changes")["roles"]["words"].split())
+_GENERAL = frozenset(
+    lexemes(
+        "new now former old previous current present existing own whole entire next late final one"
+    )
+)
+_NO_QUALIFIER = frozenset({"from", "to", "since", "until", "till", "as", "because", "than"})
+_SOME_OF = re.compile(r"\b(?:one|some|two|three|most|many|none|another) of\b", re.IGNORECASE)
+_OWNERS = frozenset({"my", "our", "his", "her", "their", "your"})
+_FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
+
+
+def is_person_noun(key: str) -> bool:
+    """Return True for the key of a person who is called by a noun: "user", "i|/sister"."""
+    last = _thing(key).split()[-1:]
+    return bool(last) and last[0] in _PEOPLE["persons"] | _ROLES
+
+
+def is_another(older: DatedStatement, newer: DatedStatement, told: Shift) -> bool:
+    """Return True if a change is told of a subject that may be another than that before."""
+    thing = _thing(told.subject)
+    if told.subject.startswith("@") and "/" not in told.subject:
+        return _is_namesake(thing, older.text, newer.text)
+    if not thing or "|" in thing:
+        return False
+    noun = thing.split()[-1]
+    if noun in _PEOPLE["several"]:
+        named = told.after and frozenset(lexemes(told.before)) <= newer.statement.terms
+        return not named and _is_one_of_several(noun, older.text, newer.text)
+    if "@" in thing:
+        return False
+    return _is_qualified(noun, older, newer, told)
+
+
+def _thing(key: str) -> str:
+    """Return what a key names, without its owner and what it is of."""
+    key = re.sub(r"^one of (?:my|our|his|her|their|the) ", "", key)
+    return key.rpartition("/")[2].lstrip("@").partition(" of ")[0]
+
+
+def _is_namesake(name: str, older: str, newer: str) -> bool:
+    """Return True for "Uncle Tom" or "the other Tom" where the other statement has "Tom"."""
+    found = [_before_name(name, text) for text in (older, newer)]
+    return found[0] != found[1]
+
+
+def _before_name(name: str, text: str) -> str:
+    words = r"\W+".join(map(re.escape, name.split()))
+    match = re.search(rf"(?:(\w+) )?(?:(\w+) )(?<!\w){words}(?!\w)", text, re.IGNORECASE)
+    word = match[2].casefold() if match else ""
+    mine = match is not None and (match[1] or "").casefold() in _OWNERS  # "my aunt Olga"
+    return word if word in _PEOPLE["namesakes"] and not mine else ""
+
+
+def _is_one_of_several(noun: str, older: str, newer: str) -> bool:
+    """Return True for one of those that a person may have several of, unless it is singled out."""
+    heads = [list(_heads(noun, text)) for text in (older, newer)]
+    plural = {head.tag == "NNS" for found in heads for _, head in found}
+    if _SOME_OF.search(f"{older} {newer}") or any(len(found) > 1 for found in heads):
+        return True
+    if plural == {True}:
+        return False  # "our customers are": all of them
+    return len(plural) > 1 or any(not _is_singled_out(*found[0]) for found in heads if found)
+
+
+def _is_singled_out(sentence: Sentence, head: Word) -> bool:
+    """Return True for "my eldest son", "my sister Ingrid", "the patient"; not for "my friend"."""
+    words = sentence.words
+    before = [word for word in words[max(0, head.index - 4) : head.index] if word.text != ","]
+    lead = next((word.lower for word in before[::-1] if word.tag in ("DT", "PRP$", "POS")), "")
+    if not _PEOPLE["singled"].isdisjoint(word.lower for word in before):
+        return True
+    after = words[head.index + 1 : head.index + 2]
+    named = bool(after) and after[0].text[:1].isupper()
+    return named or lead in ("the", "this", "that")
+
+
+def _heads(noun: str, text: str) -> Iterator[tuple[Sentence, Word]]:
+    sentence = parse(text)
+    for word in sentence.words:
+        if word.tag.startswith("NN") and noun in (word.lemma, word.lower):
+            yield sentence, word
+
+
+def _is_qualified(noun: str, older: DatedStatement, newer: DatedStatement, told: Shift) -> bool:
+    """Return True if the later subject has a qualifier of which the earlier statement has none."""
+    known = older.statement.terms | _GENERAL | frozenset(lexemes(told.subject))
+    known |= frozenset(lexemes(f"{told.before} {told.after or ''}"))
+    prefixes = re.findall(rf"\b(\w+)-{re.escape(noun)}s?\b", newer.text, re.IGNORECASE)
+    if not frozenset(lexemes(" ".join(prefixes))) <= known:
+        return True
+    heads = [word for _, word in _heads(noun, newer.text)]
+    sentence = parse(newer.text)
+    subjects = [word for word in heads if word.dep in (*SUBJECTS, "dobj", "compound")] or heads
+    return bool(subjects) and all(not _qualifiers(sentence, word) <= known for word in subjects)
+
+
+def _qualifiers(sentence: Sentence, head: Word) -> frozenset[str]:
+    """Return the lexemes of what tells a noun from others of its kind."""
+    at = sentence.head(head) if head.dep == "compound" else head
+    words: list[str] = []
+    for child in sentence.children(at):
+        if child.dep in ("compound", "amod", "nmod", "poss", "nummod", "npadvmod"):
+            words += [word.text for word in sentence.subtree(child) if word.tag != "POS"]
+        elif child.dep == "prep" and child.lower not in _NO_QUALIFIER and child.index > at.index:
+            below = sentence.subtree(child)[1:]
+            value = plain_value(" ".join(word.text for word in below)) if below else None
+            if value is not None and not _is_when(value):
+                words += [word.text for word in below if word.tag != "POS"]
+    words += [] if at is head else [at.text]
+    following = sentence.words[at.index + 1 :]
+    if following[:1] and following[0].tag == "IN" and following[0].lower not in _NO_QUALIFIER:
+        verb = next((each for each in following if each.tag in _FINITE), None)
+        phrase = following[1 : verb.index - at.index - 1] if verb is not None else ()
+        words += [each.text for each in phrase]  # a parser hangs it on the verb
+    return frozenset(lexemes(" ".join(words)))
+
+
+def _is_when(value: Value) -> bool:
+    """Return True for when a change was, not for "on weekends" and "on Mondays"."""
+    return is_time(value) and not value.text.endswith("s")
