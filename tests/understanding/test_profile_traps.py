@@ -84,11 +84,11 @@ def test_what_the_next_sentence_says_of_a_thing_is_quoted_with_it(memory: Hindsi
 
 
 def test_a_thing_that_is_anothers_now_is_not_owned_any_more(memory: Hindsight) -> None:
-    memory.retain("b", "Nils Holm owns Pebble.", timestamp=NOON)
-    assert "Pebble" in memory.profile("b", "Nils Holm").text
+    memory.retain("b", "Vera Falk owns Kestrel.", timestamp=NOON)
+    assert "Kestrel" in memory.profile("b", "Vera Falk").text
     later = NOON + timedelta(days=9)
-    memory.retain("b", "Pebble belongs to Vera now, Nils Holm only helps.", timestamp=later)
-    assert "Pebble" not in memory.profile("b", "Nils Holm").text
+    memory.retain("b", "Kestrel belongs to Mona now, Vera Falk only helps.", timestamp=later)
+    assert "Kestrel" not in memory.profile("b", "Vera Falk").text
 
 
 def test_two_of_one_name_are_not_told_apart_by_it(memory: Hindsight) -> None:
