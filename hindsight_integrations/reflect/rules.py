@@ -74,11 +74,16 @@ def kind_of(
         return ObservationKind.GENERALIZATION
     days = {time.date() for time in times}
     again = sum(bool(_AGAIN.search(quote)) for quote in quotes)
-    said = Counter(term for quote in quotes for term in set(lexemes(quote)) - known)
+    said = Counter(term for quote in quotes for term in _plain_terms(quote) - known)
     alike = any(_are_most(count, quotes) for count in said.values())
     if (len(days) >= _DAYS_OF_A_PATTERN and alike) or (len(days) > 1 and _are_most(again, quotes)):
         return ObservationKind.PATTERN
     return ObservationKind.GENERALIZATION
+
+
+def _plain_terms(quote: str) -> frozenset[str]:
+    """Return the lexemes of a quote without its names: these are mentions, not what is said."""
+    return frozenset(lexemes(" ".join(word for word in quote.split() if word[:1].islower())))
 
 
 def _are_most(count: int, quotes: Sequence[str]) -> bool:

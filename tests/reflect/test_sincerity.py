@@ -55,6 +55,7 @@ def drawn(*said: str, speaker: str | None = "Ebo", names: tuple[str, ...] = ()) 
         "The leaflet claims the sauna is spotless.",
         "The sauna is heaven, said no guest ever.",
         "I adore the sauna, said the caretaker.",
+        "Ruta thinks the sauna is spotless.",
         "According to the leaflet, the sauna is spotless.",
         "The sauna is as hot as a fridge.",
         "The guests of the sauna are noisy.",
@@ -158,6 +159,8 @@ def test_three_mentions_are_no_pattern() -> None:
     days = [NOW + timedelta(days=n) for n in range(3)]
     mentions = ["The van has a clutch.", "We sold the van.", "Olaf found the van."]
     assert kind_of(mentions, days, known=frozenset({"van"})) is GENERAL
+    people = ["Olaf and Ida were in the van.", "Ida sold the van.", "The van is red."]
+    assert kind_of(people, days, known=frozenset({"van"})) is GENERAL
     often = ["The van stalled.", "The van stalled at noon.", "Then the van stalled."]
     assert kind_of(often, days, known=frozenset({"van"})) is ObservationKind.PATTERN
     weekly = ["We wash the van every week.", "The van is always full.", "The van is red."]
