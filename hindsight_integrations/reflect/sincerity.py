@@ -80,10 +80,14 @@ def speaks_another(sentence: Sentence) -> bool:
 
 
 def is_inside_subject(sentence: Sentence, word: Word) -> bool:
-    """Return True for a word within a subject that is of something else: "rivals of the bank"."""
+    """Return True for a word within a subject that is of something else: "rivals of the bank".
+
+    "More time for the bank" may be no subject, whatever a parser makes of it.
+    """
     inside, at = False, word
     while at.dep in _PHRASES and at.head != at.index:
-        inside = inside or at.dep in ("poss", "pobj")
+        led = at.dep == "pobj" and sentence.head(at).lower in _WORDS["where"]
+        inside = inside or led or at.dep == "poss"
         at = sentence.head(at)
         if at.is_verb:
             return False
