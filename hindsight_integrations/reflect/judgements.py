@@ -33,6 +33,16 @@ _AGAINST = {1: _BLAME | _WORDS["against"], -1: _PRAISE | _WORDS["amends"]}
 _NO_STATEMENT = re.compile(
     r"[?\"“”«»„<>…🙄🙃]|(?:^|\s)['‘]|\.\.|\s/s\b|\bnot[.!]*$|^(?:yeah|oh|wow|sure)\b", re.IGNORECASE
 )
+_NO_TOPIC = frozenset(
+    "any anybody anyone anything every everybody everyone everything nobody nothing none one "
+    "some somebody someone something thing things stuff it this that these those".split()
+)
+"""Words that name nothing which could be judged."""
+_TURNED = re.compile(
+    r"\b(?:never|nothing|nobody|hardly|rarely|seldom|scarcely)\b.*\b(?:so|such|more|as|less)\b",
+    re.IGNORECASE,
+)
+"""Praise or blame that its form turns round: "I've never been so pleased"."""
 _WISHED = re.compile(r"\s+(?:one|you|i|we) could (?:ever )?(?:wish|ask|hope) for\b", re.IGNORECASE)
 _EXCLAIMED = re.compile(
     r"What (an? [\w ,-]+?) ((?:(?:[Tt]he|[Tt]his|[Tt]hat|[Oo]ur|[Mm]y) |(?=[A-Z]))[\w' -]+?) "
@@ -74,7 +84,9 @@ _NONE = _Read(0)
 def judgement(text: str, topic: str) -> Judgement | None:
     """Return how a sentence judges the topic; None if it does not, or not for certain."""
     text = _plain_order(text)
-    if _NO_STATEMENT.search(text):
+    if _NO_STATEMENT.search(text) or _TURNED.search(text):
+        return None
+    if _NO_TOPIC.issuperset(re.findall(r"\w+", topic.casefold())):
         return None
     if (foreign := foreign_sign(text, topic)) is not None:
         return Judgement(foreign, plural=False)

@@ -178,11 +178,26 @@ def _shifts(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]) -> 
 
 
 def _label(topic: Topic, statements: Sequence[DatedStatement]) -> str:
-    """Return the topic as a reader would call it: "the seat map", "pelican-02"."""
+    """Return the topic as a reader would call it: "the seat map", "pelican-02", "my thesis"."""
     surface = topic.surface
-    if surface[:1].isupper() or topic.grade is Grade.NAME:
-        return surface
-    return f"their {surface}" if topic.grade is Grade.OWN else f"the {surface}"
+    if topic.key.startswith("i|") and topic.grade is not Grade.NAME:
+        return f"{_whose(surface, statements)} {surface}"
+    return surface if surface[:1].isupper() or topic.grade is Grade.NAME else f"the {surface}"
+
+
+def _whose(thing: str, statements: Sequence[DatedStatement]) -> str:
+    """Return "my", or "our" if nobody says "my" of the thing."""
+    mine = re.compile(rf"\bmy (?:\w+ ){{0,2}}{re.escape(thing)}\b", re.IGNORECASE)
+    return "my" if any(mine.search(statement.text) for statement in statements) else "our"
+
+
+def _told_of(about: str, speaker: str | None) -> tuple[str, bool]:
+    """Return a matter without "my" or "our", and whether it names the speaker: "Ana's thesis"."""
+    whose, _, thing = about.partition(" ")
+    writer = voice(speaker) if speaker else "the writer"
+    if thing and (whose == "my" or (whose == "our" and not speaker)):
+        return f"{writer}'s {thing}", True
+    return (f"their {thing}" if thing and whose == "our" else about), False
 
 
 def _subject(key: str, statements: Sequence[DatedStatement]) -> str:
@@ -191,15 +206,25 @@ def _subject(key: str, statements: Sequence[DatedStatement]) -> str:
     if owner:
         name = _subject(owner, statements)
         surface = _subject(thing, statements)
-        return f"{name}'s {surface.removeprefix('the ')}" if name else surface
+        return f"{name}'s {_bare(surface)}" if name else surface
     if "|" in key:
         return ""
     name = key.removeprefix("@")
     spelled = re.escape(name).replace("\\ 's", r"\s?['’]s")
-    named = re.compile(rf"(?<!\w){spelled}(?!\w)", re.IGNORECASE)
-    found = (named.search(statement.text) for statement in statements)
-    surface = next((match.group() for match in found if match), name.title())
-    return surface if name != key else f"the {surface}"
+    named = re.compile(rf"(?<!\w)(?:(?P<whose>my|our) )?(?P<name>{spelled})(?!\w)", re.IGNORECASE)
+    found = [match for statement in statements if (match := named.search(statement.text))]
+    if name != key:
+        surface = found[0]["name"] if found else name.title()
+        return _ROLES[name].replace("The", "the") if name in _ROLES else surface
+    if found and all(match["whose"] for match in found):
+        whose = "my" if any(match["whose"].lower() == "my" for match in found) else "our"
+        return f"{whose} {found[-1]['name']}"
+    inner = next((match["name"] for match in found if match.start("name")), name)
+    return f"the {inner}"
+
+
+def _bare(thing: str) -> str:
+    return re.sub(r"^(?:the|my|our) ", "", thing)
 
 
 def _about(statements: Sequence[DatedStatement], shifts: Sequence[Shift]) -> str:
@@ -225,8 +250,10 @@ def _lead(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str], *, en
     shifts = _shifts(parted, ambiguous)
     about = _about(statements, shifts)
     if not english and not shifts:
-        return "".join(f"{part}: " for part in (speaker, about) if part)
-    opening = " ".join(filter(None, (voice(speaker or ""), f"on {about}" if about else "")))
+        return "".join(f"{part}: " for part in (speaker, _bare(about)) if part)
+    about, is_named = _told_of(about, speaker)
+    on = "" if is_named or not about else f"on {about}"
+    opening = about if is_named else " ".join(filter(None, (voice(speaker or ""), on)))
     extent = ""
     if len(shifts) == 1 and shifts[0].after is None:
         extent = "then no longer"
@@ -251,6 +278,8 @@ def _reasons(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]) ->
     if len(statements) == 1:
         yield f"One memory is left of it, of {day(statements[0].at)}."
     else:
+        speakers = {statement.memory.speaker for statement in statements}
+        about, _ = _told_of(about, next(iter(speakers)) if len(speakers) == 1 else None)
         matter = f"speak of {about}" if about else "are of one matter"
         span = f"from {day(statements[0].at)} to {day(statements[-1].at)}"
         yield f"{len(statements)} memories {span} {matter}."

@@ -15,6 +15,8 @@ from itertools import groupby, zip_longest
 
 from hindsight_integrations import display, validation
 from hindsight_integrations.models import Entity, Memory, as_datetime
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.normalization import entity_norm, text_fingerprint
@@ -29,6 +31,7 @@ from hindsight_integrations.reflect.contradictions import (
     may_change,
 )
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
+from hindsight_integrations.reflect.sincerity import Sequel, sequel
 from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
@@ -46,6 +49,16 @@ MOST_MEMORIES = 2000
 
 _ORDER = list(ProfileSection)
 _PRONOUN = re.compile(r"\A(She|He|Her|His)\b")
+_OWNED = ("own ", "run ", "manage ", "drive ", "lead ")
+"""Beginnings of the slots of what somebody has that another may have after them."""
+_PASSED = re.compile(
+    r"(?:^|[,;:]\s*|\band\s+)(?P<thing>[^,;:]+?) (?:(?:now|already) )?(?:belongs? to"
+    r"|(?:is|are|was|were|has been|have been|got) (?:now )?"
+    r"(?:handed|passed|given|transferred|sold|signed)(?: on| over)? to"
+    r"|(?:is|are) (?:now )?(?:owned|run|managed|led|maintained) by) \w",
+    re.IGNORECASE,
+)
+"""Who has a thing from now on: "tally belongs to Farida from today"."""
 _HEADINGS = {
     ProfileSection.FACT: "Facts",
     ProfileSection.PREFERENCE: "Preferences",
@@ -212,12 +225,9 @@ def _lines(
     memories: Iterable[Memory], names: Set[str], agent: str, now: datetime
 ) -> list[ProfileLine]:
     """Return the lines of a profile, by section and newest first."""
-    told = [
-        one
-        for memory in memories
-        if memory.is_trusted and not is_agent(memory.speaker, agent, ())
-        for one in _told(memory, names)
-    ]
+    trusted = [m for m in memories if m.is_trusted and not is_agent(m.speaker, agent, ())]
+    certain = names - _shared(trusted, names)
+    told = [one for memory in trusted for one in _told(memory, certain)]
     told.sort(key=lambda one: one.statement.at, reverse=True)
     lines: dict[str, ProfileLine] = {}
     later: list[Reading] = []
@@ -229,6 +239,7 @@ def _lines(
             continue
         sections = [r.section for r in one.readings if _is_due(r, one.statement.memory, now)]
         changed = _is_overtaken(one.readings, later) or _is_changed(one, told[:index])
+        changed = changed or _is_handed_over(one, told[:index])
         later += one.readings
         if sections and not changed:
             lines[said] = _line(one, min(sections, key=_ORDER.index))
@@ -270,22 +281,59 @@ def _is_changed(one: _Told, later: Sequence[_Told]) -> bool:
     )
 
 
+def _shared(memories: Iterable[Memory], names: Set[str]) -> frozenset[str]:
+    """Return the names that a memory gives to somebody else too: "the other Anna"."""
+    telling = {
+        name: re.compile(
+            rf"\b(?:other|another|second|young|younger|elder|older|second|junior|senior) "
+            rf"{re.escape(name)}\b",
+            re.IGNORECASE,
+        )
+        for name in names
+    }
+    texts = [memory.text for memory in memories]
+    return frozenset(name for name, told in telling.items() if any(map(told.search, texts)))
+
+
+def _is_handed_over(one: _Told, later: Sequence[_Told]) -> bool:
+    """Return True if a later statement says that what one owns or runs is another's."""
+    terms = [reading.terms for reading in one.readings if reading.slot.startswith(_OWNED)]
+    return any(
+        newer.statement.at > one.statement.at and any(owned <= thing for owned in terms if owned)
+        for newer in later
+        for passed in _PASSED.finditer(newer.statement.text)
+        for thing in (frozenset(lexemes(passed["thing"])),)
+    )
+
+
 def _told(memory: Memory, names: Set[str]) -> Iterator[_Told]:
-    """Yield the statements of a memory, each with what it says of the person."""
+    """Yield the statements of a memory, each with what it says of the person.
+
+    A claim that the next sentence takes back tells nothing; one that it explains is quoted with it.
+    """
     known = {entity_norm(name): entity_norm(name) for name in memory.entities}
     called = next((name for name in memory.entities if entity_norm(name) in names), None)
     keys = {f"@{name}" for name in names}
     if memory.speaker is not None and entity_norm(memory.speaker) in names:
         keys.add(f"i|{memory.speaker}")
     is_subject = False
+    end = 0
     for dated in dated_statements(memory):
         quoted = dated.text
+        end = max(memory.text.find(quoted, end), end) + len(quoted)
+        after = sequel(parse(bare_sentence(quoted)), memory.text[end:])
         if is_subject and called and _PRONOUN.match(quoted):
             dated = _with_name(dated, called)
         reader = ProfileReader(parse(bare_sentence(dated.text)), known, memory.speaker, keys)
         is_subject = reader.is_on_person_alone()
-        is_clause = dated.statement.claims.is_clause
-        yield _Told(dated, quoted, tuple(reader.readings()) if is_clause else ())
+        is_meant = dated.statement.claims.is_clause and after is not Sequel.TAKES_BACK
+        readings = tuple(reader.readings()) if is_meant else ()
+        if readings and after is Sequel.EXPLAINS:
+            rest = memory.text[end:]
+            lead = len(rest) - len(rest.lstrip())
+            stop = lead + next(iter(sentence_ends(rest.lstrip())), 0)
+            quoted = (memory.text[end - len(quoted) : end] + rest[:stop]).strip()
+        yield _Told(dated, quoted, readings)
 
 
 def _with_name(dated: DatedStatement, name: str) -> DatedStatement:

@@ -16,6 +16,7 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.claim_model import Value, family, groups_of, timeless
 from hindsight_integrations.reflect.phrases import Phrases
+from hindsight_integrations.reflect.sincerity import speaks_another
 
 _WORDS = word_sets("profile")
 _CHANGES = word_sets("changes")
@@ -32,6 +33,14 @@ _PERIOD = re.compile(
     r"|\bfor (?:now|the|a|an|two|three|\d+)\b(?! living)|\bat the moment\b",
     re.IGNORECASE,
 )
+_FICTION = re.compile(
+    r"\b(?:episodes?|series|seasons? (?:finale|\d+)|sequel|novel|soap opera|plot twist|spoilers?"
+    r"|in the (?:film|movie|book|game|play|show|dream))\b"
+    r"|\bin (?:an?|my|his|her|another|the) ?(?:last|past|previous|former|other|next)? "
+    r"(?:life|lifetime)\b",
+    re.IGNORECASE,
+)
+"""A story, or a life that is not led: "in my last life"."""
 _AGED = re.compile(r"\byears? old\b|\byear-old\b", re.IGNORECASE)
 _WE = frozenset({"residence", "have", "marry", "own"})
 _FAVOURITE = ("favourite ", "favorite ", "preferred ")
@@ -114,7 +123,9 @@ class ProfileReader(Phrases):
     def _is_doubtful(self) -> bool:
         text = self.sentence.text
         doubts = _CHANGES["hedges"] | _CHANGES["conditions"] | _UNSTATED | _WORDS["jests"]
-        if _QUOTED.search(text) or _COMMANDED.search(text) or _ROLE.search(text):
+        if any(marks.search(text) for marks in (_QUOTED, _COMMANDED, _ROLE, _FICTION)):
+            return True
+        if speaks_another(self.sentence):
             return True
         return any(word.lower in doubts and word.text != "May" for word in self.sentence.words)
 
@@ -172,6 +183,7 @@ class ProfileReader(Phrases):
             return None
         if denied and verb.lemma in _WORDS["abstaining"]:
             bare = self._verb(verb) == verb.lemma and not self._led_by(thing)
+            bare = bare and verb.dep != "conj" and not self.sentence.children(verb, "conj")
             if not bare or (thing is None and values):
                 return None
             return Reading(ProfileSection.FACT, f"{name} {sorted(terms)}", terms)
@@ -209,11 +221,19 @@ class ProfileReader(Phrases):
         introduced = led in ("a", "an") or (not led and thing.tag in ("NNS", "NNP", "NNPS"))
         return (
             (lemma in _WORDS["subjects"] and not led and thing.tag in ("NN", "NNS"))
-            or (lemma in _WORDS["playing"] and led in ("", "the") and thing.tag != "PRP")
+            or (lemma in _WORDS["playing"] and self._is_played(thing, led))
             or (lemma in _WORDS["speaking"] and not led and thing.text[:1].isupper())
             or (lemma in _WORDS["owning"] and introduced)
             or (lemma in _WORDS["running"] and thing.lemma in _WORDS["workplaces"])
         )
+
+    def _is_played(self, thing: Word, led: str) -> bool:
+        """Return True for "chess", "the cello"; False for "the fool", "dead", "it safe"."""
+        if self.sentence.children(thing, "conj"):
+            return False
+        instrument = {thing.lemma, thing.lower} & _WORDS["instruments"]
+        bare = not led and thing.is_noun and thing.lower not in _WORDS["roles_played"]
+        return (bool(instrument) and led == "the") or bare
 
     def _led_by(self, thing: Word | None) -> str:
         """Return the article, possessive or numeral of a phrase; "" if it has none."""
@@ -221,7 +241,7 @@ class ProfileReader(Phrases):
         return led.lower if led else ""
 
     def _state(self, verb: Word, values: dict[str, Value]) -> Reading | None:
-        reading = self._stated(verb, values)
+        reading = None if self._is_undecided(verb) else self._stated(verb, values)
         denied = bool(self.sentence.children(verb, "neg")) or self.says_ended(verb)
         return reading._replace(holds=False) if reading and denied else reading
 
@@ -231,7 +251,9 @@ class ProfileReader(Phrases):
         lemmas = {part for word in words for part in (word.lemma, word.lower)}
         heads = {word.lemma for word in self.sentence.children(verb, "attr", "acomp")}
         if heads & _WORDS["inclined"] and {"of", "on", "to"} & {*values}:
-            return Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
+            nothing = any(self._reacts(self.sentence.subtree(word)) for word in words)
+            told = Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
+            return None if nothing else told
         if lemmas & _WORDS["passing"] or ("on" in values and lemmas & _WORDS["leaves"]):
             return Reading(ProfileSection.CURRENT, f"is {sorted(terms)}", terms)
         complement = values.get("obj")
@@ -243,12 +265,29 @@ class ProfileReader(Phrases):
         if vague and lemmas & _WORDS["bonds"]:
             return None
         national = any(word.label == "NORP" for word in words)
-        if lemmas & _WORDS["conditions"] or national:
+        if (lemmas & _WORDS["conditions"] or national) and self._is_borne(lemmas, values):
             group = min(groups_of(complement.text), default="") if complement else ""
             return Reading(ProfileSection.FACT, f"is {group or sorted(terms)}", terms)
-        if set(values) == {"from"} and values["from"].kind == "name":
+        comes = {"from"} == {*values} and not self.sentence.children(verb, "advmod")
+        if comes and values["from"].kind == "name":  # not "is back from X"
             return Reading(ProfileSection.FACT, "origin", terms)
         return None
+
+    def _is_undecided(self, verb: Word) -> bool:
+        """Return True for "vegetarian, or pescatarian": one of them is not so."""
+        of = (verb, *self.sentence.children(verb, "attr", "acomp"))
+        joined = [word.lower for one in of for word in self.sentence.children(one, "cc")]
+        return "or" in joined and not self.sentence.children(verb, "neg")
+
+    def _is_borne(self, lemmas: Set[str], values: Mapping[str, Value]) -> bool:
+        """Return False for "allergic to Mondays": only what a body does not bear is a fact."""
+        value = values.get("to")
+        if value is None or lemmas.isdisjoint(_WORDS["intolerances"]):
+            return True
+        words = {part.strip(",.").casefold() for part in value.text.split()}
+        words |= {word.removesuffix("s") for word in words} | {w.removesuffix("es") for w in words}
+        medicine = any(word.endswith(("cillin", "mycin", "caine", "profen")) for word in words)
+        return medicine or bool(words & _WORDS["allergens"])
 
     def _depends(self, word: Word, verb: Word) -> bool:
         """Return True for a complement of the verb, its parts, and those joined to it."""
@@ -268,7 +307,7 @@ class ProfileReader(Phrases):
         if perfect and name in ("residence", "employment") and "since" in values:
             return Reading(ProfileSection.FACT, name, terms)
         target = values.get("to", _NO_VALUE)
-        moved = base in _CHANGES["relocating"] and "obj" not in values
+        moved = base in _CHANGES["relocating"] and "obj" not in values and not self._is_brief()
         if moved and target.kind == "name" and not groups_of(target.text):
             return Reading(ProfileSection.FACT, "residence", terms)
         if base in _CHANGES["becoming"] and any(v.kind == "role" for v in values.values()):
@@ -315,10 +354,21 @@ class ProfileReader(Phrases):
         definite = any(word.lower == "the" and self.sentence.head(word) == thing for word in below)
         if definite and verb.lemma != "prefer":
             return None
-        if thing.dep == "xcomp" and any(word.lower in ("say", "ask", "bother") for word in below):
+        if thing.dep == "xcomp" and not self._is_liked(verb, thing):
             return None
         terms = timeless(values.values()) or frozenset({thing.lemma})
         return Reading(ProfileSection.PREFERENCE, f"likes {sorted(terms)}", terms)
+
+    def _is_liked(self, verb: Word, deed: Word) -> bool:
+        """Return True for "loves swimming", "likes to swim"; False for courtesies and irony.
+
+        "I hate to interrupt" and "I'd prefer not to" like nothing, "loves waiting for X" does not.
+        """
+        if not deed.tag.startswith("VB") or deed.lemma in _WORDS["chores"]:
+            return False
+        to = any(word.lower == "to" for word in self.sentence.children(deed, "aux"))
+        polite = any(word.lemma in _WORDS["courtesies"] for word in self.sentence.subtree(deed))
+        return not polite and not (to and verb.lemma in ("hate", "dislike", "detest", "loathe"))
 
     def _endured(self, verb: Word, helpers: list[Word], values: dict[str, Value]) -> Reading | None:
         """Read "can't stand loud music"."""
@@ -382,10 +432,16 @@ class ProfileReader(Phrases):
                       for w in self.sentence.children(p, "pobj")]  # fmt: skip
             if not sought or self._led_by(sought[0]) not in ("a", "an", ""):
                 return None
+        if thing is not None and thing.lemma in _WORDS["everyday"]:
+            return None
         if deed.lemma == "move" and values.get("to", _NO_VALUE).kind != "name":
             return None
         terms = timeless(values.values())
         return Reading(ProfileSection.CURRENT, f"{deed.lemma} {sorted(terms)}", terms)
+
+    def _is_brief(self) -> bool:
+        """Return True for a move that is said to be for some time only."""
+        return any(word.lower in _WORDS["brief"] for word in self.sentence.words)
 
     def _is_passing(self) -> bool:
         """Return True if what is said holds for a time that is named only."""

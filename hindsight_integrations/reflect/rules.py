@@ -8,13 +8,15 @@ memories that are consolidated one by one, in any order, or all at once yield th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from hindsight_integrations.models import Memory, ObservationKind
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.data import table
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.contradictions import (
     DatedStatement,
     Shift,
@@ -38,31 +40,79 @@ _READ = tuple(
     )
 )
 _AGAIN = re.compile(rf"\b(?:{alternatives(_CUES['again'])})\b", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:never|no|not|\w+n['’]t|without|free of)\W+$", re.IGNORECASE)
+_LIKING = word_sets("profile")["liking"]
 _DAYS_OF_A_PATTERN = 3
+_MARKS = str.maketrans("@|>", "   ")
+"""Marks in the key of a topic."""
 
 
 def kind_of(
-    quotes: Sequence[str], times: Sequence[datetime], *, has_changed: bool = False
+    quotes: Sequence[str],
+    times: Sequence[datetime],
+    *,
+    has_changed: bool = False,
+    known: Set[str] = frozenset(),
 ) -> ObservationKind:
-    """Return the kind that at least half of the quotes show; else pattern or generalization.
+    """Return the kind that most of the quotes show; else pattern or generalization.
 
-    Tested in this order: risk, causal, preference, strategy.
+    Tested in this order: risk, causal, preference, strategy. A pattern is what most of the quotes
+    say in the same words, or of what comes again; three mentions of a thing are none.
 
     Args:
         quotes: evidence of the observation.
         times: when each was said.
         has_changed: later ones change the earlier ones, so that there is no pattern.
+        known: lexemes that all quotes share anyway: those of the topic.
     """
     for kind, cue in _READ:
-        if 2 * sum(bool(cue.search(quote)) for quote in quotes) >= len(quotes):
+        if _are_most(sum(map(_shows(kind, cue), quotes)), quotes) and (
+            kind is not ObservationKind.PREFERENCE or len(_likers(quotes)) < 2
+        ):
             return kind
     if has_changed:
         return ObservationKind.GENERALIZATION
     days = {time.date() for time in times}
     again = sum(bool(_AGAIN.search(quote)) for quote in quotes)
-    if len(days) >= _DAYS_OF_A_PATTERN or (len(days) > 1 and 2 * again >= len(quotes)):
+    said = Counter(term for quote in quotes for term in _plain_terms(quote) - known)
+    alike = any(_are_most(count, quotes) for count in said.values())
+    if (len(days) >= _DAYS_OF_A_PATTERN and alike) or (len(days) > 1 and _are_most(again, quotes)):
         return ObservationKind.PATTERN
     return ObservationKind.GENERALIZATION
+
+
+def _plain_terms(quote: str) -> frozenset[str]:
+    """Return the lexemes of a quote without its names: these are mentions, not what is said."""
+    return frozenset(lexemes(" ".join(word for word in quote.split() if word[:1].islower())))
+
+
+def _are_most(count: int, quotes: Sequence[str]) -> bool:
+    return 2 * count > len(quotes)
+
+
+def _shows(kind: ObservationKind, cue: re.Pattern[str]) -> Callable[[str], bool]:
+    """Return what tells whether a quote shows a kind: "the reviewers hate it" is no preference."""
+
+    def shown(quote: str) -> bool:
+        found = cue.search(quote)
+        if found is None or _DENIED.search(quote[: found.start()]):
+            return False
+        return kind is not ObservationKind.PREFERENCE or None not in _likers([quote])
+
+    return shown
+
+
+def _likers(quotes: Iterable[str]) -> set[str | None]:
+    """Return who likes or dislikes something in quotes; None for whom no name tells."""
+    likers: set[str | None] = set()
+    for sentence in map(parse, quotes):
+        for verb in sentence.words:
+            if verb.lemma in _LIKING and verb.is_verb:
+                by = sentence.child(verb, "nsubj")
+                if by is not None:
+                    named = by.is_proper or by.lower in ("i", "we", "he", "she")
+                    likers.add(by.lower if named else None)
+    return likers
 
 
 MOST_EVIDENCE = 24
@@ -199,6 +249,7 @@ class _Assignment:
             len(group) >= FEWEST[topics[0].grade]
             and len(set(map(_occasion, group))) > 1
             and self._is_new(group)
+            and (topics[0].grade is not Grade.NAME or _says_more(key, group))
             and not self._is_overshadowed(topics[0], group)
             and not self._is_contested(group)
         )
@@ -237,10 +288,34 @@ class _Assignment:
                 list(composed.quotes.values()),
                 [statement.at for statement in kept],
                 has_changed=composed.earlier is not None,
+                known=_known(kept),
             ),
             rewrites=rewritten.id if rewritten else None,
             earlier=composed.earlier,
         )
+
+
+def _says_more(key: str, group: Sequence[DatedStatement]) -> bool:
+    """Return False for statements that only happen in one place: "lives in Hull", "met in Hull".
+
+    Most have to say something of the place itself, or the same of whatever is there.
+    """
+    placed = sum(one.statement.topics[key].placed for one in group)
+    if 2 * placed < len(group):
+        return True
+    named = frozenset(
+        lexemes(
+            " ".join([key.translate(_MARKS), *(n for one in group for n in one.memory.entities)])
+        )
+    )
+    said = Counter(term for one in group for term in one.statement.terms - named)
+    return any(2 * count > len(group) for count in said.values())
+
+
+def _known(evidence: Sequence[DatedStatement]) -> frozenset[str]:
+    """Return the lexemes of the topics that all statements share, and of their holders."""
+    shared = set.intersection(*(set(one.statement.topics) for one in evidence))
+    return frozenset(lexemes(" ".join(shared).translate(_MARKS)))
 
 
 def _kept(evidence: Sequence[DatedStatement]) -> list[DatedStatement]:

@@ -21,9 +21,18 @@ from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.claim_model import Claims
 from hindsight_integrations.reflect.claims import bare_sentence, read_claims
+from hindsight_integrations.reflect.sincerity import (
+    Sequel,
+    is_hearsay,
+    is_inside_subject,
+    is_placed,
+    reported,
+    sequel,
+)
 
 _TABLE = table("reflection")["topics"]
 _PLAIN = frozenset(_TABLE["plain"].split())
+_PARTING = frozenset(_TABLE["parting"].split())
 _TIMES = word_sets("changes")["time_words"]
 _TITLES = word_sets("names")["honorifics"] | word_sets("names")["ranks"]
 _YOU = re.compile(r"\W*(?:[\w'’]+\W+){0,3}you\b|\byour(?:s|self)?\b", re.IGNORECASE)
@@ -39,6 +48,8 @@ _UNSPACED = re.compile(r"[\u3005-\u30ff\u31f0-\u9fff\uf900-\ufaff\u0e00-\u0eff\u
 _END_OF_SENTENCE = " \t\r\n"
 _DEFINITE = frozenset("the this that these those".split())
 _MINE = frozenset("my our".split())
+_SPEAKERS = frozenset({"user", "assistant"})
+"""Whom notes of an agent are about, as a name is: no topic."""
 
 
 def alternatives(lines: str) -> str:
@@ -59,11 +70,15 @@ class Grade(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Subject of a sentence: `key` is equal for all its spellings, and names whose it is."""
+    """Subject of a sentence: `key` is equal for all its spellings, and names whose it is.
+
+    `placed` is True for a name that only tells where something is, or somebody else goes.
+    """
 
     key: str
     surface: str
     grade: Grade
+    placed: bool = field(default=False, compare=False)
 
     @property
     def terms(self) -> frozenset[str]:
@@ -124,7 +139,8 @@ def _statements(
                 continue
             claims = read_claims(sentence, known, speaker)
             if claims.is_clause or (len(terms) >= _FEWEST_TERMS and not _is_short(sentence)):
-                topics = _topics(sentence, things, speaker) if claims.is_clause else ()
+                rest = text[last:]
+                topics = _topics(sentence, things, speaker, rest) if claims.is_clause else ()
                 yield Statement(sentence, {topic.key: topic for topic in topics}, terms, claims)
         start = end
 
@@ -149,21 +165,31 @@ def _is_short(sentence: str) -> bool:
     return len(sentence.split()) < _FEWEST_WORDS and not _UNSPACED.search(sentence)
 
 
-def _topics(text: str, names: Sequence[str], speaker: str | None) -> Iterator[Topic]:
+def _topics(text: str, names: Sequence[str], speaker: str | None, rest: str) -> Iterator[Topic]:
     if _YOU.search(text) or (speaker is None and text[-1].isalnum()):
         return  # it addresses somebody, or is a heading
+    if is_hearsay(text):
+        return
     sentence = parse(bare_sentence(text))
+    if sequel(sentence, rest) is Sequel.TAKES_BACK:
+        return
+    others = reported(sentence)
     for word in sentence.words:
-        if word.tag in ("NN", "NNS", "NNP", "NNPS") and word.dep != "compound":
+        if (
+            word.tag in ("NN", "NNS", "NNP", "NNPS")
+            and word.dep not in ("compound", "poss")
+            and word.index not in others
+            and not is_inside_subject(sentence, word)
+        ):
             yield from _noun_phrase(sentence, word, speaker)
-    yield from _named(sentence, names, speaker)
+    yield from _named(sentence, names, speaker, others)
 
 
 def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterator[Topic]:
     """Yield the topic of a definite noun with its modifiers; none of a general one."""
     determiner = sentence.child(word, "det", "poss")
     definite = determiner is not None and determiner.lower in _DEFINITE | _MINE
-    if not definite or determiner is None or _is_plain(word):
+    if not definite or determiner is None or _is_plain(word) or word.lower in _SPEAKERS:
         return
     parts = [
         each
@@ -173,10 +199,14 @@ def _noun_phrase(sentence: Sentence, word: Word, speaker: str | None) -> Iterato
     ]  # fmt: skip
     if parts and parts[-1].index + 1 != word.index:
         return
+    parting = [each for each in sentence.children(word, "amod", "nummod") if each.lower in _PARTING]
+    if parting and parting[-1].index + 1 == (parts or [word])[0].index:
+        parts = [parting[-1], *parts]  # "the big mixer" is not "the used mixer"
     parts = [*parts, word]
     surface = sentence.text[parts[0].start : word.start + len(word.text)]
     mine = f"i|{speaker or ''}" if determiner.lower in _MINE else ""
-    grade = Grade.PHRASE if len(parts) > 1 else Grade.OWN if mine else Grade.NOUN
+    telling = [each for each in parts if each not in parting]
+    grade = Grade.PHRASE if len(telling) > 1 else Grade.OWN if mine else Grade.NOUN
     lemmas = " ".join(sorted(lexemes(surface)))
     if lemmas:
         yield Topic(f"{mine}>{lemmas}", surface, grade)
@@ -193,12 +223,16 @@ def _is_plain(word: Word) -> bool:
     )
 
 
-def _named(sentence: Sentence, names: Sequence[str], speaker: str | None) -> Iterator[Topic]:
+def _named(
+    sentence: Sentence, names: Sequence[str], speaker: str | None, others: Set[int]
+) -> Iterator[Topic]:
     """Yield the names of things that the sentence says something of, each with its holder.
 
     A person is no topic: very different things are said of one.
     """
     holder = _holder(sentence, speaker)
+    if holder is None:
+        return
     for name in names:
         match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence.text, re.IGNORECASE)
         if (
@@ -209,25 +243,35 @@ def _named(sentence: Sentence, names: Sequence[str], speaker: str | None) -> Ite
         ):
             continue
         words = [w for w in sentence.words if match.start() <= w.start < match.end()]
-        if not any(word.tag.startswith("NN") for word in words):
+        head = next((w for w in words if not match.start() <= sentence.head(w).start < match.end()
+                     or w.dep == "ROOT"), None)  # fmt: skip
+        if head is None or not any(word.tag.startswith("NN") for word in words):
+            continue
+        if head.index in others or is_inside_subject(sentence, head):
             continue
         norm = entity_norm(name)
         if holder == f"@{norm}" and not any(map(str.isdigit, name)):
             continue  # it is whom the sentence is about: a person, for all that is certain
         own = "" if holder == f"@{norm}" else holder
-        yield Topic(f"{own}>@{norm}", match.group(), Grade.NAME)
+        placed = is_placed(sentence, head, holder.partition("@")[2])
+        yield Topic(f"{own}>@{norm}", match.group(), Grade.NAME, placed)
 
 
-def _holder(sentence: Sentence, speaker: str | None) -> str:
-    """Return whose statement it is: the speaker's, or that of the person it begins with."""
+def _holder(sentence: Sentence, speaker: str | None) -> str | None:
+    """Return whose statement it is: the speaker's, or that of the person it begins with.
+
+    None for "he" or "she", who may be anybody.
+    """
     if speaker is not None:
         return f"i|{speaker}"
     subject = next((word for word in sentence.words if word.dep == "nsubj"), None)
+    if subject is not None and subject.lower in ("he", "she"):
+        return None
     if subject is None or not subject.text[:1].isupper():
         return ""
     if subject.lower in ("i", "we"):
         return "i|"
-    if sentence.child(subject, "det"):
+    if sentence.child(subject, "det") or not subject.is_noun:
         return ""
     parts = [w.text for w in sentence.subtree(subject, frozenset({"prep", "relcl", "appos"}))]
     return f"@{entity_norm(' '.join(parts))}"
