@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
     NotRequired,
-    TypeAlias,
+    Protocol,
     TypedDict,
     get_args,
 )
@@ -56,7 +57,14 @@ log = logging.getLogger("hindsight_integrations")
 
 Retaining = Literal["every_turn", "end", "never"]
 OnFailure = Literal["warn", "raise"]
-Node: TypeAlias = Callable[[Any, Runtime[Any]], dict[str, Any]]
+
+
+class Node(Protocol):
+    """A node of a graph, as `StateGraph.add_node` takes it."""
+
+    def __call__(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Return the fields of the state that it changes."""
+        ...
 
 
 Place = Literal["system", "question"]
@@ -334,6 +342,9 @@ class HindsightMiddleware(TurnMiddleware):
 def _title(bank_id: BankId) -> str:
     if isinstance(bank_id, str):
         return bank_id
+    owner = getattr(bank_id, "__self__", None)
+    if isinstance(owner, ContextVar):
+        return owner.name
     return getattr(bank_id, "__name__", type(bank_id).__name__)
 
 

@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.common import BRACES, returned_bank, unfilled
 from hindsight_integrations.models import Memory, MemoryType
 from hindsight_integrations.recall.request import SearchOptions, Where
 from hindsight_integrations.rendering import as_item, as_line
@@ -32,9 +33,35 @@ BankId: TypeAlias = str | Callable[[], str]
 `contextvars.ContextVar`: parts that many users share then read and write the bank of each."""
 
 
+def plain_bank(bank_id: object) -> str:
+    """Return a bank's id.
+
+    Raises:
+        InvalidInputError: it cannot be used, or has a brace: here no placeholder is filled.
+    """
+    given = validation.bank_id(bank_id)
+    if BRACES.search(given):
+        raise unfilled(
+            "bank_id",
+            given,
+            "give each user a part of their own, a function that returns the user's bank where "
+            "one is taken, such as current_user.get, or an id without braces",
+        )
+    return given
+
+
+def checked_bank(bank_id: BankId) -> BankId:
+    """Return the argument, if it can be used.
+
+    Raises:
+        InvalidInputError: it is neither a bank's id nor a function, or it has a brace.
+    """
+    return bank_id if callable(bank_id) else plain_bank(bank_id)
+
+
 def bank_of(bank_id: BankId) -> str:
     """Return the bank of this run."""
-    return validation.bank_id(bank_id() if callable(bank_id) else bank_id)
+    return returned_bank(bank_id()) if callable(bank_id) else bank_id
 
 
 class ChatOptions(TypedDict, total=False):
@@ -149,8 +176,9 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
     """Return a memory as a node of the same id, whose source is the memory's document.
 
     Its metadata are the memory's fields that have a value, and the memory's own metadata, whose
-    fields give way to those of the same name.
+    fields give way to those of the same name; but `source` is theirs, or else the document.
     """
+    sources = memory.sources
     fields: dict[str, object] = {
         "bank_id": memory.bank_id,
         "type": memory.type.value,
@@ -164,6 +192,8 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
         "confidence": memory.confidence,
         "proof_count": memory.proof_count,
         "document_id": memory.document_id,
+        "reference": sources[0].reference if sources else None,
+        "source": memory.metadata.get("source", memory.document_id),
         "reasons": list(reasons),
     }
     metadata = {**memory.metadata, **{k: v for k, v in fields.items() if v not in (None, [])}}

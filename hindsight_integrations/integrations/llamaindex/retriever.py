@@ -37,7 +37,9 @@ from hindsight_integrations.integrations.llamaindex.conversions import (
     BankId,
     ReflectOptions,
     bank_of,
+    checked_bank,
     memory_node,
+    plain_bank,
     recalled_nodes,
     tell_search,
     where_from,
@@ -110,7 +112,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
                 raise InvalidInputError("both filters and where were given; give one of them")
             options["where"] = where_from(filters)
         self._memory = checked_memory(memory)
-        self._bank_id = bank_id
+        self._bank_id = _checked_banks(bank_id)
         self._most = similarity_top_k or HANDFUL
         options.setdefault("fill", similarity_top_k is not None)
         self._options = options
@@ -127,6 +129,13 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await in_thread(self._retrieve, query_bundle)
+
+
+def _checked_banks(bank_id: BankId | Sequence[str]) -> BankId | Sequence[str]:
+    """Return the argument of a retriever, if it can be used."""
+    if isinstance(bank_id, str) or callable(bank_id):
+        return checked_bank(bank_id)
+    return tuple(map(plain_bank, validation.items_or_one("bank_id", bank_id, "a bank's id")))
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
@@ -181,7 +190,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
                     "which words the answer itself; set it there, or leave one of them out"
                 )
         self._memory = checked_memory(memory)
-        self._bank_id = bank_id
+        self._bank_id = checked_bank(bank_id)
         self._synthesizer = response_synthesizer
         self._options = options
         super().__init__(callback_manager)

@@ -25,7 +25,7 @@ from hindsight_integrations.integrations.common import (
     checked_memory,
     forget_document,
 )
-from hindsight_integrations.integrations.llamaindex.conversions import where_from
+from hindsight_integrations.integrations.llamaindex.conversions import plain_bank, where_from
 from hindsight_integrations.integrations.llamaindex.models import HindsightEmbedding
 from hindsight_integrations.recall.request import RecallOptions, Where
 
@@ -96,7 +96,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         if "where" in options:
             raise InvalidInputError("a vector store takes conditions as filters, not as where=")
         super().__init__(
-            bank_id=validation.bank_id(bank_id),
+            bank_id=plain_bank(bank_id),
             collection=validation.label("collection", collection),
         )
         self._nodes = Collection(checked_memory(memory), collection)
