@@ -90,7 +90,7 @@ class HindsightMemory(BaseMemory):
 
     def __init__(self, memory: Hindsight, bank_id: BankId, **fields: Any) -> None:
         refuse_braces(bank_id)
-        super().__init__(memory=memory, bank_id=bank_id, **fields)
+        super().__init__(**{"memory": memory, "bank_id": bank_id, **fields})
 
     @property
     def memory_variables(self) -> list[str]:

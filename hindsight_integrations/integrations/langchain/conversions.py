@@ -95,10 +95,10 @@ def bank_of(bank_id: BankId, runtime: object | None = None) -> str:
     """
     if not callable(bank_id):
         return _filled(bank_id) if "{" in bank_id else bank_id
-    if takes_nothing(bank_id):
-        without_argument = cast(Callable[[], str], bank_id)
-        return returned_bank(without_argument())
-    return returned_bank(bank_id(_running() if runtime is None else runtime))
+    function = cast(Callable[..., str], bank_id)
+    if takes_nothing(function):
+        return returned_bank(function())
+    return returned_bank(function(_running() if runtime is None else runtime))
 
 
 def takes_nothing(function: Callable[..., object]) -> bool:

@@ -47,6 +47,13 @@ from hindsight_integrations.integrations.langchain.conversions import (
     with_question_section,
     with_section,
 )
+from hindsight_integrations.integrations.langchain.showing import (
+    MORE,
+    Found,
+    found,
+    unseen,
+    watched,
+)
 from hindsight_integrations.prompts import UNREADABLE
 from hindsight_integrations.results import RetainResult
 
@@ -84,11 +91,11 @@ def merged(old: dict[str, Notes], new: dict[str, Notes]) -> dict[str, Notes]:
 class HindsightState(AgentState[Any]):
     """An agent's state with the notes, which are neither input nor output.
 
-    The recalled texts, by middleware, are of one run: no checkpoint holds what the bank may forget.
+    What was recalled, by middleware, is of one run: no checkpoint holds what the bank may forget.
     """
 
     hindsight: NotRequired[Annotated[dict[str, Notes], PrivateStateAttr, merged]]
-    hindsight_recalled: NotRequired[Annotated[dict[str, str], UntrackedValue, PrivateStateAttr]]
+    hindsight_recalled: NotRequired[Annotated[dict[str, Any], UntrackedValue, PrivateStateAttr]]
 
 
 class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
@@ -107,6 +114,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         validation.choice("on_failure", on_failure, get_args(OnFailure))
         self.on_failure: OnFailure = on_failure
         self._name = name.replace("|", "/").replace(":", "/")  # LangGraph reserves these
+        self._lost = False
 
     @property
     def name(self) -> str:
@@ -120,7 +128,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
             notes["retained"] if "retained" in notes else mark_before_last_turn(state["messages"])
         )
         recalled = {self.name: self._recalled(state["messages"], runtime)}
-        others: dict[str, str] = state.get("hindsight_recalled", {})
+        others: dict[str, Any] = state.get("hindsight_recalled", {})
         return {**self._noted(mark), "hindsight_recalled": {**others, **recalled}}
 
     def wrap_model_call(
@@ -154,8 +162,12 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         return await in_thread(self.after_agent, state, runtime)
 
     @abstractmethod
-    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
-        """Return text for the system message of this turn, fenced; or ""."""
+    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> Any:
+        """Return what to show in this turn, as JSON has it: for `_worded`."""
+
+    def _worded(self, recalled: Any, messages: Sequence[BaseMessage]) -> str:
+        """Return what was recalled as text beside these messages, fenced; or ""."""
+        return str(recalled)
 
     @abstractmethod
     def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
@@ -163,15 +175,27 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         state: Mapping[str, Any] = request.state
-        recalled: dict[str, str] = state.get("hindsight_recalled", {})
-        text = recalled.get(self.name)
-        if text is None:  # a run that was interrupted goes on
-            text = self._recalled(request.messages, request.runtime)
+        recalled = state.get("hindsight_recalled", {}).get(self.name)
+        if recalled is None:  # a run that was interrupted goes on
+            recalled = self._recalled(request.messages, request.runtime)
+        text = self._worded(recalled, request.messages)
         if not text:
             return request
         if self.place == "question":
-            return request.override(messages=with_question_section(request.messages, text))
-        return request.override(system_message=with_section(request.system_message, text))
+            shown = request.override(messages=with_question_section(request.messages, text))
+        else:
+            shown = request.override(system_message=with_section(request.system_message, text))
+        return watched(shown, text, self._report_loss)
+
+    def _report_loss(self) -> None:
+        if not self._lost:
+            self._lost = True
+            log.warning(
+                "%s shows the model no memory: a middleware that is listed after it, such as a "
+                "dynamic_prompt, replaces the message that it was put in; list %s last",
+                self.name,
+                self.name,
+            )
 
     def _report(self, what: str, error: HindsightError) -> None:
         if self.on_failure == "raise":
@@ -243,6 +267,11 @@ class HindsightMiddleware(TurnMiddleware):
         How do I take my coffee?
         ```
 
+    What the messages of the request say already, up to the question, is not shown a second time.
+    List this middleware last, behind a `dynamic_prompt`, which replaces the system message, and
+    behind one that trims messages: else the memories are lost, which is logged, or left out
+    because of messages that the model does not see.
+
     With a checkpointer, a thread is a session of the bank. A run that is replayed, or resumed,
     retains nothing twice; a turn that could not be retained is retained with the next one.
     """
@@ -280,6 +309,8 @@ class HindsightMiddleware(TurnMiddleware):
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
         self.retain_options = dict(retain_options or {})
         check_options(self.recall_options, Hindsight.recall)
+        if self.recall_options["max_tokens"] is not None:
+            validation.positive("max_tokens", self.recall_options["max_tokens"])
         check_options(self.retain_options, Hindsight.retain_messages)
 
     def end(
@@ -303,18 +334,27 @@ class HindsightMiddleware(TurnMiddleware):
 
     aend = async_variant(end)
 
-    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
+    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> Found | str:
         question = question_in(messages)
         bank = bank_of(self.bank_id, runtime)
         try:
             known = profile_section(self.memory, bank, self.profile) if self.profile else ""
             if not question:
                 return known
-            found = traced_recall(self.memory, bank, question, self.name, self.recall_options)
-            return "\n".join(filter(None, (known, section(found.text))))
+            room = self.recall_options["max_tokens"]
+            if room is None:
+                room = self.memory.settings.max_tokens
+            more = MORE * room if len(messages) > 1 else room
+            options = {**self.recall_options, "max_tokens": more}
+            return found(
+                traced_recall(self.memory, bank, question, self.name, options), known, room
+            )
         except HindsightError as error:
             self._report(f"recall in bank {bank!r}", error)
             return UNREADABLE
+
+    def _worded(self, recalled: Found | str, messages: Sequence[BaseMessage]) -> str:
+        return recalled if isinstance(recalled, str) else unseen(recalled, messages)
 
     def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
         if self.retain != "every_turn":

@@ -127,7 +127,8 @@ class HindsightRetriever(BaseRetriever):
         **options: Unpack[RetrieverOptions],
     ) -> None:
         refuse_braces(bank_id)
-        super().__init__(memory=memory, bank_id=bank_id, **options)
+        fields: dict[str, Any] = {"memory": memory, "bank_id": bank_id, **options}
+        super().__init__(**fields)
 
     @model_validator(mode="before")
     @classmethod

@@ -513,7 +513,7 @@ class HindsightToolkit(BaseToolkit):
 
     def __init__(self, memory: Hindsight, bank_id: BankId, **fields: Any) -> None:
         refuse_braces(bank_id)
-        super().__init__(memory=memory, bank_id=bank_id, **fields)
+        super().__init__(**{"memory": memory, "bank_id": bank_id, **fields})
 
     @field_validator("pinned")
     @classmethod
