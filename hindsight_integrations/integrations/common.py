@@ -119,6 +119,13 @@ def returned_bank(bank_id: object) -> str:
     return given
 
 
+def shown_bank(bank_id: object) -> str:
+    """Return the argument that names a bank as a representation shows it."""
+    if isinstance(bank_id, str | list | tuple):
+        return f"bank_id={bank_id!r}"
+    return f"bank_id={getattr(bank_id, '__qualname__', type(bank_id).__name__)}()"
+
+
 def check_picklable(memory: Hindsight | None) -> None:
     """Refuse to pickle an adapter with an engine that cannot be: frameworks would leave it out.
 

@@ -145,3 +145,15 @@ def test_a_budget_that_cannot_be_used_is_refused_at_once(
 ) -> None:
     with pytest.raises(InvalidInputError, match="max_tokens"):
         HindsightMiddleware(engine, "b", **options)
+
+
+def test_a_representation_tells_engine_bank_and_what_is_retained(engine: Hindsight) -> None:
+    told = f"HindsightMiddleware({engine!r}, bank_id='ann', retain='never')"
+    assert repr(HindsightMiddleware(engine, "ann", retain="never")) == told
+    told = f"HindsightMiddleware({engine!r}, bank_id=by_user(), retain='every_turn')"
+
+    def by_user(runtime: Any) -> str:
+        return "ann"
+
+    by_user.__qualname__ = "by_user"
+    assert repr(HindsightMiddleware(engine, by_user)) == told

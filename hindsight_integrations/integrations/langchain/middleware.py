@@ -32,6 +32,7 @@ from hindsight_integrations.integrations.common import (
     checked_memory,
     profile_section,
     section,
+    shown_bank,
 )
 from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
@@ -312,6 +313,10 @@ class HindsightMiddleware(TurnMiddleware):
         if self.recall_options["max_tokens"] is not None:
             validation.positive("max_tokens", self.recall_options["max_tokens"])
         check_options(self.retain_options, Hindsight.retain_messages)
+
+    def __repr__(self) -> str:
+        bank = shown_bank(self.bank_id)
+        return f"{type(self).__name__}({self.memory!r}, {bank}, retain={self.retain!r})"
 
     def end(
         self,

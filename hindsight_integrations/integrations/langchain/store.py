@@ -35,7 +35,12 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged, in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
-from hindsight_integrations.integrations.common import checked_memory, forget_document, recall
+from hindsight_integrations.integrations.common import (
+    checked_memory,
+    forget_document,
+    recall,
+    shown_bank,
+)
 from hindsight_integrations.integrations.langchain.conversions import BankId, bank_of, checked_bank
 from hindsight_integrations.integrations.langchain.store_filter import (
     WHOLE,
@@ -141,7 +146,7 @@ class HindsightStore(ContextManaged, BaseStore):
         ```
 
     A batch reads before it writes, whatever the order of its operations, and the last of several
-    writes to a key holds, as in LangGraph's `InMemoryStore`. A value is anything that JSON has.
+    writes to a key holds, as in LangGraph's `InMemoryStore`. A value is a dict of what JSON has.
     """
 
     supports_ttl = True
@@ -176,6 +181,10 @@ class HindsightStore(ContextManaged, BaseStore):
         if self._settings["path"] == IN_MEMORY:
             raise InvalidInputError("a store in RAM cannot be pickled; give it a file as path")
         return partial(type(self), **self._settings), (self._memory, self._bank_id)
+
+    def __repr__(self) -> str:
+        bank, path = shown_bank(self._bank_id), str(self._settings["path"])
+        return f"{type(self).__name__}({self._memory!r}, {bank}, path={path!r})"
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations, and return their results in the same order.
@@ -379,6 +388,11 @@ def _check(op: Op) -> None:
         raise InvalidInputError(
             f"{validation.shown(op)} is no operation; give a GetOp, SearchOp, PutOp "
             "or ListNamespacesOp"
+        )
+    if isinstance(op, PutOp) and op.value is not None and not isinstance(op.value, dict):
+        raise InvalidInputError(
+            f"the value of the item {op.key!r} is {validation.shown(op.value)}; a store holds "
+            'dicts: give {"text": ...}, or None to delete the item'
         )
     validate_op_namespace(op)
     if isinstance(op, SearchOp | ListNamespacesOp):

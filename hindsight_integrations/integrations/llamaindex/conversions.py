@@ -6,12 +6,19 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypedDict
 
+import numpy as np
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.events.retrieval import (
     RetrievalEndEvent,
     RetrievalStartEvent,
 )
-from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.vector_stores import (
     FilterCondition,
     FilterOperator,
@@ -21,12 +28,15 @@ from llama_index.core.vector_stores import (
 from pydantic import BaseModel
 
 from hindsight_integrations import validation
+from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import BRACES, returned_bank, unfilled
 from hindsight_integrations.models import Memory, MemoryType
+from hindsight_integrations.nlp.embeddings import query_vector
 from hindsight_integrations.recall.request import SearchOptions, Where
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import Recalled
+from hindsight_integrations.stores.base import Vector
 
 BankId: TypeAlias = str | Callable[[], str]
 """A bank's id, or a function that returns that of the run, such as `current_user.get` of a
@@ -85,6 +95,18 @@ class ReflectOptions(SearchOptions, total=False):
     response_schema: type[BaseModel] | Mapping[str, object] | None
     max_iterations: int
     timeout: float
+
+
+def vector_asked(memory: Hindsight, question: QueryBundle) -> Vector | None:
+    """Return the vector of the texts that are embedded in place of a question; None if none are.
+
+    It is the mean of their vectors, as LlamaIndex makes it of them: `HyDEQueryTransform` gives an
+    answer that it made up.
+    """
+    if not question.custom_embedding_strs:
+        return None
+    vectors = [query_vector(memory.embedder, text) for text in question.custom_embedding_strs]
+    return np.mean(vectors, axis=0, dtype=np.float32)
 
 
 _OPERATORS = {

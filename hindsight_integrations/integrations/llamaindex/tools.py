@@ -74,6 +74,9 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         self._llm = llm
         self._options = chat_options(options)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._memory!r}, {common.shown_bank(self._bank_id)})"
+
     def retain(self, content: str) -> str:
         """Remember something for later conversations: a fact, a preference, a decision, an event.
 

@@ -62,6 +62,9 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         memory: the engine.
         bank_id: the bank's id; a bank that does not exist is read as empty.
         collection: name of the nodes within the bank; other memories are not searched.
+        is_embedding_query: True searches by the vector that the index makes of a question, for
+            questions with texts of their own to embed (HyDE). Then the index has to be given
+            `embed_model=store.embed_model`.
         **options: those of `Hindsight.recall` for all queries, such as `budget` or `query_time`.
 
     Raises:
@@ -90,6 +93,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         bank_id: str,
         *,
         collection: str = "nodes",
+        is_embedding_query: bool = False,
         **options: Unpack[RecallOptions],
     ) -> None:
         check_options(options, RecallOptions)
@@ -98,6 +102,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         super().__init__(
             bank_id=plain_bank(bank_id),
             collection=validation.label("collection", collection),
+            is_embedding_query=validation.flag("is_embedding_query", is_embedding_query),
         )
         self._nodes = Collection(checked_memory(memory), collection)
         self._options = options
@@ -175,7 +180,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         options: dict[str, Any] = {**self._options}
         if _ARMS[query.mode] is not None:
             options["arms"] = _ARMS[query.mode]
-        if not query.query_str:
+        if not query.query_str or self.is_embedding_query:
             options["query_vector"] = query.query_embedding
         is_mmr = query.mode == VectorStoreQueryMode.MMR
         count = query.similarity_top_k * (_CANDIDATES if is_mmr else 1)
@@ -233,7 +238,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         vectors = self._nodes.vectors(self.bank_id, [each.id for each in found])
         asked = (
             self.embed_model.get_query_embedding(query.query_str)
-            if query.query_str
+            if query.query_str and not self.is_embedding_query
             else query.query_embedding
         )
         _, chosen = get_top_k_mmr_embeddings(
