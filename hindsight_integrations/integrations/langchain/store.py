@@ -85,12 +85,16 @@ class HindsightStore(ContextManaged, BaseStore):
     `get`, `put`, `delete`, filters, namespaces and time-to-live are those of an exact table.
     `search(query=...)` puts the items in the order of recall, with its score.
 
+    Warning: give the store a bank of its own, which no middleware, retriever or tool reads.
+    Namespaces separate items in the store alone. Each item that queries search is a memory of the
+    bank, which recall shows to everybody who reads that bank, whatever its namespace.
+
     Setup: `pip install "hindsight-integrations[langchain]"`
 
     Key init args:
         memory: the engine.
-        bank_id: the bank's id, or a function of the runtime of the graph that runs. Banks
-            do not see each other's items.
+        bank_id: the id of a bank for the items alone, or a function of the runtime of the graph
+            that runs. Banks do not see each other's items.
         path: the SQLite file of the items, for instance in the engine's folder; ":memory:" for a
             store that is lost when closed, as `Hindsight.in_memory()` is.
         fields: paths of a value that queries search, unless `put` names its own: "$" for all of
@@ -106,7 +110,7 @@ class HindsightStore(ContextManaged, BaseStore):
         from hindsight_integrations.langchain import HindsightStore
 
         memory = Hindsight.in_memory()  # or Hindsight("./memories")
-        store = HindsightStore(memory, bank_id="team", path=":memory:")  # or "./store.sqlite3"
+        store = HindsightStore(memory, bank_id="items", path=":memory:")  # or "./store.sqlite3"
         ```
 
     Use:

@@ -36,7 +36,8 @@ class HindsightVectorStore(VectorStore):
         memory: the engine.
         bank_id: the bank's id, or a function of the runtime of the graph that runs, or a template
             such as "{langgraph_user_id}".
-        collection: name of the documents within the bank; other memories are not searched.
+        collection: name of the documents within the bank; other memories are not searched. The
+            reverse does not hold: whoever recalls from the bank finds the documents.
         **options: options of `Hindsight.recall` for all searches, such as `arms` or `budget`.
 
     Instantiate:

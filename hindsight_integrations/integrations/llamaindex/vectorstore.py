@@ -61,7 +61,8 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
     Args:
         memory: the engine.
         bank_id: the bank's id; a bank that does not exist is read as empty.
-        collection: name of the nodes within the bank; other memories are not searched.
+        collection: name of the nodes within the bank; other memories are not searched. The
+            reverse does not hold: whoever recalls from the bank finds the nodes.
         is_embedding_query: True searches by the vector that the index makes of a question, for
             questions with texts of their own to embed (HyDE). Then the index has to be given
             `embed_model=store.embed_model`.
