@@ -106,7 +106,8 @@ def vector_asked(memory: Hindsight, question: QueryBundle) -> Vector | None:
     if not question.custom_embedding_strs:
         return None
     vectors = [query_vector(memory.embedder, text) for text in question.custom_embedding_strs]
-    return np.mean(vectors, axis=0, dtype=np.float32)
+    mean: Vector = np.mean(vectors, axis=0, dtype=np.float32)
+    return mean
 
 
 _OPERATORS = {
