@@ -39,7 +39,7 @@ class ReflectArguments(BaseModel):
 class ForgetArguments(BaseModel):
     """Arguments of the model for deleting memories."""
 
-    ids: list[str] = Field(description="Ids of the memories, as recall shows them.")
+    memory_ids: list[str] = Field(description="Ids of the memories, as recall shows them.")
 
 
 class CorrectArguments(BaseModel):

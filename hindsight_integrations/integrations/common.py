@@ -87,6 +87,45 @@ def checked_memory(memory: object) -> Hindsight:
     )
 
 
+BRACES = re.compile(r"[{}]")
+"""What opens and closes a placeholder: in an id of a bank it is a mistyped one."""
+
+
+def unfilled(what: str, bank_id: str, forms: str) -> InvalidInputError:
+    """Return the error for an id of a bank that has a brace which nothing would fill.
+
+    Taken as it is, such an id is one bank that all users share.
+
+    Args:
+        what: what has the brace, such as "bank_id".
+        bank_id: the id.
+        forms: what can be given instead.
+    """
+    return InvalidInputError(
+        f"{what} is {bank_id!r}, and its braces are no placeholder that is filled, so all users "
+        f"would share one bank of that name; {forms}"
+    )
+
+
+def returned_bank(bank_id: object) -> str:
+    """Return the id of a bank that a function of the program gave.
+
+    Raises:
+        InvalidInputError: it is none, or has a brace, as a text has whose `f` was forgotten.
+    """
+    given = validation.bank_id(bank_id)
+    if BRACES.search(given):
+        raise unfilled("what bank_id returned", given, "return an id without braces")
+    return given
+
+
+def shown_bank(bank_id: object) -> str:
+    """Return the argument that names a bank as a representation shows it."""
+    if isinstance(bank_id, str | list | tuple):
+        return f"bank_id={bank_id!r}"
+    return f"bank_id={getattr(bank_id, '__qualname__', type(bank_id).__name__)}()"
+
+
 def check_picklable(memory: Hindsight | None) -> None:
     """Refuse to pickle an adapter whose memory cannot be pickled; frameworks would leave it out.
 
@@ -193,10 +232,10 @@ def answer_reflect(
 
 
 def answer_forget(
-    memory: Hindsight, bank_id: str, ids: Sequence[str]
+    memory: Hindsight, bank_id: str, memory_ids: Sequence[str]
 ) -> tuple[str, tuple[str, ...]]:
     """Forget memories by id, and return the tool's answer with the ids."""
-    forgotten = forget(memory, bank_id, ids)
+    forgotten = forget(memory, bank_id, memory_ids)
     return f"Forgotten: {', '.join(forgotten)}", forgotten
 
 

@@ -142,7 +142,7 @@ class Forgotten(Toolkit):
     @property
     def tool_invoke_params_example(self) -> dict[str, Any]:
         stored = self.engine.retain(BANK, f"Number {next(NUMBERS)} is soon forgotten.")
-        return {"ids": list(stored.ids)}
+        return {"memory_ids": list(stored.ids)}
 
 
 class TestForgetUnit(Forgotten, ToolsUnitTests):

@@ -595,3 +595,16 @@ def test_a_file_of_a_newer_release_and_one_that_is_none_are_told_apart(
     (tmp_path / "text").write_text("no database, and longer than a header of one would be" * 20)
     with pytest.raises(StoreUnavailableError, match="cannot be read or written"):
         open_store(path=tmp_path / "text")
+
+
+@pytest.mark.parametrize("value", ["Ann is allergic to nuts.", ["nuts"], 3])
+def test_a_value_that_is_no_dict_is_refused(open_store: Open, value: Any) -> None:
+    store = open_store()
+    with pytest.raises(InvalidInputError, match=r"'food' is .*; a store holds dicts"):
+        store.put(("users", "ann"), "food", value)
+    assert store.search(("users",)) == []
+
+
+def test_a_representation_tells_engine_bank_and_file(engine: Hindsight) -> None:
+    with HindsightStore(engine, "items", path=":memory:") as store:
+        assert repr(store) == f"HindsightStore({engine!r}, bank_id='items', path=':memory:')"

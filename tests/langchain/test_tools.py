@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,7 +55,8 @@ async def run(mode: str, agent: Any, text: str, **options: Any) -> list[Any]:
 async def test_what_one_call_retains_another_recalls_and_a_third_forgets(
     mode: str, engine: Hindsight, bank: str
 ) -> None:
-    retain, recall, _, forget = HindsightToolkit(memory=engine, bank_id=bank).get_tools()
+    verbs = ("retain", "recall", "forget")
+    retain, recall, forget = HindsightToolkit(engine, bank, verbs=verbs).get_tools()
     stored = await call(mode, retain, content="Alice moved to Bergen in May 2024.", tags=["move"])
     (memory_id,) = stored.artifact["stored"]
     found = await call(mode, recall, query="Where does Alice live?", tags=["move"])
@@ -61,7 +64,7 @@ async def test_what_one_call_retains_another_recalls_and_a_third_forgets(
     assert f"Alice moved to Bergen in May 2024. (id {memory_id})" in found.content
     assert found.artifact["memories"][0]["id"] == memory_id
     assert found.artifact["memories"][0]["occurred"][0]["start"].startswith("2024-05-01")
-    assert (await call(mode, forget, ids=[memory_id])).content == f"Forgotten: {memory_id}"
+    assert (await call(mode, forget, memory_ids=[memory_id])).content == f"Forgotten: {memory_id}"
     gone = await call(mode, recall, query="Where does Alice live?")
     assert gone.content == NOTHING_FOUND
     assert gone.artifact == {"memories": [], "failures": []}
@@ -134,7 +137,7 @@ async def test_an_error_of_the_engine_is_an_answer_the_model_can_act_on(
     mode: str, engine: Hindsight, bank: str
 ) -> None:
     engine.retain(bank, "Alice moved to Bergen.")
-    message = await call(mode, forget_tool(engine, bank), ids=["m-unknown"])
+    message = await call(mode, forget_tool(engine, bank), memory_ids=["m-unknown"])
     assert message.status == "error"
     assert message.content == (
         f"forget failed: bank {bank!r} has no memory 'm-unknown'; nothing was deleted"
@@ -154,8 +157,8 @@ def test_a_model_sees_neither_the_bank_nor_the_runtime_nor_what_is_pinned(
         "retain": {"content", "type", "tags"},
         "recall": {"query", "types", "tags"},
         "reflect": {"query"},
-        "forget": {"ids"},
     }
+    assert shown(forget_tool(engine, "b")) == {"memory_ids"}
     assert shown(recall_tool(engine, "b", types=["world"], scope="s")) == {"query", "tags"}
 
 
@@ -181,8 +184,11 @@ def test_only_arguments_of_the_verb_can_be_pinned(wrong: str, engine: Hindsight)
 @pytest.mark.parametrize(
     ("pinned", "message"),
     [
-        ({"recall": {"max_token": 5}}, "unknown option 'max_token'; the options are arm_limits,"),
-        ({"forget": {"ids": ["m-1"]}}, "'forget' has no options to pin; choose from retain,"),
+        ({"recall": {"max_token": 5}}, "no option is called 'max_token'; there are arm_limits,"),
+        (
+            {"forget": {"memory_ids": ["m-1"]}},
+            "nothing can be pinned for 'forget'; choose from retain,",
+        ),
     ],
 )
 def test_a_toolkit_refuses_what_cannot_be_pinned_when_it_is_made(
@@ -294,3 +300,45 @@ async def test_what_cannot_be_corrected_is_told_the_model(
         refused = await call(mode, correct, memory_id=id, **given)
         assert (refused.status, fault in refused.content) == ("error", True)
     assert engine.memories.history(bank, id) == []
+
+
+@both
+async def test_a_tool_with_one_required_argument_takes_a_text(
+    mode: str, engine: Hindsight, bank: str
+) -> None:
+    retain, recall, reflect = HindsightToolkit(engine, bank).get_tools()
+
+    async def ask(tool: BaseTool, text: str) -> Any:
+        return tool.invoke(text) if mode == "sync" else await tool.ainvoke(text)
+
+    assert (await ask(retain, "Alice moved to Bergen.")).startswith("Remembered: m-")
+    assert "Alice moved to Bergen." in await ask(recall, "Where is Alice?")
+    assert "Alice moved to Bergen." in await ask(reflect, "Where is Alice?")
+    (found,) = engine.memories.list(bank).items
+    assert await ask(history_tool(engine, bank), found.id) == "Nothing of it was changed."
+
+
+@pytest.mark.local
+def test_a_tool_is_pickled_with_what_it_is_made_of(tmp_path: Path) -> None:
+    with Hindsight(tmp_path) as memory:
+        memory.retain("b", "Alice moved to Bergen.", tags=["move"])
+        memory.retain("b", "Alice moved a chair.")
+        recall = recall_tool(memory, "b", name="look_up", tags=["move"])
+        recall.metadata = {"team": "north"}
+        copy = pickle.loads(pickle.dumps(recall))
+        assert (copy.name, copy.metadata, list(copy.args)) == (
+            "look_up",
+            {"team": "north"},
+            ["query", "types"],
+        )
+        assert "Bergen" in copy.invoke("Where is Alice?")
+        assert "chair" not in copy.invoke("Where is Alice?")
+        with pytest.raises(InvalidInputError, match="its bank_id cannot"):
+            pickle.dumps(recall_tool(memory, lambda: "b"))
+
+
+@pytest.mark.local
+def test_a_tool_of_a_memory_in_ram_says_why_it_cannot_be_pickled(engine: Hindsight) -> None:
+    (recall,) = HindsightToolkit(engine, "b", verbs=("recall",)).get_tools()
+    with pytest.raises(InvalidInputError, match="a memory in RAM cannot be pickled"):
+        pickle.dumps(recall)

@@ -15,7 +15,7 @@ from langchain_core.vectorstores import VectorStore
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 from hindsight_integrations import ConflictError, Hindsight, InvalidInputError
-from hindsight_integrations.langchain import HindsightVectorStore
+from hindsight_integrations.langchain import HindsightEmbeddings, HindsightVectorStore
 
 
 class TestStandard(VectorStoreIntegrationTests):
@@ -163,8 +163,10 @@ def test_what_cannot_be_used_is_refused(engine: Hindsight, store: HindsightVecto
         store.add_texts(["one", "two"], [{}])
     with pytest.raises(InvalidInputError, match="upsert"):
         store.add_texts(["one"], upsert=True)
-    with pytest.raises(InvalidInputError, match="has its own embedder"):
-        HindsightVectorStore.from_texts(["one"], store.embeddings, memory=engine)
+    with pytest.raises(InvalidInputError, match="embeds by its own"):
+        HindsightVectorStore.from_texts(
+            ["one"], DeterministicFakeEmbedding(size=384), memory=engine
+        )
 
 
 def test_from_texts_and_from_documents_make_a_store(engine: Hindsight, bank: str) -> None:
@@ -177,6 +179,21 @@ def test_from_texts_and_from_documents_make_a_store(engine: Hindsight, bank: str
         [Document("Cleo runs.", id="c")], None, memory=engine, bank_id=bank
     )
     assert ids(made.similarity_search("Who runs?")) == ["c"]
+    for embedding in (made.embeddings, HindsightEmbeddings(engine.embedder)):
+        again = HindsightVectorStore.from_documents(
+            [Document("Dan skis.", id="d")], embedding, memory=engine, bank_id=bank
+        )
+        assert ids(again.similarity_search("Who skis?", k=1)) == ["d"]
+    with Hindsight.in_memory(embedder=fake) as memory:
+        its = HindsightVectorStore.from_texts(["Eve rows."], fake, ids=["e"], memory=memory)
+        assert ids(its.similarity_search("Who rows?")) == ["e"]
+        with pytest.raises(InvalidInputError, match="embeds by its own"):
+            HindsightVectorStore.from_texts(["one"], HindsightEmbeddings(), memory=memory)
+
+
+def test_a_representation_tells_engine_bank_and_collection(engine: Hindsight) -> None:
+    store = HindsightVectorStore(engine, "team", collection="pages")
+    assert repr(store) == f"HindsightVectorStore({engine!r}, bank_id='team', collection='pages')"
 
 
 def test_a_text_is_its_own_nearest_whatever_the_day_it_is_stored(

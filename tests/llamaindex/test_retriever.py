@@ -328,3 +328,37 @@ def test_the_entity_arm_alone_walks_the_graph_and_says_by_which_path(
     }
     (path,) = [node.metadata["reasons"] for node in found if "Tomas" in node.text]
     assert any("Northwind" in reason for reason in path)
+
+
+def test_the_number_of_nodes_can_be_changed_later(engine: Hindsight, bank: str) -> None:
+    engine.retain_many(bank, [f"Parcel {number} went to harbour {number}." for number in range(30)])
+    retriever = HindsightRetriever(engine, bank, similarity_top_k=15)
+    asked = "Which parcel went to which harbour?"
+    retriever.similarity_top_k = 1
+    assert (retriever.similarity_top_k, len(texts(retriever, asked))) == (1, 1)
+    assert len(texts(retriever, "Thanks!")) == 1
+    retriever.similarity_top_k = None
+    assert (len(texts(retriever, asked)), texts(retriever, "Thanks!")) == (10, [])
+    with pytest.raises(InvalidInputError, match="similarity_top_k"):
+        retriever.similarity_top_k = 0
+    assert repr(retriever) == (
+        f"HindsightRetriever({engine!r}, bank_id={bank!r}, similarity_top_k=None)"
+    )
+
+
+def test_texts_to_embed_in_place_of_the_question_are_searched_by(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain_many(bank, ["The cello is in the attic.", "Two goats graze by the river."])
+    by_meaning = HindsightRetriever(engine, bank, similarity_top_k=1, arms=["semantic"])
+    question = "What is there?"
+    for strings, expected in (
+        (["Animals with horns eat grass near the water."], "Two goats graze by the river."),
+        (["A musical instrument is kept under the roof."], "The cello is in the attic."),
+        (["Animals with horns.", "They eat grass.", "Water."], "Two goats graze by the river."),
+    ):
+        made_up = QueryBundle(question, custom_embedding_strs=strings)
+        assert texts(by_meaning, made_up) == [expected]
+    vector = engine.embedder.embed(["The cello is in the attic."])[0]
+    own = RecallQuery(question, ["Goats."], options={"query_vector": vector})
+    assert texts(by_meaning, own) == ["The cello is in the attic."]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.indices.query.query_transform import HyDEQueryTransform
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
@@ -20,7 +21,7 @@ from llama_index.core.vector_stores import (
 from llama_index.core.vector_stores.types import VectorStoreQueryMode
 
 from hindsight_integrations import ConflictError, Hindsight, InvalidInputError
-from hindsight_integrations.llamaindex import HindsightTransform, HindsightVectorStore
+from hindsight_integrations.llamaindex import FunctionLLM, HindsightTransform, HindsightVectorStore
 
 
 @pytest.fixture
@@ -198,3 +199,21 @@ def test_what_cannot_be_used_is_refused(engine: Hindsight) -> None:
             HindsightVectorStore(engine, "any", where={"page": 1})
         with pytest.raises(InvalidInputError, match="open memory"):
             HindsightVectorStore("./mem", "any")  # type: ignore[arg-type]
+
+
+def test_an_index_searches_by_texts_that_are_embedded_in_place_of_the_question(
+    engine: Hindsight, bank: str
+) -> None:
+    store = HindsightVectorStore(engine, bank, is_embedding_query=True, arms=["semantic"])
+    texts = {"cello": "The cello is in the attic.", "goats": "Two goats graze by the river."}
+    store.add([TextNode(id_=id, text=text) for id, text in texts.items()])
+    index = VectorStoreIndex.from_vector_store(store, embed_model=store.embed_model)
+    asked = HyDEQueryTransform(
+        FunctionLLM(lambda system, user: "Animals with horns eat grass near the water."),
+        include_original=False,
+    )("What is there?")
+    for mode in ("default", "mmr"):
+        retriever = index.as_retriever(similarity_top_k=1, vector_store_query_mode=mode)
+        assert [found.node.node_id for found in retriever.retrieve(asked)] == ["goats"]
+    with pytest.raises(InvalidInputError, match="is_embedding_query"):
+        HindsightVectorStore(engine, bank, is_embedding_query="yes")  # type: ignore[arg-type]

@@ -15,8 +15,10 @@ from hindsight_integrations.integrations.langchain.conversions import (
     ASSISTANT,
     USER,
     BankField,
+    BankId,
     RecallOptions,
     bank_of,
+    refuse_braces,
 )
 from hindsight_integrations.models import Message
 from hindsight_integrations.results import SkipReason
@@ -85,6 +87,10 @@ class HindsightMemory(BaseMemory):
     output_key: str | None = None
     options: RecallOptions = Field(default_factory=dict)
     _document: str | None = PrivateAttr(default=None)
+
+    def __init__(self, memory: Hindsight, bank_id: BankId, **fields: Any) -> None:
+        refuse_braces(bank_id)
+        super().__init__(**{"memory": memory, "bank_id": bank_id, **fields})
 
     @property
     def memory_variables(self) -> list[str]:

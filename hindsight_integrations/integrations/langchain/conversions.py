@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, TypeAlias
+from contextvars import ContextVar
+from functools import partial
+from inspect import signature
+from typing import Annotated, Any, TypeAlias, cast
 
 from langchain_core.callbacks import CallbackManager
 from langchain_core.documents import Document
@@ -22,29 +25,61 @@ from pydantic import AfterValidator
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.integrations.common import as_question, check_options, recall
+from hindsight_integrations.integrations.common import (
+    BRACES,
+    as_question,
+    check_options,
+    recall,
+    returned_bank,
+    unfilled,
+)
 from hindsight_integrations.models import Message
+from hindsight_integrations.recall.packing import date_header
 from hindsight_integrations.results import Recalled, RecallResult
 from hindsight_integrations.retain.foreign import ForeignItem, timestamp
 from hindsight_integrations.retain.request import Item
 
-BankId: TypeAlias = str | Callable[[Any], str]
-"""A bank's id, or a function of the run's runtime, such as `lambda run: run.context.user_id`.
+BankId: TypeAlias = str | Callable[[Any], str] | Callable[[], str]
+"""A bank's id, or a function that returns it for each call.
 
-A text with names in braces, such as "{langgraph_user_id}", takes their values from what is
-"configurable" in the configuration of each run.
+A function of one argument is given the run's runtime, as `lambda run: run.context.user_id` is, and
+works in a graph alone; one without arguments, such as `current_user.get` of a
+`contextvars.ContextVar`, works anywhere. A text with names in braces, such as
+"{langgraph_user_id}", takes their values from what is "configurable" in the configuration of each
+run; other braces are refused.
 """
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
+
+_FORMS = (
+    "give '{user_id}' for what is configurable in a run, a function such as "
+    "lambda runtime: runtime.context.user_id, or an id without braces"
+)
 
 
 def checked_bank(bank_id: BankId) -> BankId:
     """Return the argument, if it can be used.
 
     Raises:
-        InvalidInputError: it is neither a bank's id nor a function.
+        InvalidInputError: it is neither a bank's id nor a function, or it has a brace that is not
+            of a placeholder.
     """
-    return bank_id if callable(bank_id) else validation.bank_id(bank_id)
+    if not callable(bank_id):
+        refuse_braces(validation.bank_id(bank_id))
+    return bank_id
+
+
+def refuse_braces(bank_id: object) -> None:
+    """Refuse a brace that is not of a placeholder, in a bank's id or in one of a list.
+
+    pydantic would report it among all that a field could have been instead.
+
+    Raises:
+        InvalidInputError: there is one.
+    """
+    for bank in bank_id if isinstance(bank_id, list | tuple) else (bank_id,):
+        if isinstance(bank, str) and BRACES.search(_PLACEHOLDER.sub("", bank)):
+            raise unfilled("bank_id", bank, _FORMS)
 
 
 def bank_of(bank_id: BankId, runtime: object | None = None) -> str:
@@ -55,12 +90,29 @@ def bank_of(bank_id: BankId, runtime: object | None = None) -> str:
         runtime: the argument of a function; that of the graph now running if None.
 
     Raises:
-        InvalidInputError: a function was called outside a graph, a template names what the
-            run's configuration lacks, or what results is no usable bank.
+        InvalidInputError: a function of the runtime was called outside a graph, a template names
+            what the run's configuration lacks, or what results is no usable bank.
     """
     if not callable(bank_id):
         return _filled(bank_id) if "{" in bank_id else bank_id
-    return validation.bank_id(bank_id(_running() if runtime is None else runtime))
+    function = cast(Callable[..., str], bank_id)
+    if takes_nothing(function):
+        return returned_bank(function())
+    return returned_bank(function(_running() if runtime is None else runtime))
+
+
+def takes_nothing(function: Callable[..., object]) -> bool:
+    """Return True for a function that cannot be given the runtime, and for a `ContextVar.get`."""
+    inner = function.func if isinstance(function, partial) else function
+    if isinstance(getattr(inner, "__self__", None), ContextVar):
+        return True  # it takes what it returns where nothing is set
+    try:
+        signature(function).bind(None)
+    except TypeError:
+        return True
+    except ValueError:  # without a signature
+        return False
+    return False
 
 
 def _filled(template: str) -> str:
@@ -70,10 +122,10 @@ def _filled(template: str) -> str:
         if configurable.get(name) is None:
             raise InvalidInputError(
                 f"bank_id is the template {template!r}, but this run has no {name!r}; give it "
-                "in the configuration, as {'configurable': {{name!r}: ...}}"
+                f"in the configuration, as {{'configurable': {{{name!r}: ...}}}}"
             )
     bank = _PLACEHOLDER.sub(lambda found: str(configurable[found[1]]), template)
-    return validation.bank_id(bank) if names else template
+    return validation.bank_id(bank)
 
 
 def _running() -> object:
@@ -83,8 +135,9 @@ def _running() -> object:
         runtime = None
     if runtime is None:
         raise InvalidInputError(
-            "bank_id is a function of the runtime, but no graph is running; call this from "
-            "a LangGraph graph or an agent, or give the bank id as text"
+            "bank_id is a function of the runtime, and no graph is running here; call this from "
+            "a LangGraph graph or an agent, or give the bank's id as text, or a function without "
+            "arguments, such as current_user.get of a ContextVar"
         )
     return runtime
 
@@ -105,7 +158,7 @@ RecallOptions: TypeAlias = Annotated[dict[str, Any], AfterValidator(_check_recal
 """Keyword arguments of `Hindsight.recall`, by name."""
 
 
-def as_document(recalled: Recalled, *, explain: bool = True) -> Document:
+def as_document(recalled: Recalled, *, explain: bool = True, dated: bool = False) -> Document:
     """Return a recalled memory as a document; see `HindsightRetriever` for its metadata.
 
     All metadata can be written as JSON, so that traces and checkpoints can hold it.
@@ -113,13 +166,16 @@ def as_document(recalled: Recalled, *, explain: bool = True) -> Document:
     Args:
         recalled: the memory.
         explain: False to leave out what depends on the question.
+        dated: True to lead the text by the day it was said.
     """
     memory = recalled.memory
     source = memory.sources[0] if memory.sources else None
     return Document(
         id=memory.id,
-        page_content=recalled.line,
+        page_content=f"{date_header(memory)} {recalled.line}" if dated else recalled.line,
         metadata={
+            "source": memory.document_id,
+            **memory.metadata,
             "id": memory.id,
             "bank_id": memory.bank_id,
             "type": memory.type.value,
@@ -128,12 +184,15 @@ def as_document(recalled: Recalled, *, explain: bool = True) -> Document:
                 {"start": span.start.isoformat(), "end": span.end.isoformat()}
                 for span in memory.occurred
             ],
+            "occurred_start": memory.occurred_start and memory.occurred_start.isoformat(),
+            "occurred_end": memory.occurred_end and memory.occurred_end.isoformat(),
             "speaker": memory.speaker,
             "context": memory.context,
             "entities": list(memory.entities),
             "tags": list(memory.tags),
-            "source": memory.document_id,
+            "document_id": memory.document_id,
             "reference": source.reference if source else None,
+            "confidence": memory.confidence,
             "proof_count": memory.proof_count,
             "fields": dict(memory.metadata),
             **(_explained(recalled) if explain else {}),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
     NotRequired,
-    TypeAlias,
+    Protocol,
     TypedDict,
     get_args,
 )
@@ -31,6 +32,7 @@ from hindsight_integrations.integrations.common import (
     checked_memory,
     profile_section,
     section,
+    shown_bank,
 )
 from hindsight_integrations.integrations.langchain.conversions import (
     BankId,
@@ -46,6 +48,13 @@ from hindsight_integrations.integrations.langchain.conversions import (
     with_question_section,
     with_section,
 )
+from hindsight_integrations.integrations.langchain.showing import (
+    MORE,
+    Found,
+    found,
+    unseen,
+    watched,
+)
 from hindsight_integrations.prompts import UNREADABLE
 from hindsight_integrations.results import RetainResult
 
@@ -56,7 +65,14 @@ log = logging.getLogger("hindsight_integrations")
 
 Retaining = Literal["every_turn", "end", "never"]
 OnFailure = Literal["warn", "raise"]
-Node: TypeAlias = Callable[[Any, Runtime[Any]], dict[str, Any]]
+
+
+class Node(Protocol):
+    """A node of a graph, as `StateGraph.add_node` takes it."""
+
+    def __call__(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Return the fields of the state that it changes."""
+        ...
 
 
 Place = Literal["system", "question"]
@@ -76,11 +92,11 @@ def merged(old: dict[str, Notes], new: dict[str, Notes]) -> dict[str, Notes]:
 class HindsightState(AgentState[Any]):
     """An agent's state with the notes, which are neither input nor output.
 
-    The recalled texts, by middleware, are of one run: no checkpoint holds what the bank may forget.
+    What was recalled, by middleware, is of one run: no checkpoint holds what the bank may forget.
     """
 
     hindsight: NotRequired[Annotated[dict[str, Notes], PrivateStateAttr, merged]]
-    hindsight_recalled: NotRequired[Annotated[dict[str, str], UntrackedValue, PrivateStateAttr]]
+    hindsight_recalled: NotRequired[Annotated[dict[str, Any], UntrackedValue, PrivateStateAttr]]
 
 
 class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
@@ -99,6 +115,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         validation.choice("on_failure", on_failure, get_args(OnFailure))
         self.on_failure: OnFailure = on_failure
         self._name = name.replace("|", "/").replace(":", "/")  # LangGraph reserves these
+        self._lost = False
 
     @property
     def name(self) -> str:
@@ -112,7 +129,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
             notes["retained"] if "retained" in notes else mark_before_last_turn(state["messages"])
         )
         recalled = {self.name: self._recalled(state["messages"], runtime)}
-        others: dict[str, str] = state.get("hindsight_recalled", {})
+        others: dict[str, Any] = state.get("hindsight_recalled", {})
         return {**self._noted(mark), "hindsight_recalled": {**others, **recalled}}
 
     def wrap_model_call(
@@ -146,8 +163,12 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         return await in_thread(self.after_agent, state, runtime)
 
     @abstractmethod
-    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
-        """Return text for the system message of this turn, fenced; or ""."""
+    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> Any:
+        """Return what to show in this turn, as JSON has it: for `_worded`."""
+
+    def _worded(self, recalled: Any, messages: Sequence[BaseMessage]) -> str:
+        """Return what was recalled as text beside these messages, fenced; or ""."""
+        return str(recalled)
 
     @abstractmethod
     def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
@@ -155,15 +176,27 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         state: Mapping[str, Any] = request.state
-        recalled: dict[str, str] = state.get("hindsight_recalled", {})
-        text = recalled.get(self.name)
-        if text is None:  # a run that was interrupted goes on
-            text = self._recalled(request.messages, request.runtime)
+        recalled = state.get("hindsight_recalled", {}).get(self.name)
+        if recalled is None:  # a run that was interrupted goes on
+            recalled = self._recalled(request.messages, request.runtime)
+        text = self._worded(recalled, request.messages)
         if not text:
             return request
         if self.place == "question":
-            return request.override(messages=with_question_section(request.messages, text))
-        return request.override(system_message=with_section(request.system_message, text))
+            shown = request.override(messages=with_question_section(request.messages, text))
+        else:
+            shown = request.override(system_message=with_section(request.system_message, text))
+        return watched(shown, text, self._report_loss)
+
+    def _report_loss(self) -> None:
+        if not self._lost:
+            self._lost = True
+            log.warning(
+                "%s shows the model no memory: a middleware that is listed after it, such as a "
+                "dynamic_prompt, replaces the message that it was put in; list %s last",
+                self.name,
+                self.name,
+            )
 
     def _report(self, what: str, error: HindsightError) -> None:
         if self.on_failure == "raise":
@@ -236,8 +269,13 @@ class HindsightMiddleware(TurnMiddleware):
         How do I take my coffee?
         ```
 
-    With a checkpointer, each thread is a session of the bank. A replayed or resumed run retains
-    nothing twice; a turn that could not be retained is retained with the next one.
+    What the messages of the request say already, up to the question, is not shown a second time.
+    List this middleware last, behind a `dynamic_prompt`, which replaces the system message, and
+    behind one that trims messages: else the memories are lost, which is logged, or left out
+    because of messages that the model does not see.
+
+    With a checkpointer, a thread is a session of the bank. A run that is replayed, or resumed,
+    retains nothing twice; a turn that could not be retained is retained with the next one.
     """
 
     def __init__(
@@ -273,7 +311,13 @@ class HindsightMiddleware(TurnMiddleware):
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
         self.retain_options = dict(retain_options or {})
         check_options(self.recall_options, Hindsight.recall)
+        if self.recall_options["max_tokens"] is not None:
+            validation.positive("max_tokens", self.recall_options["max_tokens"])
         check_options(self.retain_options, Hindsight.retain_messages)
+
+    def __repr__(self) -> str:
+        bank = shown_bank(self.bank_id)
+        return f"{type(self).__name__}({self.memory!r}, {bank}, retain={self.retain!r})"
 
     def end(
         self,
@@ -296,18 +340,27 @@ class HindsightMiddleware(TurnMiddleware):
 
     aend = async_variant(end)
 
-    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
+    def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> Found | str:
         question = question_in(messages)
         bank = bank_of(self.bank_id, runtime)
         try:
             known = profile_section(self.memory, bank, self.profile) if self.profile else ""
             if not question:
                 return known
-            found = traced_recall(self.memory, bank, question, self.name, self.recall_options)
-            return "\n".join(filter(None, (known, section(found.text))))
+            room = self.recall_options["max_tokens"]
+            if room is None:
+                room = self.memory.settings.max_tokens
+            more = MORE * room if len(messages) > 1 else room
+            options = {**self.recall_options, "max_tokens": more}
+            return found(
+                traced_recall(self.memory, bank, question, self.name, options), known, room
+            )
         except HindsightError as error:
             self._report(f"recall in bank {bank!r}", error)
             return UNREADABLE
+
+    def _worded(self, recalled: Found | str, messages: Sequence[BaseMessage]) -> str:
+        return recalled if isinstance(recalled, str) else unseen(recalled, messages)
 
     def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
         if self.retain != "every_turn":
@@ -335,6 +388,9 @@ class HindsightMiddleware(TurnMiddleware):
 def _title(bank_id: BankId) -> str:
     if isinstance(bank_id, str):
         return bank_id
+    owner = getattr(bank_id, "__self__", None)
+    if isinstance(owner, ContextVar):
+        return owner.name
     return getattr(bank_id, "__name__", type(bank_id).__name__)
 
 

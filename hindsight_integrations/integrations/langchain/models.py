@@ -15,7 +15,7 @@ from pydantic import Field, PositiveInt, field_validator
 
 from hindsight_integrations import validation
 from hindsight_integrations.models import Memory
-from hindsight_integrations.nlp.embeddings import as_embedder, query_vector
+from hindsight_integrations.nlp.embeddings import Embedder, as_embedder, query_vector
 from hindsight_integrations.nlp.minilm import bundled
 from hindsight_integrations.recall.base import Reranker
 from hindsight_integrations.recall.rerankers import LateInteraction, as_reranker, best_first
@@ -65,6 +65,11 @@ class HindsightEmbeddings(Embeddings):
 
     def __init__(self, embedder: object | None = None) -> None:
         self._embedder = bundled() if embedder is None else as_embedder(embedder)
+
+    def is_of(self, embedder: Embedder) -> bool:
+        """Return True if an engine's embedder makes the same vectors as this one."""
+        own = (self._embedder.id, self._embedder.dimension)
+        return own == (embedder.id, embedder.dimension)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return a vector of unit length for each text."""

@@ -87,6 +87,9 @@ class ReflectionMiddleware(TurnMiddleware):
             )
         self.learning = learning
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.learning!r}, name={self.name!r})"
+
     def _recalled(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> str:
         try:
             return self._learning(runtime).learnt

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Unpack
 
 from annotated_types import MinLen
 from langchain_core.callbacks import (
@@ -26,10 +27,24 @@ from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import HANDFUL, check_options, recall
 from hindsight_integrations.integrations.langchain.conversions import (
     BankField,
+    BankId,
     RecallOptions,
     as_document,
     bank_of,
+    refuse_braces,
 )
+from hindsight_integrations.recall.request import RecallOptions as Options
+
+
+class RetrieverOptions(Options, total=False):
+    """Keyword arguments of `HindsightRetriever`: its own, and those of `Hindsight.recall`."""
+
+    k: int | None
+    options: Mapping[str, Any]
+    explain: bool
+    dated: bool
+    name: str | None
+    metadata: dict[str, Any] | None
 
 
 class HindsightRetriever(BaseRetriever):
@@ -46,11 +61,14 @@ class HindsightRetriever(BaseRetriever):
         max_tokens: maximum tokens of all documents together; `settings.max_tokens` if None.
         options: other arguments of `Hindsight.recall`, such as `types`, `tags`, `where`,
             `entities`, `window`, `as_of` or `min_score`. They may also be given directly, or with
-            the question. `tags` filters memories and also labels the runs; to label runs only, use
-            `with_config(tags=...)`.
-        explain: True adds `score`, `rank` and `reasons` to the metadata. These depend on the
-            question; without them, a memory found by several questions is the same document, and
-            retrievers that ask several questions (`MultiQueryRetriever`) can merge it.
+            the question. `tags` are those of memories, and label the runs, too; to label runs
+            only, use `with_config(tags=...)`.
+        explain: True adds `score`, `rank` and `reasons` to the metadata. They depend on the
+            question: without them a memory that several questions find is an equal document, and
+            retrievers that ask several (`MultiQueryRetriever`) merge these.
+        dated: True leads each `page_content` by the day it was said, as in "[07 May 2025] Ann moved
+            to Oslo.", for chains that show a model nothing else: of two statements that contradict
+            each other it cannot tell the newer one without.
 
     Instantiate:
         ```python
@@ -61,7 +79,7 @@ class HindsightRetriever(BaseRetriever):
         memory.retain("alice", "Alice joined Northwind in March 2021 as a designer.")
         memory.retain("alice", "Her bicycle is red.", tags=["things"])
 
-        retriever = HindsightRetriever(memory=memory, bank_id="alice", k=3, explain=True)
+        retriever = HindsightRetriever(memory, "alice", k=3, explain=True)
         ```
 
     Use:
@@ -81,11 +99,15 @@ class HindsightRetriever(BaseRetriever):
     Documents:
         `page_content` is the memory's text, beginning with its speaker if known. `metadata` has
 
+        - your own fields, as they were retained, such as `page` or `title`;
+        - `source`: your own field of that name, or else the same as `document_id`;
         - `id` (also the document's) and `bank_id`;
-        - `type`, `speaker`, `context`, `entities`, `tags`, `proof_count`;
+        - `type`, `speaker`, `context`, `entities`, `tags`, `confidence`, `proof_count`;
         - `mentioned_at`, when it was said, and `occurred`, the times it is about, in ISO 8601;
-        - `source`, the `document_id` it comes from, and `reference`, your id of the message;
-        - `fields`, the metadata it was retained with;
+          `occurred_start` and `occurred_end` are the first and the last of them;
+        - `document_id`, the document it comes from, and `reference`, your id of the message;
+        - `fields`, your own fields alone: one that is named like a key of this list, other than
+          `source`, is found here only;
         - with `explain`, `score` from 0 to 1, `rank`, and `reasons`: the signals that decided, then
           one for each search that found it.
     """
@@ -96,6 +118,17 @@ class HindsightRetriever(BaseRetriever):
     max_tokens: PositiveInt | None = None
     options: RecallOptions = Field(default_factory=dict)
     explain: bool = False
+    dated: bool = False
+
+    def __init__(
+        self,
+        memory: Hindsight,
+        bank_id: BankId | Sequence[BankId],
+        **options: Unpack[RetrieverOptions],
+    ) -> None:
+        refuse_braces(bank_id)
+        fields: dict[str, Any] = {"memory": memory, "bank_id": bank_id, **options}
+        super().__init__(**fields)
 
     @model_validator(mode="before")
     @classmethod
@@ -104,7 +137,7 @@ class HindsightRetriever(BaseRetriever):
         if not isinstance(given, dict):
             return given
         direct = {name: given[name] for name in given if name not in cls.model_fields}
-        check_options(direct, Hindsight.recall, also=("k", "explain"))
+        check_options(direct, Hindsight.recall, also=("k", "explain", "dated"))
         if given.get("tags") is not None:  # labels of runs for LangChain; here of memories, too
             direct["tags"] = given["tags"]
         options = given.get("options") or {}
@@ -150,7 +183,7 @@ class HindsightRetriever(BaseRetriever):
         given_banks = self.bank_id if isinstance(self.bank_id, list) else [self.bank_id]
         result = recall(self.memory, [bank_of(bank) for bank in given_banks], query, **options)
         found = result.memories[:wanted]
-        return [as_document(recalled, explain=self.explain) for recalled in found]
+        return [as_document(each, explain=self.explain, dated=self.dated) for each in found]
 
     _arecalled = async_variant(_recalled)
 

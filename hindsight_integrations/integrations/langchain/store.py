@@ -35,7 +35,12 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged, in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import HindsightError, InvalidInputError
-from hindsight_integrations.integrations.common import checked_memory, forget_document, recall
+from hindsight_integrations.integrations.common import (
+    checked_memory,
+    forget_document,
+    recall,
+    shown_bank,
+)
 from hindsight_integrations.integrations.langchain.conversions import BankId, bank_of, checked_bank
 from hindsight_integrations.integrations.langchain.store_filter import (
     WHOLE,
@@ -80,19 +85,23 @@ class HindsightStore(ContextManaged, BaseStore):
     `get`, `put`, `delete`, filters, namespaces and time-to-live work on an exact table.
     `search(query=...)` orders the items by recall, with its score.
 
+    Warning: give the store a bank of its own, which no middleware, retriever or tool reads.
+    Namespaces separate items in the store alone. Each item that queries search is a memory of the
+    bank, which recall shows to everybody who reads that bank, whatever its namespace.
+
     Setup: `pip install "hindsight-integrations[langchain]"`
 
     Key init args:
-        memory: the open memory.
-        bank_id: the bank's id, or a function of the runtime of the running graph. Banks do not
-            see each other's items.
-        path: the SQLite file of the items, for example in the memory's folder; ":memory:" for a
-            store that is lost when closed, like `Hindsight.in_memory()`.
-        fields: paths within a value that queries search, unless `put` gives its own: "$" for the
-            whole value, "title", "author.name", "notes[*].text" and so on.
-        min_score: with a query, leave out items with a lower score, 0 to 1.
-        ttl: LangGraph's `TTLConfig`, in minutes; expired items disappear at once, also from the
-            bank's recall.
+        memory: the engine.
+        bank_id: the id of a bank for the items alone, or a function of the runtime of the graph
+            that runs. Banks do not see each other's items.
+        path: the SQLite file of the items, for instance in the engine's folder; ":memory:" for a
+            store that is lost when closed, as `Hindsight.in_memory()` is.
+        fields: paths of a value that queries search, unless `put` names its own: "$" for all of
+            it, "title", "author.name", "notes[*].text" and so on.
+        min_score: with a query, leave out items of a lower score, 0 to 1.
+        ttl: LangGraph's `TTLConfig`, in minutes; expired items are gone at once, from the bank's
+            recall too.
         clock: returns the current time, timezone-aware.
 
     Instantiate:
@@ -101,7 +110,7 @@ class HindsightStore(ContextManaged, BaseStore):
         from hindsight_integrations.langchain import HindsightStore
 
         memory = Hindsight.in_memory()  # or Hindsight("./memories")
-        store = HindsightStore(memory, bank_id="team", path=":memory:")  # or "./store.sqlite3"
+        store = HindsightStore(memory, bank_id="items", path=":memory:")  # or "./store.sqlite3"
         ```
 
     Use:
@@ -141,7 +150,7 @@ class HindsightStore(ContextManaged, BaseStore):
         ```
 
     A batch reads before it writes, whatever the order of its operations, and the last of several
-    writes to a key wins, as in LangGraph's `InMemoryStore`. A value can be any JSON value.
+    writes to a key holds, as in LangGraph's `InMemoryStore`. A value is a dict of what JSON has.
     """
 
     supports_ttl = True
@@ -176,6 +185,10 @@ class HindsightStore(ContextManaged, BaseStore):
         if self._settings["path"] == IN_MEMORY:
             raise InvalidInputError("an in-memory store cannot be pickled; give it a file as path")
         return partial(type(self), **self._settings), (self._memory, self._bank_id)
+
+    def __repr__(self) -> str:
+        bank, path = shown_bank(self._bank_id), str(self._settings["path"])
+        return f"{type(self).__name__}({self._memory!r}, {bank}, path={path!r})"
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations, and return their results in the same order.
@@ -379,6 +392,11 @@ def _check(op: Op) -> None:
         raise InvalidInputError(
             f"{validation.shown(op)} is not an operation; give a GetOp, SearchOp, PutOp or "
             "ListNamespacesOp"
+        )
+    if isinstance(op, PutOp) and op.value is not None and not isinstance(op.value, dict):
+        raise InvalidInputError(
+            f"the value of the item {op.key!r} is {validation.shown(op.value)}; a store holds "
+            'dicts: give {"text": ...}, or None to delete the item'
         )
     validate_op_namespace(op)
     if isinstance(op, SearchOp | ListNamespacesOp):

@@ -6,12 +6,13 @@ error of the memory becomes the tool's answer, so that the model can correct its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import pickle
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolException
 from langgraph.prebuilt import ToolRuntime
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model, field_validator
 
 from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
@@ -32,6 +33,7 @@ from hindsight_integrations.integrations.langchain.conversions import (
     as_document,
     bank_of,
     checked_bank,
+    refuse_braces,
 )
 from hindsight_integrations.models import Memory
 from hindsight_integrations.results import RecallResult, Reflection, RetainResult
@@ -110,25 +112,72 @@ def _tool(
     if pinned:
         common.check_options(pinned, getattr(memory, verb))
 
-    def run(runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
+    def run(*text: str, runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
         try:
-            text, result = answer(memory, bank_of(bank_id, runtime), **{**given, **pinned})
-            return text, artifact(result)
+            bank = bank_of(bank_id, runtime)
+            said, result = answer(memory, bank, **{**_named(schema, text), **given, **pinned})
+            return said, artifact(result)
         except HindsightError as error:
             raise ToolException(f"{name} failed: {error}") from error
 
-    async def arun(runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
-        return await in_thread(run, runtime, **given)
+    async def arun(*text: str, runtime: ToolRuntime = None, **given: Any) -> tuple[str, Any]:  # type: ignore[assignment]
+        return await in_thread(run, *text, runtime=runtime, **given)
 
-    return StructuredTool(
+    schema = _without(arguments, pinned)
+    tool = _MemoryTool(
         name=name,
         description=description,
-        args_schema=_without(arguments, pinned),
+        args_schema=schema,
         func=run,
         coroutine=arun,
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
+    tool._made_of = (verb, memory, bank_id, pinned)
+    return tool
+
+
+def _named(schema: type[BaseModel], text: Sequence[str]) -> dict[str, str]:
+    """Return a text that a tool was given in place of arguments as the first of them."""
+    return dict(zip(schema.model_fields, text, strict=False))
+
+
+class _MemoryTool(StructuredTool):
+    """A tool of a verb that can be pickled, if its engine can."""
+
+    _made_of: tuple[Verb, Hindsight, BankId, Mapping[str, Any]] = PrivateAttr()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what the tool is made of, and what was changed of it.
+
+        Raises:
+            InvalidInputError: the engine is in RAM, or the function of the bank or an argument that
+                is pinned cannot be pickled.
+        """
+        verb, memory, bank_id, pinned = self._made_of
+        common.check_picklable(memory)
+        for what, value in (("bank_id", bank_id), *pinned.items()):
+            try:
+                pickle.dumps(value)
+            except Exception as error:
+                raise InvalidInputError(
+                    f"the tool {self.name!r} cannot be pickled, since its {what} cannot: {error}; "
+                    "give a text or a function of a module, or make the tool where it is used"
+                ) from error
+        made = (verb, memory, bank_id, self.name, self.description, dict(pinned))
+        names = self.model_fields_set - _MADE
+        return _made_again, (made, {name: getattr(self, name) for name in names})
+
+
+_MADE = frozenset({"name", "description", "args_schema", "func", "coroutine", "callbacks"})
+"""Fields of a tool that are made with it, or belong to a process."""
+
+
+def _made_again(made: tuple[Any, ...], changed: Mapping[str, Any]) -> BaseTool:
+    tool = _tool(*made)
+    for name, value in changed.items():
+        setattr(tool, name, value)
+    return tool
 
 
 def _without(arguments: type[BaseModel], pinned: Mapping[str, Any]) -> type[BaseModel]:
@@ -272,7 +321,7 @@ def forget_tool(
         memory = Hindsight.in_memory()
         stored = memory.retain("alice", "The code of the safe is 4711.")
         forget = forget_tool(memory, "alice")
-        print(forget.invoke({"ids": list(stored.ids)}).startswith("Forgotten: m-"))
+        print(forget.invoke({"memory_ids": list(stored.ids)}).startswith("Forgotten: m-"))
         ```
 
         ```text
@@ -392,14 +441,14 @@ def workspace_tools(workspace: Workspace, *, reflect: bool = True) -> list[BaseT
 
 
 def _workspace_tool(tool: WorkspaceTool) -> BaseTool:
-    def run(**given: Any) -> str:
+    def run(*text: str, **given: Any) -> str:
         try:
-            return tool(**given)
+            return tool(**{**_named(tool.arguments, text), **given})
         except HindsightError as error:
             raise ToolException(f"{tool.name} failed: {error}") from error
 
-    async def arun(**given: Any) -> str:
-        return await in_thread(run, **given)
+    async def arun(*text: str, **given: Any) -> str:
+        return await in_thread(run, *text, **given)
 
     return StructuredTool(
         name=tool.name,
@@ -412,15 +461,18 @@ def _workspace_tool(tool: WorkspaceTool) -> BaseTool:
 
 
 class HindsightToolkit(BaseToolkit):
-    """Memory as tools: retain, recall, reflect and forget; optionally correct and history.
+    """Memory as tools: retain, recall, reflect; and, if asked for, correct, history and forget.
+
+    What `forget` deletes cannot be restored, so a model is given it only by name, as in
+    `verbs=("retain", "recall", "forget")`.
 
     Setup: `pip install "hindsight-integrations[langchain]"`
 
     Key init args:
         memory: the open memory.
         bank_id: the bank's id, or a function of the runtime. The model never sees it.
-        verbs: the tools to create.
-        pinned: for each verb, arguments to pass in every call, hidden from the model.
+        verbs: the tools to make, "retain", "recall" and "reflect" if left out.
+        pinned: for each verb, arguments of every call, which the model does not see either.
 
     Instantiate:
         ```python
@@ -456,8 +508,12 @@ class HindsightToolkit(BaseToolkit):
 
     memory: Hindsight = Field(exclude=True)
     bank_id: BankField
-    verbs: tuple[Verb, ...] = ("retain", "recall", "reflect", "forget")
+    verbs: tuple[Verb, ...] = ("retain", "recall", "reflect")
     pinned: dict[Verb, dict[str, Any]] = Field(default_factory=dict)
+
+    def __init__(self, memory: Hindsight, bank_id: BankId, **fields: Any) -> None:
+        refuse_braces(bank_id)
+        super().__init__(**{"memory": memory, "bank_id": bank_id, **fields})
 
     @field_validator("pinned")
     @classmethod

@@ -17,7 +17,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.collection import Collection, Record
-from hindsight_integrations.integrations.common import check_options, checked_memory
+from hindsight_integrations.integrations.common import check_options, checked_memory, shown_bank
 from hindsight_integrations.integrations.langchain.conversions import BankId, bank_of, checked_bank
 from hindsight_integrations.integrations.langchain.models import HindsightEmbeddings
 from hindsight_integrations.recall.request import Where
@@ -36,7 +36,8 @@ class HindsightVectorStore(VectorStore):
         memory: the open memory.
         bank_id: the bank's id, or a function of the runtime of the running graph, or a template
             such as "{langgraph_user_id}".
-        collection: name of the documents within the bank; other memories are not searched.
+        collection: name of the documents within the bank; other memories are not searched. The
+            reverse does not hold: whoever recalls from the bank finds the documents.
         **options: options of `Hindsight.recall` for all searches, such as `arms` or `budget`.
 
     Instantiate:
@@ -103,6 +104,12 @@ class HindsightVectorStore(VectorStore):
         )
         self._bank_id = checked_bank(bank_id)
         self._options = _checked(options)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self._collection.memory!r}, {shown_bank(self._bank_id)}, "
+            f"collection={self._collection.name!r})"
+        )
 
     @property
     def embeddings(self) -> Embeddings:
@@ -259,7 +266,8 @@ class HindsightVectorStore(VectorStore):
 
         Args:
             texts: the texts.
-            embedding: the embedder of a new in-memory client; None if `memory` is given.
+            embedding: the embedder of a new engine in memory. With `memory` it has to be that
+                engine's, such as `HindsightEmbeddings(memory.embedder)`, or None.
             metadatas: one for each text.
             ids: one for each text.
             memory: the open memory.
@@ -268,14 +276,15 @@ class HindsightVectorStore(VectorStore):
             **options: as for the constructor.
 
         Raises:
-            InvalidInputError: both `embedding` and `memory`, which has its own, were given.
+            InvalidInputError: an engine was given, and an embedder that is not the engine's.
         """
         if memory is None:
             memory = Hindsight.in_memory(embedder=embedding)
-        elif embedding is not None:
+        elif embedding is not None and not _embeds(checked_memory(memory), embedding):
             raise InvalidInputError(
-                "both embedding and memory were given, but the memory has its own embedder; "
-                "give embedding=None, or Hindsight(embedder=...)"
+                f"embedding is {validation.shown(embedding)}, and the engine embeds by its own, "
+                f"{memory.embedder.id}; give HindsightEmbeddings(memory.embedder) or None, or make "
+                "the engine with that embedder, as Hindsight(path, embedder=...)"
             )
         store = cls(memory, bank_id, collection=collection, **options)
         store.add_texts(texts, metadatas, ids=ids)
@@ -297,6 +306,14 @@ class HindsightVectorStore(VectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return float
+
+
+def _embeds(memory: Hindsight, embedding: Embeddings) -> bool:
+    """Return True if an engine embeds by these embeddings."""
+    if isinstance(embedding, HindsightEmbeddings):
+        return embedding.is_of(memory.embedder)
+    adapted = getattr(memory.embedder, "methods", None)  # of an embedder of another package
+    return getattr(adapted, "embedder", None) is embedding
 
 
 def _document(record: Record) -> Document:

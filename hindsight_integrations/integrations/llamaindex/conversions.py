@@ -6,12 +6,19 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypedDict
 
+import numpy as np
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.events.retrieval import (
     RetrievalEndEvent,
     RetrievalStartEvent,
 )
-from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.vector_stores import (
     FilterCondition,
     FilterOperator,
@@ -21,20 +28,50 @@ from llama_index.core.vector_stores import (
 from pydantic import BaseModel
 
 from hindsight_integrations import validation
+from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.common import BRACES, returned_bank, unfilled
 from hindsight_integrations.models import Memory, MemoryType
+from hindsight_integrations.nlp.embeddings import query_vector
 from hindsight_integrations.recall.request import SearchOptions, Where
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import Recalled
+from hindsight_integrations.stores.base import Vector
 
 BankId: TypeAlias = str | Callable[[], str]
 """A bank's id, or a function that returns that of the run, such as `current_user.get` of a
 `contextvars.ContextVar`: parts that many users share then read and write the bank of each."""
 
 
+def plain_bank(bank_id: object) -> str:
+    """Return a bank's id.
+
+    Raises:
+        InvalidInputError: it cannot be used, or has a brace: here no placeholder is filled.
+    """
+    given = validation.bank_id(bank_id)
+    if BRACES.search(given):
+        raise unfilled(
+            "bank_id",
+            given,
+            "give each user a part of their own, a function that returns the user's bank where "
+            "one is taken, such as current_user.get, or an id without braces",
+        )
+    return given
+
+
+def checked_bank(bank_id: BankId) -> BankId:
+    """Return the argument, if it can be used.
+
+    Raises:
+        InvalidInputError: it is neither a bank's id nor a function, or it has a brace.
+    """
+    return bank_id if callable(bank_id) else plain_bank(bank_id)
+
+
 def bank_of(bank_id: BankId) -> str:
     """Return the bank of this run."""
-    return validation.bank_id(bank_id() if callable(bank_id) else bank_id)
+    return returned_bank(bank_id()) if callable(bank_id) else bank_id
 
 
 class ChatOptions(TypedDict, total=False):
@@ -58,6 +95,19 @@ class ReflectOptions(SearchOptions, total=False):
     response_schema: type[BaseModel] | Mapping[str, object] | None
     max_iterations: int
     timeout: float
+
+
+def vector_asked(memory: Hindsight, question: QueryBundle) -> Vector | None:
+    """Return the vector of the texts that are embedded in place of a question; None if none are.
+
+    It is the mean of their vectors, as LlamaIndex makes it of them: `HyDEQueryTransform` gives an
+    answer that it made up.
+    """
+    if not question.custom_embedding_strs:
+        return None
+    vectors = [query_vector(memory.embedder, text) for text in question.custom_embedding_strs]
+    mean: Vector = np.mean(vectors, axis=0, dtype=np.float32)
+    return mean
 
 
 _OPERATORS = {
@@ -149,8 +199,9 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
     """Return a memory as a node of the same id, whose source is the memory's document.
 
     Its metadata are the memory's fields that have a value, and the memory's own metadata, whose
-    fields give way to those of the same name.
+    fields give way to those of the same name; but `source` is theirs, or else the document.
     """
+    sources = memory.sources
     fields: dict[str, object] = {
         "bank_id": memory.bank_id,
         "type": memory.type.value,
@@ -164,6 +215,8 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
         "confidence": memory.confidence,
         "proof_count": memory.proof_count,
         "document_id": memory.document_id,
+        "reference": sources[0].reference if sources else None,
+        "source": memory.metadata.get("source", memory.document_id),
         "reasons": list(reasons),
     }
     metadata = {**memory.metadata, **{k: v for k, v in fields.items() if v not in (None, [])}}

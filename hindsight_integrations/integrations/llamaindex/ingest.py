@@ -14,6 +14,7 @@ from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import checked_memory
+from hindsight_integrations.integrations.llamaindex.conversions import plain_bank
 from hindsight_integrations.retain.foreign import ForeignItem, file_of, plain_metadata, timestamp
 
 _MODIFIED = "last_modified_date"
@@ -61,7 +62,7 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
         timestamp_key: str | None = None,
     ) -> None:
         super().__init__(
-            bank_id=validation.bank_id(bank_id),
+            bank_id=plain_bank(bank_id),
             tags=validation.tags(tags),
             timestamp_key=timestamp_key,
         )

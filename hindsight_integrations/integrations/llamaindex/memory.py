@@ -36,6 +36,7 @@ from hindsight_integrations.integrations.common import (
 from hindsight_integrations.integrations.llamaindex.chat_store import SessionMessages
 from hindsight_integrations.integrations.llamaindex.conversions import (
     ChatOptions,
+    plain_bank,
     recalled_nodes,
     tell_search,
 )
@@ -293,7 +294,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
             description="What is remembered of earlier conversations.",
             priority=priority,
             accept_short_term_memory=retain != "never",
-            bank_id=validation.bank_id(bank_id),
+            bank_id=plain_bank(bank_id),
             retain=retain,
         )
         self._chats = Chats(memory, bank_id, speakers, separate_sessions, chat_options(options))
@@ -422,7 +423,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
                 "messages"
             )
         super().__init__(
-            bank_id=validation.bank_id(bank_id),
+            bank_id=plain_bank(bank_id),
             session_id=session_id or new_id("chat-"),
             token_limit=token_limit,
             messages=list(messages),

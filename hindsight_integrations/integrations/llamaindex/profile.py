@@ -16,6 +16,7 @@ from hindsight_integrations.integrations.common import (
     checked_memory,
     profile_section,
 )
+from hindsight_integrations.integrations.llamaindex.conversions import plain_bank
 
 
 class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
@@ -56,7 +57,7 @@ class HindsightProfileBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
             name=name,
             description="What is remembered of a person.",
             priority=priority,
-            bank_id=validation.bank_id(bank_id),
+            bank_id=plain_bank(bank_id),
             person=validation.label("person", person),
         )
         self._memory = checked_memory(memory)

@@ -32,14 +32,18 @@ from hindsight_integrations.integrations.common import (
     checked_memory,
     recall,
     reflect,
+    shown_bank,
 )
 from hindsight_integrations.integrations.llamaindex.conversions import (
     BankId,
     ReflectOptions,
     bank_of,
+    checked_bank,
     memory_node,
+    plain_bank,
     recalled_nodes,
     tell_search,
+    vector_asked,
     where_from,
 )
 from hindsight_integrations.models import Memory, MentalModel
@@ -71,7 +75,8 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
         memory: the open memory.
         bank_id: the bank's id, or several, or a function without arguments that returns the id for
             each question; banks that do not exist are read as empty.
-        similarity_top_k: maximum number of nodes; if None, the relevant ones, at most 10.
+        similarity_top_k: number of nodes, if there are as many; if None the relevant ones, at most
+            10. It may be set later, too.
         filters: LlamaIndex's metadata filters, instead of `where`.
         callback_manager: LlamaIndex's callbacks.
         **options: options of `Hindsight.recall`: `max_tokens`, `budget`, `types`, `arms`, `tags`,
@@ -102,30 +107,58 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc]
         **options: Unpack[RecallOptions],
     ) -> None:
         check_options(options, RecallOptions)
-        if similarity_top_k is not None:
-            validation.positive("similarity_top_k", similarity_top_k)
         if filters is not None:
             if options.get("where"):
                 raise InvalidInputError("both filters and where were given; give one of them")
             options["where"] = where_from(filters)
         self._memory = checked_memory(memory)
-        self._bank_id = bank_id
-        self._most = similarity_top_k or HANDFUL
-        options.setdefault("fill", similarity_top_k is not None)
+        self._bank_id = _checked_banks(bank_id)
+        self.similarity_top_k = similarity_top_k
         self._options = options
         super().__init__(callback_manager=callback_manager)
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self._memory!r}, {shown_bank(self._bank_id)}, "
+            f"similarity_top_k={self.similarity_top_k})"
+        )
+
+    @property
+    def similarity_top_k(self) -> int | None:
+        """The number of nodes, if there are as many; None for the relevant ones, at most 10.
+
+        Raises:
+            InvalidInputError: it is set to what is no whole number of at least 1.
+        """
+        return self._similarity_top_k
+
+    @similarity_top_k.setter
+    def similarity_top_k(self, number: int | None) -> None:
+        if number is not None:
+            validation.positive("similarity_top_k", number)
+        self._similarity_top_k = number
+
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        options = self._options
+        options: RecallOptions = {"fill": self.similarity_top_k is not None, **self._options}
+        vector = vector_asked(self._memory, query_bundle)
+        if vector is not None:
+            options["query_vector"] = vector
         if isinstance(query_bundle, RecallQuery):
             check_options(query_bundle.options, RecallOptions)
             options = {**options, **query_bundle.options}
         banks = bank_of(self._bank_id) if callable(self._bank_id) else self._bank_id
         result = recall(self._memory, banks, query_bundle.query_str, **options)
-        return recalled_nodes(result.memories[: self._most])
+        return recalled_nodes(result.memories[: self.similarity_top_k or HANDFUL])
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await in_thread(self._retrieve, query_bundle)
+
+
+def _checked_banks(bank_id: BankId | Sequence[str]) -> BankId | Sequence[str]:
+    """Return the argument of a retriever, if it can be used."""
+    if isinstance(bank_id, str) or callable(bank_id):
+        return checked_bank(bank_id)
+    return tuple(map(plain_bank, validation.items_or_one("bank_id", bank_id, "a bank's id")))
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
@@ -181,10 +214,13 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
                     "of them out"
                 )
         self._memory = checked_memory(memory)
-        self._bank_id = bank_id
+        self._bank_id = checked_bank(bank_id)
         self._synthesizer = response_synthesizer
         self._options = options
         super().__init__(callback_manager)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._memory!r}, {shown_bank(self._bank_id)})"
 
     def as_tool(
         self,
@@ -233,6 +269,9 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc]
     def _found(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         options = self._options_for(query_bundle)
         bank = bank_of(self._bank_id)
+        vector = vector_asked(self._memory, query_bundle)
+        if vector is not None:
+            options.setdefault("query_vector", vector)
         nodes = recalled_nodes(recall(self._memory, bank, query_bundle.query_str, **options))
         tell_search(query_bundle.query_str, nodes)
         return nodes

@@ -15,6 +15,7 @@ from hindsight_integrations.integrations.llamaindex.conversions import (
     BankId,
     ChatOptions,
     bank_of,
+    checked_bank,
 )
 from hindsight_integrations.integrations.llamaindex.memory import chat_options
 from hindsight_integrations.workspace import Workspace
@@ -67,11 +68,14 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc]
         **options: Unpack[ChatOptions],
     ) -> None:
         self._memory = common.checked_memory(memory)
-        self._bank_id = bank_id
+        self._bank_id = checked_bank(bank_id)
         if validation.flag("forget", forget):
             self.spec_functions = [*self.spec_functions, ("forget", "aforget")]  # type: ignore[misc]
         self._llm = llm
         self._options = chat_options(options)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._memory!r}, {common.shown_bank(self._bank_id)})"
 
     def retain(self, content: str) -> str:
         """Remember something for later conversations: a fact, a preference, a decision, an event.

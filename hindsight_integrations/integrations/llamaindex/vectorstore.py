@@ -25,7 +25,7 @@ from hindsight_integrations.integrations.common import (
     checked_memory,
     forget_document,
 )
-from hindsight_integrations.integrations.llamaindex.conversions import where_from
+from hindsight_integrations.integrations.llamaindex.conversions import plain_bank, where_from
 from hindsight_integrations.integrations.llamaindex.models import HindsightEmbedding
 from hindsight_integrations.recall.request import RecallOptions, Where
 
@@ -61,7 +61,11 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
     Args:
         memory: the open memory.
         bank_id: the bank's id; a bank that does not exist is read as empty.
-        collection: name of the nodes within the bank; other memories are not searched.
+        collection: name of the nodes within the bank; other memories are not searched. The
+            reverse does not hold: whoever recalls from the bank finds the nodes.
+        is_embedding_query: True searches by the vector that the index makes of a question, for
+            questions with texts of their own to embed (HyDE). Then the index has to be given
+            `embed_model=store.embed_model`.
         **options: those of `Hindsight.recall` for all queries, such as `budget` or `query_time`.
 
     Raises:
@@ -90,14 +94,16 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         bank_id: str,
         *,
         collection: str = "nodes",
+        is_embedding_query: bool = False,
         **options: Unpack[RecallOptions],
     ) -> None:
         check_options(options, RecallOptions)
         if "where" in options:
             raise InvalidInputError("a vector store takes conditions as filters, not as where=")
         super().__init__(
-            bank_id=validation.bank_id(bank_id),
+            bank_id=plain_bank(bank_id),
             collection=validation.label("collection", collection),
+            is_embedding_query=validation.flag("is_embedding_query", is_embedding_query),
         )
         self._nodes = Collection(checked_memory(memory), collection)
         self._options = options
@@ -175,7 +181,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         options: dict[str, Any] = {**self._options}
         if _ARMS[query.mode] is not None:
             options["arms"] = _ARMS[query.mode]
-        if not query.query_str:
+        if not query.query_str or self.is_embedding_query:
             options["query_vector"] = query.query_embedding
         is_mmr = query.mode == VectorStoreQueryMode.MMR
         count = query.similarity_top_k * (_CANDIDATES if is_mmr else 1)
@@ -233,7 +239,7 @@ class HindsightVectorStore(BasePydanticVectorStore):  # type: ignore[misc]
         vectors = self._nodes.vectors(self.bank_id, [each.id for each in found])
         asked = (
             self.embed_model.get_query_embedding(query.query_str)
-            if query.query_str
+            if query.query_str and not self.is_embedding_query
             else query.query_embedding
         )
         _, chosen = get_top_k_mmr_embeddings(

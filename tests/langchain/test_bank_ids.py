@@ -1,0 +1,121 @@
+"""Which bank an adapter takes: a mistyped placeholder is refused, and names no bank for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.documents import Document
+
+from hindsight_integrations import Hindsight, InvalidInputError
+from hindsight_integrations.langchain import (
+    HindsightChatMessageHistory,
+    HindsightMemory,
+    HindsightMiddleware,
+    HindsightRetriever,
+    HindsightStore,
+    HindsightToolkit,
+    HindsightVectorStore,
+    correct_tool,
+    forget_tool,
+    history_tool,
+    recall_node,
+    recall_tool,
+    reflect_tool,
+    retain_node,
+    retain_tool,
+)
+from tests.langchain.models import Scripted
+
+MISTYPED = [
+    "{context.user_id}",
+    "{user-id}",
+    "user-{user_id",
+    "user_id}",
+    "{}",
+    "{user_id!s}",
+    "{{user_id}}",
+    "{user_id} {",
+]
+
+MAKERS: list[Callable[[Hindsight, Any], object]] = [
+    HindsightMiddleware,
+    HindsightRetriever,
+    lambda memory, bank: HindsightRetriever(memory, ["team", bank]),
+    HindsightToolkit,
+    HindsightMemory,
+    HindsightVectorStore,
+    partial(HindsightStore, path=":memory:"),
+    lambda memory, bank: HindsightChatMessageHistory(
+        memory, bank, session_id="s", store=HindsightStore(memory, "b", path=":memory:")
+    ),
+    recall_node,
+    retain_node,
+    retain_tool,
+    recall_tool,
+    reflect_tool,
+    forget_tool,
+    correct_tool,
+    history_tool,
+]
+
+
+@pytest.mark.parametrize("bank_id", MISTYPED)
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_brace_that_is_of_no_placeholder_is_refused_when_an_adapter_is_made(
+    make: Callable[[Hindsight, Any], object], bank_id: str, engine: Hindsight
+) -> None:
+    with pytest.raises(InvalidInputError, match="braces are no placeholder") as refused:
+        make(engine, bank_id)
+    assert repr(bank_id) in str(refused.value)
+    assert "'{user_id}'" in str(refused.value)
+
+
+def test_a_text_that_a_function_forgot_to_fill_is_refused(engine: Hindsight, bank: str) -> None:
+    remembering = HindsightMiddleware(
+        engine, lambda runtime: "{runtime.context.user_id}", on_failure="raise"
+    )
+    agent = create_agent(Scripted(replies=["Hello."]), middleware=[remembering])
+    with pytest.raises(InvalidInputError, match="return an id without braces"):
+        agent.invoke({"messages": [("user", "I am Ann.")]})
+    assert "{runtime.context.user_id}" not in [known.id for known in engine.banks.list()]
+
+
+def test_the_value_of_a_placeholder_may_have_braces(engine: Hindsight, bank: str) -> None:
+    engine.retain(f"{bank} {{7}}", "Ann parks on level 3.")
+    retriever = HindsightRetriever(engine, f"{bank} {{user_id}}", k=1)
+    (found,) = retriever.invoke("Where is Ann's car?", {"configurable": {"user_id": "{7}"}})
+    assert found.page_content == "Ann parks on level 3."
+
+
+def test_a_function_without_arguments_gives_the_bank_outside_a_graph(
+    engine: Hindsight, bank: str
+) -> None:
+    user: ContextVar[str] = ContextVar("user")
+    user.set(f"{bank} ann")
+    engine.retain(f"{bank} ann", "The locker is number 12.")
+    for bank_id in (user.get, lambda: user.get(), partial(user.get, "nobody")):
+        (found,) = HindsightRetriever(engine, bank_id, k=1).invoke("Which locker?")
+        assert found.page_content == "The locker is number 12."
+        assert "number 12" in recall_tool(engine, bank_id).invoke("Which locker?")
+    token = user.set(f"{bank} ben")
+    store = HindsightVectorStore(engine, user.get)
+    store.add_documents([Document("The locker is number 40.")])
+    user.reset(token)
+    (kept,) = engine.memories.list(f"{bank} ben").items
+    assert kept.text == "The locker is number 40."
+
+
+def test_a_function_without_arguments_gives_the_bank_within_an_agent(
+    engine: Hindsight, bank: str
+) -> None:
+    user: ContextVar[str] = ContextVar("user", default=bank)
+    remembering = HindsightMiddleware(engine, user.get)
+    assert remembering.name == "HindsightMiddleware[user]"
+    agent = create_agent(Scripted(replies=["Noted."]), middleware=[remembering])
+    agent.invoke({"messages": [("user", "I live in Oslo.")]})
+    assert [kept.text for kept in engine.memories.list(bank).items] == ["I live in Oslo.", "Noted."]
