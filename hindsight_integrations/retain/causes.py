@@ -3,8 +3,7 @@
 Precision comes first. An opener counts only if the rest of the sentence lacks the other half: in
 "Because it rained, we took the bus" cause and effect are both told, and in "Since 2021", "So far"
 and "Why don't we ...?" there is none. Its "that" must be bare: "Because of that meeting ..." tells
-its own cause. What goes on with the talk ("That's why I always say: ...") tells no effect, and an
-opener that points at nothing joins the statements of two speakers only if they share a word.
+its own cause. What goes on with the talk ("That's why I always say: ...") tells no effect.
 """
 
 from __future__ import annotations
@@ -37,7 +36,9 @@ _SUBJECT = (
     r"|[A-Z]\w+)"
 )
 
-_MUCH = r"\s (?:an?\s (?:lot|great)|so|very|much|everything|nothing|little|the \s world|well|for|to)\b"
+_MUCH = (
+    r"\s (?:an?\s (?:lot|great)|so|very|much|everything|nothing|little|the \s world|well|for|to)\b"
+)
 """Follows "meant" where that is no effect: "This meant a lot to me"."""
 
 _BARE = (
@@ -85,7 +86,6 @@ _TALK = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Takes what was said as an occasion for a saying: "That's why I always say", "why they call it"."""
-_POINTS = re.compile(r"\b(?:that|this|these|those|which|it)\b", re.IGNORECASE)
 _SO = re.compile(rf"[Ss]o \s (?:(?:now|then|finally)\s)? {_SUBJECT} \s", re.VERBOSE)
 _SO_TALK = re.compile(
     r"so \s (?:they|he|she|it|that|this) (?:\s\w+)? \s"
@@ -262,8 +262,7 @@ def _follows(opening: str, *, same_speaker: bool, shared: bool) -> bool:
         return True
     if follows := _IT_FOLLOWS.match(opening):
         told = re.split(r"[,;:.]", opening[follows.end() :].lstrip(" ,"), maxsplit=1)[0]
-        near = same_speaker or shared or bool(_POINTS.search(follows.group()))
-        return near and bool(lexemes(told)) and not _TALK.match(opening)
+        return bool(lexemes(told)) and not _TALK.match(opening)
     if not same_speaker or not _SO.match(opening) or _SO_TALK.match(opening):
         return False
     return shared or bool(_SO_MUST.match(opening))
