@@ -468,6 +468,7 @@ class _Batch:
         owner = self._known.owner(mention.name)
         if owner is not None and not may_be_another(mention, owner):
             return Decision(mention, owner.id, owner.name, Relation.SAME)
+        beside = set(context) - {owner.id if owner else ""}  # it is no evidence against itself
         options: list[_Option] = []
         refused: dict[str, Gate] = {}
         like = self._known.like(mention.name)
@@ -477,7 +478,7 @@ class _Batch:
             if isinstance(match, Match) and not is_owner:
                 match = self._apart_from(mention, entity, fact, like) or match
             if isinstance(match, Match):
-                score = self._score(match, entity, timestamp, context)
+                score = self._score(match, entity, timestamp, beside)
                 options.append(_Option(entity, match.relation, score))
             else:
                 refused[entity.name] = match

@@ -37,7 +37,7 @@ _NO_GIVEN_NAMES = (
     | _WORDS["determiners"]
     | _WORDS["abbreviations"]
 )
-_AT_BEGINNING = _WORDS["openers"].union(
+_AT_BEGINNING = (_WORDS["openers"] | word_sets("directions")["irregular_past"]).union(
     *(_WORDS[key] for key in ("note_verbs", "person_verbs", "person_object_verbs", "motion_words"))
 )
 """Words that begin a sentence, with a capital, before a surname: "Met Koch"."""
@@ -194,6 +194,11 @@ class Uses:
         return bool(title and self._titled[surname.word] - {title})
 
 
+def is_surname_alone(mention: Mention, entity: Entity) -> bool:
+    """Return True if a surname alone makes a name like an entity's."""
+    return _surname(mention, entity) is not None
+
+
 def _names(entity: Entity) -> tuple[str, ...]:
     return (entity.name, *entity.aliases)
 
@@ -277,14 +282,18 @@ def _sentences(text: str, name: str) -> Iterator[str]:
 def _in_one_sentence(mention: Mention, entity: Entity, text: str) -> bool:
     """Return True if a sentence has both names, or has one and speaks of kin."""
     return any(
-        _KIN.search(sentence) or _has_full_name(sentence, entity)
+        _KIN.search(sentence) or _has_both(sentence, mention.name, entity)
         for sentence in _sentences(text, mention.name)
     )
 
 
-def _has_full_name(sentence: str, entity: Entity) -> bool:
-    full: Collection[str] = [one for one in _names(entity) if parse(one).is_full]
-    return any(find_name(sentence, one) >= 0 for one in full)
+def _has_both(sentence: str, name: str, entity: Entity) -> bool:
+    """Return True if a sentence has a name beside a full name of the entity."""
+    full = [one for one in _names(entity) if parse(one).is_full and one in sentence]
+    rest = sentence
+    for one in full:
+        rest = rest.replace(one, "")
+    return bool(full) and find_name(rest, name) >= 0
 
 
 def _is_of_kin(mention: Mention, entity: Entity, text: str) -> bool:
@@ -298,7 +307,7 @@ def _is_of_kin(mention: Mention, entity: Entity, text: str) -> bool:
     for sentence in _sentences(text, mention.name):
         if not _KIN.search(sentence):
             continue
-        if _has_full_name(sentence, entity):
+        if _has_both(sentence, mention.name, entity):
             return True
         if name.is_full and _introduces(sentence, mention.name):
             return True
