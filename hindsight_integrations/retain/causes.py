@@ -60,8 +60,9 @@ _IT_FOLLOWS = re.compile(
         (?:the \s reason (?=\s\w) (?!\s (?:is|was)\b) | how (?=\s\w) (?!\s (?:much|many|long|it)\b))
       | (?:due|owing|thanks) \s to \s {_THAT} {_BARE}
       | (?:this|that|which|these) \s (?:has\s|had\s|in \s turn\s|eventually\s|then\s|also\s)*
-        (?:led \s to | caused | resulted \s in | prompted | meant (?!{_MUCH}) | forced | triggered | delayed
-         | brought \s about | left \s (?:us|me|him|her|them) | kept \s (?:us|me|him|her|them)
+        (?:led \s to | caused | resulted \s in | prompted | meant (?!{_MUCH}) | forced | triggered
+         | delayed | brought \s about | left \s (?:us|me|him|her|them)
+         | kept \s (?:us|me|him|her|them)
          | made \s (?:us|me|him|her|them|it))
       | (?: deshalb | deswegen | daher | darum | folglich
           | por \s eso | por \s lo \s tanto | así \s que
@@ -85,7 +86,7 @@ _TALK = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Takes what was said as an occasion for a saying: "That's why I always say", "why they call it"."""
+"""Makes what was said the occasion for a saying: "That's why I always say", "why they call it"."""
 _SO = re.compile(rf"[Ss]o \s (?:(?:now|then|finally)\s)? {_SUBJECT} \s", re.VERBOSE)
 _SO_TALK = re.compile(
     r"so \s (?:they|he|she|it|that|this) (?:\s\w+)? \s"
@@ -104,7 +105,7 @@ _SO_MUST = re.compile(
     r"|could \s not|won['’]?t)\b)",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Tells what somebody known did or what had to be: after a new subject, "so" often tells nothing."""
+"""Tells what somebody known did, or what had to be: of others, "so" often only goes on."""
 
 _CLAUSE_OF_ITS_OWN = re.compile(
     r"""
@@ -187,12 +188,18 @@ _NO_REASON = re.compile(
 )
 """Opens a reply that gives no reason."""
 _IN_JEST = re.compile(
-    r"(?:just\s)? because (?: \s i['’]?m \s worth \s it | \s (?:i|we) \s (?:can|said \s so|say \s so|want(?:ed)?"
-    r"|felt \s like \s it)\b | \s why \s not | \s (?:reasons|of \s course|yes|you \s asked))? \W* \Z",
+    r"""
+    (?:just\s)? because
+    (?: \s i['’]?m \s worth \s it
+      | \s (?:i|we) \s (?:can|said \s so|say \s so|want(?:ed)?|felt \s like \s it)\b
+      | \s why \s not | \s (?:reasons|of \s course|yes|you \s asked) )?
+    \W* \Z
+    """,
     re.VERBOSE | re.IGNORECASE,
 )
 _ORDERS = re.compile(
-    r"([A-Za-z]+) (?:(?:the|a|an|my|your|his|her|our|their|him|them|it|that|this|me|us|at|in|for)\b|[A-Z])"
+    r"([A-Za-z]+) (?:[A-Z]"
+    r"|(?:the|a|an|my|your|his|her|our|their|him|them|it|that|this|me|us|at|in|for)\b)"
 )
 _ORDER_VERBS = word_sets("names")["note_verbs"] | frozenset(
     "ask look see google try talk listen blame don't have believe trust wait guess".split()

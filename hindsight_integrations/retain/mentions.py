@@ -236,8 +236,8 @@ class _Cutter:
         words, end, start = words[start:], end - start, 0
         while end and not _is_acronym(words[end - 1]) and self._trails(words, end, after):
             end -= 1
-        is_ship = end - start > 1 and _is_ship(words[start:end])
-        titled = end - start > 1 and words[start].lower in _WORDS["honorifics"] and not is_ship
+        titled = end - start > 1 and words[start].lower in _WORDS["honorifics"]
+        titled = titled and not _is_ship(words[start:end])
         if titled and sum(w.lower not in _WORDS["name_links"] for w in words[start:end]) > 2:
             start += 1
         name = words[start:end]
@@ -248,7 +248,7 @@ class _Cutter:
                 name[-1].stem_end,
                 " ".join(spelled.split()),
                 kind,
-                votes=name_kinds.of_words([word.lower for word in name], titled, is_ship)
+                votes=_own_votes(name, titled)
                 | name_kinds.of_label(kind if start == 0 else "concept", len(name)),
             )
 
@@ -328,7 +328,15 @@ class _Cutter:
 
 def _is_ship(words: Sequence[Word]) -> bool:
     """Return True for "MS Lindach" and "HMS Rodney", not for "Ms Lindach" or "MS LINDACH"."""
-    return words[0].text in _SHIPS and not all(word.text.isupper() for word in words)
+    is_name = len(words) > 1 and not all(word.text.isupper() for word in words)
+    return is_name and words[0].text in _SHIPS
+
+
+def _own_votes(words: Sequence[Word], titled: bool) -> Counter[str]:
+    """Return the votes of a name's own words."""
+    if _is_ship(words):
+        return Counter(product=name_kinds.SURE)
+    return name_kinds.of_words([word.lower for word in words], titled)
 
 
 _SHIPS = frozenset({"MS", "MV", "SS", "RMS", "HMS", "USS"})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hindsight_integrations.models import Entity
 from hindsight_integrations.nlp.name_matching import Match, Relation, is_given_name, parse
-from hindsight_integrations.retain.entity_resolution import Candidates, are_apart, relate
+from hindsight_integrations.retain.entity_resolution import SURE_NAME, Candidates, are_apart, relate
 from hindsight_integrations.retain.extraction import Mention
 from hindsight_integrations.retain.name_use import Fact, Uses, is_surname_alone
 from hindsight_integrations.stores.base import COOCCURRENCES, ENTITY, GraphStore
@@ -114,6 +114,8 @@ def _weighed(
         if target.id in near:
             continue  # a memory mentions both: they are two
         shared = [id for id in near if id in far]
+        if not shared and match.similarity < SURE_NAME:
+            continue  # neither name nor company speaks for it
         company = len(shared) / len(near) if near else 0.0
         likeness = NAME_WEIGHT * match.similarity + (1 - NAME_WEIGHT) * company
         said = _RELATIONS.get(match.relation, _ALIKE)

@@ -67,11 +67,9 @@ def is_first_name(word: str) -> bool:
     return is_given_name(word) and word not in _AMBIGUOUS
 
 
-def of_words(words: Sequence[str], titled: bool, is_ship: bool = False) -> Counter[str]:
+def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
     """Return the votes of a name's own words, in lower case."""
     first, last, several = words[0], words[-1], len(words) > 1
-    if is_ship:
-        return Counter(product=SURE)
     if titled:
         return Counter(person=SURE)
     if several and last in _WORDS["organization_words"]:

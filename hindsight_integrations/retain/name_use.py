@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -30,15 +30,10 @@ from hindsight_integrations.retain.stated_names import find_name
 
 _WORDS = word_sets("names")
 _TITLES = _WORDS["honorifics"] | _WORDS["ranks"]
-_NO_GIVEN_NAMES = (
-    _TITLES
-    | _WORDS["calendar"]
-    | _WORDS["function_words"]
-    | _WORDS["determiners"]
-    | _WORDS["abbreviations"]
-)
-_AT_BEGINNING = (_WORDS["openers"] | word_sets("directions")["irregular_past"]).union(
-    *(_WORDS[key] for key in ("note_verbs", "person_verbs", "person_object_verbs", "motion_words"))
+_NO_GIVEN_NAMES = _TITLES | _WORDS["calendar"] | _WORDS["function_words"] | _WORDS["determiners"]
+_AT_BEGINNING = (_WORDS["openers"] - _WORDS["abbreviations"]).union(
+    word_sets("directions")["irregular_past"],
+    *(_WORDS[key] for key in ("note_verbs", "person_verbs", "person_object_verbs", "motion_words")),
 )
 """Words that begin a sentence, with a capital, before a surname: "Met Koch"."""
 _ENDINGS_AT_BEGINNING = ("ed", "ing", "ly")
@@ -241,10 +236,8 @@ def _is_given_name(word: str, *, begins: bool) -> bool:
         return False
     if not begins:
         return lower not in _TITLES | _WORDS["calendar"]
-    ends = lower.endswith(_ENDINGS_AT_BEGINNING)
-    return not ends and (
-        lower == "lol" or lower not in _NO_GIVEN_NAMES and lower not in _AT_BEGINNING
-    )
+    ordinary = lower.endswith(_ENDINGS_AT_BEGINNING) or lower in _NO_GIVEN_NAMES
+    return not ordinary and lower not in _AT_BEGINNING
 
 
 def _is_of_thing(word: str, like: Iterable[Entity]) -> bool:
