@@ -58,6 +58,7 @@ def _forms(verb: str) -> set[str]:
 
 _PERSON_VERBS = _WORDS["person_verbs"].union(*map(_forms, _WORDS["person_verbs"]))
 _PERSON_OBJECT = _WORDS["person_object_verbs"]
+_OF_PERSONS_TOO = frozenset({"big", "little", "old", "baby", "great"})
 _PLACE_HEADS = _WORDS["name_heads"] & _WORDS["place_words"] - frozenset(("st", "park"))
 _AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
 
@@ -78,7 +79,7 @@ def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
         return Counter(place=SURE)
     if (several and first in _WORDS["organization_heads"]) or any(map(_is_body, words)):
         return Counter(organization=SURE)
-    if first in _WORDS["name_heads"] and several:
+    if first in _WORDS["name_heads"] and several and first not in _OF_PERSONS_TOO:
         return Counter(place=SURE) if first in _PLACE_HEADS else Counter({NO_PERSON: _USED})
     if first in _TITLES and several and is_first_name(last):
         return Counter(person=SURE)
