@@ -53,10 +53,18 @@ def same_given_name(one: str, other: str) -> bool:
     return alike and not formal_names(one).isdisjoint(formal_names(other))
 
 
-def _is_only(word: str, of: Mapping[str, str], not_of: Mapping[str, str]) -> bool:
-    """Return True if one table knows a lower-cased given name and the other does not."""
+_MENS = word_sets("genders")["mens"].union(_MENS_NAMES)
+_WOMENS = word_sets("genders")["womens"].union(_WOMENS_NAMES)
+
+
+@lru_cache(maxsize=16384)
+def gender_of(word: str) -> str:
+    """Return "man" or "woman" for a given name that only one of them has; "" if not known."""
     names = {word, *formal_names(word)}
-    return not names.isdisjoint(of) and names.isdisjoint(not_of)
+    of_man, of_woman = not names.isdisjoint(_MENS), not names.isdisjoint(_WOMENS)
+    if of_man == of_woman:
+        return ""
+    return "man" if of_man else "woman"
 
 
 @lru_cache(maxsize=16384)
@@ -94,6 +102,8 @@ class Gate(StrEnum):
     NUMBERS = "their numbers differ"
     KINDS = "they are of different kinds"
     TITLES = "one is called as a man, the other as a woman"
+    FAMILY = "another of the family, a place or a firm may be meant"
+    DENIED = "the text tells them apart"
     TOGETHER = "the same statement mentions both"
     SCORE = "the score is below the threshold"
     AMBIGUOUS = "another fits as well"
@@ -121,6 +131,7 @@ _WORDS = word_sets("names")
 _MENS_TITLES = frozenset(map(entity_norm, _WORDS["mens_titles"]))
 _WOMENS_TITLES = frozenset(map(entity_norm, _WORDS["womens_titles"]))
 _TITLES = frozenset(map(entity_norm, _WORDS["honorifics"] | _WORDS["ranks"]))
+_CALLINGS = _TITLES | _WORDS["personal_nouns"]
 _AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
 _SPELLED_OUT: Mapping[str, str] = table("names")["spelled_out"]
 _IGNORED = frozenset({"the", "and"})
@@ -162,7 +173,8 @@ def parse(name: str) -> Name:
     """Return the parts of a name that are compared."""
     norm = entity_norm(name)
     words = [_SPELLED_OUT.get(word, word) for word in norm.split()] or [norm]
-    title = words[0] if len(words) > 1 and words[0] in _TITLES else ""
+    is_titled = len(words) > 1 and words[0] in _TITLES and not _SHIP.match(name)
+    title = words[0] if is_titled else ""
     core = words[1:] if title else words
     core = [word for word in core if word not in _IGNORED] or core
     if len(core) > 1 and core[0] in _WORDS["numbered"] and _is_code(core[1:]):
@@ -180,6 +192,10 @@ def parse(name: str) -> Name:
         is_address="@" in name.strip()[1:],
         in_capitals=name.isupper(),
     )
+
+
+_SHIP = re.compile(r"MS (?=\w*[a-z])")
+"""Begins a ship's name, where "Ms" and "MS MARPLE" are titles."""
 
 
 def _is_code(words: list[str]) -> bool:
@@ -201,7 +217,8 @@ def compare(one: str, one_kind: str, other: str, other_kind: str) -> Match | Gat
     if gate := _gate(a, b, kinds):
         return gate
     if "".join(a.words) == "".join(b.words):
-        return SAME
+        one_letter = len(a.words) != len(b.words) and 1 in (len(a.words[-1]), len(b.words[-1]))
+        return Gate.WORDS if one_letter else SAME  # "Kanto S" is not "Kantos"
     if "person" in kinds and not a.numbers:
         both_personal = _is_personal(a, one_kind, b) and _is_personal(b, other_kind, a)
         return _compare_either_way(a, b) if both_personal else Gate.KINDS
@@ -233,18 +250,19 @@ def _compare_either_way(a: Name, b: Name) -> Match | Gate:
     return match
 
 
+def gender_of_title(name: Name) -> str:
+    """Return "man" or "woman" for a name with a title that only one of them has; else ""."""
+    if name.title in _MENS_TITLES:
+        return "man"
+    return "woman" if name.title in _WOMENS_TITLES else ""
+
+
 def _titles_agree(a: Name, b: Name) -> bool:
     """Return False if one is titled as a man, and the other titled or named as a woman."""
-    men, women = _MENS_TITLES, _WOMENS_TITLES
     for one, other in ((a, b), (b, a)):
-        given = other.words[0] if other.is_full else ""
-        if one.title in men and (
-            other.title in women or _is_only(given, _WOMENS_NAMES, _MENS_NAMES)
-        ):
-            return False
-        if one.title in women and (
-            other.title in men or _is_only(given, _MENS_NAMES, _WOMENS_NAMES)
-        ):
+        title = gender_of_title(one)
+        given = gender_of(other.words[0]) if other.is_full else ""
+        if title and {gender_of_title(other), given} - {title, ""}:
             return False
     return True
 
@@ -303,8 +321,8 @@ def _compare_single(a: Name, b: Name) -> Match | Gate:
 
 
 def _may_be_given(name: Name) -> bool:
-    """Return True unless it is a lone initial, or a surname as in "Mr. Lee"."""
-    return len(name.words[0]) > 1 and not name.title
+    """Return True unless it is a lone initial, a surname as in "Mr. Lee", or "Mother"."""
+    return len(name.words[0]) > 1 and not name.title and name.words[0] not in _CALLINGS
 
 
 def _given(one: str, other: str) -> float:

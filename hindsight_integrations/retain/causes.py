@@ -2,7 +2,8 @@
 
 Precision comes first. An opener counts only if the rest of the sentence lacks the other half: in
 "Because it rained, we took the bus" cause and effect are both told, and in "Since 2021", "So far"
-and "Why don't we ...?" there is none.
+and "Why don't we ...?" there is none. Its "that" must be bare: "Because of that meeting ..." tells
+its own cause. What goes on with the talk ("That's why I always say: ...") tells no effect.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 from hindsight_integrations.models import TurnKind
 from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 
 REACH = 2
@@ -34,21 +36,33 @@ _SUBJECT = (
     r"|[A-Z]\w+)"
 )
 
+_MUCH = (
+    r"\s (?:an?\s (?:lot|great)|so|very|much|everything|nothing|little|the \s world|well|for|to)\b"
+)
+"""Follows "meant" where that is no effect: "This meant a lot to me"."""
+
+_BARE = (
+    r"(?= \s* (?:[^\w\s]|\Z) | \s (?:i|we|he|she|it|they|you|the|my|our|his|her|their|its|an?|there"
+    r"|no|nobody|nothing|none|everybody|everyone|everything|all|some|most|many|half)\b )"
+)
+"""Follows "that" where no noun does."""
+
 _IT_FOLLOWS = re.compile(
     rf"""
     (?: (?:therefore | thus (?!\sfar) | hence (?!forth) | consequently | accordingly)
       | as \s a \s (?:direct\s)? (?:result|consequence) (?!\sof\b)
       | (?:as \s a \s (?:direct\s)? (?:result|consequence) | in \s consequence | because
-         | on \s account) \s of \s {_THAT}
+         | on \s account) \s of \s {_THAT} {_BARE}
       | for \s (?:that|this) \s (?:very\s)? reason | in \s consequence (?!\sof\b)
       | (?:that(?:['’]s|\s is|\s was) | this \s (?:is|was) | which \s (?:is|was)) \s
         (?:exactly\s|partly\s|mainly\s|also\s)? why (?=\s\w)
       | (?:that['’]?s|that \s (?:is|was)|which \s (?:is|was)) \s (?:also\s|exactly\s)?
         (?:the \s reason (?=\s\w) (?!\s (?:is|was)\b) | how (?=\s\w) (?!\s (?:much|many|long|it)\b))
-      | (?:due|owing|thanks) \s to \s {_THAT}
+      | (?:due|owing|thanks) \s to \s {_THAT} {_BARE}
       | (?:this|that|which|these) \s (?:has\s|had\s|in \s turn\s|eventually\s|then\s|also\s)*
-        (?:led \s to | caused | resulted \s in | prompted | meant | forced | triggered | delayed
-         | brought \s about | left \s (?:us|me|him|her|them) | kept \s (?:us|me|him|her|them)
+        (?:led \s to | caused | resulted \s in | prompted | meant (?!{_MUCH}) | forced | triggered
+         | delayed | brought \s about | left \s (?:us|me|him|her|them)
+         | kept \s (?:us|me|him|her|them)
          | made \s (?:us|me|him|her|them|it))
       | (?: deshalb | deswegen | daher | darum | folglich
           | por \s eso | por \s lo \s tanto | así \s que
@@ -64,6 +78,15 @@ _AS_A_RESULT = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Ends a sentence that tells an effect: "He sold the car as a result."."""
+_TALK = re.compile(
+    r"""
+    (?: .{,30}\b (?:why|reason|how) | therefore | hence | thus ) \s
+    (?:i|we|you|they|people|everyone|everybody|some|it|he|she) \s
+    (?:\w+ \s){,2}? (?:say|says|said|saying|tell|tells|told|call|calls|called|ask|asks|invented)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Makes what was said the occasion for a saying: "That's why I always say", "why they call it"."""
 _SO = re.compile(rf"[Ss]o \s (?:(?:now|then|finally)\s)? {_SUBJECT} \s", re.VERBOSE)
 _SO_TALK = re.compile(
     r"so \s (?:they|he|she|it|that|this) (?:\s\w+)? \s"
@@ -75,6 +98,14 @@ _SO_TALK = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Goes on with the talk, where "so" tells no effect."""
+
+_SO_MUST = re.compile(
+    r"so \s (?:(?:now|then|finally)\s)? (?: (?:i|we|he|she|it|they)\b"
+    r"| (?:[\w'’-]+\s){1,4}? (?:had \s to|has \s to|have \s to|must|can['’]?t|cannot|couldn['’]?t"
+    r"|could \s not|won['’]?t)\b)",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Tells what somebody known did, or what had to be: of others, "so" often only goes on."""
 
 _CLAUSE_OF_ITS_OWN = re.compile(
     r"""
@@ -113,7 +144,8 @@ _IT_EXPLAINS = re.compile(
       | (?:the|my|our|his|her|their|one|its) \s (?:main\s|only\s|real\s|root\s|likely\s)?
         (?:reason|cause|culprit|explanation) (?:\s (?:for|behind|of) \s (?:that|this|it))?
         (?:['’]s|\s (?:is|was|being) | \s turned \s out \s to \s be)
-        (?! \s (?:(?:still|yet|as)\s)* (?:un(?:known|clear|certain)|not\b|being|to \s be))
+        (?! \s (?:(?:still|yet|as|an?|quite)\s)* (?:un(?:known|clear|certain)|not\b|being|to \s be
+            |mystery|secret|riddle|puzzle|mysterious|beyond|any(?:one|body)|nobody|hard\b))
       | you \s see (?=,)
       | (?:(?:das|es) \s (?:ist|war|liegt \s daran,?) \s)? (?:denn | weil) | der \s grund
       | (?:c['’](?:est|était) \s)? parce \s qu (?:e\b|(?=['’])) | car
@@ -136,9 +168,11 @@ _WHY = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_ABOUT_IT = re.compile(r"\b(?:he|she|they|it|that|this|him|her|them)\b", re.IGNORECASE)
 _BARE_WORDS = 2
 """Words of the longest question that names nothing: "How come?"."""
+_SHORT_QUESTION = 3
+"""Words of the longest question that only shows surprise: "Did you really?"."""
+_IRREGULAR = word_sets("directions")["irregular_past"]
 
 _NO_REASON = re.compile(
     r"(?: i (?:\s\w+)? \s don['’]?t \s (?:know|remember|recall)"
@@ -153,6 +187,23 @@ _NO_REASON = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Opens a reply that gives no reason."""
+_IN_JEST = re.compile(
+    r"""
+    (?:just\s)? because
+    (?: \s i['’]?m \s worth \s it
+      | \s (?:i|we) \s (?:can|said \s so|say \s so|want(?:ed)?|felt \s like \s it)\b
+      | \s why \s not | \s (?:reasons|of \s course|yes|you \s asked) )?
+    \W* \Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ORDERS = re.compile(
+    r"([A-Za-z]+) (?:[A-Z]"
+    r"|(?:the|a|an|my|your|his|her|our|their|him|them|it|that|this|me|us|at|in|for)\b)"
+)
+_ORDER_VERBS = word_sets("names")["note_verbs"] | frozenset(
+    "ask look see google try talk listen blame don't have believe trust wait guess".split()
+)
 
 
 def causes(statements: Sequence[Told]) -> list[tuple[int, ...]]:
@@ -173,10 +224,13 @@ def _pair(statements: Sequence[Told], index: int) -> tuple[int, int] | None:
     if this.kind is not None or _asks(first):
         return None
     opening = _opening(first)
+    if _IN_JEST.match(opening):
+        return None
     before = _before(statements, index)
     if before is not None:
         same_speaker = statements[before].speaker == this.speaker
-        if _follows(opening, same_speaker=same_speaker):
+        shared = not set(lexemes(first)).isdisjoint(lexemes(statements[before].text))
+        if _follows(opening, same_speaker=same_speaker, shared=shared):
             return index, before
         if _explains(opening):
             return before, index
@@ -185,17 +239,40 @@ def _pair(statements: Sequence[Told], index: int) -> tuple[int, int] | None:
 
 
 def _before(statements: Sequence[Told], index: int) -> int | None:
-    """Return the position of the statement that one continues: the last that states anything."""
+    """Return the position of the statement that one continues: the last that states anything.
+
+    None if a question stands between that does not ask why: the statement may answer it.
+    """
     for position in range(index - 1, max(-1, index - 1 - REACH), -1):
-        if statements[position].kind is None:
+        told = statements[position]
+        question = _last_sentence(told.text)
+        if told.kind == TurnKind.QUESTION or _asks(question):
+            why = _WHY.match(_opening(question))
+            if why is None and len(told.text.split()) > _SHORT_QUESTION:
+                return None
+            if why is not None and told.kind is None:
+                return position
+        elif told.kind is None:
             return position
     return None
 
 
-def _follows(opening: str, *, same_speaker: bool) -> bool:
-    if _IT_FOLLOWS.match(opening) or _AS_A_RESULT.search(opening):
+def _follows(opening: str, *, same_speaker: bool, shared: bool) -> bool:
+    """Return True for an effect told without what led to it.
+
+    Args:
+        opening: the first sentence of a statement.
+        same_speaker: True if it continues a statement of the same speaker.
+        shared: True if both have a word in common.
+    """
+    if _AS_A_RESULT.search(opening):
         return True
-    return same_speaker and bool(_SO.match(opening)) and not _SO_TALK.match(opening)
+    if follows := _IT_FOLLOWS.match(opening):
+        told = re.split(r"[,;:.]", opening[follows.end() :].lstrip(" ,"), maxsplit=1)[0]
+        return bool(lexemes(told)) and not _TALK.match(opening)
+    if not same_speaker or not _SO.match(opening) or _SO_TALK.match(opening):
+        return False
+    return shared or bool(_SO_MUST.match(opening))
 
 
 def _explains(opening: str) -> bool:
@@ -225,21 +302,35 @@ def _asked_why(statements: Sequence[Told], index: int) -> int | None:
         return None
     if asked.speaker == reply.speaker and reply.speaker is not None:
         return None
-    if _NO_REASON.match(_opening(reply.text)):
+    answer = _opening(reply.text)
+    if _NO_REASON.match(answer) or _orders(answer):
         return None
     words = _opening(question).rstrip("?？!. ").split()
     bare = len(words) <= _BARE_WORDS
-    if index >= 2 and _takes_up(question, statements[index - 2], asked, bare=bare):
+    asks_of = _opening(question)[why.end() :]
+    if index >= 2 and _takes_up(asks_of, statements[index - 2], asked):
         return index - 2
     return None if bare else index - 1
 
 
-def _takes_up(question: str, stated: Told, asked: Told, *, bare: bool) -> bool:
-    """Return True if a question asks for the reason of what another had stated."""
+def _orders(answer: str) -> bool:
+    """Return True for a request in place of a reason: "Ask the council."."""
+    order = _ORDERS.match(answer)
+    return order is not None and order[1].casefold() in _ORDER_VERBS
+
+
+def _takes_up(asks_of: str, stated: Told, asked: Told) -> bool:
+    """Return True if a question asks for the reason of what another had stated.
+
+    Nothing in it is new: "Why was that?", "Why did she leave?" after "Alice left."; a question
+    that tells more is about its own clause.
+    """
     if stated.kind is not None or (stated.speaker == asked.speaker and asked.speaker is not None):
         return False
-    shared = set(lexemes(question)) & set(lexemes(stated.text))
-    return bare or bool(shared) or bool(_ABOUT_IT.search(question))
+    known = set(lexemes(stated.text))
+    pasts = {word[0] for word in stated.text.casefold().split() if word in _IRREGULAR}
+    new = [one for one in lexemes(asks_of) if one not in known]
+    return not new or (len(new) == 1 and new[0][0] in pasts)
 
 
 def _opening(sentence: str) -> str:

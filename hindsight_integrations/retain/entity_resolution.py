@@ -8,12 +8,11 @@ with a `Decision` that explains its entity.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Protocol, Self, TypeVar
 
 from hindsight_integrations.models import Entity
@@ -32,90 +31,11 @@ from hindsight_integrations.nlp.name_matching import (
 from hindsight_integrations.normalization import new_id, pair_digest
 from hindsight_integrations.results import Joined
 from hindsight_integrations.retain.extraction import Mention
+from hindsight_integrations.retain.name_use import Fact, Uses
+from hindsight_integrations.retain.stated_names import aliases_stated, names_denied
 from hindsight_integrations.stores.base import ENTITY_NAMED, Kind
 
 T = TypeVar("T")
-
-_NEW_THEN_OLD = re.compile(
-    r"""
-    \W* (?: (?:which|who) \s )?
-    (?: (?:(?:was|were) \s)? (?:formerly|previously|originally|once)
-        (?:\s (?:known \s as|called|named))?
-      | used \s to \s be (?:\s (?:known \s as|called|named))?
-      | is \s the \s new \s name \s (?:of|for)
-      | (?:is \s|was \s)? short \s for
-      | née | né | born | f/?k/?a | früher | ehemals | anciennement | antes )
-    \s (?:the \s)? \W*
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_OLD_THEN_NEW = re.compile(
-    r"""
-    \W* (?: (?:which|who|that) \s )?
-    (?: (?:is|are) \s (?:now|nowadays|currently) (?:\s (?:called|named|known \s as))?
-      | (?:(?:is|was|has \s been|had \s been|got|have|has|had) \s)?
-        (?:(?:now|since|just|recently) \s)? (?:renamed|rebranded)
-        (?:\s (?:itself|themselves|himself|herself))? (?:\s (?:to|as))?
-      | (?:(?:has|have|had) \s)? changed \s (?:its|their|his|her) \s name \s to
-      | (?:(?:is|was) \s)? (?:also|better) \s known \s as
-      | goes \s by | a\.?k\.?a\.? | alias | nicknamed
-      | (?:(?:but|and) \s)? (?:everyone|everybody|we|they|people|friends|i)
-        \s calls? \s (?:him|her|them|it)
-      | heißt \s (?:jetzt|nun) | s['’]appelle \s désormais | ahora \s se \s llama )
-    \s (?:the \s)? \W*
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_RENAMING = re.compile(r"\b(?:re-?nam|rebrand)(?:ed|es|ing|e)?\s(?:the\s)?\W*\Z", re.IGNORECASE)
-_INTO = re.compile(r"\W* (?:to|as|into) (?:the )?\W*")
-_BRACKET = re.compile(r" \(\W?")
-_NAME_GOES_ON = re.compile(r" [^\W\d_]*[A-Z]|['’-]\w")
-_NAME_CAME_BEFORE = re.compile(r"[A-Z]\w* \Z")
-
-
-def aliases_stated(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of a new and an old name that the text says to be the same thing's.
-
-    Args:
-        text: a statement.
-        names: the names it mentions; only neighbouring ones are paired.
-    """
-    spans = sorted(
-        {(start, start + len(name)) for name in names if (start := _find(text, name)) >= 0}
-    )
-    stated: list[tuple[str, str]] = []
-    for (start, end), (next_start, next_end) in pairwise(spans):
-        first, second, gap = text[start:end], text[next_start:next_end], text[end:next_start]
-        if _NAME_GOES_ON.match(text, next_end) or _NAME_CAME_BEFORE.search(text, 0, start):
-            continue  # parts of longer names
-        if _NEW_THEN_OLD.fullmatch(gap):
-            stated.append((first, second))
-        elif (
-            _OLD_THEN_NEW.fullmatch(gap)
-            or (_INTO.fullmatch(gap) and _RENAMING.search(text, 0, start))
-            or (_BRACKET.fullmatch(gap) and acronym(parse(first).norm) == parse(second).norm)
-        ):
-            stated.append((second, first))
-    return stated
-
-
-def _find(text: str, name: str) -> int:
-    """Return the offset of a name as a whole word or words; -1 if it does not occur.
-
-    Without a regular expression: for hundreds of names a second, each would be compiled.
-    """
-    start = text.find(name) if name else -1
-    while start >= 0:
-        end = start + len(name)
-        if not (_in_word(text[start - 1 : start]) or _in_word(text[end : end + 1])):
-            break
-        start = text.find(name, start + 1)
-    return start
-
-
-def _in_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
 
 _MOST_SIMILAR = 20
 """Entities requested of the store for an unknown name."""
@@ -334,6 +254,7 @@ class Decision:
         relation: relation of the mention's name to the entity's; None for a new entity.
         score: of the entity chosen; None where no score was needed.
         refused: names of entities that were rejected, each with the reason.
+        learns: True if the name is new to a known entity.
     """
 
     mention: Mention
@@ -342,6 +263,7 @@ class Decision:
     relation: Relation | None = None
     score: Score | None = None
     refused: tuple[tuple[str, Gate], ...] = ()
+    learns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,12 +290,15 @@ class Resolution:
         found = {
             Joined(one.mention.name, one.entity_name, REASONS[one.relation])
             for one in self.decisions
-            if one.relation in REASONS and one.mention.name != one.entity_name
+            if one.relation in REASONS
+            and one.mention.name != one.entity_name
+            and (one.learns or one.relation is not Relation.SAME)
         }
         return tuple(sorted(found, key=lambda one: (one.entity, one.name)))
 
 
 REASONS: Mapping[Relation | None, str] = {
+    Relation.SAME: "equal but for a title, an article, a legal form or spaces",
     Relation.SHORTER: "a part or short form of the name",
     Relation.FULLER: "more of the name than was known",
     Relation.ACRONYM: "the initials of the name, or what they stand for",
@@ -432,7 +357,8 @@ class Resolver:
         """
         if known is None:
             known = Candidates(self._lookup, self._bank_id, chain.from_iterable(mentions_by_fact))
-        batch = _Batch(known, self._bank_id, self._threshold, self._apart)
+        uses = Uses(chain.from_iterable(mentions_by_fact), texts)
+        batch = _Batch(known, self._bank_id, self._threshold, self._apart, uses)
         for index, (mentions, said_at) in enumerate(zip(mentions_by_fact, times, strict=True)):
             batch.add(mentions, said_at, texts[index] if texts else "")
         return batch.resolution()
@@ -447,8 +373,11 @@ class _Batch:
         bank_id: str,
         threshold: float,
         apart: frozenset[str],
+        uses: Uses,
     ) -> None:
         self._known = known
+        self._uses = uses
+        self._denied: defaultdict[str, set[str]] = defaultdict(set)
         self._bank_id = bank_id
         self._threshold = threshold
         self._apart = apart
@@ -459,7 +388,13 @@ class _Batch:
 
     def add(self, mentions: Sequence[Mention], timestamp: datetime, text: str) -> None:
         """Resolve the mentions of a fact: old names before new ones, full ones before parts."""
-        stated = aliases_stated(text, [mention.name for mention in mentions]) if text else []
+        names = [mention.name for mention in mentions]
+        stated = aliases_stated(text, names) if text else []
+        for denied in names_denied(text, names):
+            for name in names:
+                if name != denied:
+                    self._denied[parse(name).norm].add(denied)
+        fact = Fact(text, mentions)
         partners = {parse(one).norm: other for pair in stated for one, other in (pair, pair[::-1])}
         newer = {parse(new).norm for new, _ in stated}
         context = {owner.id for m in mentions if (owner := self._known.owner(m.name))}
@@ -476,7 +411,7 @@ class _Batch:
             decision = (
                 self._addressed(mention)
                 or self._stated(mention, partner)
-                or self._decide(mention, timestamp, context, [m for m in mentions if m != mention])
+                or self._decide(mention, timestamp, context, fact)
             )
             decided[index] = decision
             context.add(decision.entity_id)
@@ -527,35 +462,51 @@ class _Batch:
         mention: Mention,
         timestamp: datetime,
         context: Collection[str],
-        others: Sequence[Mention],
+        fact: Fact,
     ) -> Decision:
         """Decide by names, context and recency."""
         owner = self._known.owner(mention.name)
         if owner is not None and not may_be_another(mention, owner):
             return Decision(mention, owner.id, owner.name, Relation.SAME)
+        beside = set(context) - {owner.id if owner else ""}  # it is no evidence against itself
         options: list[_Option] = []
         refused: dict[str, Gate] = {}
-        for entity in self._known.like(mention.name):
-            match = SAME if owner and entity.id == owner.id else relate(mention, entity)
-            if match is not SAME and are_apart(self._apart, mention.name, entity):
-                match = Gate.APART
+        like = self._known.like(mention.name)
+        for entity in like:
+            is_owner = owner is not None and entity.id == owner.id
+            match = SAME if is_owner else relate(mention, entity)
+            if isinstance(match, Match) and not is_owner:
+                match = self._apart_from(mention, entity, fact, like) or match
             if isinstance(match, Match):
-                score = self._score(match, entity, timestamp, context)
+                score = self._score(match, entity, timestamp, beside)
                 options.append(_Option(entity, match.relation, score))
             else:
                 refused[entity.name] = match
         options.sort(key=lambda option: -option.score.total)
-        best, reasons = self._best(mention, options, others)
+        best, reasons = self._best(mention, options, [m for m in fact.mentions if m != mention])
         refused = {**reasons, **refused}
         reasons_given = tuple(refused.items())[:_MOST_REFUSED]
         if best is None:
             entity = self._create(mention, timestamp)
             return Decision(mention, entity.id, entity.name, refused=reasons_given)
-        if not (best.relation is Relation.SHORTER and len(options) > 1):
+        learns = owner is None and not (best.relation is Relation.SHORTER and len(options) > 1)
+        if learns:
             self._add_alias(best.entity, mention.name)
+        entity = best.entity
         return Decision(
-            mention, best.entity.id, best.entity.name, best.relation, best.score, reasons_given
+            mention, entity.id, entity.name, best.relation, best.score, reasons_given, learns
         )
+
+    def _apart_from(
+        self, mention: Mention, entity: Entity, fact: Fact, like: Sequence[Entity]
+    ) -> Gate | None:
+        """Return the reason why a like name is not the entity's: the user's, or the texts'."""
+        if are_apart(self._apart, mention.name, entity):
+            return Gate.APART
+        for denied in self._denied.get(parse(mention.name).norm, ()):
+            if isinstance(relate(Mention(denied, mention.kind), entity), Match):
+                return Gate.DENIED
+        return self._uses.gate(mention, entity, fact, like)
 
     def _best(
         self, mention: Mention, options: Sequence[_Option], others: Sequence[Mention]

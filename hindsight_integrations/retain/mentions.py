@@ -237,6 +237,7 @@ class _Cutter:
         while end and not _is_acronym(words[end - 1]) and self._trails(words, end, after):
             end -= 1
         titled = end - start > 1 and words[start].lower in _WORDS["honorifics"]
+        titled = titled and not _is_ship(words[start:end])
         if titled and sum(w.lower not in _WORDS["name_links"] for w in words[start:end]) > 2:
             start += 1
         name = words[start:end]
@@ -247,7 +248,7 @@ class _Cutter:
                 name[-1].stem_end,
                 " ".join(spelled.split()),
                 kind,
-                votes=name_kinds.of_words([word.lower for word in name], titled)
+                votes=_own_votes(name, titled)
                 | name_kinds.of_label(kind if start == 0 else "concept", len(name)),
             )
 
@@ -307,6 +308,7 @@ class _Cutter:
         if not last.text[0].isdigit():
             is_suffix = last.text.isupper() and last.lower in _WORDS["organization_words"]
             is_surname = end > 1 and last.is_capital and is_first_name(words[0].lower)
+            is_surname = is_surname and last.lower not in _WORDS["pronouns"]
             return last.lower in AROUND_NAMES and not (is_suffix or is_surname)
         if end > 1 and self._is_known(words[:end]):
             return False
@@ -322,6 +324,22 @@ class _Cutter:
             return True
         before, after = _HAS_BEFORE.search(self.text, 0, start), _HAS_AFTER.match(self.text, start)
         return any(is_first_name(one[1].casefold()) for one in (before, after) if one)
+
+
+def _is_ship(words: Sequence[Word]) -> bool:
+    """Return True for "MS Lindach" and "HMS Rodney", not for "Ms Lindach" or "MS LINDACH"."""
+    is_name = len(words) > 1 and not all(word.text.isupper() for word in words)
+    return is_name and words[0].text in _SHIPS
+
+
+def _own_votes(words: Sequence[Word], titled: bool) -> Counter[str]:
+    """Return the votes of a name's own words."""
+    if _is_ship(words):
+        return Counter(product=name_kinds.SURE)
+    return name_kinds.of_words([word.lower for word in words], titled)
+
+
+_SHIPS = frozenset({"MS", "MV", "SS", "RMS", "HMS", "USS"})
 
 
 def _is_before_preposition(first: Word, second: Word) -> bool:
@@ -363,11 +381,23 @@ def _around_verbs(words: Sequence[Word], kind: str) -> list[list[Word]]:
     for before, word in zip([None, *words], words, strict=False):
         inside = before is not None and before.is_capital and word is not words[-1]
         small = word.text.islower() and word.lower not in _WORDS["name_links"]
-        if inside and small and (kind == "person" or word.tag in FINITE_VERBS):
+        parts = kind == "person" or word.tag in FINITE_VERBS or _is_way(words[0], word, kind)
+        if inside and small and parts:
             pieces.append([])
         else:
             pieces[-1].append(word)
     return pieces
+
+
+def _is_way(first: Word, word: Word, kind: str) -> bool:
+    """Return True for a preposition between two names: "Ghent to Delft", "Odile on New Year"."""
+    if word.lower not in _BETWEEN_NAMES:
+        return False
+    is_known = is_first_name(first.lower) or first.lower in _WORDS["places"]
+    return kind == "place" or is_known
+
+
+_BETWEEN_NAMES = frozenset({"for", "to", "on", "from", "at", "with", "via", "than", "about"})
 
 
 def _parts(cut: _Cutter, words: Sequence[Word], kind: str) -> Iterator[list[Word]]:
@@ -383,10 +413,10 @@ def _parts(cut: _Cutter, words: Sequence[Word], kind: str) -> Iterator[list[Word
 
 
 def _around_signs(text: str, words: Sequence[Word]) -> Iterator[list[Word]]:
-    """Yield words cut at "@", as in "Interview @ Spotify"."""
+    """Yield words cut at "@" and "(", as in "Interview @ Spotify"."""
     part: list[Word] = []
     for word in words:
-        if part and "@" in text[part[-1].end : word.start]:
+        if part and not {"@", "("}.isdisjoint(text[part[-1].end : word.start]):
             yield part
             part = []
         part.append(word)

@@ -22,6 +22,8 @@ SURE = 4
 """Weight of what the name itself says: no use of it in a sentence outweighs that."""
 NO_PERSON = "no person"
 """Votes under this name count against "person"."""
+_LABELLED = " by its label"
+"""Ends the names of the votes of labels of single words: however many, they count as one hint."""
 _LISTED = 3
 _USED = 2
 _HINT = 1
@@ -56,6 +58,8 @@ def _forms(verb: str) -> set[str]:
 
 _PERSON_VERBS = _WORDS["person_verbs"].union(*map(_forms, _WORDS["person_verbs"]))
 _PERSON_OBJECT = _WORDS["person_object_verbs"]
+_OF_PERSONS_TOO = frozenset({"big", "little", "old", "baby", "great"})
+_PLACE_HEADS = _WORDS["name_heads"] & _WORDS["place_words"] - frozenset(("st", "park"))
 _AMBIGUOUS = _WORDS["also_words"] | _WORDS["places"]
 
 
@@ -75,8 +79,8 @@ def of_words(words: Sequence[str], titled: bool) -> Counter[str]:
         return Counter(place=SURE)
     if (several and first in _WORDS["organization_heads"]) or any(map(_is_body, words)):
         return Counter(organization=SURE)
-    if first in _WORDS["name_heads"] and several:
-        return Counter()
+    if first in _WORDS["name_heads"] and several and first not in _OF_PERSONS_TOO:
+        return Counter(place=SURE) if first in _PLACE_HEADS else Counter({NO_PERSON: _USED})
     if first in _TITLES and several and is_first_name(last):
         return Counter(person=SURE)
     if is_first_name(first):
@@ -125,23 +129,26 @@ def _of_phrase(word: str, preposition: str) -> Counter[str]:
 
 def of_label(kind: str, words: int) -> Counter[str]:
     """Return the vote of a model's label, worth more for a name of several words."""
-    return Counter() if kind == "concept" else Counter({kind: _HINT if words == 1 else _USED})
+    if kind == "concept":
+        return Counter()
+    return Counter({kind + _LABELLED: _HINT} if words == 1 else {kind: _USED})
 
 
 def decide(votes: Iterable[Counter[str]]) -> tuple[str, int]:
     """Return the kind with the most votes, and their weight.
 
-    "concept" on a tie, and if nothing but one label or one preposition speaks for a kind: models
-    take every second unknown name for a place. A person is what most unknown names are.
+    "concept" on a tie, and if nothing but labels of a single word or one preposition speaks for a
+    kind: models take every second unknown name for a place, and a language or town for a person.
     """
     total: Counter[str] = Counter()
     for vote in votes:
         total.update(vote)
+    for labelled in [key for key in total if key.endswith(_LABELLED)]:
+        total[labelled.removesuffix(_LABELLED)] += min(total.pop(labelled), _HINT)
     total["person"] -= total.pop(NO_PERSON, 0)
     ranked = [*(+total).most_common(2), ("concept", 0), ("concept", 0)][:2]
     kind, weight = ranked[0]
-    tied = weight == ranked[1][1]
-    return ("concept", 0) if tied or (weight < CERTAIN and kind != "person") else (kind, weight)
+    return ("concept", 0) if weight in (ranked[1][1], _HINT) else (kind, weight)
 
 
 def of_neighbours(text: str, names: Sequence[tuple[int, int, Counter[str]]]) -> list[Counter[str]]:

@@ -21,9 +21,9 @@ from hindsight_integrations.retain.entity_resolution import (
     Resolution,
     Resolver,
     Score,
-    aliases_stated,
 )
 from hindsight_integrations.retain.extraction import Mention
+from hindsight_integrations.retain.stated_names import aliases_stated
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import (
     ENTITY_NAMED,

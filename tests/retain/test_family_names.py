@@ -1,0 +1,198 @@
+"""A surname, a title or a kin sentence joins nobody by itself; what is sure is joined still."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from hindsight_integrations import Hindsight
+from hindsight_integrations.models import Bank
+from hindsight_integrations.nlp.name_matching import SAME, Gate, compare, gender_of
+from hindsight_integrations.retain.entity_resolution import Resolution, Resolver
+from hindsight_integrations.retain.extraction import Mention
+from hindsight_integrations.retain.stated_names import aliases_stated, names_denied
+from hindsight_integrations.stores.sqlite.graph import SqliteGraph
+from hindsight_integrations.stores.testing.samples import STAMP
+
+NOW = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+def resolved(*facts: tuple[str, Sequence[str]]) -> Resolution:
+    """Resolve texts, each with the persons it names, in one batch of an empty bank."""
+    store = SqliteGraph(None)
+    store.create_bank(Bank("b"), STAMP)
+    mentions = [[Mention(name, "person") for name in names] for _, names in facts]
+    texts = [text for text, _ in facts]
+    resolution = Resolver(store, "b").resolve(mentions, [NOW] * len(facts), texts)
+    store.close()
+    return resolution
+
+
+def meant(*facts: tuple[str, Sequence[str]]) -> str:
+    """Return the entity of the last name of the last text."""
+    return resolved(*facts).decisions[-1].entity_name
+
+
+MARGARET = ("Margaret Firth runs the depot.", ["Margaret Firth"])
+TAKUMI = ("Zorel Firth runs the depot.", ["Zorel Firth"])
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        (MARGARET, ("Mrs Firth signed the lease.", ["Mrs Firth"])),
+        (MARGARET, ("Miss Firth signed the lease.", ["Miss Firth"])),
+        (MARGARET, ("Met Firth at noon.", ["Firth"])),
+        (MARGARET, ("Yesterday Firth paid the toll.", ["Firth"])),
+        (MARGARET, ("Captain Firth paid the toll.", ["Captain Firth"])),
+    ],
+)
+def test_the_one_bearer_of_a_surname_is_meant(
+    facts: tuple[tuple[str, Sequence[str]], ...],
+) -> None:
+    assert meant(*facts) == "Margaret Firth"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        (MARGARET, ("Mr Firth signed the lease.", ["Mr Firth"])),
+        (TAKUMI, ("Mr Firth signed the lease.", ["Mr Firth"])),
+        (TAKUMI, ("Mrs Firth signed the lease.", ["Mrs Firth"])),
+        (MARGARET, ("Mr Firth left.", ["Mr Firth"]), ("Mrs Firth stayed.", ["Mrs Firth"])),
+        (MARGARET, ("Mrs Firth spoke of her sister.", ["Mrs Firth"])),
+    ],
+)
+def test_a_title_joins_only_a_name_known_to_agree(
+    facts: tuple[tuple[str, Sequence[str]], ...],
+) -> None:
+    assert meant(*facts) == facts[-1][1][-1]
+
+
+def test_a_title_and_a_full_name_in_one_sentence_are_two() -> None:
+    text = "Mrs Firth drove Margaret Firth to the clinic."
+    assert meant((text, ["Margaret Firth", "Mrs Firth"])) == "Mrs Firth"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We ate at the Firth.",
+        "A Firth never pays.",
+        "We met behind Firth's, it rained.",
+        "The bus stops at Firth now.",
+        "In the army they called him Firth.",
+        "The name, Firth, is on the door.",
+        "On Monday Dougal Firth came.",
+    ],
+)
+def test_a_surname_used_otherwise_is_no_short_form(text: str) -> None:
+    assert meant(MARGARET, (text, ["Firth"])) == "Firth"
+
+
+def test_who_bears_the_surname_later_in_the_batch_counts() -> None:
+    later = ("Then Edwin Firth took over.", ["Edwin Firth"])
+    found = resolved(MARGARET, ("Met Firth at noon.", ["Firth"]), later)
+    assert found.decisions[1].entity_name == "Firth"
+    assert ("Margaret Firth", Gate.FAMILY) in found.decisions[1].refused
+
+
+def test_a_speaker_is_not_called_by_the_surname_in_his_own_words() -> None:
+    assert meant(("In the village Firth was a rich man.", ["Margaret Firth", "Firth"])) == "Firth"
+
+
+def test_a_bare_surname_beside_mr_and_mrs_is_neither() -> None:
+    mrs = ("Mrs Amsel teaches the piano.", ["Mrs Amsel"])
+    assert meant(mrs, ("Amsel was ill.", ["Amsel"])) == "Mrs Amsel"
+    son = ("Yoram Amsel is six.", ["Yoram Amsel"])
+    assert meant(mrs, son, ("Amsel was ill.", ["Amsel"])) == "Amsel"
+
+
+def test_a_relative_of_a_like_name_is_another() -> None:
+    ruth = ("Pat Okoro plays the harp.", ["Pat Okoro"])
+    wife = ("Patricia Okoro, his wife, sings.", ["Patricia Okoro"])
+    assert meant(ruth, wife) == "Patricia Okoro"
+    assert meant(ruth, ("Patricia Okoro sings.", ["Patricia Okoro"])) == "Pat Okoro"
+    mother = ("Olga Brandt and her mother Olga skate.", ["Olga Brandt", "Olga"])
+    assert meant(mother, ("Olga fell.", ["Olga"])) == "Olga"
+
+
+def test_whom_the_text_tells_apart_is_not_joined() -> None:
+    aunt = ("Aunt Peg Lowry knits.", ["Aunt Peg Lowry"])
+    text = "Margaret Lowry sued us. She is not my aunt Peg."
+    assert meant(aunt, (text, ["Peg", "Margaret Lowry"])) == "Margaret Lowry"
+
+
+def test_a_nickname_stated_for_one_is_not_anothers() -> None:
+    stated = ("Benedict Rao, known as Ben, is not Ben Hill.", ["Benedict Rao", "Ben", "Ben Hill"])
+    plays = ("Ben Hill plays chess.", ["Ben Hill"])
+    assert meant(stated, plays, ("Ben was late.", ["Ben"])) == "Benedict Rao"
+
+
+def test_what_is_said_of_names_is_read() -> None:
+    assert aliases_stated("Ida Moe, known as Bee, came.", ["Ida Moe", "Bee"]) == [
+        ("Bee", "Ida Moe")
+    ]
+    assert list(names_denied("He is not my uncle Bob.", ["Bob", "Robert"])) == ["Bob"]
+    assert list(names_denied("It isn't Ann Lee.", ["Ann", "Ann Lee"])) == ["Ann Lee"]
+    assert list(names_denied("He is not Bob's uncle, but Bob came.", ["Bob"])) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("MS Arden", "Arden"), ("Kantos", "Kanto S"), ("Mother", "Mother Agnes")]
+)
+def test_a_ship_a_model_code_and_a_calling_are_no_spellings(one: str, other: str) -> None:
+    assert isinstance(compare(one, "concept", other, "concept"), Gate)
+    assert isinstance(compare(other, "person", one, "person"), Gate) or one == "MS Arden"
+
+
+def test_a_title_in_capitals_or_not_is_a_title() -> None:
+    assert compare("Ms Arden", "person", "Arden", "person") is SAME
+    assert compare("MS ARDEN", "person", "Arden", "person") is SAME
+
+
+def test_genders_are_told_only_of_names_that_one_has() -> None:
+    assert [gender_of(name) for name in ("bob", "maria", "chris", "robin", "zorel")] == [
+        "man",
+        "woman",
+        "",
+        "",
+        "",
+    ]
+
+
+def test_a_name_equal_but_for_a_title_is_reported_once(memory: Hindsight) -> None:
+    memory.retain("b", "Mrs. Petrova sent the floor plans.")
+    first = memory.retain("b", "Then Petrova called again.")
+    assert [(one.name, one.entity) for one in first.joined] == [("Petrova", "Mrs. Petrova")]
+    assert "title" in first.joined[0].reason
+    assert memory.retain("b", "On Friday Petrova phoned.").joined == ()
+
+
+def test_a_family_is_not_suggested_as_one(memory: Hindsight) -> None:
+    texts = ["Ian Storey fishes.", "Hugh Storey mends nets.", "Last year Storey sank."]
+    memory.retain_many("b", texts)
+    suggested = [{s.source.name, s.target.name} for s in memory.entities.suggest_merges("b")]
+    assert not any("Storey" in pair for pair in suggested)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("She sails from Ghent to Delft by barge.", {"Ghent", "Delft"}),
+        ("We taught Hanna K. She is from Hull, they say.", {"Hanna K", "Hull"}),
+    ],
+)
+def test_a_name_ends_where_the_sentence_goes_on(
+    memory: Hindsight, text: str, names: set[str]
+) -> None:
+    (stored,) = memory.retain("b", text).ids
+    assert set(memory.memories.get("b", stored).entities) == names
+
+
+def test_ships_and_houses_are_no_persons(memory: Hindsight) -> None:
+    memory.retain("b", "Aboard the MS Hedwig we drank tea. Then we slept at Hotel Krone.")
+    kinds = {one.name: one.kind for one in memory.entities.list("b").items}
+    assert kinds == {"MS Hedwig": "product", "Hotel Krone": "place"}
