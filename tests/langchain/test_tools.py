@@ -184,10 +184,10 @@ def test_only_arguments_of_the_verb_can_be_pinned(wrong: str, engine: Hindsight)
 @pytest.mark.parametrize(
     ("pinned", "message"),
     [
-        ({"recall": {"max_token": 5}}, "no option is called 'max_token'; there are arm_limits,"),
+        ({"recall": {"max_token": 5}}, "unknown option 'max_token'; the options are arm_limits,"),
         (
             {"forget": {"memory_ids": ["m-1"]}},
-            "nothing can be pinned for 'forget'; choose from retain,",
+            "'forget' has no options to pin; choose from retain,",
         ),
     ],
 )
@@ -315,7 +315,7 @@ async def test_a_tool_with_one_required_argument_takes_a_text(
     assert "Alice moved to Bergen." in await ask(recall, "Where is Alice?")
     assert "Alice moved to Bergen." in await ask(reflect, "Where is Alice?")
     (found,) = engine.memories.list(bank).items
-    assert await ask(history_tool(engine, bank), found.id) == "Nothing of it was changed."
+    assert await ask(history_tool(engine, bank), found.id) == "No changes recorded."
 
 
 @pytest.mark.local
@@ -340,5 +340,5 @@ def test_a_tool_is_pickled_with_what_it_is_made_of(tmp_path: Path) -> None:
 @pytest.mark.local
 def test_a_tool_of_a_memory_in_ram_says_why_it_cannot_be_pickled(engine: Hindsight) -> None:
     (recall,) = HindsightToolkit(engine, "b", verbs=("recall",)).get_tools()
-    with pytest.raises(InvalidInputError, match="a memory in RAM cannot be pickled"):
+    with pytest.raises(InvalidInputError, match="an in-memory client cannot be pickled"):
         pickle.dumps(recall)

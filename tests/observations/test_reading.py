@@ -113,7 +113,7 @@ def test_a_source_that_cannot_be_one_is_refused(memory: Hindsight) -> None:
     added = memory.observations.add("b", "Something.", sources=[fact])
     with pytest.raises(MemoryNotFoundError):
         memory.observations.add("b", "Other.", sources=["nowhere"])
-    with pytest.raises(InvalidInputError, match="concluded"):
+    with pytest.raises(InvalidInputError, match="is itself a conclusion"):
         memory.observations.add("b", "Other.", sources=[added.id])
     with pytest.raises(InvalidInputError, match="does not stand"):
         memory.observations.add("b", "Other.", sources=[Quotation(fact, "in Angular", START)])
