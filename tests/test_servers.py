@@ -88,5 +88,5 @@ def test_a_tenant_or_database_that_is_not_there_is_refused(
 
 
 def test_a_url_of_no_server_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="no Chroma server"):
+    with pytest.raises(InvalidInputError, match="not the URL of a Chroma server"):
         Hindsight(tmp_path / "m", vectors="localhost:8000")

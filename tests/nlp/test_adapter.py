@@ -85,7 +85,7 @@ def test_another_export_of_the_model_is_refused_with_advice(
     alone = tmp_path / "model.onnx"
     shutil.copy(held.model, alone)  # one file, as the model hub and Chroma have it
     monkeypatch.setattr(minilm, "find_model_files", lambda _: ModelFiles(alone, held.tokenizer))
-    with pytest.raises(ModelFilesError, match=r'another export.*embedder="all-MiniLM-L6-v2"'):
+    with pytest.raises(ModelFilesError, match=r'not the export.*embedder="all-MiniLM-L6-v2"'):
         MemoryMiniLM().embed(["Nadia works at the harbour office."])
 
 

@@ -170,7 +170,7 @@ def test_the_id_changes_with_what_changes_the_facts() -> None:
 
 
 def test_a_fact_size_of_nothing_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="1 or more"):
+    with pytest.raises(InvalidInputError, match="at least 1"):
         SentenceExtractor(count=count, fact_tokens=0)
 
 

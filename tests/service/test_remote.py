@@ -118,7 +118,7 @@ def test_errors_are_those_of_the_memory_itself(url: str) -> None:
         with pytest.raises(InvalidInputError, match="budget is 'huge'; choose from low"):
             memory.recall("b", "?", budget="huge")
         with pytest.raises(
-            TypeError, match=r"unexpected keyword argument 'topk'; it takes bank_id"
+            TypeError, match=r"unexpected keyword argument 'topk'; arguments: bank_id"
         ):
             memory.recall("b", "?", topk=3)
         result = memory.retain_many("b", ["fine", 7, Item("x", confidence=3.0)])

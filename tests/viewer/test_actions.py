@@ -116,8 +116,8 @@ def test_a_form_of_an_older_state_is_refused(viewed: Hindsight, reader: Reader, 
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
-        ({"metadata": "[1]"}, "no JSON object"),
-        ({"metadata": "{"}, "no JSON"),
+        ({"metadata": "[1]"}, "not a JSON object"),
+        ({"metadata": "{"}, "not JSON"),
         ({"confidence": "2"}, "confidence is 2"),
         ({"mentioned_at": "soon"}, "give a date"),
     ],

@@ -478,7 +478,7 @@ class WritingContract:
     ) -> None:
         keep(graph, documents=(document("d", "one"), document("e", "two")))
         for expected in ([("d", "two")], [("d", None)], [("d", "one"), ("new", "one")]):
-            with pytest.raises(ConflictError, match="changed meanwhile"):
+            with pytest.raises(ConflictError, match="changed by another writer"):
                 keep(
                     graph,
                     record("m"),
@@ -509,7 +509,7 @@ class WritingContract:
         before = edition()
         keep(graph, record("another"))
         keep(graph, replaced=(record("m", "as it is"),), version=before)
-        with pytest.raises(OvertakenError, match="changed meanwhile"):
+        with pytest.raises(OvertakenError, match="changed by another writer"):
             keep(graph, record("late"), remove_memories=("m",), version=before)
         assert [m.text for m in graph.read("b", base.MEMORY, ["m", "late"]).values()] == [
             "as it is"
