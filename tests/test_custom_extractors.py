@@ -180,12 +180,12 @@ BAD: Mapping[str, tuple[object, str]] = {
     "short vector": (Fact("Bees swarm.", vector=[1.0, 2.0]), "384"),
     "broken vector": (Fact("Bees swarm.", vector=[float("nan")] * 384), "NaN"),
     "worded vector": (Fact("Bees swarm.", vector=["a"] * 384), "numbers"),  # type: ignore[list-item]
-    "none": (None, "NoneType"),
-    "number": (42, "int"),
-    "object": (SimpleNamespace(text="Bees swarm."), "SimpleNamespace"),
+    "none": (None, "a fact is None"),
+    "number": (42, "a fact is 42"),
+    "object": (SimpleNamespace(text="Bees swarm."), "a fact is namespace("),
     "unknown field": ({"text": "Bees swarm.", "mood": 1}, "mood"),
     "no text": ({"type": "world"}, "text"),
-    "text of bytes": (Fact(b"Bees."), "bytes"),  # type: ignore[arg-type]
+    "text of bytes": (Fact(b"Bees."), "b'Bees.'"),  # type: ignore[arg-type]
     "type": (Fact("Bees swarm.", type="rumour"), "rumour"),  # type: ignore[arg-type]
     "time": (Fact("Bees swarm.", occurred=("May",)), "May"),  # type: ignore[arg-type]
     "mention": (Fact("Bees swarm.", mentions=(3,)), "mention"),  # type: ignore[arg-type]

@@ -74,6 +74,6 @@ def test_any_extractor_plugs_in() -> None:
 
 def test_an_extractor_that_answers_too_little_is_refused() -> None:
     with Hindsight.in_memory(extractor=Forgetful()) as memory:
-        with pytest.raises(ExtractionError, match=r"words/1.*0 of 1"):
+        with pytest.raises(ExtractionError, match=r"words/1.*0 results for 1 passages"):
             memory.retain("b", "one two three")
         assert memory.banks.stats("b").memories == 0

@@ -154,7 +154,7 @@ def test_memories_are_stored_together_and_replaced_by_id(engine: Hindsight, bank
     assert engine.memories.get(bank, "h0").text == "Ann has no hives."
     assert engine.memories.get(bank, "new").text == "Bo paints."
     assert engine.recall(bank, "Who paints?").memories[0].id == "new"
-    with pytest.raises(InvalidInputError, match="has the id .* of an earlier one"):
+    with pytest.raises(InvalidInputError, match=r"has the id .* of an earlier one"):
         engine.retain_memories(bank, [given[0], given[0]])
     with pytest.raises(InvalidInputError, match="vectors"):
         engine.retain_memories(bank, given[:1], vectors=[None, None])

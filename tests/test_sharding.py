@@ -92,13 +92,13 @@ async def test_it_is_one_memory_to_its_callers(three: dict[str, Hindsight], tmp_
         assert memory.banks.import_(tmp_path / "3.jsonl", "copy").bank_id == "copy"
         assert {"user-3", "copy"} <= set(everything(memory))
         apart = next(id for id in BANKS if memory.shard_of(id) != memory.shard_of("user-3"))
-        with pytest.raises(InvalidInputError, match="by itself"):
+        with pytest.raises(InvalidInputError, match="query each bank separately"):
             memory.recall(["user-3", apart], "Who keeps bees?")
         with pytest.raises(BankNotFoundError):
             memory.recall("nobody", "Who keeps bees?")
         memory.retain("moving:user-3", "No id stands for a bank on its way.")
         assert memory.shard_of("moving:user-3") in three
-        with pytest.raises(InvalidInputError, match="by itself"):
+        with pytest.raises(InvalidInputError, match="query each bank separately"):
             memory.maintenance.backup(tmp_path / "all.backup")
         with pytest.raises(InvalidInputError, match="mapping"):
             Shards.in_memory()

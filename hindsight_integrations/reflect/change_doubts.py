@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
+from hindsight_integrations.reflect.change_model import DatedStatement, Shift
 from hindsight_integrations.reflect.phrases import plain_value
 from hindsight_integrations.reflect.value_kinds import kinds
-
-if TYPE_CHECKING:
-    from hindsight_integrations.reflect.contradictions import DatedStatement, Shift
 
 _LIMITS = table("changes")["limits"]
 _WORDS = word_sets("changes")

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.change_doubts import is_doubtful
+from hindsight_integrations.reflect.change_model import DatedStatement, Shift
 from hindsight_integrations.reflect.change_subjects import is_another, is_person_noun
 from hindsight_integrations.reflect.claim_model import (
     Holding,
@@ -31,7 +29,7 @@ from hindsight_integrations.reflect.ended_values import HABITS, ended_value, one
 from hindsight_integrations.reflect.foreign_changes import foreign_change, tells_ending
 from hindsight_integrations.reflect.phrases import plain_value
 from hindsight_integrations.reflect.plain_changes import plain_step
-from hindsight_integrations.reflect.topics import Statement, statements
+from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.reflect.value_kinds import kinds, may_be_home
 
 _WORDS = word_sets("changes")
@@ -72,32 +70,6 @@ _RECURRING = re.compile(
 )
 """Days and parts of the day that come again: "on Mondays", "in the evening"."""
 _DAY_SLOTS = ("on", "at", "by", "for", "to", "obj")
-
-
-@dataclass(frozen=True, slots=True)
-class DatedStatement:
-    """A statement with its memory."""
-
-    memory: Memory
-    statement: Statement
-
-    @property
-    def at(self) -> datetime:
-        """Time of the statement."""
-        return self.memory.mentioned_at
-
-    @property
-    def text(self) -> str:
-        """Text of the statement."""
-        return self.statement.text
-
-
-class Shift(NamedTuple):
-    """A change: whom or what it is of, the value before, and the value after if there is one."""
-
-    subject: str
-    before: str
-    after: str | None = None
 
 
 def dated_statements(

@@ -15,7 +15,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from hindsight_integrations.nlp.language import is_english
-from hindsight_integrations.reflect.contradictions import DatedStatement, Shift, change, states
+from hindsight_integrations.reflect.change_model import DatedStatement, Shift
+from hindsight_integrations.reflect.contradictions import change, states
 from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, Topic
 from hindsight_integrations.stores.base import Vector
 
@@ -195,9 +196,11 @@ def _told_of(about: str, speaker: str | None) -> tuple[str, bool]:
     """Return a matter without "my" or "our", and whether it names the speaker: "Ana's thesis"."""
     whose, _, thing = about.partition(" ")
     writer = voice(speaker) if speaker else "the writer"
-    if thing and (whose == "my" or (whose == "our" and not speaker)):
+    if thing and whose == "my":
         return f"{writer}'s {thing}", True
-    return (f"their {thing}" if thing and whose == "our" else about), False
+    if thing and whose == "our":
+        return (f"their {thing}" if speaker else f"the {thing}"), False
+    return about, False
 
 
 def _subject(key: str, statements: Sequence[DatedStatement]) -> str:

@@ -115,7 +115,7 @@ def test_a_source_that_cannot_be_one_is_refused(memory: Hindsight) -> None:
         memory.observations.add("b", "Other.", sources=["nowhere"])
     with pytest.raises(InvalidInputError, match="is itself a conclusion"):
         memory.observations.add("b", "Other.", sources=[added.id])
-    with pytest.raises(InvalidInputError, match="does not stand"):
+    with pytest.raises(InvalidInputError, match="is not in memory"):
         memory.observations.add("b", "Other.", sources=[Quotation(fact, "in Angular", START)])
 
 

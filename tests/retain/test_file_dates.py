@@ -203,6 +203,6 @@ def test_a_file_needs_a_name_and_its_change_a_time() -> None:
     with Hindsight.in_memory() as memory:
         (failed,) = memory.retain_many("alice", [{"content": "x", "file": " "}]).failed
         assert isinstance(failed.error, InvalidInputError)
-        bad = {"content": "x", "file": "a.md", "modified": "2026-02-03"}
+        bad = {"content": "x", "file": "a.md", "modified": "yesterday"}
         (failed,) = memory.retain_many("alice", [bad]).failed
         assert "modified" in str(failed.error)
