@@ -98,7 +98,7 @@ async def test_it_is_one_memory_to_its_callers(three: dict[str, Hindsight], tmp_
             memory.recall("nobody", "Who keeps bees?")
         memory.retain("moving:user-3", "No id stands for a bank on its way.")
         assert memory.shard_of("moving:user-3") in three
-        with pytest.raises(InvalidInputError, match="query each bank separately"):
+        with pytest.raises(InvalidInputError, match="each shard is backed up separately"):
             memory.maintenance.backup(tmp_path / "all.backup")
         with pytest.raises(InvalidInputError, match="mapping"):
             Shards.in_memory()

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged, async_variant
@@ -125,7 +125,7 @@ class DurableRetain(ContextManaged):
         bank_id: str,
         content: object,
         *,
-        timestamp: datetime | None = None,
+        timestamp: datetime | date | str | None = None,
         context: str | None = None,
         document_id: str | None = None,
         metadata: Mapping[str, object] | None = None,

@@ -114,7 +114,7 @@ def test_the_budgets_of_a_host_are_passed_to_recall(memory: Hindsight, root: Pat
     for wrong in ({"recall_budget": "huge"}, {"max_tokens": 0}, {"retain_debounce_ms": -1}):
         with pytest.raises(InvalidInputError):
             Workspace(memory, BANK, root, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="no folder"):
+    with pytest.raises(InvalidInputError, match="not a folder"):
         Workspace(memory, BANK, root / "MEMORY.md")
 
 
