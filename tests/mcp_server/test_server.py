@@ -129,7 +129,7 @@ async def test_a_pinned_bank_is_all_that_can_be_reached(memory: Hindsight) -> No
         assert await call(client, "recall", query="Who plays the oboe?") == NOTHING_FOUND
         told = await failure(client, "correct", memory_id="m-1", content="x")
         assert "bob" not in told
-        with pytest.raises(MCPError, match="'alice' alone"):
+        with pytest.raises(MCPError, match="only serves the bank 'alice'"):
             await client.read_resource("memory://bob/profile")
     async with Client(create_server(memory, tools="all")) as client:
         assert "oboe" in await call(client, "recall", query="Who plays the oboe?", bank="bob")
