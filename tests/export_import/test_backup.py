@@ -276,7 +276,7 @@ def test_what_is_no_whole_backup_is_refused(memory: Hindsight, tmp_path: Path) -
 def test_where_no_backup_can_be_written_the_error_says_what_to_do(
     memory: Hindsight, tmp_path: Path
 ) -> None:
-    with pytest.raises(InvalidInputError, match="no file"):
+    with pytest.raises(InvalidInputError, match="is not a file"):
         memory.maintenance.backup(tmp_path)
     with pytest.raises(StoreUnavailableError, match="cannot be written"):
         memory.maintenance.backup(tmp_path / "nowhere" / "b.backup")
