@@ -58,7 +58,10 @@ _KINDS: dict[int, tuple[type[StoreError], str]] = {
         StoreUnavailableError,
         "it is read-only; allow writing to its folder",
     ),
-    sqlite3.SQLITE_CANTOPEN: (StoreUnavailableError, "it cannot be opened; check the path and its permissions"),
+    sqlite3.SQLITE_CANTOPEN: (
+        StoreUnavailableError,
+        "it cannot be opened; check the path and its permissions",
+    ),
     sqlite3.SQLITE_PERM: (StoreUnavailableError, "access is denied; check its rights"),
     sqlite3.SQLITE_IOERR: (StoreUnavailableError, "reading or writing failed; check the disk"),
     sqlite3.SQLITE_CORRUPT: (StoreCorruptError, "it is damaged; restore a backup"),
