@@ -88,7 +88,7 @@ def checked_memory(memory: object) -> Hindsight:
 
 
 BRACES = re.compile(r"[{}]")
-"""What opens and closes a placeholder: in an id of a bank it is a mistyped one."""
+"""Braces, which mark a placeholder. In a finished bank id they come from a mistyped template."""
 
 
 def unfilled(what: str, bank_id: str, forms: str) -> InvalidInputError:

@@ -21,8 +21,8 @@ INTERVAL = 1.0
 """Seconds between two checks for news: consolidation waits about as long after a retain."""
 
 OVERLAP = timedelta(minutes=10)
-"""How far before the latest news each check looks back: a conclusion has the time at which its
-consolidation began, and a model may take minutes."""
+"""Overlap of each check with the one before. A conclusion is dated by the start of its
+consolidation, which may take minutes with a model."""
 
 EARLIEST = datetime.min.replace(tzinfo=UTC) + OVERLAP
 

@@ -170,7 +170,7 @@ def page(title: str, svg: str, table: str, *, script: str = "", data: object = N
 
 
 def _as_script(data: object) -> str:
-    r"""Return JSON that can stand in a script element: what could end it is written as \uXXXX."""
+    r"""Return JSON safe inside a script element: <, > and & are escaped as \uXXXX."""
     written = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

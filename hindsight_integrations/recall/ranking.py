@@ -101,7 +101,7 @@ IN_DIALOGUE = 3.6
 """Factor of late interaction among turns of a dialogue."""
 
 EVENT_RISE = 0.7
-"""How far the memory of an event is raised towards the best hit, 0 to 1."""
+"""Share of the distance to the best hit by which the memory of an event rises, 0 to 1."""
 
 HINT = 0.3
 """Weight of a period before, after or during an event; a time that the question names itself has 1.

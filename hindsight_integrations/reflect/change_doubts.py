@@ -42,7 +42,7 @@ _SIDES = frozenset(table("changes")["roles"]["sides"].split())
 _BESIDE = frozenset(table("changes")["roles"]["beside"].split())
 _PEOPLES = frozenset({"NORP", "LANGUAGE"})
 _SOME = 3
-"""How many "a few weeks ago" is taken for."""
+"""Number of units assumed for "a few" or "some": "a few weeks ago" is three."""
 _NEXT_SENTENCE = 120
 """Most characters after a statement in which the speaker takes it back."""
 

@@ -1,4 +1,4 @@
-"""Whether the subjects of two statements are one: each rule here only ever takes a change away.
+"""Decide whether two statements are about one subject; if in doubt, no change is reported.
 
 Somebody may have several friends, and two Toms are not one. A thing with a qualifier that the
 earlier statement does not have may be another: the deadline, and the deadline for the flyers.

@@ -1,4 +1,4 @@
-"""Whether a sentence tells what one of its verbs says as a fact, or only as a wish, plan or doubt.
+"""Tell the verbs of a sentence that state a fact from those of a wish, a plan or a doubt.
 
 "Ben wants to move to Oslo" and "I doubt that Ben moved to Oslo" do not tell that he moved. A verb
 is told as a fact if it is the main verb, stands beside it, or depends on one of a few verbs under

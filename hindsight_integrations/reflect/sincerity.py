@@ -35,7 +35,7 @@ _FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
 
 
 class Sequel(Enum):
-    """What the next sentence does to a claim."""
+    """Effects of the next sentence on a claim."""
 
     NONE = auto()
     EXPLAINS = auto()

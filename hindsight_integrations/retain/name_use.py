@@ -88,7 +88,7 @@ class _Surname:
 
 
 class Uses:
-    """How the names of a batch are used.
+    """Index the uses of names in a batch.
 
     Args:
         mentions: all mentions of the batch.

@@ -1,4 +1,4 @@
-"""What a model is shown of the memories recalled for a turn: those that no message shows."""
+"""Select the recalled memories to show a model: those that its messages do not contain yet."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ _NOT_PAST = re.compile(
 
 
 class Evidence(IntEnum):
-    """What shows a direction, from the weakest on."""
+    """Kinds of evidence for past or future, weakest first."""
 
     ASIDE = 0  # another clause, or words that fit both directions
     DOUBTED = 1  # a past form that may tell of a plan: "seat added in May", "agreed to meet in May"
