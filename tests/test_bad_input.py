@@ -284,6 +284,14 @@ def test_a_time_is_a_datetime_or_its_text(memory: Hindsight, given: str) -> None
         assert stored.mentioned_at == datetime(2024, 5, 7, 13, 56, tzinfo=UTC)
 
 
+@pytest.mark.parametrize("day", [date(2024, 5, 7), datetime(2024, 5, 7, tzinfo=UTC)])
+def test_metadata_and_filters_hold_no_dates(memory: Hindsight, day: date) -> None:
+    with pytest.raises(InvalidInputError, match=r"metadata.*date"):
+        memory.retain("b", "A.", metadata={"day": day})
+    with pytest.raises(InvalidInputError, match="date"):
+        memory.recall("b", "A?", where={"day": day})
+
+
 def test_a_day_is_a_time(memory: Hindsight) -> None:
     (stored,) = memory.retain("b", "A.", timestamp=date(2024, 5, 7)).stored
     assert stored.mentioned_at == datetime(2024, 5, 7, tzinfo=UTC)

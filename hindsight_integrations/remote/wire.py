@@ -244,6 +244,10 @@ def _methods(owner: type) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield name, method
 
 
+_UNDATED = frozenset({"metadata", "where"})
+"""Arguments and fields whose values are text, numbers and booleans: no date, as in a folder."""
+
+
 def plain(value: object, what: str) -> Any:
     """Return a value as JSON holds it.
 
@@ -257,7 +261,7 @@ def plain(value: object, what: str) -> Any:
     match value:
         case None | bool() | int() | float() | str():
             return value.value if isinstance(value, Enum) else value
-        case datetime():
+        case date() if what not in _UNDATED:  # a datetime is one
             return value.isoformat()
         case timedelta():
             return to_jsonable_python(value)
@@ -266,16 +270,24 @@ def plain(value: object, what: str) -> Any:
         case Path():
             return str(value)
         case Mapping():
-            return {plain(key, what): plain(each, what) for key, each in value.items()}
+            return {
+                plain(key, what): plain(each, key if key in _UNDATED else what)
+                for key, each in value.items()
+            }
         case Sequence() | Set() if not isinstance(value, bytes | bytearray | memoryview):
             return [plain(each, what) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: plain(getattr(value, each.name), what) for each in fields(value)}
+        return {
+            each.name: plain(
+                getattr(value, each.name), each.name if each.name in _UNDATED else what
+            )
+            for each in fields(value)
+        }
     if isinstance(value, Iterator):
         return [plain(each, what) for each in value]
     raise InvalidInputError(
         f"{what} contains {value!r:.80}, which cannot be sent to a service; give plain "
-        f"values{' (a datetime instead of a date)' if isinstance(value, date) else ''}, and pass "
+        f"values{' (text instead of a date)' if isinstance(value, date) else ''}, and pass "
         "models and functions to the memory that the service opens"
     )
 

@@ -280,7 +280,7 @@ def test_where_no_backup_can_be_written_the_error_says_what_to_do(
         memory.maintenance.backup(tmp_path)
     with pytest.raises(StoreUnavailableError, match="cannot be written"):
         memory.maintenance.backup(tmp_path / "nowhere" / "b.backup")
-    with pytest.raises(InvalidInputError, match="name"):
+    with pytest.raises(InvalidInputError, match="give its path"):
         memory.maintenance.backup("-")
     with (
         served(memory) as url,
