@@ -13,14 +13,13 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.change_model import DatedStatement, Shift
+from hindsight_integrations.reflect.denials import denial_after, denies_itself
 from hindsight_integrations.reflect.phrases import plain_value
 from hindsight_integrations.reflect.value_kinds import kinds
 
 _LIMITS = table("changes")["limits"]
 _WORDS = word_sets("changes")
 _FLAGS = re.VERBOSE | re.IGNORECASE
-_TAKEN_BACK = re.compile(_LIMITS["taken_back"], _FLAGS)
-_TAKES_BACK = re.compile(_LIMITS["takes_back"], _FLAGS)
 _LONG_AGO = re.compile(_LIMITS["long_ago"], _FLAGS)
 _YEAR = re.compile(_LIMITS["year"], _FLAGS)
 _AGO = re.compile(
@@ -43,8 +42,6 @@ _BESIDE = frozenset(table("changes")["roles"]["beside"].split())
 _PEOPLES = frozenset({"NORP", "LANGUAGE"})
 _SOME = 3
 """Number of units assumed for "a few" or "some": "a few weeks ago" is three."""
-_NEXT_SENTENCE = 120
-"""Most characters after a statement in which the speaker takes it back."""
 
 
 def is_doubtful(older: DatedStatement, newer: DatedStatement, told: Shift) -> bool:
@@ -64,13 +61,7 @@ def is_doubtful(older: DatedStatement, newer: DatedStatement, told: Shift) -> bo
 
 def _is_taken_back(said: DatedStatement) -> bool:
     """Return True for a statement that the speaker denies, jokes about or ascribes to others."""
-    if _TAKEN_BACK.search(said.text):
-        return True
-    start = said.memory.text.find(said.text)
-    if start < 0:
-        return False
-    rest = said.memory.text[start + len(said.text) :][:_NEXT_SENTENCE]
-    return bool(_TAKES_BACK.match(rest.lstrip(" .!?…,;:)\"'”’\n")))
+    return denies_itself(said.text) or bool(denial_after(said.memory.text, said.text))
 
 
 def _is_past(text: str, known_at: datetime, said_at: datetime) -> bool:

@@ -28,7 +28,7 @@ from hindsight_integrations.reflect.currency import (
     contradicts,
     overtaking,
 )
-from hindsight_integrations.reflect.denials import denial_after
+from hindsight_integrations.reflect.denials import denial_after, denies_itself
 from hindsight_integrations.reflect.matching import Match
 from hindsight_integrations.reflect.other_languages import content_of, stating
 from hindsight_integrations.reflect.questions import WORDS, Asked, Query, read_question
@@ -67,6 +67,11 @@ class _Found:
     denial: str = ""
     instead: bool = False
     ended: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """True unless it is contradicted or taken back."""
+        return not (self.outdated or self.denial or denies_itself(self.statement.text))
 
     @property
     def said_at(self) -> datetime:
@@ -389,9 +394,7 @@ def _lead(query: Query, found: Sequence[_Found], context: Context) -> str:
     """
     if any(one.instead for one in found):
         return "No: " if query.still and all(one.ended for one in found) else ""
-    if any(one.outdated or one.denial for one in found) or _is_spoken_of_later(
-        query, found, context
-    ):
+    if not all(one.holds for one in found) or _is_spoken_of_later(query, found, context):
         return ""
     values: set[str | None] = set()
     for one in found:

@@ -12,6 +12,7 @@ from enum import Enum, auto
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.reflect.denials import denial_in, denies_itself
 
 _WORDS = word_sets("sincerity")
 _SUBJECTS = ("nsubj", "nsubjpass")
@@ -22,13 +23,6 @@ _HEARSAY = re.compile(
 )
 _SIMILE = re.compile(r"\b[Aa]s \w+ as (?:an? [a-z]+|[A-Z]\w+) *[.!]*$")
 """A simile that ends a sentence: "as clean as a pigsty", "about as warm as Iceland"."""
-_TAKEN_BACK = re.compile(
-    r"\W*(?:(?:i['’]ll|i will|we['’]ll) believe (?:it|that)\b|so much for\b"
-    r"|(?:just |only )?kidding\b|(?:just |only )?joking\b|not\b|as if\b|yeah,? right\b"
-    r"|i wish\b|if only\b|in my dreams\b"
-    r"|jk\b|lol\b|or so\b|nope\b|no,? wait\b|scratch that\b)",
-    re.IGNORECASE,
-)
 _POINTS_BACK = re.compile(r"\W*(?:it|they) ?(?:['’]s|['’]re|is|are|was|were)\b", re.IGNORECASE)
 _DETERMINED = frozenset("the a an no my our".split())
 _FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
@@ -118,7 +112,7 @@ def is_placed(sentence: Sentence, word: Word, holder: str) -> bool:
 def sequel(sentence: Sentence, rest: str) -> Sequel:
     """Return what the text after a sentence does to it."""
     after = rest.strip()
-    if _TAKEN_BACK.match(after):
+    if denies_itself(sentence.text) or denial_in(after):
         return Sequel.TAKES_BACK
     following = after[: next(iter(sentence_ends(after)), len(after))].strip(" ()")
     if not following:

@@ -88,6 +88,8 @@ def test_a_statement_is_quoted_with_the_words_that_take_it_back(memory: Hindsigh
     answer = _answer(memory, "Is the mill insured?")
     assert answer.startswith("“The mill is insured. That's nonsense.”")
     assert _answer(memory, "Is the barn insured?").startswith("Yes: “The barn is insured.”")
+    _retain(memory, ("2025-01-11", "The shed is insured, just kidding."))
+    assert _answer(memory, "Is the shed insured?").startswith("“The shed is insured, just kidding.”")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,9 @@ def test_a_statement_is_quoted_with_the_words_that_take_it_back(memory: Hindsigh
     [
         "It wasn't.", "I don't believe it.", "But that's not true.", "Just kidding!",
         "The deal fell through.", "He changed his mind.", "No, it didn't.", "Scratch that.",
-        "In the end it was cancelled.",
+        "In the end it was cancelled.", "Haha, just kidding", "As if.", "I wish I did.", "Nope.",
+        "So much for that.", "I'll believe it when I see it.", "I misspoke.", "No, wait.",
+        "Dan asked me to write that.", "Not really.", "Correction: it's Tuesday.",
     ],
 )  # fmt: skip
 def test_a_denial_takes_back(sentence: str) -> None:
@@ -108,6 +112,9 @@ def test_a_denial_takes_back(sentence: str) -> None:
         "It wasn't cheap.", "I don't believe in ghosts but my aunt does.", "He is not at home.",
         "It has not rained since May.", "She thinks so too.", "The bridge fell.", "I'm glad.",
         "That's wonderful.", "No sugar in it.", "I do not eat meat.", "They were not there long.",
+        "I wish you could see it.", "Wait until you see it.", "I meant it.", "No regrets.",
+        "Never mind the cost.", "Not everyone likes it.", "Of course the dog came too.",
+        "I forget that often.", "I'm not a morning person.",
     ],
 )  # fmt: skip
 def test_what_says_something_of_its_own_is_no_denial(sentence: str) -> None:
