@@ -252,6 +252,23 @@ class TestWhichOneIsMeant:
         assert only("from November 2021 to March") == only("from November 2021 to March 2022")
         assert only("between May and July 2021").start == datetime(2021, 5, 1, tzinfo=UTC)
 
+    @pytest.mark.parametrize(
+        ("text", "days"),
+        [
+            ("In 2016 he was buried on 1 April.", ["2016-01-01", "2016-04-01"]),
+            ("Ana was born on 3 May 1960. On 12 June they moved to Lodz.", ["1960-05-03"]),
+            ("The show opened in May 1999. On the evening of 4 June it closed.", ["1999-05-01"]),
+            ("We opened in 2019. The next fair is on 9 June.", ["2019-01-01", "2023-06-09"]),
+            ("Founded in 2019.\n\nWe met the mayor on 2 March.", ["2019-01-01", "2023-03-02"]),
+            ("She came in 2023, and left on 2 March.", ["2023-01-01", "2023-03-02"]),
+        ],
+    )
+    def test_what_is_told_of_an_earlier_year_is_of_that_year_or_untold(
+        self, text: str, days: list[str]
+    ) -> None:
+        found = find_times(text, THURSDAY)
+        assert [time.span.start.date().isoformat() for time in found] == days
+
     def test_the_same_word_is_a_month_or_none_by_its_company(self) -> None:
         (found,) = find_times("it may rain in may", THURSDAY)
         assert (found.text, found.start_char) == ("may", len("it may rain in "))

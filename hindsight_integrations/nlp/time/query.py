@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
+from hindsight_integrations.nlp.time import calendar
 from hindsight_integrations.nlp.time.calendar import EARLIEST, LATEST, Recurring, When
 from hindsight_integrations.nlp.time.dates import CONTAINERS, DATES, DETAILS, NAMED_DAYS
-from hindsight_integrations.nlp.time.direction import is_habit, is_regular
+from hindsight_integrations.nlp.time.direction import Evidence, is_habit, is_regular
 from hindsight_integrations.nlp.time.grammar import Context, ParsedText, Statement
 from hindsight_integrations.nlp.time.lexer import (
     LANGUAGES,
@@ -41,6 +42,11 @@ _EVERY = re.compile(
 )
 _SENTENCE = re.compile(r"\S.*?(?:[.!?。！？…]+[\"'”’»)]*(?=\s|\Z)|(?=\n)|\Z)")
 _CLOSING = " \"'”’»)"
+_NAMED_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_SENTENCE_END = re.compile(r"[.!?;](?=\s)")
+_YEAR_REACH = 300
+"""Characters after a year in which the text may still tell of it: about two sentences."""
 _HABIT_REACH = 60
 """Characters before a weekday that are searched for "every"."""
 
@@ -220,9 +226,47 @@ def _languages(text: str, *, events: bool) -> list[Language]:
 
 def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None]]:
     """Yield what one language reads as times, with None for one that is not certain."""
+    context = parsed.context
+    named: TimeExpression | None = None
     for token in parsed.tokens:
-        if token.when is not None:
-            yield token, _time(token, token.when, parsed.context)
+        if token.when is None:
+            continue
+        time = _time(token, token.when, context)
+        if time and named and isinstance(token.when, Recurring) and time.yearly:
+            time = _in_named_year(time, token.when, named, context)
+        elif time and _NAMED_YEAR.search(time.text):
+            named = time
+        yield token, time
+
+
+def _in_named_year(
+    time: TimeExpression, when: Recurring, named: TimeExpression, context: Context
+) -> TimeExpression | None:
+    """Return a time of the year in a text that tells of an earlier year.
+
+    "In 2016 he married on 1 April" tells of 2016. Of what is told a sentence later ("Founded in
+    May 1999. On 4 June it closed.") nobody can tell the year.
+
+    Args:
+        time: the time as its sentence alone has it.
+        when: all its occurrences.
+        named: the last time before it whose words have a year.
+        context: the text.
+    """
+    between = context.text[named.end_char : time.start_char]
+    apart = len(between) > _YEAR_REACH or _PARAGRAPH.search(between) is not None
+    if context.statement is None or apart or named.span.start.year >= time.span.start.year:
+        return time
+    shown = context.direction(time.start_char, time.end_char)
+    if shown is None or (shown.tense == "future" and shown.evidence is not Evidence.ASIDE):
+        return time
+    if named.span.precision is not Precision.YEAR or _SENTENCE_END.search(between):
+        return None
+    try:
+        span = when.within(calendar.year(named.span.start.year))
+    except ValueError:
+        return None
+    return replace(time, span=_in_zone(span, context))
 
 
 def _time(token: Token, when: When, context: Context) -> TimeExpression | None:
