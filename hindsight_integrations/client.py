@@ -344,11 +344,11 @@ class Hindsight(OpenedMemory):
                 result's `failures` and the others answer.
         """
         request = self._request(bank_id, query, options)
-        parts, current = self._runtime.recalling, self._runtime.bank
+        deps, current = self._runtime.recalling, self._runtime.bank
         banks = [self._runtime.remembered_bank(bank) for bank in request.bank_ids]
-        result = recalling.recall(parts, banks, request, current)
+        result = recalling.recall(deps, banks, request, current)
         if request.mental_model_tokens:
-            result = with_mental_models(parts, [*map(current, request.bank_ids)], request, result)
+            result = with_mental_models(deps, [*map(current, request.bank_ids)], request, result)
         return result
 
     @takes(ContextOptions)

@@ -163,10 +163,10 @@ class Runtime:
     @property
     def reranker(self) -> Reranker | None:
         """The reranker given, or late interaction with the memory's own model; None if off."""
-        parts = self.recalling
-        if parts.reranker is None and parts.reranking:
+        deps = self.recalling
+        if deps.reranker is None and deps.reranking:
             return LateInteraction(self.encoder.tokens or bundled())
-        return parts.reranker
+        return deps.reranker
 
     @property
     def extractor(self) -> Extractor:
@@ -456,8 +456,8 @@ class Runtime:
         """
         bank = self._own(self._existing(bank_id))  # `close` waits for what has begun
         changed = False
-        parts = only_confident(self.reflecting, min_confidence)
-        for done in rounds(parts, bank):
+        deps = only_confident(self.reflecting, min_confidence)
+        for done in rounds(deps, bank):
             changed = changed or done.considered > 0
             yield done
         if changed:

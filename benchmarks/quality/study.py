@@ -63,7 +63,7 @@ class Study:
         every: int = 1,
     ) -> None:
         self.name = dataset.name
-        self._parts: RecallDependencies = memory.runtime.recalling
+        self._deps: RecallDependencies = memory.runtime.recalling
         system = HindsightSystem(memory, dataset.name, "mid")
         self.cases: list[Case] = []
         for bank in dataset.banks:
@@ -79,7 +79,7 @@ class Study:
     def _gathered(
         self, stored: StoredBank, bank: DataBank, arms: Sequence[Arm] | None, every: int
     ) -> Iterator[Case]:
-        parts, bank_id = self._parts, stored.bank.id
+        deps, bank_id = self._deps, stored.bank.id
         texts = {item.id: item.text for item in bank.items}
         known: dict[str, Memory] = {}
         shared: dict[str, Candidate] = {}  # a memory in hundreds of pools is kept once
@@ -87,20 +87,20 @@ class Study:
             request = recall_request(
                 bank_id,
                 asked.question,
-                max_tokens=parts.settings.max_tokens,
+                max_tokens=deps.settings.max_tokens,
                 arms=arms,
                 query_time=asked.time,
             )
-            found = gather_pool(parts, [stored], request, Clock())
+            found = gather_pool(deps, [stored], request, Clock())
             same = Candidates(shared.setdefault(each.id, each) for each in found.pool.memories)
             ids = [each.id for each in same]
-            known |= parts.graph.read(bank_id, MEMORY, [id for id in ids if id not in known])
+            known |= deps.graph.read(bank_id, MEMORY, [id for id in ids if id not in known])
             pool = replace(found.pool, memories=same)
             yield Case(asked, texts, found.question, pool, tuple(known[id] for id in ids))
 
     def _figures(self, case: Case, weights: Weights, budgets: Sequence[int]) -> dict[str, float]:
         order = best_first(case, weights)
-        answers = {b: _answer(case, order, b, self._parts.tokenizer) for b in budgets}
+        answers = {b: _answer(case, order, b, self._deps.tokenizer) for b in budgets}
         return figures(answers, case.asked.gold, case.texts)
 
 

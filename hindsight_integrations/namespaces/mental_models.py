@@ -99,7 +99,7 @@ class MentalModels:
                 refreshed_at=now,
             )
         )
-        model = written(self._parts(llm), bank, model) if text is None else _own(model, text)
+        model = written(self._deps(llm), bank, model) if text is None else _own(model, text)
         with self._runtime.lock(bank.key):
             self._check_new(bank_id, model.id)
             self._runtime.graph.apply(ChangeSet(bank_id, mental_models=(model,)))
@@ -196,7 +196,7 @@ class MentalModels:
             ModelError, StoreError: the text could not be written; the mental model is unchanged.
         """
         bank, model = self._found(bank_id, model_id)
-        return refresh(self._parts(llm), bank, model)
+        return refresh(self._deps(llm), bank, model)
 
     def staleness(self, bank_id: str, model_id: str) -> Staleness:
         """Return what changed since it was written: newer memories, sources changed or deleted."""
@@ -218,7 +218,7 @@ class MentalModels:
             self._runtime.graph, bank_id, validation.label("model_id", model_id)
         )
 
-    def _parts(self, llm: object | None) -> MentalModelDependencies:
+    def _deps(self, llm: object | None) -> MentalModelDependencies:
         model = self._runtime.model if llm is None else as_model(llm)
         return MentalModelDependencies(self._runtime.recalling, self._runtime.lock, model)
 

@@ -67,7 +67,7 @@ class Begun:
 
 
 def begin(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     bank: StoredBank,
     request: RecallRequest,
     lexemes: tuple[str, ...],
@@ -76,13 +76,13 @@ def begin(
     """Begin the first reads of a bank, all at once: they go on while the question is embedded.
 
     Args:
-        parts: stores, models and settings.
+        deps: stores, models and settings.
         bank: the bank.
         request: the question.
         lexemes: of the question.
         current: reads the bank as it is now, if `bank` is as it was read some time ago.
     """
-    graph, id = parts.graph, bank.bank.id
+    graph, id = deps.graph, bank.bank.id
     given: Mapping[str, Entity] = {}
     if request.entities:  # every other read needs their ids
         bank, current = bank if current is None else current(id), None
@@ -97,18 +97,18 @@ def begin(
         bank=bank,
         given=given,
         filter=filter,
-        confirmed=None if current is None else parts.alongside(partial(current, id)),
-        counted=parts.alongside(partial(graph.lexeme_stats, id, lexemes)),
-        layout=parts.alongside(partial(parts.layouts.read, graph, bank, whole)) if plain else None,
+        confirmed=None if current is None else deps.alongside(partial(current, id)),
+        counted=deps.alongside(partial(graph.lexeme_stats, id, lexemes)),
+        layout=deps.alongside(partial(deps.layouts.read, graph, bank, whole)) if plain else None,
         everything=(
-            parts.alongside(partial(graph.find_ids, id, filter, whole)) if selected else None
+            deps.alongside(partial(graph.find_ids, id, filter, whole)) if selected else None
         ),
-        spoken=parts.alongside(partial(entity.query_entities, graph, id, request.query)),
+        spoken=deps.alongside(partial(entity.query_entities, graph, id, request.query)),
     )
 
 
 def read_ahead(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     begun: Begun,
     request: RecallRequest,
     question: Question,
@@ -117,31 +117,31 @@ def read_ahead(
     """Return what was begun to be read of a bank, and what the vector index holds.
 
     Args:
-        parts: stores, models and settings.
+        deps: stores, models and settings.
         begun: the reads.
         request: the question.
         question: the question as it was read.
         by_meaning: ask the vector index too.
     """
     bank, depth, near = begun.bank, DEPTHS[request.budget], None
-    is_small = is_whole(request) and parts.layouts.known(bank) <= depth.whole
+    is_small = is_whole(request) and deps.layouts.known(bank) <= depth.whole
     if by_meaning and not is_small:  # of a small bank all vectors are read
         most = semantic.fetched(begun.filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits))
-        near = parts.alongside(partial(parts.index.query, bank.key, question.vector, most))
+        near = deps.alongside(partial(deps.index.query, bank.key, question.vector, most))
     now = bank if begun.confirmed is None else begun.confirmed()
     if now.key != bank.key:  # deleted and made again, or with another embedder
-        again = begin(parts, now, request, question.lexemes, None)
-        return read_ahead(parts, again, request, question, by_meaning)
+        again = begin(deps, now, request, question.lexemes, None)
+        return read_ahead(deps, again, request, question, by_meaning)
     stats, layout, everything = begun.counted(), begun.layout, begun.everything
     if layout is not None:
-        layout = _confirmed(parts, bank, now, stats, layout, depth.whole)
+        layout = _confirmed(deps, bank, now, stats, layout, depth.whole)
         everything = partial(_alive, layout, begun.filter)
     spoken = begun.spoken()
     return Ahead(now, spoken, begun.given, begun.filter, stats, everything, layout, near)
 
 
 def _confirmed(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     before: StoredBank,
     now: StoredBank,
     stats: LexemeStats,
@@ -163,8 +163,8 @@ def _confirmed(
             holds = now.version == before.version and len(layout.places) == stats.documents
         if holds:
             return layout
-        parts.layouts.forget(now)
-        return parts.layouts.read(parts.graph, now, most)
+        deps.layouts.forget(now)
+        return deps.layouts.read(deps.graph, now, most)
 
     return confirmed
 

@@ -82,7 +82,7 @@ class Gathered:
 
 
 def gather_pool(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     banks: Sequence[StoredBank],
     request: RecallRequest,
     clock: Clock,
@@ -91,8 +91,8 @@ def gather_pool(
     """Read the question, run the arms on each bank, and join what they found into one pool."""
     lexemes = tuple(question_terms(request.query))
     with clock.timing("read"):
-        begun = begin(parts, banks[0], request, lexemes, current)
-        times = parse_query(request.query, request.asked_at, hemisphere=parts.settings.hemisphere)
+        begun = begin(deps, banks[0], request, lexemes, current)
+        times = parse_query(request.query, request.asked_at, hemisphere=deps.settings.hemisphere)
         if asks_for_advice(request.query):
             times = replace(times, windows=times_to_look_up(request.query, times.windows))
         asked_first = sorted(times.windows, key=lambda window: not window.asked)
@@ -106,7 +106,7 @@ def gather_pool(
         failures: list[Failure] = []
         if len(named) > MOST_TIMES:
             failures.append(_too_many("times", len(named)))
-        question = _asked(parts, request.query, request, failures, clock)
+        question = _asked(deps, request.query, request, failures, clock)
         question = replace(question, windows=windows)
         if failures and not _wanted_arms(request, question):
             raise failures[-1].error
@@ -117,9 +117,9 @@ def gather_pool(
         else:
             wanted = _wanted_arms(request, question)
             if bank is not banks[0]:
-                begun = begin(parts, bank, request, lexemes, current)
-            ahead = read_ahead(parts, begun, request, question, Arm.SEMANTIC in wanted)
-            gathered.append(_gather_bank(parts, ahead, request, question, times, clock))
+                begun = begin(deps, bank, request, lexemes, current)
+            ahead = read_ahead(deps, begun, request, question, Arm.SEMANTIC in wanted)
+            gathered.append(_gather_bank(deps, ahead, request, question, times, clock))
     return Gathered(
         banks=tuple(chain.from_iterable(bank.banks for bank in gathered)),
         pool=join([bank.pool for bank in gathered]),
@@ -130,7 +130,7 @@ def gather_pool(
 
 
 def _asked(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     text: str,
     request: RecallRequest,
     failures: list[Failure],
@@ -144,29 +144,29 @@ def _asked(
     Raises:
         InvalidInputError: that vector has another dimension than the embedder's.
     """
-    given, dimension = request.vector, parts.encoder.embedder.dimension
+    given, dimension = request.vector, deps.encoder.embedder.dimension
     if given is not None and given.shape != (dimension,):
         raise InvalidInputError(
             f"query_vector has {given.size} numbers, but the embedder "
-            f"{parts.encoder.embedder.id!r} makes {dimension}; give a vector of that "
+            f"{deps.encoder.embedder.id!r} makes {dimension}; give a vector of that "
             "embedder"
         )
     vector: Vector = np.zeros(dimension, np.float32)
     tokens = None
     if text:
         try:
-            vector, tokens = _encoded(parts, text, clock)
+            vector, tokens = _encoded(deps, text, clock)
         except StoreUnavailableError as error:
             failures.append(Failure("embedder", error))
         except EmbeddingError as error:
             failures.append(Failure("embedder", error))
-            vector, tokens = parts.encoder.without_embedder(text)
+            vector, tokens = deps.encoder.without_embedder(text)
     chosen = vector if given is None else given
     return Question(text, request.asked_at, chosen, tokens, tuple(question_terms(text)))
 
 
 def _gather_bank(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     ahead: Ahead,
     request: RecallRequest,
     question: Question,
@@ -175,34 +175,34 @@ def _gather_bank(
 ) -> Gathered:
     """Run the arms on one bank, and load the pool of what they found."""
     stats, depth = ahead.stats, DEPTHS[request.budget]
-    question = _dated(parts, ahead, request, question, times)
+    question = _dated(deps, ahead, request, question, times)
     is_small = is_whole(request) and stats.documents <= depth.whole
-    if parts.reranking and is_small:
+    if deps.reranking and is_small:
         depth = depth.tracing()
     search = BankSearch(
-        *(parts.graph, parts.index, ahead.bank, question, ahead.filter, depth, stats),
+        *(deps.graph, deps.index, ahead.bank, question, ahead.filter, depth, stats),
         layout=ahead.layout,
         near=ahead.near,
     )
     with clock.timing("pool"):
-        whole = read_whole(search, ahead.everything, parts.candidates) if is_small else None
+        whole = read_whole(search, ahead.everything, deps.candidates) if is_small else None
     if whole is not None:
         search = replace(search, held=whole.memories)
     failures: list[Failure] = []
     named = list({one.id: one for one in (*ahead.spoken, *ahead.given.values())}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):
-            search = search.asking(_anchored(parts, search, request, times, failures, clock))
+            search = search.asking(_anchored(deps, search, request, times, failures, clock))
     known = search.near is not None or (search.held is not None and question.embedded)
     if known and Arm.ENTITY in request.arms and not search.filter.is_selective:
-        search = replace(search, around=parts.alongside(partial(entity.begin, search, named)))
+        search = replace(search, around=deps.alongside(partial(entity.begin, search, named)))
     with clock.timing("arms"):
-        rankings = _run_arms(parts, search, request, named, failures, clock)
+        rankings = _run_arms(deps, search, request, named, failures, clock)
     with clock.timing("pool"):
         named_ids = [entity.id for entity in named]
-        rrf_k = parts.settings.rrf_k
-        whole = whole or read_whole(search, ahead.everything, parts.candidates)
-        kept = parts.candidates
+        rrf_k = deps.settings.rrf_k
+        whole = whole or read_whole(search, ahead.everything, deps.candidates)
+        kept = deps.candidates
         pool = gather(
             search, rankings, named_ids, rrf_k, kept, whole, failures, pinned=request.pinned
         )
@@ -211,28 +211,28 @@ def _gather_bank(
 
 
 def _dated(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     ahead: Ahead,
     request: RecallRequest,
     question: Question,
     times: QueryTimes,
 ) -> Question:
     """Return the question with its windows as this bank means them; see `temporal.in_bank`."""
-    spans = temporal.in_bank(parts.graph, ahead.bank.bank.id, times.windows, ahead.filter)
+    spans = temporal.in_bank(deps.graph, ahead.bank.bank.id, times.windows, ahead.filter)
     windows = (replace(each, span=spans.get(each.span, each.span)) for each in question.windows)
     return replace(question, windows=tuple(dict.fromkeys(windows)))
 
 
 def _encoded(
-    parts: RecallDependencies, text: str, clock: Clock
+    deps: RecallDependencies, text: str, clock: Clock
 ) -> tuple[Vector, TokenMatrix | None]:
     """Return a question's vectors. Models of this process compute: they do so in their turn."""
-    bounded = clock.within if parts.encoder.in_one_pass else clock.outside
-    return bounded(lambda: parts.encoder.question(text))
+    bounded = clock.within if deps.encoder.in_one_pass else clock.outside
+    return bounded(lambda: deps.encoder.question(text))
 
 
 def _anchored(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     search: BankSearch,
     request: RecallRequest,
     times: QueryTimes,
@@ -245,7 +245,7 @@ def _anchored(
     """
 
     def read(text: str) -> Question:
-        vector, tokens = _encoded(parts, text, clock)
+        vector, tokens = _encoded(deps, text, clock)
         return Question(text, request.asked_at, vector, tokens, tuple(question_terms(text)))
 
     anchors = list(dict.fromkeys(times.anchors))
@@ -266,7 +266,7 @@ def _anchored(
     rest = temporal.without(request.query, events)
     same = rest == request.query
     return replace(
-        search.question if same else _asked(parts, rest, request, failures, clock),
+        search.question if same else _asked(deps, rest, request, failures, clock),
         windows=(*search.question.windows, *(event.window for event in events.values())),
         events=frozenset(event.memory_id for event in events.values()),
     )
@@ -283,7 +283,7 @@ def _together(questions: Sequence[Question]) -> Question:
 
 
 def _run_arms(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     search: BankSearch,
     request: RecallRequest,
     named: Sequence[Entity],
@@ -309,10 +309,10 @@ def _run_arms(
         similar = rankings.get(Arm.SEMANTIC, ())
         for arm, entry in wanted.items():
             if entry.after_semantic == after_semantic:
-                running[arm] = parts.started(partial(run, arm, similar))
+                running[arm] = deps.started(partial(run, arm, similar))
 
     def collect(arm: Arm) -> None:
-        outcome = _outcome(arm, running.pop(arm), begun, parts.settings.arm_timeout, clock)
+        outcome = _outcome(arm, running.pop(arm), begun, deps.settings.arm_timeout, clock)
         if isinstance(outcome, Failure):
             failures.append(outcome)
         else:

@@ -49,7 +49,7 @@ that fits 4,096 tokens stands above it (docs/benchmarks.md)."""
 
 
 def recall(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     banks: Sequence[StoredBank],
     request: RecallRequest,
     current: Callable[[str], StoredBank] | None = None,
@@ -57,7 +57,7 @@ def recall(
     """Return the memories of these banks that answer the request.
 
     Args:
-        parts: stores, models and settings.
+        deps: stores, models and settings.
         banks: the banks.
         request: the question.
         current: reads a bank as it is now, if `banks` are as they were read some time ago; so
@@ -67,18 +67,18 @@ def recall(
         EmbeddingError: the question could not be embedded, and no arm asked for does without.
         StoreUnavailableError: every arm failed.
     """
-    clock = Clock(limit=parts.settings.recall_timeout, turns=parts.turns)
-    with clock.working(), limited(clock.left, each=parts.settings.arm_timeout):
-        return _recall(parts, gather_pool(parts, banks, request, clock, current), request, clock)
+    clock = Clock(limit=deps.settings.recall_timeout, turns=deps.turns)
+    with clock.working(), limited(clock.left, each=deps.settings.arm_timeout):
+        return _recall(deps, gather_pool(deps, banks, request, clock, current), request, clock)
 
 
 def _recall(
-    parts: RecallDependencies, gathered: Gathered, request: RecallRequest, clock: Clock
+    deps: RecallDependencies, gathered: Gathered, request: RecallRequest, clock: Clock
 ) -> RecallResult:
     pool, question, banks = gathered.pool, gathered.question, gathered.banks
     with clock.timing("rank"):
-        ranking = _rank(parts, banks, pool, question, request, clock)
-        beside_the_point = _is_beside_the_point(parts, request, ranking)
+        ranking = _rank(deps, banks, pool, question, request, clock)
+        beside_the_point = _is_beside_the_point(deps, request, ranking)
         if beside_the_point:
             ranking = replace(ranking, relevance=np.zeros(len(pool)))
     with clock.timing("pack"):
@@ -87,13 +87,13 @@ def _recall(
         whole = request.fill or (asks_for_time and not beside_the_point)
         least = max(request.min_score or 0.0, 0.0 if whole else LEAST_RELEVANCE)
         order = _in_order(pool, ranking, least)
-        tokenizer = parts.tokenizer
-        read = partial(_memories, parts, banks, pool)
+        tokenizer = deps.tokenizer
+        read = partial(_memories, deps, banks, pool)
         ahead = packing.expected_to_fit(pool, order, request.max_tokens)
         order = packing.substitute_observations(
             pool, order, read, tokenizer.count, ahead, prefer=request.prefer_observations
         )
-        reader = _LazyMemoryReader(parts, banks, pool, ranking, order, ahead)
+        reader = _LazyMemoryReader(deps, banks, pool, ranking, order, ahead)
         packed = packing.pack(reader, request.max_tokens, tokenizer.count, tokenizer.truncate)
         memories = tuple(
             reader.recalled(index, packed.lines[index], tokens) for index, tokens in packed.taken
@@ -103,8 +103,8 @@ def _recall(
         left_out = tuple(
             reader.recalled(index, packed.lines[index], 0) for index in packed.left_out
         )
-        chunks = packing.source_chunks(parts.graph, memories, request.chunk_tokens, tokenizer)
-        notes = _entity_notes(parts, banks, request, gathered, memories)
+        chunks = packing.source_chunks(deps.graph, memories, request.chunk_tokens, tokenizer)
+        notes = _entity_notes(deps, banks, request, gathered, memories)
     return RecallResult(
         bank_ids=request.bank_ids,
         query=request.query,
@@ -114,33 +114,31 @@ def _recall(
         max_tokens=request.max_tokens,
         truncated=packed.truncated,
         windows=question.windows,
-        entities_named=_names(parts, gathered.named, request.filter.scope),
+        entities_named=_names(deps, gathered.named, request.filter.scope),
         chunks=chunks,
         entity_notes=notes,
         left_out=left_out,
         considered=len(pool),
-        failures=(*gathered.failures, *ranking.failures, *_unreadable(parts, pool, reader)),
+        failures=(*gathered.failures, *ranking.failures, *_unreadable(deps, pool, reader)),
         timings={**clock.seconds, "total": clock.elapsed + clock.seconds.get("turn", 0.0)},
         query_time=request.asked_at,
         notes=notes_on_fields(
-            parts.graph, request.bank_ids, request.filter, (each.memory for each in memories)
+            deps.graph, request.bank_ids, request.filter, (each.memory for each in memories)
         ),
     )
 
 
-def _names(
-    parts: RecallDependencies, named: Sequence[Entity], scope: str | None
-) -> tuple[str, ...]:
+def _names(deps: RecallDependencies, named: Sequence[Entity], scope: str | None) -> tuple[str, ...]:
     """Return the names of entities; in a scope, of those that it mentions."""
     if scope is not None:
         named = [
-            each for each in named if mentions_in_scope(parts.graph, each.bank_id, [each.id], scope)
+            each for each in named if mentions_in_scope(deps.graph, each.bank_id, [each.id], scope)
         ]
     return tuple(dict.fromkeys(entity.name for entity in named))
 
 
 def _entity_notes(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     banks: Sequence[StoredBank],
     request: RecallRequest,
     gathered: Gathered,
@@ -150,18 +148,18 @@ def _entity_notes(
         return ()
     question, named = gathered.question, gathered.named
     vector = question.vector if question.embedded else None
-    asked = parts.alongside(
-        lambda: with_observations(parts.graph, parts.index, banks, named, vector, request.filter)
+    asked = deps.alongside(
+        lambda: with_observations(deps.graph, deps.index, banks, named, vector, request.filter)
     )
     budget, scope = request.entity_tokens, request.filter.scope
-    return entity_notes(parts.graph, memories, budget, parts.tokenizer, asked, scope)
+    return entity_notes(deps.graph, memories, budget, deps.tokenizer, asked, scope)
 
 
 # Ranking
 
 
 def _rank(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     banks: Sequence[StoredBank],
     pool: Pool,
     question: Question,
@@ -170,15 +168,15 @@ def _rank(
 ) -> Ranking:
     if not len(pool):
         return Ranking.empty()
-    if not parts.reranking:
+    if not deps.reranking:
         return rank_fused(pool, question)
-    head = min(DEPTHS[request.budget].head, parts.settings.rerank_candidates)
+    head = min(DEPTHS[request.budget].head, deps.settings.rerank_candidates)
     with one_core():
-        ranking = rank(pool, question, head, parts.weights, parts.calibration)
-    if parts.reranker is not None and question.text:
+        ranking = rank(pool, question, head, deps.weights, deps.calibration)
+    if deps.reranker is not None and question.text:
         stating = ranking.order[~pool.memories.context[ranking.order]]
-        memories = _memories(parts, banks, pool, stating[:head].tolist())
-        ranking = rerank(ranking, memories, question, _TimedReranker(parts.reranker, clock))
+        memories = _memories(deps, banks, pool, stating[:head].tolist())
+        ranking = rerank(ranking, memories, question, _TimedReranker(deps.reranker, clock))
     return ranking
 
 
@@ -198,11 +196,11 @@ class _TimedReranker:
 
 
 def _is_beside_the_point(
-    parts: RecallDependencies, request: RecallRequest, ranking: Ranking
+    deps: RecallDependencies, request: RecallRequest, ranking: Ranking
 ) -> bool:
     """Return True for a courtesy, and for a question that nothing in the pool is like."""
     chosen = request.entities or request.filter.window is not None
-    return not (ranking.known or chosen) or parts.is_courtesy(request.query)
+    return not (ranking.known or chosen) or deps.is_courtesy(request.query)
 
 
 def _in_order(pool: Pool, ranking: Ranking, least: float) -> list[int]:
@@ -239,7 +237,7 @@ class _LazyMemoryReader:
         lost: bank to ids of those that could not be read.
     """
 
-    parts: RecallDependencies
+    deps: RecallDependencies
     banks: Sequence[StoredBank]
     pool: Pool
     ranking: Ranking
@@ -252,7 +250,7 @@ class _LazyMemoryReader:
         further = range(self.ahead, len(self.order), packing.READ_AHEAD)
         for start, size in ((0, self.ahead), *((each, packing.READ_AHEAD) for each in further)):
             ahead = self.order[start : start + size]
-            found = _memories(self.parts, self.banks, self.pool, ahead)
+            found = _memories(self.deps, self.banks, self.pool, ahead)
             for candidate in (self.pool.memories[p] for p in ahead if p not in found):
                 self.lost.setdefault(candidate.bank_id, []).append(candidate.id)
             for position, memory in found.items():
@@ -293,26 +291,26 @@ class _LazyMemoryReader:
 
 
 def _unreadable(
-    parts: RecallDependencies, pool: Pool, reader: _LazyMemoryReader
+    deps: RecallDependencies, pool: Pool, reader: _LazyMemoryReader
 ) -> Iterator[Failure]:
     """Yield a failure for each memory that could not be read, and still exists."""
     lost = dict.fromkeys(pool.unreadable)
     for bank_id, ids in reader.lost.items():
-        lost |= dict.fromkeys(existing(parts.graph, bank_id, ids))
+        lost |= dict.fromkeys(existing(deps.graph, bank_id, ids))
     for bank_id, id in lost:
         yield Failure(f"memory {id}", unreadable(bank_id, id))
 
 
 def _memories(
-    parts: RecallDependencies, banks: Sequence[StoredBank], pool: Pool, positions: Sequence[int]
+    deps: RecallDependencies, banks: Sequence[StoredBank], pool: Pool, positions: Sequence[int]
 ) -> dict[int, Memory]:
     """Read the memories at these positions of the pool, in that order, less those deleted since."""
     read: dict[tuple[str, str], Memory] = {}
     for bank in banks:
         id = bank.bank.id
         wanted = [m.id for m in map(pool.memories.__getitem__, positions) if m.bank_id == id]
-        load = partial(parts.graph.read, id, MEMORY)
-        for memory in parts.memories.read(bank, wanted, load).values():
+        load = partial(deps.graph.read, id, MEMORY)
+        for memory in deps.memories.read(bank, wanted, load).values():
             # The cached memory's metadata may be changed by whoever gets it: give out a copy.
             own = replace(memory, metadata=dict(memory.metadata)) if memory.metadata else memory
             read[id, memory.id] = own

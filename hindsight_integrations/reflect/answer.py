@@ -254,7 +254,7 @@ class Bounds:
 
 
 def reflect(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     bank: StoredBank,
     request: RecallRequest,
     model: StructuredModel,
@@ -264,7 +264,7 @@ def reflect(
     """Answer the request's question from the bank.
 
     Args:
-        parts: dependencies of recall.
+        deps: dependencies of recall.
         bank: where to search.
         request: the question, its filters, and the token budget of the evidence.
         model: asked for steps and the answer.
@@ -276,7 +276,7 @@ def reflect(
         EmbeddingError, StoreUnavailableError: recall failed altogether.
     """
     asking = _Asking(model, bank.bank, request.query, bounds)
-    evidence = _Evidence(parts, bank, request)
+    evidence = _Evidence(deps, bank, request)
     evidence.look_up_question()
     if not (here := evidence.context()):
         return Reflection(bank.bank.id, request.query, here.text, (), here, ModelUsage())
@@ -312,8 +312,8 @@ def reflect(
 class _Evidence:
     """Evidence found so far, within the token budget."""
 
-    def __init__(self, parts: RecallDependencies, bank: StoredBank, request: RecallRequest) -> None:
-        self._parts = parts
+    def __init__(self, deps: RecallDependencies, bank: StoredBank, request: RecallRequest) -> None:
+        self._deps = deps
         self._bank = bank
         self._request = request
         self._results: dict[str, SearchResult] = {}
@@ -337,7 +337,7 @@ class _Evidence:
             self._request,
             list(self._results.values()),
             tuple(self._failures.values()),
-            self._parts.tokenizer,
+            self._deps.tokenizer,
         )
 
     def look_up_question(self) -> None:
@@ -357,7 +357,7 @@ class _Evidence:
         results = [
             result for result in self._run(tool, request) if result.source.id not in self._results
         ]
-        composed = compose(self._bank.bank, results, request.max_tokens, self._parts.tokenizer)
+        composed = compose(self._bank.bank, results, request.max_tokens, self._deps.tokenizer)
         taken = {item.id for item in composed.items}
         new = {result.source.id: result for result in results if result.source.id in taken}
         self._results |= new
@@ -369,12 +369,12 @@ class _Evidence:
 
     def _run(self, tool: Tool, request: RecallRequest) -> list[SearchResult]:
         if tool is Tool.MENTAL_MODELS:
-            return find_models(self._parts, self._bank, request)
+            return find_models(self._deps, self._bank, request)
         types = types_of(_TYPES[tool], request)
         if not types:
             return []
         request = replace(request, filter=replace(request.filter, types=types))
-        results, failures = find_memories(self._parts, self._bank, request)
+        results, failures = find_memories(self._deps, self._bank, request)
         self._failures.update((failure.part, failure) for failure in failures)
         return results
 

@@ -321,7 +321,7 @@ class Rewritten:
 
 
 def rewritten(
-    parts: ReflectDependencies,
+    deps: ReflectDependencies,
     bank: StoredBank,
     gone: Set[str],
     changed: Mapping[str, MemoryRecord] | None = None,
@@ -331,14 +331,14 @@ def rewritten(
     """Rewrite the conclusions that rest on these memories; under the bank's lock.
 
     Args:
-        parts: dependencies of reflection.
+        deps: dependencies of reflection.
         bank: the bank of the memories.
         gone: ids of memories that are about to be forgotten or invalidated.
         changed: memories by id, as they are about to be stored.
         forgetting: keep the old texts not even in the history.
     """
     changed = changed or {}
-    graph, bank_id = parts.graph, bank.bank.id
+    graph, bank_id = deps.graph, bank.bank.id
     resting = graph.read(bank_id, CONCLUSIONS_CITING, sorted(gone | changed.keys()))
     ids = {id for cited_by in resting.values() for id in cited_by} - gone
     conclusions = graph.read(bank_id, RECORD, sorted(ids))
@@ -350,7 +350,7 @@ def rewritten(
         }
     if not conclusions:
         return Rewritten()
-    unquotable: Set[str] = parts.waiting(bank_id)
+    unquotable: Set[str] = deps.waiting(bank_id)
     if forgetting:  # no trace is left, not even of the sources
         unquotable = conclusions.keys()
         conclusions = {id: _without(record, gone) for id, record in conclusions.items()}
@@ -361,9 +361,9 @@ def rewritten(
     result = Rewritten()
     for id, record in conclusions.items():
         quotable = id not in unquotable
-        result = _combined(result, _rewrite(parts, bank, record, facts, quotable=quotable))
+        result = _combined(result, _rewrite(deps, bank, record, facts, quotable=quotable))
     result = without_repetitions(graph, bank_id, result)
-    return replace(result, records=tuple(encoded(parts.encoder, result.records)))
+    return replace(result, records=tuple(encoded(deps.encoder, result.records)))
 
 
 def without_repetitions(graph: GraphStore, bank_id: str, result: Rewritten) -> Rewritten:
@@ -413,7 +413,7 @@ def _without(record: MemoryRecord, gone: Set[str]) -> MemoryRecord:
 
 
 def _rewrite(
-    parts: ReflectDependencies,
+    deps: ReflectDependencies,
     bank: StoredBank,
     record: MemoryRecord,
     facts: Mapping[str, MemoryRecord],
@@ -429,7 +429,7 @@ def _rewrite(
         history = tuple(text_changes(old, own.memory, "rewrite", _REASON, quotable=quotable))
         return Rewritten((own,), history=history, consolidated=(old.id,))
     is_opinion = old.type is MemoryType.OPINION
-    writer = parts.opinion_rules if is_opinion else parts.rules
+    writer = deps.opinion_rules if is_opinion else deps.rules
     mine = {id: facts[id] for id in {source.memory_id for source in rests} if id is not None}
     cluster = Cluster(
         bank=bank.bank,
@@ -445,7 +445,7 @@ def _rewrite(
     topic = (old.context or old.text) if is_opinion else None
     new = conclusion(bank.bank, drafts[0], mine, old, utc_now(), topic=topic)
     history = tuple(text_changes(old, new.memory, "rewrite", _REASON, quotable=quotable))
-    asked = parts.opinions if is_opinion else parts.consolidator
+    asked = deps.opinions if is_opinion else deps.consolidator
     consolidated = (old.id,) if asked is writer else ()
     return Rewritten((new,), history=history, consolidated=consolidated)
 

@@ -38,10 +38,10 @@ class ConfidentConsolidator:
         return replace(proposals, drafts=drafts)
 
 
-def only_confident(parts: ReflectDependencies, min_confidence: float) -> ReflectDependencies:
+def only_confident(deps: ReflectDependencies, min_confidence: float) -> ReflectDependencies:
     """Return the dependencies with a consolidator that draws nothing less sure than this."""
     if min_confidence <= 0:
-        return parts
-    consolidator = ConfidentConsolidator(parts.consolidator, min_confidence)
-    by_rule = parts.consolidator is parts.rules
-    return replace(parts, consolidator=consolidator, rules=consolidator if by_rule else parts.rules)
+        return deps
+    consolidator = ConfidentConsolidator(deps.consolidator, min_confidence)
+    by_rule = deps.consolidator is deps.rules
+    return replace(deps, consolidator=consolidator, rules=consolidator if by_rule else deps.rules)

@@ -133,7 +133,7 @@ class _Answer:
     records: tuple[MemoryRecord, ...]
 
 
-def rounds(parts: ReflectDependencies, bank: StoredBank) -> Iterator[Consolidation]:
+def rounds(deps: ReflectDependencies, bank: StoredBank) -> Iterator[Consolidation]:
     """Consolidate everything that waits in the bank, a batch at a time.
 
     The caller may pause between batches, or stop.
@@ -145,13 +145,13 @@ def rounds(parts: ReflectDependencies, bank: StoredBank) -> Iterator[Consolidati
     usage = ModelUsage()
     while True:
         started = time.perf_counter()
-        limit = parts.settings.consolidation_batch
+        limit = deps.settings.consolidation_batch
         tired = [id for id, attempts in passed_over.items() if attempts >= _ATTEMPTS]
-        queue = parts.graph.pending_consolidation(bank.bank.id, limit + len(tired))
+        queue = deps.graph.pending_consolidation(bank.bank.id, limit + len(tired))
         waiting = [id for id in queue if id not in tired][:limit]
         if not waiting:
             return
-        done, done_ids = _round(parts, bank, waiting, usage)
+        done, done_ids = _round(deps, bank, waiting, usage)
         for id in waiting:
             if id not in done_ids:
                 failed = bool(done.failures) or done.capped
@@ -163,10 +163,10 @@ def rounds(parts: ReflectDependencies, bank: StoredBank) -> Iterator[Consolidati
 
 
 def _round(
-    parts: ReflectDependencies, bank: StoredBank, waiting: Sequence[str], spent: ModelUsage
+    deps: ReflectDependencies, bank: StoredBank, waiting: Sequence[str], spent: ModelUsage
 ) -> tuple[Consolidation, set[str]]:
     """Consolidate these; return the outcome, and the ids that wait no more."""
-    round_input = _read_round(parts, bank, waiting)
+    round_input = _read_round(deps, bank, waiting)
     to_consolidate = clusters(
         bank.bank,
         waiting,
@@ -178,7 +178,7 @@ def _round(
             for records in (round_input.facts, round_input.conclusions)
             for id, r in records.items()
         },
-        None if parts.consolidator is parts.rules else parts.settings.observation_similarity,
+        None if deps.consolidator is deps.rules else deps.settings.observation_similarity,
         round_input.ambiguous,
         round_input.people,
     )
@@ -191,46 +191,44 @@ def _round(
     unasked: set[str] = set()
     capped = False
     for cluster in to_consolidate:
-        writer = parts.opinions if _topic(cluster) else parts.consolidator
-        asks_a_model = writer not in (parts.rules, parts.opinion_rules)
-        if asks_a_model and (spent + usage).tokens >= parts.settings.consolidation_tokens:
+        writer = deps.opinions if _topic(cluster) else deps.consolidator
+        asks_a_model = writer not in (deps.rules, deps.opinion_rules)
+        if asks_a_model and (spent + usage).tokens >= deps.settings.consolidation_tokens:
             capped = True
             unasked |= cluster.new
             continue
         try:
             proposals = writer.propose(cluster)
             usage += proposals.usage
-            answers.append(_answer(parts, round_input, cluster, checked(cluster, proposals)))
+            answers.append(_answer(deps, round_input, cluster, checked(cluster, proposals)))
         except ModelError as error:
             usage += ModelUsage(input_tokens=error.tokens)
             failures.append(Failure(f"consolidating {cluster.subject!r}", error))
             unasked |= cluster.new
-    answers = _with_vectors(parts, answers)
-    with parts.lock(bank.key):
-        done, done_ids = _store(parts, bank, round_input, answers, unasked)
+    answers = _with_vectors(deps, answers)
+    with deps.lock(bank.key):
+        done, done_ids = _store(deps, bank, round_input, answers, unasked)
     if done.created or done.rewritten or done.removed:
-        parts.flush(bank.key)
+        deps.flush(bank.key)
     extra = Consolidation(bank.bank.id, failures=tuple(failures), usage=usage, capped=capped)
     return done + extra, done_ids
 
 
-def _read_round(
-    parts: ReflectDependencies, bank: StoredBank, waiting: Sequence[str]
-) -> _RoundInput:
+def _read_round(deps: ReflectDependencies, bank: StoredBank, waiting: Sequence[str]) -> _RoundInput:
     """Read the waiting records, the memories most similar, and the conclusions on all of these."""
-    graph, bank_id = parts.graph, bank.bank.id
+    graph, bank_id = deps.graph, bank.bank.id
     records = graph.read(bank_id, RECORD, waiting)
     now = utc_now()
-    fresh = parts.evidence(bank_id, records)
+    fresh = deps.evidence(bank_id, records)
     pairs: list[tuple[str, str]] = []
     if fresh:
         vectors = np.stack([record.vector for record in fresh.values()])
-        nearest = parts.index.query_many(bank.key, vectors, NEAREST + 1)
+        nearest = deps.index.query_many(bank.key, vectors, NEAREST + 1)
         pairs = [(id, other) for id, near in zip(fresh, nearest, strict=True) for other, _ in near]
-    if parts.consolidator is parts.rules:
+    if deps.consolidator is deps.rules:
         pairs += _sharing(graph, bank_id, fresh)
     near_by = {other for _, other in pairs} - records.keys()
-    facts = fresh | parts.evidence(bank_id, graph.read(bank_id, RECORD, sorted(near_by)))
+    facts = fresh | deps.evidence(bank_id, graph.read(bank_id, RECORD, sorted(near_by)))
     resting = graph.read(bank_id, CONCLUSIONS_CITING, list(facts))
     held = held_opinions(graph, bank_id)  # new evidence need not be near to what they rest on
     known = {id for ids in resting.values() for id in ids} | records.keys() | held
@@ -243,7 +241,7 @@ def _read_round(
     }
     rested = {s.memory_id for r in conclusions.values() for s in r.memory.sources if s.memory_id}
     rest = graph.read(bank_id, RECORD, sorted(rested - facts.keys()))
-    facts |= parts.evidence(bank_id, rest)
+    facts |= deps.evidence(bank_id, rest)
     pairs = [(one, other) for one, other in pairs if one in facts and other in facts]
     opinions = {id: r for id, r in conclusions.items() if r.memory.type is MemoryType.OPINION}
     observations = {id: r for id, r in conclusions.items() if id not in opinions}
@@ -292,7 +290,7 @@ def _ambiguous(graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord])
 
 
 def _answer(
-    parts: ReflectDependencies, round_input: _RoundInput, cluster: Cluster, proposals: Proposals
+    deps: ReflectDependencies, round_input: _RoundInput, cluster: Cluster, proposals: Proposals
 ) -> _Answer:
     before = {memory.id: memory for memory in cluster.conclusions}
     now, topic = utc_now(), _topic(cluster)
@@ -318,9 +316,9 @@ def _topic(cluster: Cluster) -> str | None:
     return next((cluster.subject for _ in opinions), None)
 
 
-def _with_vectors(parts: ReflectDependencies, answers: Sequence[_Answer]) -> list[_Answer]:
+def _with_vectors(deps: ReflectDependencies, answers: Sequence[_Answer]) -> list[_Answer]:
     """Embed the texts of all records in one batch."""
-    made = iter(encoded(parts.encoder, [r for answer in answers for r in answer.records]))
+    made = iter(encoded(deps.encoder, [r for answer in answers for r in answer.records]))
     return [
         _Answer(answer.cluster, answer.proposals, tuple(next(made) for _ in answer.records))
         for answer in answers
@@ -328,14 +326,14 @@ def _with_vectors(parts: ReflectDependencies, answers: Sequence[_Answer]) -> lis
 
 
 def _store(
-    parts: ReflectDependencies,
+    deps: ReflectDependencies,
     bank: StoredBank,
     round_input: _RoundInput,
     answers: Iterable[_Answer],
     unasked: set[str],
 ) -> tuple[Consolidation, set[str]]:
     """Store the proposals that are still valid; under the bank's lock."""
-    graph, bank_id = parts.graph, bank.bank.id
+    graph, bank_id = deps.graph, bank.bank.id
     answers = list(answers)
     named = {id for answer in answers for id in (*_read(answer), *answer.cluster.new)}
     current = graph.read(bank_id, MEMORY, sorted(named | round_input.waiting.keys()))

@@ -227,16 +227,16 @@ class Composed:
     truncated: bool = False
 
 
-def context(parts: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
+def context(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
     """Compose what the bank knows of the request's question.
 
     Raises:
         EmbeddingError: the question could not be embedded.
         StoreUnavailableError: every arm of recall failed.
     """
-    memories, failures = find_memories(parts, bank, request)
-    results = [*find_models(parts, bank, request), *memories]
-    return set_out(bank.bank, request, results, failures, parts.tokenizer, preface(bank.bank))
+    memories, failures = find_memories(deps, bank, request)
+    results = [*find_models(deps, bank, request), *memories]
+    return set_out(bank.bank, request, results, failures, deps.tokenizer, preface(bank.bank))
 
 
 def set_out(

@@ -79,27 +79,27 @@ class _Found:
         return self.statement.memory.mentioned_at
 
 
-def reflect(parts: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Reflection:
+def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Reflection:
     """Answer the request's question with quotations from the bank.
 
     Raises:
         EmbeddingError: the question could not be embedded.
         StoreUnavailableError: every arm of recall failed.
     """
-    results, context = _search(parts, bank, request)
+    results, context = _search(deps, bank, request)
     times = parse_query(request.query, request.asked_at).windows
     query = read_question(request.query, [window.text for window in times])
     if wanted := content_of(request.query):
         return _of_other_language(bank, request, context, wanted)
     if query is None:
-        return _overview(parts, bank, request, results, context)
-    windows = list(in_bank(parts.graph, bank.bank.id, times, request.filter).values())
+        return _overview(deps, bank, request, results, context)
+    windows = list(in_bank(deps.graph, bank.bank.id, times, request.filter).values())
     if windows and query.light in WORDS["happening"]:
         query = replace(query, asked=Asked.EVENTS)
     query = replace(query, asker=_asker(context))
     found = _current(_answers(context, query, windows), query, context)
     if query.asked is Asked.WHY:
-        text, sources = _with_causes(parts, bank, request, context, query, found)
+        text, sources = _with_causes(deps, bank, request, context, query, found)
     else:
         text = _text(query, found, context, request.asked_at)
         sources = tuple(dict.fromkeys(one.item.id for one in found))
@@ -136,7 +136,7 @@ def _of_other_language(
 
 
 def _search(
-    parts: RecallDependencies, bank: StoredBank, request: RecallRequest
+    deps: RecallDependencies, bank: StoredBank, request: RecallRequest
 ) -> tuple[list[SearchResult], Context]:
     """Return the mental models and facts on the question, and the context of those that fit.
 
@@ -145,13 +145,13 @@ def _search(
     wanted = request.filter.types
     if wanted is None or wanted & _FACTS:
         request = replace(request, filter=replace(request.filter, derived=False))
-    memories, failures = find_memories(parts, bank, request)
-    results = [*find_models(parts, bank, request), *memories]
-    return results, set_out(bank.bank, request, results, failures, parts.tokenizer)
+    memories, failures = find_memories(deps, bank, request)
+    results = [*find_models(deps, bank, request), *memories]
+    return results, set_out(bank.bank, request, results, failures, deps.tokenizer)
 
 
 def _overview(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     bank: StoredBank,
     request: RecallRequest,
     results: Sequence[SearchResult],
@@ -165,7 +165,7 @@ def _overview(
     known = {term for r in on_it for term in lexemes(_words_of(r.source))}
     if names - known:
         on_it = []
-    told = set_out(bank.bank, request, on_it, context.failures, parts.tokenizer)
+    told = set_out(bank.bank, request, on_it, context.failures, deps.tokenizer)
     return Reflection(
         bank.bank.id,
         request.query,
@@ -427,7 +427,7 @@ def _is_spoken_of_later(query: Query, found: Sequence[_Found], context: Context)
 
 
 def _with_causes(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     bank: StoredBank,
     request: RecallRequest,
     context: Context,
@@ -438,7 +438,7 @@ def _with_causes(
     cited: list[tuple[str, tuple[str, ...]]] = [
         (_quoted(one, request.asked_at), (one.item.id,)) for one in found
     ]
-    cited = cited or list(reasons(parts, bank, request, context, query))[:LONGEST_LIST]
+    cited = cited or list(reasons(deps, bank, request, context, query))[:LONGEST_LIST]
     lines = list(dict.fromkeys(line for line, _ in cited))
     text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
     return text, tuple(dict.fromkeys(id for _, ids in cited for id in ids))

@@ -73,7 +73,7 @@ def find_model(graph: GraphStore, bank_id: str, model_id: str) -> MentalModel:
     )
 
 
-def written(parts: MentalModelDependencies, bank: StoredBank, model: MentalModel) -> MentalModel:
+def written(deps: MentalModelDependencies, bank: StoredBank, model: MentalModel) -> MentalModel:
     """Return the model with a text from the memories that its source query finds.
 
     With a language model, the text is its answer to the query; without, the memories themselves.
@@ -82,29 +82,29 @@ def written(parts: MentalModelDependencies, bank: StoredBank, model: MentalModel
         ModelError, StoreUnavailableError: it could not be written.
     """
     now = utc_now()  # memories retained from here on are newer than the text
-    tokenizer, settings = parts.recalling.tokenizer, parts.recalling.settings
-    if parts.llm is None:
-        composed = composed_now(parts.recalling, bank, source_request(model, model.max_tokens))
+    tokenizer, settings = deps.recalling.tokenizer, deps.recalling.settings
+    if deps.llm is None:
+        composed = composed_now(deps.recalling, bank, source_request(model, model.max_tokens))
         text = "\n".join(item.text for item in composed.items) or NOTHING_FOUND
         sources = composed.sources
     else:
         request = source_request(model, settings.max_tokens)
-        answer = reflect(parts.recalling, bank, request, parts.llm, Bounds())
+        answer = reflect(deps.recalling, bank, request, deps.llm, Bounds())
         text = answer.text
         sources = answer.sources or answer.context.sources
     cut = tokenizer.truncate(text, model.max_tokens)
     return replace(model, text=cut, sources=sources, refreshed_at=now)
 
 
-def composed_now(parts: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
+def composed_now(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) -> Context:
     """Compose what the bank knows now: without what newer memories contradict, or directives."""
-    memories, failures = find_memories(parts, bank, request)
+    memories, failures = find_memories(deps, bank, request)
     current = [result for result in with_news(memories) if not result.contradicted]
-    return set_out(bank.bank, request, current, failures, parts.tokenizer)
+    return set_out(bank.bank, request, current, failures, deps.tokenizer)
 
 
 def refresh(
-    parts: MentalModelDependencies, bank: StoredBank, model: MentalModel, reason: str | None = None
+    deps: MentalModelDependencies, bank: StoredBank, model: MentalModel, reason: str | None = None
 ) -> MentalModel:
     """Rewrite a stored model; the old text is kept in its history.
 
@@ -122,18 +122,18 @@ def refresh(
             f"mental model {model.id!r} was written by hand and has no source_query to "
             "refresh it from; add one with mental_models.update, or give the new text"
         )
-    new = written(parts, bank, model)
+    new = written(deps, bank, model)
     if new.text == model.text:
         new = replace(new, refreshed_at=model.refreshed_at)
-    with parts.lock(bank.key):
-        if find_model(parts.graph, bank.bank.id, model.id) != model:
+    with deps.lock(bank.key):
+        if find_model(deps.graph, bank.bank.id, model.id) != model:
             raise ConflictError(
                 f"mental model {model.id!r} was changed while it was being refreshed; refresh "
                 "it again"
             )
-        store(parts.graph, model, new, "refresh", reason)
+        store(deps.graph, model, new, "refresh", reason)
         if new == model and reason is None:
-            parts.graph.apply(ChangeSet(model.bank_id, history=(unchanged(model),)))
+            deps.graph.apply(ChangeSet(model.bank_id, history=(unchanged(model),)))
     return new
 
 
@@ -144,16 +144,16 @@ def unchanged(model: MentalModel) -> Change:
     )
 
 
-def refresh_due(parts: MentalModelDependencies, bank: StoredBank) -> Refreshed:
+def refresh_due(deps: MentalModelDependencies, bank: StoredBank) -> Refreshed:
     """Refresh the stale models that have `auto_refresh`; a failure does not stop the others."""
     models: list[MentalModel] = []
     failures: list[Failure] = []
-    for model in parts.graph.scan(bank.bank.id, MENTAL_MODEL):
+    for model in deps.graph.scan(bank.bank.id, MENTAL_MODEL):
         if not model.auto_refresh:
             continue
         try:
-            if staleness(parts.recalling, bank, model):
-                new = refresh(parts, bank, model, "stale after consolidation")
+            if staleness(deps.recalling, bank, model):
+                new = refresh(deps, bank, model, "stale after consolidation")
                 models += [new] if new != model else []
         except HindsightError as error:
             failures.append(Failure(f"mental model {model.id}", error))

@@ -203,7 +203,7 @@ def _reasoning(agreeing: Sequence[bool], held: Memory | None, *, favourable: boo
 
 
 def form(
-    parts: ReflectDependencies,
+    deps: ReflectDependencies,
     recalling: RecallDependencies,
     bank: StoredBank,
     topic: str,
@@ -216,15 +216,15 @@ def form(
         StoreError: others kept changing the memories it rests on.
     """
     for _ in range(ATTEMPTS):
-        cluster, facts = _cluster(parts, recalling, bank, topic, scope)
-        proposals = checked(cluster, parts.opinions.propose(cluster))
+        cluster, facts = _cluster(deps, recalling, bank, topic, scope)
+        proposals = checked(cluster, deps.opinions.propose(cluster))
         before = {memory.id: memory for memory in cluster.conclusions}
         now = utc_now()
         records = [
             conclusion(bank.bank, draft, facts, before.get(draft.rewrites or ""), now, topic=topic)
             for draft in proposals.drafts
         ]
-        records = encoded(parts.encoder, records)
+        records = encoded(deps.encoder, records)
         texts = {record.memory.id: record.memory.text for record in records}
         removed = tuple(removal.conclusion_id for removal in proposals.removals)
         history = [
@@ -244,7 +244,7 @@ def form(
             history=tuple(history),
             mark_consolidated=tuple(texts),
         )
-        if _applied(parts, bank, cluster, changes):
+        if _applied(deps, bank, cluster, changes):
             kept = [old for id, old in before.items() if id not in texts and id not in removed]
             return (*kept, *(record.memory for record in records))
     raise StoreError(
@@ -254,20 +254,20 @@ def form(
 
 
 def _cluster(
-    parts: ReflectDependencies,
+    deps: ReflectDependencies,
     recalling: RecallDependencies,
     bank: StoredBank,
     topic: str,
     scope: str | None,
 ) -> tuple[Cluster, Mapping[str, MemoryRecord]]:
-    graph, bank_id = parts.graph, bank.bank.id
+    graph, bank_id = deps.graph, bank.bank.id
     request = recall_request(bank_id, topic, max_tokens=TOKENS, types=FACTS, scope=scope)
-    held = _held(parts, bank_id, topic, scope)
+    held = _held(deps, bank_id, topic, scope)
     wanted = {item.id for item in recall(recalling, [bank], request)}
     wanted |= {s.memory_id for memory in held for s in memory.sources if s.memory_id}
-    evidence = parts.evidence(bank_id, graph.read(bank_id, RECORD, sorted(wanted)))
+    evidence = deps.evidence(bank_id, graph.read(bank_id, RECORD, sorted(wanted)))
     facts = {id: record for id, record in evidence.items() if record.memory.scope == scope}
-    waiting = parts.waiting(bank_id) if held else set()
+    waiting = deps.waiting(bank_id) if held else set()
     weighed = {s.memory_id for memory in held for s in memory.sources}
     cluster = Cluster(
         bank=bank.bank,
@@ -287,26 +287,26 @@ def held_opinions(graph: GraphStore, bank_id: str) -> set[str]:
     return {memory.id for memory in every_memory(graph, bank_id, filter)}
 
 
-def _held(parts: ReflectDependencies, bank_id: str, topic: str, scope: str | None) -> list[Memory]:
+def _held(deps: ReflectDependencies, bank_id: str, topic: str, scope: str | None) -> list[Memory]:
     """Return the opinions that the engine formed on the topic before."""
     opinions = frozenset({MemoryType.OPINION})
     filter = MemoryFilter(now=utc_now(), types=opinions, scope=scope, derived=True)
     return [
         memory
-        for memory in every_memory(parts.graph, bank_id, filter)
+        for memory in every_memory(deps.graph, bank_id, filter)
         if memory.scope == scope and entity_norm(memory.context or "") == entity_norm(topic)
     ]
 
 
 def _applied(
-    parts: ReflectDependencies, bank: StoredBank, cluster: Cluster, changes: ChangeSet
+    deps: ReflectDependencies, bank: StoredBank, cluster: Cluster, changes: ChangeSet
 ) -> bool:
     """Store the opinions; return False if their evidence has changed meanwhile."""
     read = {memory.id: memory.updated_at for memory in (*cluster.memories, *cluster.conclusions)}
-    with parts.lock(bank.key):
-        now = parts.graph.read(bank.bank.id, MEMORY, sorted(read))
+    with deps.lock(bank.key):
+        now = deps.graph.read(bank.bank.id, MEMORY, sorted(read))
         if {id: memory.updated_at for id, memory in now.items()} != read:
             return False
-        parts.graph.apply(changes)
-    parts.flush(bank.key)
+        deps.graph.apply(changes)
+    deps.flush(bank.key)
     return True

@@ -150,7 +150,7 @@ class _Told:
 
 
 def profile_of(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     bank: StoredBank,
     person: str,
     max_tokens: int,
@@ -165,13 +165,13 @@ def profile_of(
     max_tokens = validation.positive("max_tokens", max_tokens)
     now = as_datetime(validation.timestamp("query_time", query_time))
     bank_id = bank.bank.id
-    entity = read_one(parts.graph, bank_id, ENTITY_NAMED, entity_norm(person), None)
+    entity = read_one(deps.graph, bank_id, ENTITY_NAMED, entity_norm(person), None)
     known = [person, entity.name, *entity.aliases] if entity else [person]
-    memories = _memories(parts.graph, bank_id, known, entity, now)
+    memories = _memories(deps.graph, bank_id, known, entity, now)
     lines = _lines(memories, frozenset(map(entity_norm, known)), bank.bank.name, now)
-    taken = _fitting(lines, parts.tokenizer, max_tokens)
+    taken = _fitting(lines, deps.tokenizer, max_tokens)
     text = rendered(taken)
-    tokens = parts.tokenizer.count(text) if text else 0
+    tokens = deps.tokenizer.count(text) if text else 0
     return Profile(bank_id, person, tuple(taken), text, tokens, len(taken) < len(lines))
 
 

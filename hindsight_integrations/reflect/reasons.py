@@ -26,7 +26,7 @@ LINKS = 8
 
 
 def reasons(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     bank: StoredBank,
     request: RecallRequest,
     context: Context,
@@ -39,8 +39,8 @@ def reasons(
     for item, memory in memories.values():
         for told in _within(memory, query):
             yield f"{_by(memory)}“{told}” [{item.label}]", (item.id,)
-    links = list(_links(parts, bank, request, list(memories)))
-    yield from _asked_before(parts, bank, request, memories, links)
+    links = list(_links(deps, bank, request, list(memories)))
+    yield from _asked_before(deps, bank, request, memories, links)
     for effect_id, cause_id in links:
         if effect_id not in memories or cause_id not in memories:
             continue
@@ -93,16 +93,16 @@ def _effect(memory: Memory, cause: Memory, query: Query) -> str | None:
 
 
 def _links(
-    parts: RecallDependencies, bank: StoredBank, request: RecallRequest, ids: Sequence[str]
+    deps: RecallDependencies, bank: StoredBank, request: RecallRequest, ids: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield effect and cause of the causal links of these memories."""
-    for link in parts.graph.links(bank.bank.id, ids, LINKS, request.filter):
+    for link in deps.graph.links(bank.bank.id, ids, LINKS, request.filter):
         if link.kind is LinkKind.CAUSAL:
             yield link.source_id, link.target_id
 
 
 def _asked_before(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     bank: StoredBank,
     request: RecallRequest,
     memories: Mapping[str, tuple[ContextItem, Memory]],
@@ -110,7 +110,7 @@ def _asked_before(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the replies to somebody who asked the same: the question is then the effect."""
     replies = [link for link in links if link[0] not in memories and link[1] in memories]
-    asked = parts.graph.read(bank.bank.id, MEMORY, [effect for effect, _ in replies])
+    asked = deps.graph.read(bank.bank.id, MEMORY, [effect for effect, _ in replies])
     for question_id, reply_id in replies:
         question, (item, reply) = asked.get(question_id), memories[reply_id]
         if question is None or question.kind != TurnKind.QUESTION:

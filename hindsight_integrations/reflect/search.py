@@ -64,7 +64,7 @@ class SearchResult(NamedTuple):
 
 
 def find_memories(
-    parts: RecallDependencies, bank: StoredBank, request: RecallRequest
+    deps: RecallDependencies, bank: StoredBank, request: RecallRequest
 ) -> tuple[list[SearchResult], tuple[Failure, ...]]:
     """Recall memories, with the state of the conclusions among them.
 
@@ -75,11 +75,11 @@ def find_memories(
         EmbeddingError: the question could not be embedded.
         StoreUnavailableError: every arm failed.
     """
-    result = recall(parts, [bank], request)
+    result = recall(deps, [bank], request)
     for note in result.notes:
         log.warning("a search in bank %r: %s", bank.bank.id, note)
     memories = [item.memory for item in result.memories]
-    waiting = _waiting(parts.graph, bank.bank.id, [m.id for m in memories if is_conclusion(m)])
+    waiting = _waiting(deps.graph, bank.bank.id, [m.id for m in memories if is_conclusion(m)])
 
     def as_result(memory: Memory) -> SearchResult:
         if not is_conclusion(memory):
@@ -118,7 +118,7 @@ _HEAD = 150
 
 
 def find_models(
-    parts: RecallDependencies, bank: StoredBank, request: RecallRequest
+    deps: RecallDependencies, bank: StoredBank, request: RecallRequest
 ) -> list[SearchResult]:
     """Return the bank's mental models that match the question, most similar first.
 
@@ -131,12 +131,12 @@ def find_models(
         return []
     if filter.window is not None or request.entities or not request.query:
         return []
-    models = [m for m in parts.graph.scan(bank.bank.id, MENTAL_MODEL) if _admitted(m, filter)]
+    models = [m for m in deps.graph.scan(bank.bank.id, MENTAL_MODEL) if _admitted(m, filter)]
     if not models:
         return []
     heads = [_head(model) for model in models]
-    vector, _ = parts.encoder.question(request.query)
-    rows = np.stack([code.vector for code in parts.encoder.encode(heads)])
+    vector, _ = deps.encoder.question(request.query)
+    rows = np.stack([code.vector for code in deps.encoder.encode(heads)])
     likeness = (rows @ vector).tolist()
     terms = set(lexemes(request.query))
     near = [
@@ -146,7 +146,7 @@ def find_models(
     ]
     likest = [model for _, _, model in sorted(near)[:MODELS]]
     sources = [source for model in likest for source in model.sources]
-    stored = parts.graph.read(bank.bank.id, MEMORY, sources)
+    stored = deps.graph.read(bank.bank.id, MEMORY, sources)
     return [SearchResult(model, bool(_since(model, stored))) for model in likest]
 
 
@@ -196,10 +196,10 @@ def _admitted(model: MentalModel, filter: MemoryFilter) -> bool:
     return bool(shared) if filter.tags_match == "any" else len(shared) == len(filter.tags)
 
 
-def staleness(parts: RecallDependencies, bank: StoredBank, model: MentalModel) -> Staleness:
+def staleness(deps: RecallDependencies, bank: StoredBank, model: MentalModel) -> Staleness:
     """Return changes of a mental model's sources, and new memories, since it was written."""
-    stored = parts.graph.read(bank.bank.id, MEMORY, model.sources)
-    near = recall(parts, [bank], source_request(model, model.max_tokens, "low")).memories
+    stored = deps.graph.read(bank.bank.id, MEMORY, model.sources)
+    near = recall(deps, [bank], source_request(model, model.max_tokens, "low")).memories
     facts = [item.memory for item in near if not is_conclusion(item.memory)]
     return replace(
         _since(model, stored),
@@ -266,7 +266,7 @@ def _newer(near: Sequence[Recalled], model: MentalModel) -> Iterator[str]:
 
 
 def with_mental_models(
-    parts: RecallDependencies,
+    deps: RecallDependencies,
     banks: Sequence[StoredBank],
     request: RecallRequest,
     result: RecallResult,
@@ -279,10 +279,10 @@ def with_mental_models(
     models: list[RecalledModel] = []
     for bank in banks if left else ():
         own = [SearchResult(m.memory) for m in result if m.memory.bank_id == bank.bank.id]
-        for found in with_news([*find_models(parts, bank, request), *own]):
+        for found in with_news([*find_models(deps, bank, request), *own]):
             if not isinstance(found.source, MentalModel):
                 continue
-            tokens = line_cost(found.source.text, parts.tokenizer.count)
+            tokens = line_cost(found.source.text, deps.tokenizer.count)
             if tokens <= left:
                 left -= tokens
                 models.append(RecalledModel(found.source, found.stale, tokens))

@@ -89,7 +89,9 @@ def test_a_statement_is_quoted_with_the_words_that_take_it_back(memory: Hindsigh
     assert answer.startswith("“The mill is insured. That's nonsense.”")
     assert _answer(memory, "Is the barn insured?").startswith("Yes: “The barn is insured.”")
     _retain(memory, ("2025-01-11", "The shed is insured, just kidding."))
-    assert _answer(memory, "Is the shed insured?").startswith("“The shed is insured, just kidding.”")
+    assert _answer(memory, "Is the shed insured?").startswith(
+        "“The shed is insured, just kidding.”"
+    )
 
 
 @pytest.mark.parametrize(
