@@ -206,7 +206,7 @@ def _gather_bank(
         pool = gather(
             search, rankings, named_ids, rrf_k, kept, whole, failures, pinned=request.pinned
         )
-        pool = replace(pool, called=entity.words_of(named))
+        pool = replace(pool, entity_words=entity.words_of(named))
     return Gathered((ahead.bank,), pool, search.question, tuple(named), tuple(failures))
 
 

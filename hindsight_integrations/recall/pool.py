@@ -58,7 +58,7 @@ class Pool:
             none; shape (memories, offsets).
         stats: term statistics of the banks searched, added up, for BM25.
         named: ids of the entities that the question names.
-        called: words of all that these entities are called, normalised.
+        entity_words: words of all that these entities are called, normalised.
         unreadable: bank and id of memories that exist and could not be read.
         pinned: bank and id of the pinned memories, if they are to come first.
     """
@@ -69,7 +69,7 @@ class Pool:
     around: NDArray[np.intp]
     stats: LexemeStats
     named: frozenset[str]
-    called: frozenset[str] = frozenset()
+    entity_words: frozenset[str] = frozenset()
     unreadable: tuple[tuple[str, str], ...] = ()
     pinned: frozenset[tuple[str, str]] = frozenset()
 
@@ -192,7 +192,7 @@ def join(pools: Sequence[Pool]) -> Pool:
         ),
         stats=LexemeStats(documents, length / documents if documents else 0.0, frequency),
         named=frozenset().union(*(pool.named for pool in pools)),
-        called=frozenset().union(*(pool.called for pool in pools)),
+        entity_words=frozenset().union(*(pool.entity_words for pool in pools)),
         unreadable=tuple(chain.from_iterable(pool.unreadable for pool in pools)),
         pinned=frozenset().union(*(pool.pinned for pool in pools)),
     )

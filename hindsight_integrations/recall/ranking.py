@@ -268,8 +268,8 @@ def rank(
     size, text = pool.stats.documents, question.text[:LANGUAGE_SHOWS]
     english = asks_in_english(text)
     alike = size if english else min(size, IN_ANY_LANGUAGE)
-    strange = english and signals.names_a_stranger(text, pool)
-    enough = calibration.knows(best, alike, hinted=hinted, strange=strange)
+    unknown_name = english and signals.names_someone_unknown(text, pool)
+    enough = calibration.knows(best, alike, hinted=hinted, unknown_name=unknown_name)
     known = (
         ((hinted or _has_words(question)) and enough)
         or signals.asks_for_any_matter(question.text)

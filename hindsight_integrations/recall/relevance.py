@@ -36,8 +36,8 @@ class Calibration:
             minimum is interpolated over the logarithm of the size, like the similarity of random
             hits.
         hint: reduction of the minimum if the question names an entity or a time of the bank.
-        stranger: increase of the minimum if the question has a name that no memory has, whatever
-            else it names; 0 to ignore such names.
+        unknown_name: increase of the minimum if the question has a name that no memory has,
+            whatever else it names; 0 to ignore such names.
     """
 
     share: float
@@ -46,7 +46,7 @@ class Calibration:
     intercept: float
     least: tuple[tuple[int, float], ...]
     hint: float
-    stranger: float = 0.0
+    unknown_name: float = 0.0
 
     def relevance(self, total: Scores, likeness: float, documents: int) -> Scores:
         """Return the probability of each memory, 0 to 1, in the order of the totals.
@@ -60,7 +60,7 @@ class Calibration:
         return logistic(features(total, likeness, documents) @ coefficients + self.intercept)
 
     def knows(
-        self, likeness: float, documents: int, *, hinted: bool = False, strange: bool = False
+        self, likeness: float, documents: int, *, hinted: bool = False, unknown_name: bool = False
     ) -> bool:
         """Return True if the best memory is similar enough for the bank to know the answer.
 
@@ -68,12 +68,12 @@ class Calibration:
             likeness: similarity of the best memory to the question.
             documents: number of memories in the bank.
             hinted: True if the question names an entity or a time of the bank.
-            strange: True if the question has a name of which no memory has a word.
+            unknown_name: True if the question has a name of which no memory has a word.
         """
         sizes, least = zip(*self.least, strict=True)
         needed = np.interp(math.log(max(documents, 1)), np.log(sizes), least)
-        if strange and self.stranger:
-            needed += self.stranger
+        if unknown_name and self.unknown_name:
+            needed += self.unknown_name
         elif hinted:
             needed -= self.hint
         return bool(likeness >= needed)
@@ -84,7 +84,7 @@ PUBLISHED = Calibration(0.916, 6.57, -0.297, -1.51, least=((1, 0.18), (100, 0.25
 weights changed."""
 
 BUNDLED = replace(
-    PUBLISHED, least=((1, 0.18), (100, 0.27), (1_000, 0.38)), hint=0.05, stranger=0.05
+    PUBLISHED, least=((1, 0.18), (100, 0.27), (1_000, 0.38)), hint=0.05, unknown_name=0.05
 )
 """Calibration for the default model; its error is 0.002 to 0.009 on each development set.
 

@@ -114,7 +114,7 @@ def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
     return np.asarray(together[of] * speaking)
 
 
-def names_a_stranger(text: str, pool: Pool) -> bool:
+def names_someone_unknown(text: str, pool: Pool) -> bool:
     """Return True if an English question has a name that no memory and no entity contains.
 
     Dates, places and nationalities do not count: "What shall I do in Lisbon?" asks for preferences.
@@ -127,7 +127,7 @@ def names_a_stranger(text: str, pool: Pool) -> bool:
     return any(
         not any(pool.stats.frequency.get(term, 0) for term in lexemes(name))
         for name in names
-        if entity_norm(name) not in pool.called
+        if entity_norm(name) not in pool.entity_words
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.recall.ranking import DEFAULT_WEIGHTS, Ranking, rank
 from hindsight_integrations.recall.relevance import Calibration
-from hindsight_integrations.recall.signals import names_a_stranger
+from hindsight_integrations.recall.signals import names_someone_unknown
 from hindsight_integrations.stores.base import LexemeStats
 from tests.recall.building import asked_tokens, candidate, pool_of, question, stored_tokens, unit
 
@@ -94,7 +94,7 @@ def test_another_language_than_english_has_to_be_no_more_like_a_big_bank(
 
 
 @pytest.mark.parametrize(
-    ("text", "strange"),
+    ("text", "unknown"),
     [
         ("What is Bogdan's dog called?", True),
         ("did Nadia, or else Bogdan, call?", True),
@@ -111,10 +111,12 @@ def test_another_language_than_english_has_to_be_no_more_like_a_big_bank(
         ("", False),
     ],
 )
-def test_a_stranger_is_a_name_inside_a_sentence_that_no_memory_has(
-    text: str, strange: bool
+def test_someone_unknown_is_a_name_inside_a_sentence_that_no_memory_has(
+    text: str, unknown: bool
 ) -> None:
-    assert names_a_stranger(text, pool_of([], stats=LexemeStats(9, 1.0, {"nadia": 2}))) is strange
+    assert (
+        names_someone_unknown(text, pool_of([], stats=LexemeStats(9, 1.0, {"nadia": 2}))) is unknown
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,10 +128,10 @@ def test_a_stranger_is_a_name_inside_a_sentence_that_no_memory_has(
         ("Wann fährt denn die Fähre mit Bogdan und der Familie?", True),
     ],
 )
-def test_a_stranger_takes_more_likeness_in_english(text: str, known: bool) -> None:
-    # The likeness is 0.45. A hundred memories take 0.4, and 0.5 where a name is strange.
+def test_an_unknown_name_takes_more_likeness_in_english(text: str, known: bool) -> None:
+    # The likeness is 0.45. A hundred memories take 0.4, and 0.5 where a name is unknown.
     memory = candidate("0", vector=unit(0.1), interaction=stored_tokens((1, 1)))
     pool = pool_of([memory], stats=LexemeStats(100, 1.0, {"nadia": 1}))
     asked = question(text, tokens=asked_tokens((7, {1: 0.8, 2: 0.6})), lexemes=["absent"])
-    calibration = Calibration(1.0, 1.0, 0.0, 0.0, least=((100, 0.4),), hint=0.0, stranger=0.1)
+    calibration = Calibration(1.0, 1.0, 0.0, 0.0, least=((100, 0.4),), hint=0.0, unknown_name=0.1)
     assert rank(pool, asked, 10, DEFAULT_WEIGHTS, calibration).known is known

@@ -24,7 +24,7 @@ ODDS = Calibration(
     intercept=0.25,
     least=((1, 0.1), (100, 0.3), (1000, 0.45)),
     hint=0.06,
-    stranger=0.04,
+    unknown_name=0.04,
 )
 
 
@@ -60,7 +60,7 @@ def test_the_calibration_of_the_bundled_model() -> None:
     half = BUNDLED.relevance(np.array([3.0, 3.0]), 0.4, 7)[0]
     assert half == pytest.approx(logistic(math.log(found / (1 - found)) - 0.916 * math.log(2)))
     assert BUNDLED.least == ((1, 0.18), (100, 0.27), (1000, 0.38))
-    assert BUNDLED.hint == BUNDLED.stranger == 0.05
+    assert BUNDLED.hint == BUNDLED.unknown_name == 0.05
 
 
 def test_of_the_published_model_less_is_known() -> None:
@@ -68,7 +68,7 @@ def test_of_the_published_model_less_is_known() -> None:
     assert PUBLISHED.knows(0.26, 5000)
     assert not PUBLISHED.knows(0.24, 5000)
     assert PUBLISHED.knows(0.0, 5000, hinted=True)
-    assert PUBLISHED.knows(0.0, 5000, hinted=True, strange=True)
+    assert PUBLISHED.knows(0.0, 5000, hinted=True, unknown_name=True)
 
 
 def test_totals_of_any_size_and_an_empty_bank_have_shares() -> None:
@@ -107,5 +107,5 @@ def test_the_likeness_that_knowing_takes_grows_with_the_bank(documents: int, lea
 def test_a_name_that_no_memory_has_takes_more_likeness_whatever_else_is_named(
     hinted: bool,
 ) -> None:
-    assert ODDS.knows(0.34 + 1e-4, 100, hinted=hinted, strange=True)
-    assert not ODDS.knows(0.34 - 1e-4, 100, hinted=hinted, strange=True)
+    assert ODDS.knows(0.34 + 1e-4, 100, hinted=hinted, unknown_name=True)
+    assert not ODDS.knows(0.34 - 1e-4, 100, hinted=hinted, unknown_name=True)
