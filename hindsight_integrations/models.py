@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -605,11 +605,26 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """One page of a longer list. Pass `next_cursor` to get the next page; None on the last."""
+    """One page of a longer list; iterating over it gives its items.
+
+    Attributes:
+        items: the items of this page.
+        total: number of items on all pages.
+        next_cursor: pass it to get the next page; None on the last.
+    """
 
     items: Sequence[T]
     total: int
     next_cursor: str | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> T:
+        return self.items[index]
 
     def __repr__(self) -> str:
         return display.lines(f"Page({len(self.items)} of {self.total})", self.items)

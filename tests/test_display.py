@@ -51,7 +51,9 @@ def memory() -> Iterator[Hindsight]:
 
 def test_a_line_says_what_a_value_is(memory: Hindsight) -> None:
     page = memory.memories.list("bank", speaker="Bob")
-    (stored,) = page.items
+    (stored,) = page
+    assert page[0] == stored
+    assert len(page) == 1
     line = f"Memory({stored.id!r}: 'Alice moved to Bergen in May 2024.', world, by Bob, "
     assert repr(stored) == f"{line}1 Mar 2025, 09:30)"
     assert repr(page) == f"Page(1 of 1)\n  {stored!r}"
