@@ -35,8 +35,9 @@ from hindsight_integrations.recall.request import (
     recall_request,
     takes,
 )
-from hindsight_integrations.reflect import answer, extractive
+from hindsight_integrations.reflect import answer
 from hindsight_integrations.reflect import context as contexts
+from hindsight_integrations.reflect.answers import extractive
 from hindsight_integrations.reflect.consolidation import Consolidation
 from hindsight_integrations.reflect.profile import PROFILE_TOKENS, Profile, profile_of
 from hindsight_integrations.reflect.search import with_mental_models

@@ -1,12 +1,6 @@
 """Memories to understanding: observations, opinions, mental models, context and answers.
 
-What a statement says has changed is read in this order, each reader for what the one before misses:
-
-- `claims`: whole frames of grammar ("Alice moved from X to Y", "no longer uses X"), as holdings and
-  turns (`claim_model`); `contradictions` matches a later turn with an earlier holding.
-- `endings`: cues of ending and the phrases that depend on them ("gave up X", "swapped X for Y");
-  `ended_values` accepts one only if an earlier holding gave the same subject that value.
-- `foreign_changes`: German, French and Spanish, whose grammar is not parsed.
-
-`contradictions.change` asks them all; `currency` and `rules` build observations from what it says.
+Here are the verbs and the work in the background; what they are made of has folders of its own:
+`changes` compares statements of different times, and `answers` finds those that answer a question.
+Both read grammar, and need no language model.
 """

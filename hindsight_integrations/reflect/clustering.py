@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from hindsight_integrations.models import Bank, Memory
-from hindsight_integrations.reflect.change_model import DatedStatement
-from hindsight_integrations.reflect.contradictions import change, dated_statements
+from hindsight_integrations.reflect.changes.contradictions import change, dated_statements
+from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster
 from hindsight_integrations.stores.base import Vector
 

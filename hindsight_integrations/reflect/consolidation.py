@@ -19,6 +19,7 @@ from hindsight_integrations.errors import ModelError
 from hindsight_integrations.history import Change
 from hindsight_integrations.models import Memory, MemoryType, ModelUsage, utc_now
 from hindsight_integrations.normalization import entity_norm
+from hindsight_integrations.reflect.changes.contradictions import dated_statements, probes
 from hindsight_integrations.reflect.clustering import clusters
 from hindsight_integrations.reflect.conclusions import (
     checked,
@@ -27,7 +28,6 @@ from hindsight_integrations.reflect.conclusions import (
     encoded,
     text_changes,
 )
-from hindsight_integrations.reflect.contradictions import dated_statements, probes
 from hindsight_integrations.reflect.dependencies import (
     FACTS,
     Cluster,

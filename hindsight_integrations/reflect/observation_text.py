@@ -15,8 +15,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from hindsight_integrations.nlp.language import is_english
-from hindsight_integrations.reflect.change_model import DatedStatement, Shift
-from hindsight_integrations.reflect.contradictions import change, states
+from hindsight_integrations.reflect.changes.contradictions import change, states
+from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
 from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, Topic
 from hindsight_integrations.stores.base import Vector
 

@@ -22,9 +22,14 @@ from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.normalization import entity_norm, text_fingerprint
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import conditions
-from hindsight_integrations.reflect.change_model import DatedStatement
-from hindsight_integrations.reflect.claims import bare_sentence
-from hindsight_integrations.reflect.contradictions import change, dated_statements, ends, may_change
+from hindsight_integrations.reflect.changes.claims import bare_sentence
+from hindsight_integrations.reflect.changes.contradictions import (
+    change,
+    dated_statements,
+    ends,
+    may_change,
+)
+from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
 from hindsight_integrations.reflect.sincerity import Sequel, sequel
 from hindsight_integrations.reflect.topics import statements

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.reflect.claim_model import Value, family, groups_of, timeless
-from hindsight_integrations.reflect.phrases import Phrases
+from hindsight_integrations.reflect.changes.claim_model import Value, family, groups_of, timeless
+from hindsight_integrations.reflect.changes.phrases import Phrases
 from hindsight_integrations.reflect.sincerity import speaks_another
 
 _WORDS = word_sets("profile")

@@ -17,8 +17,13 @@ from hindsight_integrations.models import Memory, ObservationKind
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
-from hindsight_integrations.reflect.change_model import DatedStatement, Shift
-from hindsight_integrations.reflect.contradictions import change, dated_statements, ends, may_change
+from hindsight_integrations.reflect.changes.contradictions import (
+    change,
+    dated_statements,
+    ends,
+    may_change,
+)
+from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
 from hindsight_integrations.reflect.observation_text import compose, priority
 from hindsight_integrations.reflect.topics import Grade, Statement, Topic, alternatives

@@ -17,7 +17,7 @@ from hindsight_integrations.recall.base import Budget
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.pipeline import recall
 from hindsight_integrations.recall.request import RecallRequest, recall_request
-from hindsight_integrations.reflect.currency import contradicted, contradicting, contradicts
+from hindsight_integrations.reflect.changes.currency import contradicted, contradicting, contradicts
 from hindsight_integrations.reflect.scoring import trend
 from hindsight_integrations.results import (
     Failure,

@@ -19,8 +19,8 @@ from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.reflect.claim_model import Claims
-from hindsight_integrations.reflect.claims import bare_sentence, read_claims
+from hindsight_integrations.reflect.changes.claim_model import Claims
+from hindsight_integrations.reflect.changes.claims import bare_sentence, read_claims
 from hindsight_integrations.reflect.sincerity import (
     Sequel,
     is_hearsay,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hindsight_integrations.reflect.indirect import direct
-from hindsight_integrations.reflect.questions import read_question
+from hindsight_integrations.reflect.answers.indirect import direct
+from hindsight_integrations.reflect.answers.questions import read_question
 
 OPENINGS = (
     "",

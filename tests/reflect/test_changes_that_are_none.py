@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hindsight_integrations.models import Memory
-from hindsight_integrations.reflect.contradictions import change, dated_statements
+from hindsight_integrations.reflect.changes.contradictions import change, dated_statements
 
 START = datetime(2025, 3, 3, 9, tzinfo=UTC)
 

@@ -16,9 +16,9 @@ from hindsight_integrations.errors import ModelError
 from hindsight_integrations.models import Bank, Memory, MemoryType, ObservationKind, Source
 from hindsight_integrations.nlp.language import is_english
 from hindsight_integrations.recall.packing import CALLED_FOR
+from hindsight_integrations.reflect.changes.contradictions import change, dated_statements
 from hindsight_integrations.reflect.clustering import clusters
 from hindsight_integrations.reflect.conclusions import Rewritten, checked, without_repetitions
-from hindsight_integrations.reflect.contradictions import change, dated_statements
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
 from hindsight_integrations.reflect.observation_text import compose, quote
 from hindsight_integrations.reflect.rules import FEWEST, RuleConsolidator, kind_of

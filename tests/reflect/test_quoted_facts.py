@@ -6,8 +6,8 @@ import pytest
 
 from hindsight_integrations import Hindsight, Message, Settings
 from hindsight_integrations.nlp.sentences import parse
-from hindsight_integrations.reflect.factual import has_arrived, has_left, is_told
-from hindsight_integrations.reflect.named import aliases, may_be, whole_name, words_of
+from hindsight_integrations.reflect.answers.factual import has_arrived, has_left, is_told
+from hindsight_integrations.reflect.answers.named import aliases, may_be, whole_name, words_of
 
 NOTHING = "Nothing known"
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hindsight_integrations.models import Bank, Memory, ObservationKind
-from hindsight_integrations.reflect.change_model import DatedStatement
-from hindsight_integrations.reflect.contradictions import dated_statements
+from hindsight_integrations.reflect.changes.contradictions import dated_statements
+from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster
 from hindsight_integrations.reflect.judgements import judgement
 from hindsight_integrations.reflect.observation_text import compose

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import Sentence, parse, sentences
-from hindsight_integrations.reflect.named import folded, is_person
-from hindsight_integrations.reflect.questions import SELF, WORDS
+from hindsight_integrations.reflect.answers.named import folded, is_person
+from hindsight_integrations.reflect.answers.questions import SELF, WORDS
 
 _SPOKEN = re.compile(r"([A-Z][\w.'’-]{0,20}(?: [A-Z][\w.'’-]{0,20}){0,2}): +(?=\S)")
 """Name of who speaks, before the words."""

@@ -10,17 +10,17 @@ import re
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.reflect.claim_model import (
+from hindsight_integrations.reflect.changes.claim_model import (
     PlainState,
     PlainStep,
     Value,
     is_attitude,
     is_time,
 )
-from hindsight_integrations.reflect.ended_values import HABITS
-from hindsight_integrations.reflect.phrases import plain_value
-from hindsight_integrations.reflect.plain_subjects import ACTING, role_of
-from hindsight_integrations.reflect.value_kinds import (
+from hindsight_integrations.reflect.changes.ended_values import HABITS
+from hindsight_integrations.reflect.changes.phrases import plain_value
+from hindsight_integrations.reflect.changes.plain_subjects import ACTING, role_of
+from hindsight_integrations.reflect.changes.value_kinds import (
     are_alike,
     kinds,
     may_be_home,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.reflect.named import (
+from hindsight_integrations.reflect.answers.named import (
     aliases,
     folded,
     is_anothers,
@@ -13,8 +13,8 @@ from hindsight_integrations.reflect.named import (
     whole_name,
     words_of,
 )
-from hindsight_integrations.reflect.questions import SELF, WORDS, Asked, Query, Term
-from hindsight_integrations.reflect.stated import THIRD, Statement, same_thing
+from hindsight_integrations.reflect.answers.questions import SELF, WORDS, Asked, Query, Term
+from hindsight_integrations.reflect.answers.stated import THIRD, Statement, same_thing
 
 _ROLES = frozenset({"user", "human"})
 

@@ -13,10 +13,7 @@ from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.reflect.change_doubts import is_doubtful
-from hindsight_integrations.reflect.change_model import DatedStatement, Shift
-from hindsight_integrations.reflect.change_subjects import is_another, is_person_noun
-from hindsight_integrations.reflect.claim_model import (
+from hindsight_integrations.reflect.changes.claim_model import (
     Holding,
     PlainState,
     Turn,
@@ -25,12 +22,20 @@ from hindsight_integrations.reflect.claim_model import (
     is_attitude,
     members,
 )
-from hindsight_integrations.reflect.ended_values import HABITS, ended_value, one_thing, sequel
-from hindsight_integrations.reflect.foreign_changes import foreign_change, tells_ending
-from hindsight_integrations.reflect.phrases import plain_value
-from hindsight_integrations.reflect.plain_changes import plain_step
+from hindsight_integrations.reflect.changes.doubts import is_doubtful
+from hindsight_integrations.reflect.changes.ended_values import (
+    HABITS,
+    ended_value,
+    one_thing,
+    sequel,
+)
+from hindsight_integrations.reflect.changes.foreign import foreign_change, tells_ending
+from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
+from hindsight_integrations.reflect.changes.phrases import plain_value
+from hindsight_integrations.reflect.changes.plain_changes import plain_step
+from hindsight_integrations.reflect.changes.subjects import is_another, is_person_noun
+from hindsight_integrations.reflect.changes.value_kinds import kinds, may_be_home
 from hindsight_integrations.reflect.topics import statements
-from hindsight_integrations.reflect.value_kinds import kinds, may_be_home
 
 _WORDS = word_sets("changes")
 _ABOUT_ANY = "*"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.reflect.claim_model import PlainState, PlainStep
-from hindsight_integrations.reflect.value_kinds import kinds
+from hindsight_integrations.reflect.changes.claim_model import PlainState, PlainStep
+from hindsight_integrations.reflect.changes.value_kinds import kinds
 
 _CHANGES = word_sets("changes")
 _WORDS = word_sets("frames")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.reflect.claim_model import (
+from hindsight_integrations.reflect.changes.claim_model import (
     Claims,
     Ending,
     Holding,

@@ -9,17 +9,17 @@ from itertools import zip_longest
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence
-from hindsight_integrations.reflect.claim_model import (
+from hindsight_integrations.reflect.changes.claim_model import (
     PlainState,
     PlainStep,
     Value,
     is_attitude,
     is_time,
 )
-from hindsight_integrations.reflect.phrases import plain_value
-from hindsight_integrations.reflect.plain_frames import PlainReader, is_plain, repaired
-from hindsight_integrations.reflect.plain_subjects import ACTING, subjects
-from hindsight_integrations.reflect.value_kinds import kinds, same_verb
+from hindsight_integrations.reflect.changes.phrases import plain_value
+from hindsight_integrations.reflect.changes.plain_frames import PlainReader, is_plain, repaired
+from hindsight_integrations.reflect.changes.plain_subjects import ACTING, subjects
+from hindsight_integrations.reflect.changes.value_kinds import kinds, same_verb
 
 _CHANGES = word_sets("changes")
 _WORDS = word_sets("frames")

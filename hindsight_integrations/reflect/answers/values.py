@@ -5,7 +5,7 @@ from __future__ import annotations
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.reflect.named import is_person
+from hindsight_integrations.reflect.answers.named import is_person
 
 _WORDS = word_sets("questions")
 _TIMES = ("DATE", "TIME")

@@ -12,10 +12,10 @@ from datetime import datetime
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
-from hindsight_integrations.reflect.change_model import DatedStatement, Shift
+from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
+from hindsight_integrations.reflect.changes.phrases import plain_value
+from hindsight_integrations.reflect.changes.value_kinds import kinds
 from hindsight_integrations.reflect.denials import denial_after, denies_itself
-from hindsight_integrations.reflect.phrases import plain_value
-from hindsight_integrations.reflect.value_kinds import kinds
 
 _LIMITS = table("changes")["limits"]
 _WORDS = word_sets("changes")

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
-from hindsight_integrations.reflect.change_model import DatedStatement, Shift
-from hindsight_integrations.reflect.claim_model import Value, is_time
-from hindsight_integrations.reflect.phrases import SUBJECTS, plain_value
+from hindsight_integrations.reflect.changes.claim_model import Value, is_time
+from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
+from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value
 
 _PEOPLE = {name: frozenset(words.split()) for name, words in table("changes")["people"].items()}
 _ROLES = frozenset(table("changes")["roles"]["words"].split())

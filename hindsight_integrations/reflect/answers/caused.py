@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.reflect.questions import WORDS
-from hindsight_integrations.reflect.roles import RoleMatch
-from hindsight_integrations.reflect.stated import TIMES
+from hindsight_integrations.reflect.answers.questions import WORDS
+from hindsight_integrations.reflect.answers.roles import RoleMatch
+from hindsight_integrations.reflect.answers.stated import TIMES
 
 
 class CauseMatch(RoleMatch):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.reflect.claim_model import Value, groups_of, is_time
+from hindsight_integrations.reflect.changes.claim_model import Value, groups_of, is_time
 
 _CHANGES = word_sets("changes")
 _KINDS = table("kinds")

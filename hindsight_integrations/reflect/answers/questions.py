@@ -12,8 +12,8 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.reflect.indirect import direct
-from hindsight_integrations.reflect.named import TITLES, folded, whole_name
+from hindsight_integrations.reflect.answers.indirect import direct
+from hindsight_integrations.reflect.answers.named import TITLES, folded, whole_name
 
 WORDS = word_sets("questions")
 CATEGORIES = {name: set(words.split()) for name, words in table("questions")["categories"].items()}

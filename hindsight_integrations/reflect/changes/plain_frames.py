@@ -15,22 +15,22 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
-from hindsight_integrations.reflect.claim_model import (
+from hindsight_integrations.reflect.changes.claim_model import (
     PlainState,
     PlainStep,
     Value,
     family,
     is_time,
 )
-from hindsight_integrations.reflect.endings import EndingReader
-from hindsight_integrations.reflect.phrases import plain_value
-from hindsight_integrations.reflect.plain_subjects import (
+from hindsight_integrations.reflect.changes.endings import EndingReader
+from hindsight_integrations.reflect.changes.phrases import plain_value
+from hindsight_integrations.reflect.changes.plain_subjects import (
     ACTING,
     CALLED,
     DETERMINERS,
     STOPS,
 )
-from hindsight_integrations.reflect.value_kinds import kinds
+from hindsight_integrations.reflect.changes.value_kinds import kinds
 
 _CHANGES = word_sets("changes")
 _WORDS = word_sets("frames")

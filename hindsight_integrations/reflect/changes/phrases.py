@@ -11,7 +11,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.reflect.claim_model import Value, groups_of
+from hindsight_integrations.reflect.changes.claim_model import Value, groups_of
 
 _WORDS = word_sets("changes")
 _TITLES = word_sets("names")["honorifics"]

@@ -6,8 +6,14 @@ import re
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.syntax import parse
-from hindsight_integrations.reflect.claim_model import Claims, Ending, Holding, Mention, PlainState
-from hindsight_integrations.reflect.phrases import plain_value
+from hindsight_integrations.reflect.changes.claim_model import (
+    Claims,
+    Ending,
+    Holding,
+    Mention,
+    PlainState,
+)
+from hindsight_integrations.reflect.changes.phrases import plain_value
 
 _ENTRY = re.compile(r"^([A-Z][\w ]{1,40}):\s+(\S.*?)[.\s]*$")
 _ARROW = re.compile(r"\s*(?:->|=>|→|⇒)\s*")

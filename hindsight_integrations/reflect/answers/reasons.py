@@ -14,9 +14,9 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import sentences
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
-from hindsight_integrations.reflect.matching import Match
-from hindsight_integrations.reflect.questions import Query
-from hindsight_integrations.reflect.stated import Statement, is_stated, statements
+from hindsight_integrations.reflect.answers.matching import Match
+from hindsight_integrations.reflect.answers.questions import Query
+from hindsight_integrations.reflect.answers.stated import Statement, is_stated, statements
 from hindsight_integrations.results import Context, ContextItem
 from hindsight_integrations.retain.causes import Told, causes
 from hindsight_integrations.stores.base import MEMORY, StoredBank

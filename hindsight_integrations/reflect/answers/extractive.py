@@ -20,21 +20,21 @@ from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.recall.arms.temporal import in_bank
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import RecallRequest
-from hindsight_integrations.reflect.context import set_out, when
-from hindsight_integrations.reflect.currency import (
+from hindsight_integrations.reflect.answers.matching import Match
+from hindsight_integrations.reflect.answers.questions import WORDS, Asked, Query, read_question
+from hindsight_integrations.reflect.answers.reasons import reasons
+from hindsight_integrations.reflect.answers.stated import Statement, statements
+from hindsight_integrations.reflect.changes.currency import (
     contradicted,
     contradicted_statements,
     contradicting,
     contradicts,
     overtaking,
 )
+from hindsight_integrations.reflect.context import set_out, when
 from hindsight_integrations.reflect.denials import denial_after, denies_itself
-from hindsight_integrations.reflect.matching import Match
 from hindsight_integrations.reflect.other_languages import content_of, stating
-from hindsight_integrations.reflect.questions import WORDS, Asked, Query, read_question
-from hindsight_integrations.reflect.reasons import reasons
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
-from hindsight_integrations.reflect.stated import Statement, statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import NOTHING_KNOWN, Context, ContextItem, Reflection
 from hindsight_integrations.stores.base import StoredBank

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word
-from hindsight_integrations.reflect.claim_model import (
+from hindsight_integrations.reflect.changes.claim_model import (
     Ending,
     Holding,
     Mention,
@@ -23,7 +23,7 @@ from hindsight_integrations.reflect.claim_model import (
     family,
     groups_of,
 )
-from hindsight_integrations.reflect.phrases import SUBJECTS, Phrases, plain_value
+from hindsight_integrations.reflect.changes.phrases import SUBJECTS, Phrases, plain_value
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, has_clause, parse
-from hindsight_integrations.reflect.claim_model import (
+from hindsight_integrations.reflect.changes.claim_model import (
     Claims,
     Holding,
     Turn,
@@ -27,17 +27,17 @@ from hindsight_integrations.reflect.claim_model import (
     joined,
     timeless,
 )
-from hindsight_integrations.reflect.clauses import is_past, plain_clauses
-from hindsight_integrations.reflect.endings import EndingReader
-from hindsight_integrations.reflect.form_lines import form_claims, form_line, unlabelled
-from hindsight_integrations.reflect.phrases import (
+from hindsight_integrations.reflect.changes.clauses import is_past, plain_clauses
+from hindsight_integrations.reflect.changes.endings import EndingReader
+from hindsight_integrations.reflect.changes.form_lines import form_claims, form_line, unlabelled
+from hindsight_integrations.reflect.changes.phrases import (
     SUBJECTS,
     Phrases,
     is_alike,
     plain_value,
     state_of,
 )
-from hindsight_integrations.reflect.plain_clauses import frames
+from hindsight_integrations.reflect.changes.plain_clauses import frames
 
 _TABLE = table("changes")
 

@@ -9,26 +9,26 @@ from __future__ import annotations
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.reflect.factual import (
+from hindsight_integrations.reflect.answers.factual import (
     has_arrived,
     has_left,
     is_modifier,
     is_supposed,
     is_told,
 )
-from hindsight_integrations.reflect.questions import (
+from hindsight_integrations.reflect.answers.questions import (
     KINDS,
     WORDS,
     Asked,
     stems,
 )
-from hindsight_integrations.reflect.stated import (
+from hindsight_integrations.reflect.answers.stated import (
     TIMES,
     is_guess,
     same_thing,
     speaker_of,
 )
-from hindsight_integrations.reflect.terms import TermMatch, is_part_of
+from hindsight_integrations.reflect.answers.terms import TermMatch, is_part_of
 
 _USES = frozenset(stem for verb in ("use", "have", "own", "work") for stem in lexemes(verb))
 _WORK = frozenset(lexemes("work"))

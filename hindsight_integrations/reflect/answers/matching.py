@@ -15,9 +15,9 @@ from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import Precision, TimeSpan, calendar, find_times
-from hindsight_integrations.reflect.caused import CauseMatch
-from hindsight_integrations.reflect.factual import has_left
-from hindsight_integrations.reflect.questions import (
+from hindsight_integrations.reflect.answers.caused import CauseMatch
+from hindsight_integrations.reflect.answers.factual import has_left
+from hindsight_integrations.reflect.answers.questions import (
     CATEGORIES,
     SELF,
     WORDS,
@@ -25,9 +25,9 @@ from hindsight_integrations.reflect.questions import (
     Term,
     stems,
 )
-from hindsight_integrations.reflect.roles import LIVING
-from hindsight_integrations.reflect.stated import THIRD, TIMES, same_thing
-from hindsight_integrations.reflect.values import (
+from hindsight_integrations.reflect.answers.roles import LIVING
+from hindsight_integrations.reflect.answers.stated import THIRD, TIMES, same_thing
+from hindsight_integrations.reflect.answers.values import (
     DATES,
     describes,
     has_length,

@@ -10,8 +10,8 @@ from datetime import timedelta
 from hindsight_integrations.models import Memory, MentalModel
 from hindsight_integrations.nlp.sentences import sentences
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.reflect.contradictions import change, dated_statements
-from hindsight_integrations.reflect.questions import SELF
+from hindsight_integrations.reflect.answers.questions import SELF
+from hindsight_integrations.reflect.changes.contradictions import change, dated_statements
 
 _WORD = re.compile(r"\w+")
 
