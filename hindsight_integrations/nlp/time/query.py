@@ -253,9 +253,11 @@ def _in_named_year(
         named: the last time before it whose words have a year.
         context: the text.
     """
-    between = context.text[named.end_char : time.start_char]
-    apart = len(between) > _YEAR_REACH or _PARAGRAPH.search(between) is not None
+    apart = time.start_char - named.end_char > _YEAR_REACH
     if context.statement is None or apart or named.span.start.year >= time.span.start.year:
+        return time
+    between = context.text[named.end_char : time.start_char]
+    if _PARAGRAPH.search(between):
         return time
     shown = context.direction(time.start_char, time.end_char)
     if shown is None or (shown.tense == "future" and shown.evidence is not Evidence.ASIDE):
