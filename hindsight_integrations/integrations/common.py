@@ -27,7 +27,8 @@ from hindsight_integrations.history import Change
 from hindsight_integrations.models import Memory, ModelUsage
 from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.prompts import PROFILED, REMEMBERED
-from hindsight_integrations.recall.packing import date_header, memory_line
+from hindsight_integrations.recall.dated_lines import date_header
+from hindsight_integrations.recall.packing import memory_line
 from hindsight_integrations.rendering import FURTHER, as_item, as_line
 from hindsight_integrations.results import (
     NOTHING_FOUND,
@@ -340,7 +341,7 @@ def _line(recalled: Recalled) -> str:
 def listed(memory: Memory, line: str | None = None) -> str:
     """Return a memory as an item of a tool's answer: its date, its text or `line`, and its id."""
     text = _ID_NOTE.sub("‹", memory_line(memory) if line is None else line)
-    return f"{date_header(memory)} {text} (id {memory.id})"
+    return f"{date_header(memory.mentioned_at)} {text} (id {memory.id})"
 
 
 # Prompts

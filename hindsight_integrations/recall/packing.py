@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import lru_cache
 from itertools import groupby
 
 from hindsight_integrations.models import Chunk, Memory, MemoryType
 from hindsight_integrations.nlp.tokens import Tokenizer, line_cost
+from hindsight_integrations.recall.dated_lines import DatedLines
 from hindsight_integrations.recall.pool import Pool
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import Recalled
@@ -52,22 +51,6 @@ UNVERIFIED = "(not verified)"
 # Text
 
 
-def date_header(memory: Memory) -> str:
-    """Return when it was said: memories of one minute share a header.
-
-    Midnight is how a date without a time is stored; the header then shows the date alone, which
-    saves five tokens a memory.
-    """
-    return _stamp(memory.mentioned_at)
-
-
-@lru_cache(1024)
-def _stamp(timestamp: datetime) -> str:
-    if (timestamp.hour, timestamp.minute) == (0, 0):
-        return f"[{timestamp:%d %b %Y}]"
-    return f"[{timestamp:%d %b %Y, %H:%M}]"
-
-
 def memory_line(memory: Memory) -> str:
     """Return the text as an item, after its speaker or the context it stands in."""
     lead = memory.speaker or memory.context
@@ -75,16 +58,12 @@ def memory_line(memory: Memory) -> str:
     return line if memory.is_trusted else f"{UNVERIFIED} {line}"
 
 
-def render(memories: Iterable[Memory]) -> str:
-    """Return lines under their date headers, headers in the order of their first memory."""
-    return _under_headers((date_header(memory), memory_line(memory)) for memory in memories)
-
-
-def _under_headers(lines: Iterable[tuple[str, str]]) -> str:
-    sections: dict[str, list[str]] = {}
-    for head, line in lines:
-        sections.setdefault(head, []).append(line)
-    return "\n".join("\n".join([head, *lines]) for head, lines in sections.items())
+def _tokens(memories: Iterable[Memory], count: Callable[[str], int]) -> int:
+    """Return the tokens of memories rendered as one text."""
+    lines = DatedLines(count)
+    for memory in memories:
+        lines.add(memory.mentioned_at, memory_line(memory))
+    return count(lines.text())
 
 
 def expected_to_fit(pool: Pool, order: Sequence[int], max_tokens: int) -> int:
@@ -169,7 +148,7 @@ def substitute_observations(
 
 def _saves(observation: Memory, facts: Mapping[int, Memory], count: Callable[[str], int]) -> bool:
     """Return True if an observation takes fewer tokens than the facts it stands for."""
-    return count(render([observation])) < count(render(facts.values()))
+    return _tokens([observation], count) < _tokens(facts.values(), count)
 
 
 def _shown(observation: Memory) -> list[tuple[str, str]]:
@@ -226,29 +205,27 @@ def pack(
     taken: list[tuple[int, int]] = []
     left_out: list[int] = []
     lines: list[str] = []
-    shown: list[tuple[str, str]] = []
-    headers: set[str] = set()
-    spent = 0
+    shown = DatedLines(count)
+    left = max_tokens
     for index, memory in enumerate(ranked):
         if taken and index - taken[-1][0] > MISSES:
             break
-        left = max_tokens - spent
-        head, line = date_header(memory), memory_line(memory)
+        line = memory_line(memory)
         lines.append(line)
-        cost = _cost(head, line, left, headers, count)
+        too_long = len(line) > left * CHARACTERS_A_TOKEN
+        cost = left + 1 if too_long else shown.cost(memory.mentioned_at, line)
         if cost > left:
             left_out.append(index)
             continue
-        spent += cost
-        headers.add(head)
+        left -= cost
         taken.append((index, cost))
-        shown.append((head, line))
+        shown.add(memory.mentioned_at, line)
     # Joining lines can merge or split tokens: the text itself is what must fit.
-    text = _under_headers(shown)
+    text = shown.text()
     while taken and (tokens := count(text)) > max_tokens:
         left_out.insert(0, taken.pop()[0])
-        shown.pop()
-        text = _under_headers(shown)
+        shown.drop_last()
+        text = shown.text()
     if taken:
         return Packed(tuple(taken), tuple(left_out[:LEFT_OUT]), tuple(lines), text, tokens)
     if not lines:
@@ -256,14 +233,6 @@ def pack(
     text = truncate(lines[0], max_tokens)
     rest = tuple(index for index in left_out[: LEFT_OUT + 1] if index)
     return Packed(((0, count(text)),), rest, tuple(lines), text, count(text), truncated=True)
-
-
-def _cost(head: str, line: str, left: int, headers: set[str], count: Callable[[str], int]) -> int:
-    """Return the tokens of a line and of the header it opens; or a number beyond `left`."""
-    if len(line) > left * CHARACTERS_A_TOKEN:
-        return left + 1
-    cost = line_cost(line, count)
-    return cost if head in headers else cost + line_cost(head, count)
 
 
 # Source chunks

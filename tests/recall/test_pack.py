@@ -42,6 +42,19 @@ def test_memories_of_one_session_share_a_header() -> None:
     assert places(result) == [0, 1, 2]
 
 
+def test_memories_of_one_day_share_it_in_the_order_in_which_they_were_said() -> None:
+    def said(minute: int, text: str) -> Memory:
+        return Memory("m", "bank", text, mentioned_at=START + timedelta(minutes=minute))
+
+    result = packed([said(5, "best"), memory("other", day=1), said(2, "older"), said(9, "new")], 99)
+    assert result.text == ("[01 Jan 2025]\nolder\nbest\nnew\n[02 Jan 2025, 09:00]\nother")
+    assert places(result) == [0, 1, 2, 3]
+    # The second memory of the day takes the clock time, five tokens, off the header.
+    costs = [tokens for _, tokens in result.taken]
+    assert costs[2] == max(1, TOKENS.count("older\n") - 5)
+    assert sum(costs) >= result.tokens
+
+
 def test_a_date_without_a_time_shows_none() -> None:
     noted = Memory("m", "bank", "Bart won.", mentioned_at=datetime(2023, 3, 7, tzinfo=UTC))
     assert packed([noted], 100).text == "[07 Mar 2023]\nBart won."

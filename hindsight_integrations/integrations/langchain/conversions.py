@@ -34,7 +34,7 @@ from hindsight_integrations.integrations.common import (
     unfilled,
 )
 from hindsight_integrations.models import Message
-from hindsight_integrations.recall.packing import date_header
+from hindsight_integrations.recall.dated_lines import date_header
 from hindsight_integrations.results import Recalled, RecallResult
 from hindsight_integrations.retain.foreign import ForeignItem, timestamp
 from hindsight_integrations.retain.request import Item
@@ -172,7 +172,9 @@ def as_document(recalled: Recalled, *, explain: bool = True, dated: bool = False
     source = memory.sources[0] if memory.sources else None
     return Document(
         id=memory.id,
-        page_content=f"{date_header(memory)} {recalled.line}" if dated else recalled.line,
+        page_content=f"{date_header(memory.mentioned_at)} {recalled.line}"
+        if dated
+        else recalled.line,
         metadata={
             "source": memory.document_id,
             **memory.metadata,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
 from langchain.agents.middleware import ModelRequest
@@ -10,7 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from hindsight_integrations.integrations.common import section
 from hindsight_integrations.nlp import tokens
-from hindsight_integrations.recall.packing import date_header
+from hindsight_integrations.recall.dated_lines import DatedLines
 from hindsight_integrations.results import RecallResult
 
 MORE = 2
@@ -23,7 +24,7 @@ class Found(TypedDict):
 
     Attributes:
         first: text that stands before them, fenced; or "".
-        memories: of each, best first, the header with its date, its line, and its text alone.
+        memories: of each, best first, when it was said (ISO 8601), its line, and its text alone.
         max_tokens: budget of what is shown.
     """
 
@@ -34,7 +35,7 @@ class Found(TypedDict):
 
 def found(result: RecallResult, first: str, max_tokens: int) -> Found:
     """Return what a turn recalled."""
-    memories = [(date_header(each.memory), each.line, each.memory.text) for each in result]
+    memories = [(each.mentioned_at.isoformat(), each.line, each.memory.text) for each in result]
     return Found(first=first, memories=memories, max_tokens=max_tokens)
 
 
@@ -49,7 +50,7 @@ def unseen(recalled: Found, messages: Sequence[BaseMessage]) -> str:
     """
     asked = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
     visible = _flat("\n".join(str(m.text) for m in messages[: asked[-1] + 1 if asked else None]))
-    new = [(head, line) for head, line, text in recalled["memories"] if _flat(text) not in visible]
+    new = [(said, line) for said, line, text in recalled["memories"] if _flat(text) not in visible]
     shown = section(_fitting(new, recalled["max_tokens"]))
     return "\n".join(filter(None, (recalled["first"], shown)))
 
@@ -60,16 +61,17 @@ def _flat(text: str) -> str:
 
 def _fitting(lines: Sequence[tuple[str, str]], max_tokens: int) -> str:
     """Return the lines that fit, each under its date; the beginning of the first if none does."""
-    taken: dict[str, list[str]] = {}
+    taken = DatedLines(tokens.count)
     left = max_tokens
-    for head, line in lines:
-        cost = tokens.line_cost(line) + (0 if head in taken else tokens.line_cost(head))
+    for said, line in lines:
+        when = datetime.fromisoformat(said)
+        cost = taken.cost(when, line)
         if cost <= left:
             left -= cost
-            taken.setdefault(head, []).append(line)
+            taken.add(when, line)
     if lines and not taken:
         return tokens.truncate(lines[0][1], max_tokens)
-    return "\n".join("\n".join([head, *under]) for head, under in taken.items())
+    return taken.text()
 
 
 class _Watched(NamedTuple):
