@@ -368,7 +368,7 @@ def profile_section(memory: Hindsight, bank_id: str, person: str) -> str:
 
 
 def shortened(recalled: str, saving: int, tokenizer: Tokenizer) -> str | None:
-    """Return a section shorter by `saving` tokens, without lines of its end: of the last days found.
+    """Return a section shorter by `saving` tokens, without lines at its end: of the last days.
 
     Lines are removed whole, since half a statement can say the opposite. None is returned if no
     line can stay.
