@@ -10,7 +10,7 @@ go on waiting.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -133,10 +133,17 @@ class _Answer:
     records: tuple[MemoryRecord, ...]
 
 
-def rounds(deps: ReflectDependencies, bank: StoredBank) -> Iterator[Consolidation]:
+def rounds(
+    deps: ReflectDependencies, bank: StoredBank, stopping: Callable[[], bool] = lambda: False
+) -> Iterator[Consolidation]:
     """Consolidate everything that waits in the bank, a batch at a time.
 
     The caller may pause between batches, or stop.
+
+    Args:
+        deps: dependencies of reflection.
+        bank: the bank.
+        stopping: returns True once a batch should end early; what it did not reach waits on.
 
     Raises:
         EmbeddingError, StoreError: a round failed; earlier rounds stay stored.
@@ -151,7 +158,7 @@ def rounds(deps: ReflectDependencies, bank: StoredBank) -> Iterator[Consolidatio
         waiting = [id for id in queue if id not in tired][:limit]
         if not waiting:
             return
-        done, done_ids = _round(deps, bank, waiting, usage)
+        done, done_ids = _round(deps, bank, waiting, usage, stopping)
         for id in waiting:
             if id not in done_ids:
                 failed = bool(done.failures) or done.capped
@@ -163,7 +170,11 @@ def rounds(deps: ReflectDependencies, bank: StoredBank) -> Iterator[Consolidatio
 
 
 def _round(
-    deps: ReflectDependencies, bank: StoredBank, waiting: Sequence[str], spent: ModelUsage
+    deps: ReflectDependencies,
+    bank: StoredBank,
+    waiting: Sequence[str],
+    spent: ModelUsage,
+    stopping: Callable[[], bool],
 ) -> tuple[Consolidation, set[str]]:
     """Consolidate these; return the outcome, and the ids that wait no more."""
     round_input = _read_round(deps, bank, waiting)
@@ -191,6 +202,9 @@ def _round(
     unasked: set[str] = set()
     capped = False
     for cluster in to_consolidate:
+        if stopping():
+            unasked |= cluster.new
+            continue
         writer = deps.opinions if _topic(cluster) else deps.consolidator
         asks_a_model = writer not in (deps.rules, deps.opinion_rules)
         if asks_a_model and (spent + usage).tokens >= deps.settings.consolidation_tokens:

@@ -99,7 +99,7 @@ class Worker:
         """Consolidate the banks that were woken, leftovers aside, and stop; idempotent.
 
         Args:
-            finish: if False, stop after the current batch; the graph knows what still waits.
+            finish: if False, stop within the current batch; the graph knows what still waits.
         """
         with self._changed:
             self._closed = True
@@ -110,6 +110,11 @@ class Worker:
             thread = self._thread
         if thread is not None:
             thread.join()
+
+    @property
+    def is_leaving(self) -> bool:
+        """True once `close` was told not to finish what waits."""
+        return self._leaving
 
     def _run(self) -> None:
         while (bank_id := self._next()) is not None:
