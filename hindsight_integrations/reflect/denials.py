@@ -10,7 +10,7 @@ from hindsight_integrations.nlp.sentences import sentences
 LONGEST = 9
 """Words of a denial at most: a longer sentence says something of its own."""
 
-_PATTERNS = table("denials")
+_PATTERNS = table("denials")["patterns"]
 _FLAGS = regex.VERBOSE | regex.IGNORECASE
 _DENIAL = regex.compile(
     rf"\W* {_PATTERNS['lead']} (?: {_PATTERNS['jests']} | (?: {_PATTERNS['denials']} ) \W* \Z )",
