@@ -348,13 +348,7 @@ class RoleMatch(TermMatch):
         found: set[int] = set()
         for index, word in enumerate(self._words):
             if word.lemma in WORDS["having"] and word.is_verb and self.is_told(index):
-                things = {
-                    j
-                    for i in self._sentence.children(index, "dobj")
-                    for j in self._sentence.subtree(i)
-                }
-                if all(self._at[term.text] & things for term in self._query.terms):
-                    found |= self.agents(index)
+                found |= self._agents_on_all(index)
         return found
 
     def _takers(self) -> set[int]:
@@ -366,14 +360,15 @@ class RoleMatch(TermMatch):
             over = any(self._words[i].text == "over" for i in self._sentence.children(index, "prt"))
             denied = bool(self._sentence.children(index, "neg"))
             if word.lemma == "take" and over and not denied and self.is_told(index):
-                things = {
-                    j
-                    for i in self._sentence.children(index, "dobj")
-                    for j in self._sentence.subtree(i)
-                }
-                if all(self._at[term.text] & things for term in self._query.terms):
-                    found |= self.agents(index)
+                found |= self._agents_on_all(index)
         return found
+
+    def _agents_on_all(self, verb: int) -> set[int]:
+        """Return the agents of a verb if its objects are all that the question speaks of."""
+        objects = self._sentence.children(verb, "dobj")
+        things = {index for each in objects for index in self._sentence.subtree(each)}
+        named = all(self._at[term.text] & things for term in self._query.terms)
+        return self.agents(verb) if named else set()
 
     def _turns(self, verb: int) -> bool:
         """Return True for the "turned" of "turned 31", asked for an age."""
