@@ -261,6 +261,10 @@ class TestWhichOneIsMeant:
             ("We opened in 2019. The next fair is on 9 June.", ["2019-01-01", "2023-06-09"]),
             ("Founded in 2019.\n\nWe met the mayor on 2 March.", ["2019-01-01", "2023-03-02"]),
             ("She came in 2023, and left on 2 March.", ["2023-01-01", "2023-03-02"]),
+            ("The battle of 1805 began on 21 October.", []),
+            ("Everyone knows the 1918 flu, which came on 3 April.", []),
+            ("The 2022 report came out on 3 March.", ["2023-03-03"]),
+            ("The hall has a capacity of 1200. It opened on 3 March.", ["2023-03-03"]),
         ],
     )
     def test_what_is_told_of_an_earlier_year_is_of_that_year_or_untold(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from hindsight_integrations.nlp.spacy_pipeline import Token as Word
 from hindsight_integrations.nlp.time import calendar
@@ -43,6 +44,7 @@ _EVERY = re.compile(
 _SENTENCE = re.compile(r"\S.*?(?:[.!?。！？…]+[\"'”’»)]*(?=\s|\Z)|(?=\n)|\Z)")
 _CLOSING = " \"'”’»)"
 _NAMED_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
+_YEAR_OF = re.compile(r"\b(?:of|the)\s+((?:1\d|20)\d\d)(?!\d)(?!,\d)", re.IGNORECASE)
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)")
 _YEAR_REACH = 300
@@ -236,6 +238,8 @@ def _readings(parsed: ParsedText) -> Iterator[tuple[Token, TimeExpression | None
             time = _in_named_year(time, token.when, named, context)
         elif time and _NAMED_YEAR.search(time.text):
             named = time
+        if time and time.yearly and _is_of_a_named_year(time, context):
+            time = None
         yield token, time
 
 
@@ -269,6 +273,31 @@ def _in_named_year(
     except ValueError:
         return None
     return replace(time, span=_in_zone(span, context))
+
+
+def _is_of_a_named_year(time: TimeExpression, context: Context) -> bool:
+    """Return True if the sentence told before of what belongs to an earlier year.
+
+    "The battle of 1805 began on 21 October": no time reads "of 1805", and the day is not this
+    year's. Last year is left out, since "the 2024 report came out on 3 March" is of the year after.
+    """
+    if context.statement is None:
+        return False
+    before = context.text[max(0, time.start_char - _YEAR_REACH) : time.start_char]
+    ends = [match.end() for match in _SENTENCE_END.finditer(before)]
+    offset = time.start_char - len(before)
+    counting = {word.start for word in _before_plurals(context.statement.words)}
+    return any(
+        int(year[1]) < time.span.start.year - 1 and offset + year.start(1) not in counting
+        for year in _YEAR_OF.finditer(before, ends[-1] if ends else 0)
+    )
+
+
+def _before_plurals(words: Sequence[Word]) -> Iterator[Word]:
+    """Yield the numbers that count something: "2000" in "2000 people"."""
+    for word, following in pairwise(words):
+        if word.text.isdecimal() and following.tag == "NNS":
+            yield word
 
 
 def _time(token: Token, when: When, context: Context) -> TimeExpression | None:
