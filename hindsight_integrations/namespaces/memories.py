@@ -45,7 +45,7 @@ from hindsight_integrations.namespaces.selection import (
 )
 from hindsight_integrations.nlp.embeddings import checked as checked_vectors
 from hindsight_integrations.recall.request import takes
-from hindsight_integrations.reflect.conclusions import Rewritten, rewritten
+from hindsight_integrations.reflect.conclusions import ConclusionUpdate, rewritten
 from hindsight_integrations.reflect.mental_models import retold
 from hindsight_integrations.results import Forgotten, RetainResult, Skipped, SkipReason
 from hindsight_integrations.retain.caller_ids import (
@@ -600,7 +600,7 @@ def _foretold(
     graph: GraphStore,
     bank_id: str,
     chosen: Sequence[str],
-    rewrite: Rewritten,
+    rewrite: ConclusionUpdate,
     models: Iterable[str],
 ) -> Forgotten:
     """Return what forgetting these memories deletes and rewrites, as it is stored now."""

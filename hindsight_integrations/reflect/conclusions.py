@@ -294,7 +294,7 @@ def kind(memory: Memory) -> ObservationKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class ConclusionUpdate:
     """Effect of a change of memories on the conclusions that rest on them.
 
     Attributes:
@@ -327,7 +327,7 @@ def rewritten(
     changed: Mapping[str, MemoryRecord] | None = None,
     *,
     forgetting: bool = False,
-) -> Rewritten:
+) -> ConclusionUpdate:
     """Rewrite the conclusions that rest on these memories; under the bank's lock.
 
     Args:
@@ -349,7 +349,7 @@ def rewritten(
             if not _stays(record.memory, gone, changed)
         }
     if not conclusions:
-        return Rewritten()
+        return ConclusionUpdate()
     unquotable: Set[str] = deps.waiting(bank_id)
     if forgetting:  # no trace is left, not even of the sources
         unquotable = conclusions.keys()
@@ -358,7 +358,7 @@ def rewritten(
     facts = graph.read(bank_id, RECORD, sorted(rested - gone))
     admitted = graph.filter_ids(bank_id, list(facts), MemoryFilter(now=utc_now(), types=FACTS))
     facts = {id: changed.get(id, record) for id, record in facts.items() if id in admitted}
-    result = Rewritten()
+    result = ConclusionUpdate()
     for id, record in conclusions.items():
         quotable = id not in unquotable
         result = _combined(result, _rewrite(deps, bank, record, facts, quotable=quotable))
@@ -366,7 +366,9 @@ def rewritten(
     return replace(result, records=tuple(encoded(deps.encoder, result.records)))
 
 
-def without_repetitions(graph: GraphStore, bank_id: str, result: Rewritten) -> Rewritten:
+def without_repetitions(
+    graph: GraphStore, bank_id: str, result: ConclusionUpdate
+) -> ConclusionUpdate:
     """Remove observations that are left with just the memories that another rests on."""
     ours = [record.memory for record in result.records if _is_own_observation(record.memory)]
     sources = sorted({s.memory_id for m in ours for s in m.sources if s.memory_id})
@@ -380,7 +382,7 @@ def without_repetitions(graph: GraphStore, bank_id: str, result: Rewritten) -> R
             repeated.append(memory)
         taken.add(_evidence(memory))
     gone = {memory.id for memory in repeated}
-    return Rewritten(
+    return ConclusionUpdate(
         tuple(record for record in result.records if record.memory.id not in gone),
         (*result.removed, *gone),
         result.history,
@@ -419,7 +421,7 @@ def _rewrite(
     facts: Mapping[str, MemoryRecord],
     *,
     quotable: bool,
-) -> Rewritten:
+) -> ConclusionUpdate:
     old = record.memory
     rests = tuple(s for s in old.sources if s.memory_id is None or s.memory_id in facts)
     if not any(source.supports for source in rests):
@@ -427,7 +429,7 @@ def _rewrite(
     if not old.derived:  # written by a caller: only the sources change
         own = replace(record, memory=replace(old, sources=rests, updated_at=utc_now()))
         history = tuple(text_changes(old, own.memory, "rewrite", _REASON, quotable=quotable))
-        return Rewritten((own,), history=history, consolidated=(old.id,))
+        return ConclusionUpdate((own,), history=history, consolidated=(old.id,))
     is_opinion = old.type is MemoryType.OPINION
     writer = deps.opinion_rules if is_opinion else deps.rules
     mine = {id: facts[id] for id in {source.memory_id for source in rests} if id is not None}
@@ -447,15 +449,17 @@ def _rewrite(
     history = tuple(text_changes(old, new.memory, "rewrite", _REASON, quotable=quotable))
     asked = deps.opinions if is_opinion else deps.consolidator
     consolidated = (old.id,) if asked is writer else ()
-    return Rewritten((new,), history=history, consolidated=consolidated)
+    return ConclusionUpdate((new,), history=history, consolidated=consolidated)
 
 
-def _removed(old: Memory) -> Rewritten:
-    return Rewritten(removed=(old.id,), history=tuple(dropped_sources(old, "rewrite", utc_now())))
+def _removed(old: Memory) -> ConclusionUpdate:
+    return ConclusionUpdate(
+        removed=(old.id,), history=tuple(dropped_sources(old, "rewrite", utc_now()))
+    )
 
 
-def _combined(one: Rewritten, other: Rewritten) -> Rewritten:
-    return Rewritten(
+def _combined(one: ConclusionUpdate, other: ConclusionUpdate) -> ConclusionUpdate:
+    return ConclusionUpdate(
         one.records + other.records,
         one.removed + other.removed,
         one.history + other.history,

@@ -125,7 +125,7 @@ class _RoundInput:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _ClusterResult:
     """A cluster with its proposals, and the records made of these."""
 
     cluster: Cluster
@@ -148,21 +148,21 @@ def rounds(
     Raises:
         EmbeddingError, StoreError: a round failed; earlier rounds stay stored.
     """
-    passed_over: dict[str, int] = {}
+    attempts_by_id: dict[str, int] = {}
     usage = ModelUsage()
     while True:
         started = time.perf_counter()
         limit = deps.settings.consolidation_batch
-        tired = [id for id, attempts in passed_over.items() if attempts >= _ATTEMPTS]
-        queue = deps.graph.pending_consolidation(bank.bank.id, limit + len(tired))
-        waiting = [id for id in queue if id not in tired][:limit]
+        exhausted = [id for id, attempts in attempts_by_id.items() if attempts >= _ATTEMPTS]
+        queue = deps.graph.pending_consolidation(bank.bank.id, limit + len(exhausted))
+        waiting = [id for id in queue if id not in exhausted][:limit]
         if not waiting:
             return
         done, done_ids = _round(deps, bank, waiting, usage, stopping)
         for id in waiting:
             if id not in done_ids:
                 failed = bool(done.failures) or done.capped
-                passed_over[id] = _ATTEMPTS if failed else passed_over.get(id, 0) + 1
+                attempts_by_id[id] = _ATTEMPTS if failed else attempts_by_id.get(id, 0) + 1
         usage += done.usage
         yield replace(done, seconds=time.perf_counter() - started)
         if done.capped:
@@ -196,20 +196,20 @@ def _round(
     to_consolidate += revised(
         bank.bank, round_input.waiting.keys(), round_input.facts, round_input.opinions
     )
-    answers: list[_Answer] = []
+    answers: list[_ClusterResult] = []
     failures: list[Failure] = []
     usage = ModelUsage()
-    unasked: set[str] = set()
+    deferred: set[str] = set()
     capped = False
     for cluster in to_consolidate:
         if stopping():
-            unasked |= cluster.new
+            deferred |= cluster.new
             continue
         writer = deps.opinions if _topic(cluster) else deps.consolidator
         asks_a_model = writer not in (deps.rules, deps.opinion_rules)
         if asks_a_model and (spent + usage).tokens >= deps.settings.consolidation_tokens:
             capped = True
-            unasked |= cluster.new
+            deferred |= cluster.new
             continue
         try:
             proposals = writer.propose(cluster)
@@ -218,10 +218,10 @@ def _round(
         except ModelError as error:
             usage += ModelUsage(input_tokens=error.tokens)
             failures.append(Failure(f"consolidating {cluster.subject!r}", error))
-            unasked |= cluster.new
+            deferred |= cluster.new
     answers = _with_vectors(deps, answers)
     with deps.lock(bank.key):
-        done, done_ids = _store(deps, bank, round_input, answers, unasked)
+        done, done_ids = _store(deps, bank, round_input, answers, deferred)
     if done.created or done.rewritten or done.removed:
         deps.flush(bank.key)
     extra = Consolidation(bank.bank.id, failures=tuple(failures), usage=usage, capped=capped)
@@ -292,9 +292,9 @@ def _sharing(
 def _ambiguous(graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord]) -> Iterator[str]:
     """Yield the first names of those who changed something that several people have."""
     claims = [one.statement.claims for r in records for one in dated_statements(r.memory)]
-    turned = {turn.subject for one in claims for turn in one.turns}
+    turned = {turn.subject for one in claims for turn in one.change_claims}
     named = {key[1:] for key in turned if key.startswith("@") and " " not in key}
-    last = [step.opening[-1] for one in claims for step in one.steps if step.opening]
+    last = [step.opening[-1] for one in claims for step in one.clause_changes if step.opening]
     named |= {entity_norm(word) for word, tag in last if tag == "NNP"}
     for first in sorted(named):
         similar = graph.similar_entities(bank_id, [first], 12)[first]
@@ -305,7 +305,7 @@ def _ambiguous(graph: GraphStore, bank_id: str, records: Iterable[MemoryRecord])
 
 def _answer(
     deps: ReflectDependencies, round_input: _RoundInput, cluster: Cluster, proposals: Proposals
-) -> _Answer:
+) -> _ClusterResult:
     before = {memory.id: memory for memory in cluster.conclusions}
     now, topic = utc_now(), _topic(cluster)
     if topic is not None:  # consolidation revises opinions, and never forms new ones
@@ -321,7 +321,7 @@ def _answer(
         )
         for draft in proposals.drafts
     )
-    return _Answer(cluster, proposals, records)
+    return _ClusterResult(cluster, proposals, records)
 
 
 def _topic(cluster: Cluster) -> str | None:
@@ -330,11 +330,13 @@ def _topic(cluster: Cluster) -> str | None:
     return next((cluster.subject for _ in opinions), None)
 
 
-def _with_vectors(deps: ReflectDependencies, answers: Sequence[_Answer]) -> list[_Answer]:
+def _with_vectors(
+    deps: ReflectDependencies, answers: Sequence[_ClusterResult]
+) -> list[_ClusterResult]:
     """Embed the texts of all records in one batch."""
     made = iter(encoded(deps.encoder, [r for answer in answers for r in answer.records]))
     return [
-        _Answer(answer.cluster, answer.proposals, tuple(next(made) for _ in answer.records))
+        _ClusterResult(answer.cluster, answer.proposals, tuple(next(made) for _ in answer.records))
         for answer in answers
     ]
 
@@ -343,8 +345,8 @@ def _store(
     deps: ReflectDependencies,
     bank: StoredBank,
     round_input: _RoundInput,
-    answers: Iterable[_Answer],
-    unasked: set[str],
+    answers: Iterable[_ClusterResult],
+    deferred: set[str],
 ) -> tuple[Consolidation, set[str]]:
     """Store the proposals that are still valid; under the bank's lock."""
     graph, bank_id = deps.graph, bank.bank.id
@@ -352,7 +354,7 @@ def _store(
     named = {id for answer in answers for id in (*_read(answer), *answer.cluster.new)}
     current = graph.read(bank_id, MEMORY, sorted(named | round_input.waiting.keys()))
     queue = set(
-        graph.pending_consolidation(bank_id, len(round_input.waiting) + len(unasked) + _SLACK)
+        graph.pending_consolidation(bank_id, len(round_input.waiting) + len(deferred) + _SLACK)
     )
     unchanged = {
         id
@@ -361,7 +363,7 @@ def _store(
     }
     holding = [answer for answer in answers if _holds(answer, current, unchanged)]
     in_doubt = {id for answer in answers if answer not in holding for id in answer.cluster.new}
-    done_ids = unchanged - unasked - in_doubt
+    done_ids = unchanged - deferred - in_doubt
     created = [r for answer in holding for r, d in _drafted(answer) if d.rewrites is None]
     rewritten = [r for answer in holding for r, d in _drafted(answer) if d.rewrites is not None]
     removals = [removal for answer in holding for removal in answer.proposals.removals]
@@ -390,14 +392,14 @@ def _store(
     return done, done_ids | (round_input.waiting.keys() - current.keys())
 
 
-def _read(answer: _Answer) -> Iterator[str]:
+def _read(answer: _ClusterResult) -> Iterator[str]:
     """Yield the ids that the proposals rest on, and those they change."""
     for draft in answer.proposals.drafts:
         yield from (piece.memory_id for piece in draft.evidence)
     yield from (memory.id for memory in answer.cluster.conclusions)
 
 
-def _holds(answer: _Answer, current: Mapping[str, Memory], unchanged: set[str]) -> bool:
+def _holds(answer: _ClusterResult, current: Mapping[str, Memory], unchanged: set[str]) -> bool:
     """Return True if nothing that the proposals were drawn from has changed meanwhile."""
     if not answer.cluster.new <= unchanged:
         return False
@@ -416,11 +418,11 @@ def _holds(answer: _Answer, current: Mapping[str, Memory], unchanged: set[str]) 
     )
 
 
-def _drafted(answer: _Answer) -> Iterator[tuple[MemoryRecord, Draft]]:
+def _drafted(answer: _ClusterResult) -> Iterator[tuple[MemoryRecord, Draft]]:
     yield from zip(answer.records, answer.proposals.drafts, strict=True)
 
 
-def _changes(answer: _Answer) -> Iterator[Change]:
+def _changes(answer: _ClusterResult) -> Iterator[Change]:
     """Yield the history: the earlier text of each conclusion, and why it changed."""
     before = {memory.id: memory for memory in answer.cluster.conclusions}
     for record, draft in _drafted(answer):

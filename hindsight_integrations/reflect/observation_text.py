@@ -15,8 +15,9 @@ from datetime import datetime
 from itertools import pairwise
 
 from hindsight_integrations.nlp.language import is_english
-from hindsight_integrations.reflect.changes.contradictions import change, states
-from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
+from hindsight_integrations.reflect.changes.claim_model import ValueChange
+from hindsight_integrations.reflect.changes.contradictions import change, split_at_changes
+from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.topics import LONGEST_QUOTE, Grade, Topic
 from hindsight_integrations.stores.base import Vector
 
@@ -56,7 +57,7 @@ def compose(
         vectors: of their memories, by id.
         ambiguous: first names that several people have.
     """
-    parted = states(evidence, ambiguous)
+    parted = split_at_changes(evidence, ambiguous)
     statements = [statement for state in parted for statement in state]
     topic = common_topic(statements)
     quotes = {statement.memory.id: quote(statement.text, topic) for statement in statements}
@@ -169,7 +170,7 @@ def _of_each_state(
     return shown if len(shown) <= SHOWN + 1 else [shown[0], *shown[-SHOWN:]]
 
 
-def _shifts(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]) -> list[Shift]:
+def _shifts(parted: Sequence[Sequence[DatedStatement]], ambiguous: Set[str]) -> list[ValueChange]:
     """Return the change from each state to the next."""
     return [
         shift
@@ -230,7 +231,7 @@ def _bare(thing: str) -> str:
     return re.sub(r"^(?:the|my|our) ", "", thing)
 
 
-def _about(statements: Sequence[DatedStatement], shifts: Sequence[Shift]) -> str:
+def _about(statements: Sequence[DatedStatement], shifts: Sequence[ValueChange]) -> str:
     """Return what the statements are about; of a change, whom or what it is of."""
     if shifts:
         name = _subject(shifts[-1].subject, statements)

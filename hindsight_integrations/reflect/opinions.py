@@ -1,6 +1,6 @@
 """Opinions: form them on a topic, by rule or with a model, and revise them on new statements.
 
-The rules count the sentences that plainly praise or blame the topic (`judgements`), and weigh them
+The rules count the sentences that plainly praise or blame the topic (`stance`), and weigh them
 (`scoring.belief`). If the belief falls below one half, the opposite is believed, and the opinion is
 rewritten.
 """
@@ -36,9 +36,9 @@ from hindsight_integrations.reflect.dependencies import (
     ReflectDependencies,
     Removal,
 )
-from hindsight_integrations.reflect.judgements import Judgement, judgement
 from hindsight_integrations.reflect.observation_text import day, quote, voice
 from hindsight_integrations.reflect.scoring import UNDECIDED, belief
+from hindsight_integrations.reflect.stance import Stance, judgement
 from hindsight_integrations.stores.base import (
     MEMORY,
     RECORD,
@@ -150,7 +150,7 @@ class _Judged(NamedTuple):
 
     memory: Memory
     text: str
-    judgement: Judgement
+    judgement: Stance
 
 
 def _judged(cluster: Cluster) -> list[_Judged]:

@@ -53,7 +53,7 @@ def words_of(text: str) -> list[str]:
     return [_ELISION.sub("", word).casefold() for word in _WORD.findall(text)]
 
 
-def foreign_sign(text: str, topic: str) -> int | None:
+def other_language_sign(text: str, topic: str) -> int | None:
     """Return how "La panadería es fantástica" judges its subject; None if that is unclear."""
     copula = _COPULA.search(text)
     if copula is None or _DOUBTS.intersection(words_of(text)):

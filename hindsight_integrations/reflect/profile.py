@@ -22,6 +22,7 @@ from hindsight_integrations.nlp.tokens import Tokenizer
 from hindsight_integrations.normalization import entity_norm, text_fingerprint
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import conditions
+from hindsight_integrations.reflect.attribution import FollowUp, follow_up
 from hindsight_integrations.reflect.changes.claims import bare_sentence
 from hindsight_integrations.reflect.changes.contradictions import (
     change,
@@ -31,7 +32,6 @@ from hindsight_integrations.reflect.changes.contradictions import (
 )
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
-from hindsight_integrations.reflect.sincerity import Sequel, sequel
 from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.speakers import is_agent
@@ -321,14 +321,14 @@ def _told(memory: Memory, names: Set[str]) -> Iterator[_Told]:
     for dated in dated_statements(memory):
         quoted = dated.text
         end = max(memory.text.find(quoted, end), end) + len(quoted)
-        after = sequel(parse(bare_sentence(quoted)), memory.text[end:])
+        after = follow_up(parse(bare_sentence(quoted)), memory.text[end:])
         if is_subject and called and _PRONOUN.match(quoted):
             dated = _with_name(dated, called)
         reader = ProfileReader(parse(bare_sentence(dated.text)), known, memory.speaker, keys)
         is_subject = reader.is_on_person_alone()
-        is_meant = dated.statement.claims.is_clause and after is not Sequel.TAKES_BACK
+        is_meant = dated.statement.claims.is_clause and after is not FollowUp.TAKES_BACK
         readings = tuple(reader.readings()) if is_meant else ()
-        if readings and after is Sequel.EXPLAINS:
+        if readings and after is FollowUp.EXPLAINS:
             rest = memory.text[end:]
             lead = len(rest) - len(rest.lstrip())
             stop = lead + next(iter(sentence_ends(rest.lstrip())), 0)

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.reflect.attribution import speaks_another
 from hindsight_integrations.reflect.changes.claim_model import Value, family, groups_of, timeless
-from hindsight_integrations.reflect.changes.phrases import Phrases
-from hindsight_integrations.reflect.sincerity import speaks_another
+from hindsight_integrations.reflect.changes.phrases import PhraseReader
 
 _WORDS = word_sets("profile")
 _CHANGES = word_sets("changes")
@@ -80,7 +80,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(slots=True)
-class ProfileReader(Phrases):
+class ProfileReader(PhraseReader):
     """Reads one parsed sentence as statements on one person.
 
     Attributes:
@@ -265,7 +265,9 @@ class ProfileReader(Phrases):
         if vague and lemmas & _WORDS["bonds"]:
             return None
         national = any(word.label == "NORP" for word in words)
-        if (lemmas & _WORDS["conditions"] or national) and self._is_borne(lemmas, values):
+        if (lemmas & _WORDS["conditions"] or national) and self._is_known_intolerance(
+            lemmas, values
+        ):
             group = min(groups_of(complement.text), default="") if complement else ""
             return Reading(ProfileSection.FACT, f"is {group or sorted(terms)}", terms)
         comes = {"from"} == {*values} and not self.sentence.children(verb, "advmod")
@@ -279,7 +281,7 @@ class ProfileReader(Phrases):
         joined = [word.lower for one in of for word in self.sentence.children(one, "cc")]
         return "or" in joined and not self.sentence.children(verb, "neg")
 
-    def _is_borne(self, lemmas: Set[str], values: Mapping[str, Value]) -> bool:
+    def _is_known_intolerance(self, lemmas: Set[str], values: Mapping[str, Value]) -> bool:
         """Return False for "allergic to Mondays": only what a body does not bear is a fact."""
         value = values.get("to")
         if value is None or lemmas.isdisjoint(_WORDS["intolerances"]):

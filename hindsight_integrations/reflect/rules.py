@@ -17,13 +17,14 @@ from hindsight_integrations.models import Memory, ObservationKind
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
+from hindsight_integrations.reflect.changes.claim_model import ValueChange
 from hindsight_integrations.reflect.changes.contradictions import (
     change,
     dated_statements,
     ends,
     may_change,
 )
-from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
+from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
 from hindsight_integrations.reflect.observation_text import compose, priority
 from hindsight_integrations.reflect.topics import Grade, Statement, Topic, alternatives
@@ -191,7 +192,7 @@ class _Assignment:
         ]
         return _one_per_memory(quoted)
 
-    def _shift(self, older: DatedStatement, newer: DatedStatement) -> Shift | None:
+    def _shift(self, older: DatedStatement, newer: DatedStatement) -> ValueChange | None:
         return change(older, newer, self._cluster.ambiguous)
 
     def _changed(self) -> list[list[DatedStatement]]:
@@ -208,7 +209,7 @@ class _Assignment:
         return [group for group in groups if len(group) > 1 and self._is_new(group)]
 
     def _repeating(
-        self, older: DatedStatement, newer: DatedStatement, shift: Shift
+        self, older: DatedStatement, newer: DatedStatement, shift: ValueChange
     ) -> list[DatedStatement]:
         """Return the statements before a change that share the topic of the old value."""
         terms = frozenset(lexemes(shift.before))

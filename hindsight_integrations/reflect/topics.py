@@ -19,16 +19,16 @@ from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.reflect.changes.claim_model import Claims
-from hindsight_integrations.reflect.changes.claims import bare_sentence, read_claims
-from hindsight_integrations.reflect.sincerity import (
-    Sequel,
+from hindsight_integrations.reflect.attribution import (
+    FollowUp,
+    follow_up,
     is_hearsay,
     is_inside_subject,
     is_placed,
     reported,
-    sequel,
 )
+from hindsight_integrations.reflect.changes.claim_model import Claims
+from hindsight_integrations.reflect.changes.claims import bare_sentence, read_claims
 
 _TABLE = table("reflection")["topics"]
 _PLAIN = frozenset(_TABLE["plain"].split())
@@ -171,7 +171,7 @@ def _topics(text: str, names: Sequence[str], speaker: str | None, rest: str) -> 
     if is_hearsay(text):
         return
     sentence = parse(bare_sentence(text))
-    if sequel(sentence, rest) is Sequel.TAKES_BACK:
+    if follow_up(sentence, rest) is FollowUp.TAKES_BACK:
         return
     others = reported(sentence)
     for word in sentence.words:

@@ -18,7 +18,11 @@ from hindsight_integrations.nlp.language import is_english
 from hindsight_integrations.recall.packing import CALLED_FOR
 from hindsight_integrations.reflect.changes.contradictions import change, dated_statements
 from hindsight_integrations.reflect.clustering import clusters
-from hindsight_integrations.reflect.conclusions import Rewritten, checked, without_repetitions
+from hindsight_integrations.reflect.conclusions import (
+    ConclusionUpdate,
+    checked,
+    without_repetitions,
+)
 from hindsight_integrations.reflect.dependencies import Cluster, Draft, Evidence, Proposals, Removal
 from hindsight_integrations.reflect.observation_text import compose, quote
 from hindsight_integrations.reflect.rules import FEWEST, RuleConsolidator, kind_of
@@ -438,7 +442,7 @@ def observed(id: str, *sources: str, derived: bool = True, pinned: bool = False)
 def test_of_observations_left_with_the_same_memories_the_first_stays() -> None:
     graph = SqliteGraph(None)
     graph.create_bank(Bank("b"), EmbedderStamp("test", 3))
-    rewritten = Rewritten(
+    rewritten = ConclusionUpdate(
         (
             observed("first", "f1"),
             observed("second", "f1"),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.reflect.denials import is_denial
+from hindsight_integrations.reflect.retractions import is_retraction
 
 ASKED = datetime(2025, 6, 1, tzinfo=UTC)
 
@@ -105,7 +105,7 @@ def test_a_statement_is_quoted_with_the_words_that_take_it_back(memory: Hindsigh
     ],
 )  # fmt: skip
 def test_a_denial_takes_back(sentence: str) -> None:
-    assert is_denial(sentence)
+    assert is_retraction(sentence)
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_a_denial_takes_back(sentence: str) -> None:
     ],
 )  # fmt: skip
 def test_what_says_something_of_its_own_is_no_denial(sentence: str) -> None:
-    assert not is_denial(sentence)
+    assert not is_retraction(sentence)

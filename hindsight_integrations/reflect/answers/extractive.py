@@ -32,8 +32,8 @@ from hindsight_integrations.reflect.changes.currency import (
     overtaking,
 )
 from hindsight_integrations.reflect.context import set_out, when
-from hindsight_integrations.reflect.denials import denial_after, denies_itself
 from hindsight_integrations.reflect.other_languages import content_of, stating
+from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
 from hindsight_integrations.reflect.search import SearchResult, find_memories, find_models
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.results import NOTHING_KNOWN, Context, ContextItem, Reflection
@@ -71,7 +71,7 @@ class _Found:
     @property
     def holds(self) -> bool:
         """True unless it is contradicted or taken back."""
-        return not (self.outdated or self.denial or denies_itself(self.statement.text))
+        return not (self.outdated or self.denial or retracts_itself(self.statement.text))
 
     @property
     def said_at(self) -> datetime:
@@ -204,7 +204,7 @@ def _answers(context: Context, query: Query, windows: Sequence[TimeSpan]) -> lis
                 key = text_fingerprint(statement.text)
                 if key not in found:
                     outdated = _is_outdated(statement, item, context)
-                    denial = denial_after(statement.memory.text, statement.text)
+                    denial = retraction_after(statement.memory.text, statement.text)
                     found[key] = _Found(statement, match, item, outdated, denial)
     return list(found.values())
 

@@ -588,25 +588,25 @@ class Match(CauseMatch):
         if len(verbs) != 1:
             return None
         verb = verbs[0]
-        denials = self._sentence.children(verb, "neg")
+        retractions = self._sentence.children(verb, "neg")
         if self._query.still:
-            denials = (*denials, *self._no_longer(verb))
+            retractions = (*retractions, *self._no_longer(verb))
         if self._words[verb].dep == "acomp":
-            denials = (*denials, *self._sentence.children(self._words[verb].head, "neg"))
+            retractions = (*retractions, *self._sentence.children(self._words[verb].head, "neg"))
         disliked = self.is_disliking(verb)
-        if disliked and denials:
+        if disliked and retractions:
             if self._words[verb].lemma in WORDS["disliking"]:
                 return None  # "I don't hate it"
-            denials = (*denials, *self._sentence.children(verb, "aux"))
+            retractions = (*retractions, *self._sentence.children(verb, "aux"))
         if self._query.still and self._is_quit(verb):
             return False
         unsure = (self._query.is_of_stay and not self._query.still) or self._is_arranged_for(verb)
-        if unsure or not self._is_plain(verb, denials):
+        if unsure or not self._is_plain(verb, retractions):
             return None
         gone = self._is_left() or (self._query.action in LIVING and has_left(self._sentence, verb))
         if self._query.still and self._words[verb].tag == "VBD" and not gone:
             return None  # "the pump broke" long ago
-        return not (denials or disliked or gone)
+        return not (retractions or disliked or gone)
 
     def _is_arranged_for(self, verb: int) -> bool:
         """Return True for "is moving in May", which may be over when it is asked."""
@@ -634,28 +634,28 @@ class Match(CauseMatch):
         ways = (self._words[i].head for i in self.matched() if self._words[i].dep == "pobj")
         return any(self._words[way].lemma == "from" for way in ways)
 
-    def _is_plain(self, verb: int, denials: Sequence[int]) -> bool:
+    def _is_plain(self, verb: int, retractions: Sequence[int]) -> bool:
         """Return True if the main clause says it with this verb, and nothing limits it."""
         while self._words[verb].dep in ("acomp", "conj") and self._words[verb].head != verb:
             verb = self._words[verb].head
         able = self._query.able
-        denials = (*denials, *self._at_all(denials))
+        retractions = (*retractions, *self._at_all(retractions))
         limits = (
             word.dep == "neg"
             or word.text.casefold() in WORDS["limits"]
             or (word.tag == "MD" and not (able and word.lemma in ("can", "ca", "could")))
             for i, word in enumerate(self._words)
-            if i not in denials
+            if i not in retractions
         )
         return self._is_main(verb) and not any(limits)
 
-    def _at_all(self, denials: Sequence[int]) -> Iterator[int]:
+    def _at_all(self, retractions: Sequence[int]) -> Iterator[int]:
         """Yield words that strengthen a denial: "at all"; of what is "still" so, "any more"."""
         for index, word in enumerate(self._words):
             before = self._words[index - 1].text if index else ""
             more = self._query.still and (before, word.text) == ("any", "more")
             more = more or (self._query.still and word.text == "anymore")
-            if denials and (more or (before, word.text) == ("at", "all")):
+            if retractions and (more or (before, word.text) == ("at", "all")):
                 yield index
 
     def _is_main(self, verb: int) -> bool:

@@ -47,8 +47,8 @@ _CONVERSE = {
     )
 }
 """Verbs by which a thing goes to somebody, with the stems of what that person then does."""
-_BONDS = frozenset(
-    stem for verb in table("kinds")["bonds"]["uses"].split() for stem in (*lexemes(verb), verb)
+_RELATIONS = frozenset(
+    stem for verb in table("kinds")["relations"]["uses"].split() for stem in (*lexemes(verb), verb)
 )
 _LYING = ("in", "at", "to", "from", "for", "of")
 """Prepositions of the place where somebody lives or works, or did."""
@@ -462,14 +462,16 @@ class RoleMatch(TermMatch):
         """
         query = self._query
         kind = query.focus.split()[-1] if query.focus else ""
-        verbs = query.verb & _BONDS or query.light == "have"
+        verbs = query.verb & _RELATIONS or query.light == "have"
         if query.asked is not Asked.WHAT or kind not in KINDS or query.subject is None or not verbs:
             return set()
         own = self._at.get(query.subject.text, set())
         found: set[int] = set()
         for index, word in enumerate(self._words):
             changes = word.lemma in WORDS["changing"]
-            if not (changes or stems(word.lemma) & _BONDS) or self._sentence.children(index, "neg"):
+            if not (changes or stems(word.lemma) & _RELATIONS) or self._sentence.children(
+                index, "neg"
+            ):
                 continue
             if not self.is_told(index):
                 continue

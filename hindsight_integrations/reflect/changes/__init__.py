@@ -2,12 +2,13 @@
 
 What a statement says has changed is read in this order, each reader for what the one before misses:
 
-- `claims`: whole frames of grammar ("Alice moved from X to Y", "no longer uses X"), as holdings and
-  turns (`claim_model`); `contradictions` matches a later turn with an earlier holding.
+- `claims`: whole frames of grammar ("Alice moved from X to Y", "no longer uses X"), as state
+  claims and change claims (`claim_model`); `contradictions` matches a later change claim with an
+  earlier state claim.
 - `endings`: cues of ending and the phrases that depend on them ("gave up X", "swapped X for Y");
-  `ended_values` accepts one only if an earlier holding gave the same subject that value.
-- `plain_changes`: clauses read as frames in the order of their words.
-- `foreign`: German, French and Spanish, whose grammar is not parsed.
+  `ended_values` accepts one only if an earlier state claim gave the same subject that value.
+- `clause_changes`: clauses read as frames in the order of their words.
+- `other_language_changes`: German, French and Spanish, whose grammar is not parsed.
 
 `contradictions.change` asks them all, and `doubts` may take back what they found; `currency` finds
 what newer memories contradict.

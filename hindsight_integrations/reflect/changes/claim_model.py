@@ -1,4 +1,4 @@
-"""Claims of a sentence: values that a subject holds, and turns that end or replace them."""
+"""Claims of a sentence: values that a subject has, and changes that end or replace them."""
 
 from __future__ import annotations
 
@@ -68,8 +68,16 @@ class Value:
         return self.kind == other.kind != "thing"
 
 
+class ValueChange(NamedTuple):
+    """A change: whom or what it is of, the value before, and the value after if there is one."""
+
+    subject: str
+    before: str
+    after: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
-class Holding:
+class StateClaim:
     """A state, possession or activity that a sentence gives its subject.
 
     Attributes:
@@ -97,7 +105,7 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ChangeClaim:
     """A change told by a sentence: something ended, or began in place of something else.
 
     Attributes:
@@ -109,7 +117,7 @@ class Turn:
         about: key of the thing whose value changes, if it is not the subject.
         terms: lexemes that an earlier sentence must have too.
         relocates: somebody moves house.
-        bond: family of verbs of which the earlier statement has to be; None if any may.
+        relation: family of verbs of which the earlier statement has to be; None if any may.
     """
 
     subject: str
@@ -120,19 +128,19 @@ class Turn:
     about: str | None = None
     terms: frozenset[str] = frozenset()
     relocates: bool = False
-    bond: str | None = None
+    relation: str | None = None
 
-    def begun(self) -> Holding | None:
+    def begun(self) -> StateClaim | None:
         """Return what is so after it, which a later one may change."""
         if self.after is None or self.slot is not None:
             return None
         if self.relocates:
-            return Holding(self.subject, "residence", {"in": self.after})
+            return StateClaim(self.subject, "residence", {"in": self.after})
         about = self.about if self.about not in (None, "*") else self.subject
-        return Holding(about or self.subject, "be", {"to": self.after})
+        return StateClaim(about or self.subject, "be", {"to": self.after})
 
 
-class Mention(NamedTuple):
+class NounPhrase(NamedTuple):
     """A noun phrase with all that belongs to it.
 
     Attributes:
@@ -157,7 +165,7 @@ class Ending:
         ended: what ended.
         head: lexemes of its last word.
         after: what takes its place, if the cue names it.
-        bonds: names of the bonds that the cue may end; none for any.
+        relations: names of the relations that the cue may end; none for any.
         agents: keys of the subject, and of those joined to it.
         mentions: subject and object of the verb, of which the value may be an attribute.
         others: all noun phrases of the sentence.
@@ -170,17 +178,17 @@ class Ending:
     ended: Value
     head: frozenset[str]
     after: Value | None = None
-    bonds: frozenset[str] = frozenset()
+    relations: frozenset[str] = frozenset()
     agents: frozenset[str] = frozenset()
-    mentions: tuple[Mention, ...] = ()
-    others: tuple[Mention, ...] = ()
+    mentions: tuple[NounPhrase, ...] = ()
+    others: tuple[NounPhrase, ...] = ()
     verb: str = ""
     does: str = ""
     limits: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class PlainState:
+class ClauseState:
     """Values that a plain clause in the present tense gives its subject, in the order of its words.
 
     Attributes:
@@ -205,7 +213,7 @@ class PlainState:
 
 
 @dataclass(frozen=True, slots=True)
-class PlainStep:
+class ClauseChange:
     """Change that a plain clause tells, in the order of its words.
 
     Attributes:
@@ -223,7 +231,7 @@ class PlainStep:
         firm: a model labels it as an organisation's.
         bare: the values have no article or possessive.
         inner: the last name beside the value that ends: "standups over Slack".
-        heir: who does instead what the subject no longer does: "Bob does".
+        successor: who does instead what the subject no longer does: "Bob does".
         stand_in: who or what does instead what the value did, with the lexemes of what that is.
     """
 
@@ -237,12 +245,12 @@ class PlainStep:
     slot: str = ""
     limits: frozenset[str] = frozenset()
     place: bool = False
-    firm: bool = False
+    is_organisation: bool = False
     bare: bool = False
     whose: str = ""
     inner: tuple[str, Value] | None = None
-    heir: Value | None = None
-    stand_in: tuple[Value, frozenset[str]] | None = None
+    successor: Value | None = None
+    substitute: tuple[Value, frozenset[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,34 +258,34 @@ class Claims:
     """Everything that a sentence claims.
 
     Attributes:
-        holdings: what it says is so.
-        turns: what it says has changed.
+        state_claims: what it says is so.
+        change_claims: what it says has changed.
         is_clause: it has a verb with a subject, and asserts something.
         is_plain: it is a clause, and neither denies anything, nor says that anything changes, nor
             what might be: it may be proof of its topics.
         ended: what it says has ended, also if it is unclear for how long.
         endings: what its cues say has ended or been replaced.
-        sequels: what it says is so beside that; the subject is "" for one named before.
+        follow_up_claims: what it says is so beside that; the subject is "" for one named before.
         current: of these, what it says is so since something changed.
         states: what its clauses give their subjects, if it is plain and sure.
-        steps: what its clauses say has changed, if it is plain and sure.
+        clause_changes: what its clauses say has changed, if it is plain and sure.
     """
 
-    holdings: tuple[Holding, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    state_claims: tuple[StateClaim, ...] = ()
+    change_claims: tuple[ChangeClaim, ...] = ()
     is_clause: bool = False
     is_plain: bool = False
     ended: tuple[Value, ...] = ()
     endings: tuple[Ending, ...] = ()
-    sequels: tuple[Holding, ...] = ()
-    current: tuple[Holding, ...] = ()
-    states: tuple[PlainState, ...] = ()
-    steps: tuple[PlainStep, ...] = ()
+    follow_up_claims: tuple[StateClaim, ...] = ()
+    current: tuple[StateClaim, ...] = ()
+    clause_states: tuple[ClauseState, ...] = ()
+    clause_changes: tuple[ClauseChange, ...] = ()
 
     @property
     def may_change(self) -> bool:
         """True if it may change what was said before."""
-        return bool(self.turns or self.endings or self.current or self.steps)
+        return bool(self.change_claims or self.endings or self.current or self.clause_changes)
 
 
 def joined(claims: Sequence[Claims]) -> Claims:
@@ -286,18 +294,18 @@ def joined(claims: Sequence[Claims]) -> Claims:
     Turns that name what comes after stand first.
     """
     clauses = [one for one in claims if one.is_clause]
-    turns = [turn for one in claims for turn in one.turns]
+    change_claims = [change_claim for one in claims for change_claim in one.change_claims]
     return Claims(
-        tuple(holding for one in claims for holding in one.holdings),
-        tuple(sorted(turns, key=lambda turn: turn.after is None)),
+        tuple(state_claim for one in claims for state_claim in one.state_claims),
+        tuple(sorted(change_claims, key=lambda change_claim: change_claim.after is None)),
         bool(clauses),
         bool(clauses) and all(one.is_plain for one in clauses),
         tuple(value for one in claims for value in one.ended),
         tuple(ending for one in claims for ending in one.endings),
-        tuple(holding for one in claims for holding in one.sequels),
-        tuple(holding for one in claims for holding in one.current),
-        tuple(state for one in claims for state in one.states),
-        tuple(step for one in claims for step in one.steps),
+        tuple(state_claim for one in claims for state_claim in one.follow_up_claims),
+        tuple(state_claim for one in claims for state_claim in one.current),
+        tuple(state for one in claims for state in one.clause_states),
+        tuple(change for one in claims for change in one.clause_changes),
     )
 
 

@@ -1,8 +1,8 @@
 """Read from the grammar of a sentence what it says is so, and what it says has changed.
 
-A holding gives a subject one value ("Alice lives in Berlin"). A turn says that such a value ended
-or was replaced ("Alice moved to Paris", "no longer uses React"). A question, a wish, a plan, a
-condition, a report of what somebody else says, and what holds for a while only make no turn.
+A state claim gives a subject one value ("Alice lives in Berlin"). A change claim says that such a
+value ended or was replaced ("Alice moved to Paris", "no longer uses React"). A question, a wish, a
+plan, a condition, a report of what somebody else says, and what holds for a while only make none.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, has_clause, parse
 from hindsight_integrations.reflect.changes.claim_model import (
+    ChangeClaim,
     Claims,
-    Holding,
-    Turn,
+    StateClaim,
     Value,
     family,
     groups_of,
@@ -27,17 +27,17 @@ from hindsight_integrations.reflect.changes.claim_model import (
     joined,
     timeless,
 )
-from hindsight_integrations.reflect.changes.clauses import is_past, plain_clauses
+from hindsight_integrations.reflect.changes.clause_frames import frames
+from hindsight_integrations.reflect.changes.clause_splitting import is_past, plain_clauses
 from hindsight_integrations.reflect.changes.endings import EndingReader
 from hindsight_integrations.reflect.changes.form_lines import form_claims, form_line, unlabelled
 from hindsight_integrations.reflect.changes.phrases import (
     SUBJECTS,
-    Phrases,
+    PhraseReader,
     is_alike,
     plain_value,
     state_of,
 )
-from hindsight_integrations.reflect.changes.plain_clauses import frames
 
 _TABLE = table("changes")
 
@@ -102,8 +102,8 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
     sure = not any(one.search(bare) for one in _UNSURE) and all(reader.is_sure for reader in read)
     claims = [one for reader in read for one in _by_clause(reader, sure=sure)]
     clauses = [(reader.sentence, reader.is_passing) for reader in read] if sure else []
-    states, steps = frames(clauses, names, speaker)
-    return replace(joined(claims), states=states, steps=steps)
+    clause_states, clause_changes = frames(clauses, names, speaker)
+    return replace(joined(claims), clause_states=clause_states, clause_changes=clause_changes)
 
 
 def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
@@ -131,22 +131,22 @@ class _Ended:
     """An end that the next clause may complete: "X is no longer Y, it is Z".
 
     Attributes:
-        turn: its turn.
+        change_claim: the change that it claims.
         slot: of the value that ends.
-        told: the turn is told without the next clause too.
+        told: the change is told without the next clause too.
     """
 
-    turn: Turn
+    change_claim: ChangeClaim
     slot: str
     told: bool
 
 
 @dataclass(slots=True)
-class _Reader(Phrases):
+class _Reader(PhraseReader):
     """Reads one parsed sentence."""
 
-    holdings: list[Holding] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
+    state_claims: list[StateClaim] = field(default_factory=list)
+    change_claims: list[ChangeClaim] = field(default_factory=list)
     pending: _Ended | None = None
 
     @property
@@ -184,18 +184,33 @@ class _Reader(Phrases):
             self._read(verb)
             self._end(verb)
         adds, passing = self.adds, self.is_passing
-        turns = () if adds or passing else tuple(self.turns)
-        begun = (holding for turn in turns if (holding := turn.begun()))
-        holdings = () if passing else (*self.holdings, *begun)
-        ended = tuple(turn.before for turn in self.turns if turn.before is not None)
+        change_claims = () if adds or passing else tuple(self.change_claims)
+        begun = (
+            state_claim for change_claim in change_claims if (state_claim := change_claim.begun())
+        )
+        state_claims = () if passing else (*self.state_claims, *begun)
+        ended = tuple(
+            change_claim.before
+            for change_claim in self.change_claims
+            if change_claim.before is not None
+        )
         with_subject = any(self._subject_word(verb) for verb in verbs)
         is_clause = sure and with_subject
         cues = EndingReader(self.sentence, self.names, self.speaker)
         endings = cues.endings() if sure and not cues.adds and not cues.is_passing else ()
         is_plain = is_clause and not endings and self._is_plain()
-        sequels = cues.sequels() if sure and not adds else ()
-        current = () if passing or adds or not sure else cues.current(sequels)
-        return Claims(holdings, turns, is_clause, is_plain, ended, tuple(endings), sequels, current)
+        follow_up_claims = cues.follow_up_claims() if sure and not adds else ()
+        current = () if passing or adds or not sure else cues.current(follow_up_claims)
+        return Claims(
+            state_claims,
+            change_claims,
+            is_clause,
+            is_plain,
+            ended,
+            tuple(endings),
+            follow_up_claims,
+            current,
+        )
 
     @property
     def adds(self) -> bool:
@@ -226,7 +241,7 @@ class _Reader(Phrases):
 
     def _is_plain(self) -> bool:
         words = self.sentence.words
-        return not self.turns and not any(
+        return not self.change_claims and not any(
             word.dep == "neg"
             or word.lower in _WORDS["unreal"]
             or (word.lemma in _NOT_PLAIN and word.tag.startswith("VB"))
@@ -297,18 +312,18 @@ class _Reader(Phrases):
             return
         subject = self.sentence.child(verb, *SUBJECTS)
         goes_on = subject is None or subject.lower in _THIRD
-        goes_on = goes_on or self.subject_key(subject) == pending.turn.subject
+        goes_on = goes_on or self.subject_key(subject) == pending.change_claim.subject
         values = self._values(verb)
         after = values.get(pending.slot)
         name = family(verb.lemma, self._verb(verb))
         is_so = verb.tag in ("VBZ", "VBP") and not self.sentence.children(verb, "neg", "aux")
-        if not (goes_on and is_so and after is not None and name == pending.turn.verb):
+        if not (goes_on and is_so and after is not None and name == pending.change_claim.verb):
             return
-        before = pending.turn.before
+        before = pending.change_claim.before
         if before and before.terms != after.terms and before.kind == after.kind:
             if pending.told:
-                self.turns.remove(pending.turn)
-            self.turns.append(replace(pending.turn, after=after))
+                self.change_claims.remove(pending.change_claim)
+            self.change_claims.append(replace(pending.change_claim, after=after))
 
     def _opened(self, verb: Word) -> _Ended | None:
         """Return the end that a clause tells, with "no longer" or "used to"."""
@@ -323,14 +338,18 @@ class _Reader(Phrases):
             if key is None or slot is None:
                 return None
             before = values[slot]
-            turn = Turn(key, family(did.lemma, self._verb(did)), before, terms=before.terms)
-            return _Ended(turn, slot, told=False)
-        turn_told = next((t for t in self.turns if t.before and not t.after and t.verb), None)
-        if turn_told is None or not self.says_ended(verb):
+            change_claim = ChangeClaim(
+                key, family(did.lemma, self._verb(did)), before, terms=before.terms
+            )
+            return _Ended(change_claim, slot, told=False)
+        open_claim = next(
+            (t for t in self.change_claims if t.before and not t.after and t.verb), None
+        )
+        if open_claim is None or not self.says_ended(verb):
             return None
-        slots = (s for s, v in self._values(verb).items() if v == turn_told.before)
+        slots = (s for s, v in self._values(verb).items() if v == open_claim.before)
         slot = next(slots, None)
-        return None if slot is None else _Ended(turn_told, slot, told=True)
+        return None if slot is None else _Ended(open_claim, slot, told=True)
 
     def _read(self, verb: Word) -> None:
         subject = self._subject_word(verb)
@@ -374,7 +393,7 @@ class _Reader(Phrases):
             name = family(verb.lemma, self._verb(verb))
             called = self._called(subject)
             inner = self._inner(verb)
-            self.holdings.append(Holding(key, name, values, lasting, passive, called, inner))
+            self.state_claims.append(StateClaim(key, name, values, lasting, passive, called, inner))
 
     def _is_present(self, helpers: list[Word]) -> bool:
         return any(word.tag in ("VBZ", "VBP") for word in helpers)
@@ -382,16 +401,16 @@ class _Reader(Phrases):
     def _add_ended(self, verb: Word, key: str) -> None:
         phase = self.sentence.child(verb, "xcomp")
         verb = phase if phase is not None and verb.lemma in ("want",) else verb
-        holding = Holding(key, family(verb.lemma, self._verb(verb)), self._values(verb))
+        state_claim = StateClaim(key, family(verb.lemma, self._verb(verb)), self._values(verb))
         beside = {"since", "because", *self.detached(verb)}
-        values = {s: v for s, v in holding.values.items() if s not in beside}
+        values = {s: v for s, v in state_claim.values.items() if s not in beside}
         named = [s for s in sorted(values, key="obj".__ne__) if not is_time(values[s])]
         if (values and not named) or self.is_limited(verb):
             return  # "no longer runs in the morning" may run at another time
         if "obj" in named and len(named) > 1:
-            if holding.verb != "be" and self._add_opposed(verb, holding, named[1:]):
+            if state_claim.verb != "be" and self._add_opposed(verb, state_claim, named[1:]):
                 return
-            if holding.verb != "be":
+            if state_claim.verb != "be":
                 return  # "no longer buys bread at X" may buy it elsewhere, or something else there
             whole = f"{values['obj'].text} {named[1]} {values[named[1]].text}"
             values["obj"] = Value(whole, values["obj"].terms, values["obj"].kind)
@@ -401,15 +420,19 @@ class _Reader(Phrases):
         if after is not None and is_time(after):  # "on Thursdays but on Sundays"
             before = next((value for value in values.values() if is_time(value)), before)
         terms = terms or frozenset(lexemes(verb.text))
-        self.turns.append(Turn(key, holding.verb, before, after, terms=terms))
+        self.change_claims.append(ChangeClaim(key, state_claim.verb, before, after, terms=terms))
 
-    def _add_opposed(self, verb: Word, holding: Holding, slots: Sequence[str]) -> bool:
-        """Add the turn of "no longer buys bread from X but from Y"; return False if it is none."""
+    def _add_opposed(self, verb: Word, state_claim: StateClaim, slots: Sequence[str]) -> bool:
+        """Add the change of "no longer buys from X but from Y"; return False if none."""
         after = self._opposed(verb)
-        if after is None or len(slots) > 1 or holding.values[slots[0]].kind != after.kind:
+        if after is None or len(slots) > 1 or state_claim.values[slots[0]].kind != after.kind:
             return False
-        before = holding.values[slots[0]]
-        self.turns.append(Turn(holding.subject, holding.verb, before, after, terms=holding.terms))
+        before = state_claim.values[slots[0]]
+        self.change_claims.append(
+            ChangeClaim(
+                state_claim.subject, state_claim.verb, before, after, terms=state_claim.terms
+            )
+        )
         return True
 
     def _opposed(self, verb: Word) -> Value | None:
@@ -435,7 +458,7 @@ class _Reader(Phrases):
         return None
 
     def _add_current(self, verb: Word, key: str) -> None:
-        """Add the turn that "now" makes: "is now in Bremen"."""
+        """Add the change that "now" makes: "is now in Bremen"."""
         if not any(word.lower == "now" for word in self.sentence.children(verb, "advmod")):
             lowered = self.sentence.text.casefold().rstrip(". !")
             if not lowered.endswith(" now") or verb.dep != "ROOT":
@@ -450,10 +473,12 @@ class _Reader(Phrases):
                     continue
                 beside = {slot, *self.detached(verb), *_BESIDE.get((name, slot), ())}
                 others = timeless(v for s, v in values.items() if s not in beside)
-                self.turns.append(Turn(key, name, after=value, slot=slot, terms=others))
+                self.change_claims.append(
+                    ChangeClaim(key, name, after=value, slot=slot, terms=others)
+                )
 
     def _add_instead(self, verb: Word, key: str) -> None:
-        """Add the turn of "now uses Y instead of X"."""
+        """Add the change of "now uses Y instead of X"."""
         words = self.sentence.words
         after = self._values(verb).get("obj")
         if after is None or not any(word.lower == "now" for word in words):
@@ -466,7 +491,9 @@ class _Reader(Phrases):
                 before = self._value(ended) if ended is not None else None
                 if before is not None and verb in (host, self.sentence.head(host)):
                     name = family(verb.lemma, self._verb(verb))
-                    self.turns.append(Turn(key, name, before, after, terms=before.terms))
+                    self.change_claims.append(
+                        ChangeClaim(key, name, before, after, terms=before.terms)
+                    )
 
     def _add_turns(self, verb: Word, key: str, subject: Word | None) -> None:
         name, values = self._verb(verb), self._values(verb)
@@ -485,8 +512,10 @@ class _Reader(Phrases):
             self._add_replaced(key, values, self._value(moved) if moved and passive else None)
         elif name in _WORDS["becoming"] and (passive or name == "become"):
             self._add_role(key, values)
-        elif passive and _is_wed(verb, self.sentence.children(verb, "auxpass")):
-            self.turns.append(Turn(key, "be", after=plain_value(verb.lower), slot="obj"))
+        elif passive and _is_marriage(verb, self.sentence.children(verb, "auxpass")):
+            self.change_claims.append(
+                ChangeClaim(key, "be", after=plain_value(verb.lower), slot="obj")
+            )
         elif (stopped := self._activity(verb, name)) is not None:
             self._add_stopped(verb, stopped, key, values)
         elif name in _WORDS["dropping"] and not passive:
@@ -495,17 +524,21 @@ class _Reader(Phrases):
     def _add_stopped(
         self, verb: Word, stopped: Word, key: str, values: Mapping[str, Value]
     ) -> None:
-        """Add the turn of "stopped eating meat", "quit swimming at X"."""
-        holding = Holding(key, family(stopped.lemma, self._verb(stopped)), self._values(stopped))
+        """Add the change of "stopped eating meat", "quit swimming at X"."""
+        state_claim = StateClaim(
+            key, family(stopped.lemma, self._verb(stopped)), self._values(stopped)
+        )
         if (thing := self._thing_of(verb, stopped)) is not None:
-            holding = replace(holding, values={"obj": thing})
-        elif not holding.values:  # "quit swimming at X": a model hangs X on the first verb
+            state_claim = replace(state_claim, values={"obj": thing})
+        elif not state_claim.values:  # "quit swimming at X": a model hangs X on the first verb
             at = {s: v for s, v in values.items() if s != "obj" and v.kind == "name"}
-            holding = replace(holding, values=at)
-        named = (holding.values[s] for s in sorted(holding.values, key="obj".__ne__))
+            state_claim = replace(state_claim, values=at)
+        named = (state_claim.values[s] for s in sorted(state_claim.values, key="obj".__ne__))
         before = next((value for value in named if not is_time(value)), None)
-        terms = holding.terms or frozenset(lexemes(stopped.text))
-        self.turns.append(Turn(key, holding.verb, before or self._value(stopped), terms=terms))
+        terms = state_claim.terms or frozenset(lexemes(stopped.text))
+        self.change_claims.append(
+            ChangeClaim(key, state_claim.verb, before or self._value(stopped), terms=terms)
+        )
 
     def _activity(self, verb: Word, name: str) -> Word | None:
         """Return the verb of an activity that stops: "smoking" of "gave up smoking"."""
@@ -556,30 +589,30 @@ class _Reader(Phrases):
         relocates = about is None and verb.lemma in _WORDS["relocating"] and proper
         if verb.lemma == "move" and before is None and self._is_organisation(after):
             relocates = False
-        self.turns.append(
-            Turn(key, None, before, after, about=about, terms=others, relocates=relocates)
+        self.change_claims.append(
+            ChangeClaim(key, None, before, after, about=about, terms=others, relocates=relocates)
         )
 
     def _add_parted(self, verb: Word, name: str, key: str, values: Mapping[str, Value]) -> None:
-        """Add the turn of "broke up with X", "retired from X", "sold his X", "went from X to Y"."""
+        """Add the change of "broke up with X", "retired from X", "sold his X"."""
         thing = self.sentence.child(verb, "dobj")
         before, after = values.get("with") or values.get("from"), values.get("to")
         role = values.get("as")
         if name in _WORDS["resigning"]:
             if role is not None and role.kind == "role":
-                self.turns.append(Turn(key, "be", role, terms=role.terms))
+                self.change_claims.append(ChangeClaim(key, "be", role, terms=role.terms))
                 return
             if name not in _WORDS["parting"]:
                 return
         if name in _WORDS["turning"]:
             if before and after and groups_of(before.text) & groups_of(after.text):
-                self.turns.append(Turn(key, None, before, after))
+                self.change_claims.append(ChangeClaim(key, None, before, after))
         elif name in _WORDS["selling"]:
             owner = self.sentence.child(thing, "poss") if thing is not None else None
             if owner is not None and owner.tag == "PRP$" and "obj" in values:
-                self.turns.append(Turn(key, name, values["obj"]))
+                self.change_claims.append(ChangeClaim(key, name, values["obj"]))
         elif before is not None and before.kind == "name" and thing is None:
-            self.turns.append(Turn(key, name, before))
+            self.change_claims.append(ChangeClaim(key, name, before))
 
     def _add_replaced(self, key: str, values: Mapping[str, Value], undergone: Value | None) -> None:
         before = undergone or values.get("obj")
@@ -587,14 +620,14 @@ class _Reader(Phrases):
         after = after or values.get("with") or values.get("for")
         if before is not None and after is not None:
             by = "we|" if undergone else key
-            self.turns.append(Turn(by, None, before, after, about="*"))
+            self.change_claims.append(ChangeClaim(by, None, before, after, about="*"))
 
     def _add_role(self, key: str, values: Mapping[str, Value]) -> None:
-        """Add the turn of "became a manager", and of "became vegan", "became a married man"."""
+        """Add the change of "became a manager", and of "became vegan", "became a married man"."""
         roles = (value for value in values.values() if value.kind == "role")
         role = next(roles, None) or state_of(values.get("obj"))
         if role is not None:
-            self.turns.append(Turn(key, "be", after=role, slot="obj"))
+            self.change_claims.append(ChangeClaim(key, "be", after=role, slot="obj"))
 
     def _add_dropped(self, verb: Word, name: str, key: str, values: Mapping[str, Value]) -> None:
         before = values.get("obj") or (values.get("of") if name == "get_rid" else None)
@@ -611,7 +644,7 @@ class _Reader(Phrases):
         if after is not None and (after.kind == "thing" and not after.same_kind(before)):
             after = None
         if after is None and (bound := self._bound_since(verb, before)) is not None:
-            self.turns.append(Turn(key, name, before, bound[0], bond=bound[1]))
+            self.change_claims.append(ChangeClaim(key, name, before, bound[0], relation=bound[1]))
             return
         after = after or self._since(verb, before)
         at = values.get("at")
@@ -619,7 +652,7 @@ class _Reader(Phrases):
             return  # "left Leeds at noon for Everton" is a journey
         if name in _WORDS["leaving"] and after is None and self._is_passing(verb, values):
             return
-        self.turns.append(Turn(key, name, before, after))
+        self.change_claims.append(ChangeClaim(key, name, before, after))
 
     def _since(self, verb: Word, before: Value) -> Value | None:
         """Return the Y of "left X and joined Y", "left X and now plays for Y"."""
@@ -635,25 +668,25 @@ class _Reader(Phrases):
         return after
 
     def _bound_since(self, verb: Word, before: Value) -> tuple[Value, str] | None:
-        """Return the Y of "left X and works at Y", and the bond."""
+        """Return the Y of "left X and works at Y", and the relation."""
         for second in self.sentence.children(verb, "conj"):
-            bond = self._bond_of(verb, second)
-            after = self._bound(second, bond) if bond else None
-            if bond and after is not None and after.terms != before.terms:
-                return after, bond
+            relation = self._relation_of(verb, second)
+            after = self._bound(second, relation) if relation else None
+            if relation and after is not None and after.terms != before.terms:
+                return after, relation
         return None
 
-    def _bond_of(self, verb: Word, second: Word) -> str | None:
-        """Return the bond of "left X and works at Y": the second verb says what holds since."""
+    def _relation_of(self, verb: Word, second: Word) -> str | None:
+        """Return the relation of "left X and works at Y": the second verb says what holds since."""
         name = family(second.lemma, self._verb(second))
         since = verb.tag in ("VBD", "VBN", "VBP") and second.tag in ("VBZ", "VBP")
         own = self.sentence.children(second, *SUBJECTS, "neg", "aux")
         return name if since and not own and name in _LASTING else None
 
-    def _bound(self, verb: Word, bond: str) -> Value | None:
-        """Return with whom, where or what: the value that such a bond has one of."""
+    def _bound(self, verb: Word, relation: str) -> Value | None:
+        """Return with whom, where or what: the value that such a relation has one of."""
         values = self._values(verb)
-        slots = {"residence": ("in", "at"), "study": ("obj", "at")}.get(bond, ("at", "for"))
+        slots = {"residence": ("in", "at"), "study": ("obj", "at")}.get(relation, ("at", "for"))
         return next((values[slot] for slot in slots if slot in values), None)
 
     def _joined(self, verb: Word) -> Value | None:
@@ -694,6 +727,6 @@ class _Reader(Phrases):
         return None
 
 
-def _is_wed(verb: Word, helpers: Sequence[Word]) -> bool:
+def _is_marriage(verb: Word, helpers: Sequence[Word]) -> bool:
     """Return True for a state that one gets into: "got married", "got divorced"."""
     return bool(groups_of(verb.lower)) and any(word.lemma == "get" for word in helpers)

@@ -14,35 +14,39 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.changes.claim_model import (
-    Holding,
-    PlainState,
-    Turn,
+    ChangeClaim,
+    ClauseState,
+    StateClaim,
     Value,
+    ValueChange,
     groups_of,
     is_attitude,
     members,
 )
+from hindsight_integrations.reflect.changes.clause_changes import clause_change
 from hindsight_integrations.reflect.changes.doubts import is_doubtful
 from hindsight_integrations.reflect.changes.ended_values import (
     HABITS,
     ended_value,
     one_thing,
-    sequel,
+    replacement_value,
 )
-from hindsight_integrations.reflect.changes.foreign import foreign_change, tells_ending
-from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
+from hindsight_integrations.reflect.changes.model import DatedStatement
+from hindsight_integrations.reflect.changes.other_language_changes import (
+    other_language_change,
+    tells_ending,
+)
 from hindsight_integrations.reflect.changes.phrases import plain_value
-from hindsight_integrations.reflect.changes.plain_changes import plain_step
 from hindsight_integrations.reflect.changes.subjects import is_another, is_person_noun
 from hindsight_integrations.reflect.changes.value_kinds import kinds, may_be_home
 from hindsight_integrations.reflect.topics import statements
 
 _WORDS = word_sets("changes")
 _ABOUT_ANY = "*"
-_BONDS = ("residence", "employment", "study")
+_RELATIONS = ("residence", "employment", "study")
 _PAIRS = {
     kind: tuple(tuple(pair.split("/")) for pair in pairs.split())
-    for kind, pairs in table("changes")["bonds"].items()
+    for kind, pairs in table("changes")["relations"].items()
 }
 _PARTICIPLES = {"engaged": "engage", "married": "marry"}
 _OF_THINGS = {
@@ -88,7 +92,7 @@ def dated_statements(
 
 def change(
     older: DatedStatement, newer: DatedStatement, ambiguous: Set[str] = frozenset()
-) -> Shift | None:
+) -> ValueChange | None:
     """Return how `newer` changes `older`; None if it does not, or if it is unclear.
 
     Args:
@@ -101,80 +105,92 @@ def change(
     of, then = _NAMESAKE.match(older.text), _NAMESAKE.match(newer.text)
     if of and then and of["name"] == then["name"] and of["of"] != then["of"]:
         return None
-    told = _told(older, newer, ambiguous)
-    if told is None or _is_limited(older.text, newer.text, told):
+    value_change = _detected_change(older, newer, ambiguous)
+    if value_change is None or _is_limited(older.text, newer.text, value_change):
         return None
-    doubtful = is_doubtful(older, newer, told) or is_another(older, newer, told)
-    return None if doubtful or _is_of_either(older, newer, told) else told
+    doubtful = is_doubtful(older, newer, value_change) or is_another(older, newer, value_change)
+    return None if doubtful or _is_of_either(older, newer, value_change) else value_change
 
 
-def _is_of_either(older: DatedStatement, newer: DatedStatement, told: Shift) -> bool:
+def _is_of_either(older: DatedStatement, newer: DatedStatement, value_change: ValueChange) -> bool:
     """Return True if an earlier statement gives two values of the kind of the one that begins.
 
     Who "is with Santander and uses Monzo" may have replaced either. The value before, if the
     later statement names it, is no matter of doubt.
     """
-    if told.after is None or frozenset(lexemes(told.before)) <= newer.statement.terms:
+    if (
+        value_change.after is None
+        or frozenset(lexemes(value_change.before)) <= newer.statement.terms
+    ):
         return False
-    after = kinds(plain_value(told.after))
+    after = kinds(plain_value(value_change.after))
     claims = older.statement.claims
-    given = [value for holding in claims.holdings for value in holding.values.values()]
-    given += [value for state in claims.states for _, value in state.values]
+    given = [value for state_claim in claims.state_claims for value in state_claim.values.values()]
+    given += [value for state in claims.clause_states for _, value in state.values]
     alike = {value.terms for value in given if value.kind == "name" and kinds(value) & after}
     return any(one.isdisjoint(other) for one in alike for other in alike)
 
 
-def _is_limited(older: str, newer: str, told: Shift) -> bool:
+def _is_limited(older: str, newer: str, value_change: ValueChange) -> bool:
     """Return True if a change is of some days or hours, of which the earlier statement is not.
 
     "No longer eats meat on Mondays" says nothing of other days, nor "tea in the evening" of the
     coffee in the morning; "still uses it" takes back that it has ended.
     """
-    if told.after is None and _EXCEPT.search(newer):
+    if value_change.after is None and _EXCEPT.search(newer):
         return True
-    kept = rf"(?:it|them|there|{re.escape(told.before)})"
-    if told.after is not None and re.search(rf"\bstill [^;.]*\b{kept}\b", newer, re.IGNORECASE):
+    kept = rf"(?:it|them|there|{re.escape(value_change.before)})"
+    if value_change.after is not None and re.search(
+        rf"\bstill [^;.]*\b{kept}\b", newer, re.IGNORECASE
+    ):
         return True
-    if _RECURRING.search(told.before):
+    if _RECURRING.search(value_change.before):
         return False
     here, there = (
         {(m[1] or m[2]).casefold() for m in _RECURRING.finditer(text)} for text in (older, newer)
     )
-    return not there <= here if told.after is None else bool(here and there and not here & there)
+    return (
+        not there <= here
+        if value_change.after is None
+        else bool(here and there and not here & there)
+    )
 
 
-def _told(older: DatedStatement, newer: DatedStatement, ambiguous: Set[str]) -> Shift | None:
+def _detected_change(
+    older: DatedStatement, newer: DatedStatement, ambiguous: Set[str]
+) -> ValueChange | None:
     same_speaker = older.memory.speaker == newer.memory.speaker
-    told = _told_by_grammar(older, newer, ambiguous)
-    if told is None and tells_ending(newer.text):
-        foreign = foreign_change(older.text, newer.text, same_speaker=same_speaker)
-        return Shift(*foreign) if foreign else None
-    if told is not None and told.after is not None:
-        return told
-    plain = _plainly_told(older, newer, same_speaker=same_speaker)
+    value_change = _change_by_grammar(older, newer, ambiguous)
+    if value_change is None and tells_ending(newer.text):
+        return other_language_change(older.text, newer.text, same_speaker=same_speaker)
+    if value_change is not None and value_change.after is not None:
+        return value_change
+    plain = _change_by_clauses(older, newer, same_speaker=same_speaker)
     if plain is not None and entity_norm(plain.subject) in ambiguous:
-        return told
-    if plain is not None and (told is None or plain.after or told.before in plain.before):
+        return value_change
+    if plain is not None and (
+        value_change is None or plain.after or value_change.before in plain.before
+    ):
         return plain
     ended = ended_value(older.statement.claims, newer.statement.claims, same_speaker=same_speaker)
     if ended is None or ended.subject.removeprefix("@") in ambiguous:
-        return told
-    return told if told is not None and ended.after is None else Shift(*ended)
+        return value_change
+    return value_change if value_change is not None and ended.after is None else ended
 
 
-def _plainly_told(
+def _change_by_clauses(
     older: DatedStatement, newer: DatedStatement, *, same_speaker: bool
-) -> Shift | None:
+) -> ValueChange | None:
     """Return the change that the words of two plain clauses tell."""
-    for step in newer.statement.claims.steps:
-        for state in older.statement.claims.states:
-            told = plain_step(step, state, same_speaker=same_speaker)
-            if told is not None:
-                return Shift(_key(state), *told)
+    for told in newer.statement.claims.clause_changes:
+        for state in older.statement.claims.clause_states:
+            value_change = clause_change(told, state, same_speaker=same_speaker)
+            if value_change is not None:
+                return ValueChange(_key(state), *value_change)
     return None
 
 
-def _key(state: PlainState) -> str:
+def _key(state: ClauseState) -> str:
     """Return the key of a subject in its words: of "I" that of the speaker."""
     first, *rest = state.subject
     if first in ("i", "we"):
@@ -190,59 +206,65 @@ def may_change(statement: DatedStatement) -> bool:
     return statement.statement.claims.may_change or tells_ending(statement.text)
 
 
-def _told_by_grammar(
+def _change_by_grammar(
     older: DatedStatement, newer: DatedStatement, ambiguous: Set[str]
-) -> Shift | None:
-    for turn in newer.statement.claims.turns:
-        if turn.subject.removeprefix("@") in ambiguous:
+) -> ValueChange | None:
+    for change_claim in newer.statement.claims.change_claims:
+        if change_claim.subject.removeprefix("@") in ambiguous:
             continue
-        for holding in older.statement.claims.holdings:
-            if turn.about == _ABOUT_ANY and any(
+        for state_claim in older.statement.claims.state_claims:
+            if change_claim.about == _ABOUT_ANY and any(
                 phrase.is_another for one in newer.statement.claims.endings for phrase in one.others
             ):
                 continue
             same_speaker = older.memory.speaker == newer.memory.speaker
-            before = _before(turn, holding, same_speaker=same_speaker)
-            if before is not None and not _is_certain(older, newer, turn, holding):
+            before = _before(change_claim, state_claim, same_speaker=same_speaker)
+            if before is not None and not _is_certain(older, newer, change_claim, state_claim):
                 continue
-            if before is not None and not (turn.after and before.terms == turn.after.terms):
+            if before is not None and not (
+                change_claim.after and before.terms == change_claim.after.terms
+            ):
                 claims = newer.statement.claims
-                after = turn.after or sequel(before, holding, claims, frozenset({turn.subject}))
+                after = change_claim.after or replacement_value(
+                    before, state_claim, claims, frozenset({change_claim.subject})
+                )
                 name = after.text if after else None
-                return Shift(_subject(turn, holding), before.text, name)
+                return ValueChange(_subject(change_claim, state_claim), before.text, name)
     return None
 
 
-def _is_certain(older: DatedStatement, newer: DatedStatement, turn: Turn, holding: Holding) -> bool:
-    """Return True unless a turn is of another thing, or it is unclear which value it ends.
+def _is_certain(
+    older: DatedStatement, newer: DatedStatement, change_claim: ChangeClaim, state_claim: StateClaim
+) -> bool:
+    """Return True unless the change is of another thing, or it is unclear which value it ends.
 
     The rent for the garage is not that for the studio; who "uses Slack and Zoom" has two.
     """
-    thing = holding.values.get("obj")
-    if holding.verb in ("have", "own") and thing and thing.text.split()[-1] in _PEOPLE:
-        return thing in (turn.before, turn.after)  # "has a son at X"
-    if turn.before is not None or turn.after is None:
+    thing = state_claim.values.get("obj")
+    if state_claim.verb in ("have", "own") and thing and thing.text.split()[-1] in _PEOPLE:
+        return thing in (change_claim.before, change_claim.after)  # "has a son at X"
+    if change_claim.before is not None or change_claim.after is None:
         return True
-    after = turn.after
+    after = change_claim.after
     called = [
         one.called
-        for one in newer.statement.claims.holdings
-        if one.subject == turn.subject and one.called and after in one.values.values()
+        for one in newer.statement.claims.state_claims
+        if one.subject == change_claim.subject and one.called and after in one.values.values()
     ]
     if (
-        turn.about is None
-        and holding.called
+        change_claim.about is None
+        and state_claim.called
         and called
-        and not one_thing(holding.called[0], called[0][0])
+        and not one_thing(state_claim.called[0], called[0][0])
     ):
         return False
     return all(
         sum(bool(kinds(value) & kinds(after)) for _, value in state.values) < 2
-        for state in older.statement.claims.states
+        for state in older.statement.claims.clause_states
     )
 
 
-def states(
+def split_at_changes(
     dated: Sequence[DatedStatement], ambiguous: Set[str] = frozenset()
 ) -> list[list[DatedStatement]]:
     """Split the statements, in order of time, where one changes those before it."""
@@ -260,244 +282,274 @@ def ends(newer: DatedStatement, terms: Set[str]) -> bool:
     return any(terms & value.terms for value in newer.statement.claims.ended)
 
 
-def _subject(turn: Turn, holding: Holding) -> str:
-    if turn.about not in (None, _ABOUT_ANY):
-        return turn.about or turn.subject
-    return holding.subject if turn.about == _ABOUT_ANY else turn.subject
+def _subject(change_claim: ChangeClaim, state_claim: StateClaim) -> str:
+    if change_claim.about not in (None, _ABOUT_ANY):
+        return change_claim.about or change_claim.subject
+    return state_claim.subject if change_claim.about == _ABOUT_ANY else change_claim.subject
 
 
-def _before(turn: Turn, holding: Holding, *, same_speaker: bool) -> Value | None:
-    """Return the value of a holding that a turn ends."""
-    opposed = turn.before is not None and turn.after is not None
-    opposed = opposed and (turn.verb == holding.verb or holding.verb in HABITS)
-    takes_place = holding.verb in _SINGLE and "obj" not in holding.values  # "meets at X"
-    habit = holding.passive or opposed or takes_place
-    if is_attitude(holding.verb, choosing=True) and not habit:
+def _before(
+    change_claim: ChangeClaim, state_claim: StateClaim, *, same_speaker: bool
+) -> Value | None:
+    """Return the value of a state claim that a change claim ends."""
+    opposed = change_claim.before is not None and change_claim.after is not None
+    opposed = opposed and (change_claim.verb == state_claim.verb or state_claim.verb in HABITS)
+    takes_place = state_claim.verb in _SINGLE and "obj" not in state_claim.values  # "meets at X"
+    habit = state_claim.passive or opposed or takes_place
+    if is_attitude(state_claim.verb, choosing=True) and not habit:
         return None
-    if turn.about == _ABOUT_ANY:
-        return _replaced(turn, holding)
-    thing = turn.about or turn.subject
-    personal = is_person_noun(thing) and turn.about is None and turn.subject == holding.subject
-    if not _is_person(thing) and turn.verb is None and not personal:
-        return _of_thing(turn, holding, thing, same_speaker=same_speaker)
-    if not holding.lasting:
+    if change_claim.about == _ABOUT_ANY:
+        return _replaced(change_claim, state_claim)
+    thing = change_claim.about or change_claim.subject
+    personal = (
+        is_person_noun(thing)
+        and change_claim.about is None
+        and change_claim.subject == state_claim.subject
+    )
+    if not _is_person(thing) and change_claim.verb is None and not personal:
+        return _of_thing(change_claim, state_claim, thing, same_speaker=same_speaker)
+    if not state_claim.lasting:
         return None
-    if turn.subject != holding.subject:
-        return _of_own(turn, holding)
-    if turn.slot is not None:
-        return _superseded(turn, holding)
-    if turn.verb in _WORDS["parting"] | _WORDS["selling"]:
-        return _parted(turn, holding)
-    if turn.verb in _WORDS["dropping"]:
-        return _dropped(turn, holding)
-    if turn.verb is not None:
-        return _withdrawn(turn, holding)
-    return _left(turn, holding)
+    if change_claim.subject != state_claim.subject:
+        return _of_own(change_claim, state_claim)
+    if change_claim.slot is not None:
+        return _superseded(change_claim, state_claim)
+    if change_claim.verb in _WORDS["parting"] | _WORDS["selling"]:
+        return _parted(change_claim, state_claim)
+    if change_claim.verb in _WORDS["dropping"]:
+        return _dropped(change_claim, state_claim)
+    if change_claim.verb is not None:
+        return _withdrawn(change_claim, state_claim)
+    return _left(change_claim, state_claim)
 
 
-def _replaced(turn: Turn, holding: Holding) -> Value | None:
-    """Return the value that "replaced X with Y" ends, if the holding is of the same owner."""
-    owned = holding.subject == turn.subject or holding.subject.startswith(f"{turn.subject}/")
-    by_us = turn.subject.startswith("we|") or not _is_person(turn.subject)
-    impersonal = by_us and not _is_person(holding.subject)
-    if not (owned or impersonal) or not holding.lasting or is_attitude(holding.verb):
+def _replaced(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
+    """Return the value that "replaced X with Y" ends, if the state claim is of the same owner."""
+    owned = state_claim.subject == change_claim.subject or state_claim.subject.startswith(
+        f"{change_claim.subject}/"
+    )
+    by_us = change_claim.subject.startswith("we|") or not _is_person(change_claim.subject)
+    impersonal = by_us and not _is_person(state_claim.subject)
+    if not (owned or impersonal) or not state_claim.lasting or is_attitude(state_claim.verb):
         return None
-    return _equal(turn.before, holding.values.values())
+    return _equal(change_claim.before, state_claim.values.values())
 
 
-def _of_thing(turn: Turn, holding: Holding, thing: str, *, same_speaker: bool) -> Value | None:
+def _of_thing(
+    change_claim: ChangeClaim, state_claim: StateClaim, thing: str, *, same_speaker: bool
+) -> Value | None:
     """Return the value that a thing had before it was moved, as in "moved the launch to May"."""
     own = frozenset(lexemes(thing.rpartition("/")[2]))
-    values = dict(holding.values)
-    if _is_done_to(thing, holding):
-        return _equal(turn.before, values.values())
-    if holding.subject != thing:
+    values = dict(state_claim.values)
+    if _is_done_to(thing, state_claim):
+        return _equal(change_claim.before, values.values())
+    if state_claim.subject != thing:
         slot = next((slot for slot, value in values.items() if value.terms == own), None)
         if slot is None or not same_speaker or "@" in thing:
             return None
         del values[slot]
-    if turn.before is not None:
-        return _equal(turn.before, values.values())
-    if turn.about is None and (not holding.lasting or is_person_noun(thing)):
+    if change_claim.before is not None:
+        return _equal(change_claim.before, values.values())
+    if change_claim.about is None and (not state_claim.lasting or is_person_noun(thing)):
         return None
     alike = [
         value
         for slot, value in values.items()
-        if turn.after is not None
-        and value.same_kind(turn.after)
-        and _may_replace(slot, value, turn.after, holding)
+        if change_claim.after is not None
+        and value.same_kind(change_claim.after)
+        and _may_replace(slot, value, change_claim.after, state_claim)
     ]
-    return alike[0] if len(alike) == 1 and turn.terms <= holding.terms else None
+    return alike[0] if len(alike) == 1 and change_claim.terms <= state_claim.terms else None
 
 
-def _may_replace(slot: str, value: Value, after: Value, holding: Holding) -> bool:
+def _may_replace(slot: str, value: Value, after: Value, state_claim: StateClaim) -> bool:
     """Return True for two values of one kind; also of unknown kinds for where a thing is."""
     if value.kind != "name" or kinds(value) & kinds(after) or value.is_sibling(after):
         return True
-    stays = slot in _SITES and (holding.passive or holding.verb in _STAYS)
+    stays = slot in _SITES and (state_claim.passive or state_claim.verb in _STAYS)
     return stays and not kinds(value) | kinds(after)
 
 
-def _is_done_to(thing: str, holding: Holding) -> bool:
-    """Return True for "the lead of X", if the holding is "X is led by Y"."""
+def _is_done_to(thing: str, state_claim: StateClaim) -> bool:
+    """Return True for "the lead of X", if the state claim is "X is led by Y"."""
     does, of, whole = thing.partition(" of the ")
-    stems = lexemes(holding.verb)
+    stems = lexemes(state_claim.verb)
     same = len(stems) == 1 and any(stem.startswith(stems[0]) for stem in lexemes(does))
-    return bool(of) and holding.passive and holding.subject == whole and same
+    return bool(of) and state_claim.passive and state_claim.subject == whole and same
 
 
-def _superseded(turn: Turn, holding: Holding) -> Value | None:
+def _superseded(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
     """Return the value that the same verb gave the same subject before "is now Y"."""
-    after = turn.after
-    if after is not None and after.kind == "role" and holding.verb in ("be", "employment"):
-        roles = (value for value in holding.values.values() if value.kind == "role")
+    after = change_claim.after
+    if after is not None and after.kind == "role" and state_claim.verb in ("be", "employment"):
+        roles = (value for value in state_claim.values.values() if value.kind == "role")
         return next(roles, None)
-    if after is None or not turn.terms <= holding.terms:
+    if after is None or not change_claim.terms <= state_claim.terms:
         return None
-    if turn.verb == "be" != holding.verb:
-        return _elsewhere(turn, holding, after)
-    if turn.verb != holding.verb:
+    if change_claim.verb == "be" != state_claim.verb:
+        return _elsewhere(change_claim, state_claim, after)
+    if change_claim.verb != state_claim.verb:
         return None
-    if turn.slot == "obj" and turn.verb in _MANY and not _serves_the_same(turn, holding):
+    if (
+        change_claim.slot == "obj"
+        and change_claim.verb in _MANY
+        and not _serves_the_same(change_claim, state_claim)
+    ):
         return None
-    slots = [turn.slot or "obj"]
+    slots = [change_claim.slot or "obj"]
     if after.kind in ("date", "time"):
         slots += _DAY_SLOTS
-    elif turn.verb == "employment":
+    elif change_claim.verb == "employment":
         slots += ["at", "for"]
-    found = (holding.values[slot] for slot in slots if slot in holding.values)
+    found = (state_claim.values[slot] for slot in slots if slot in state_claim.values)
     return next((value for value in found if value.same_kind(after)), None)
 
 
-def _elsewhere(turn: Turn, holding: Holding, after: Value) -> Value | None:
+def _elsewhere(change_claim: ChangeClaim, state_claim: StateClaim, after: Value) -> Value | None:
     """Return where the subject was, in other words, before "is now at Y"."""
-    places = {s: v for s, v in holding.values.items() if s != "obj"}
-    if turn.slot == "in":
+    places = {s: v for s, v in state_claim.values.items() if s != "obj"}
+    if change_claim.slot == "in":
         return next((value for value in places.values() if value.is_sibling(after)), None)
-    if turn.slot not in _AT or not _is_at(turn, holding):
+    if change_claim.slot not in _AT or not _is_at(change_claim, state_claim):
         return None
-    slots = ("at", "for", "with", "on", "in") if _is_person(turn.subject) else (turn.slot,)
+    slots = (
+        ("at", "for", "with", "on", "in")
+        if _is_person(change_claim.subject)
+        else (change_claim.slot,)
+    )
     found = (places[slot] for slot in slots if slot in places)
     return next((value for value in found if value.kind == after.kind == "name"), None)
 
 
-def _is_at(turn: Turn, holding: Holding) -> bool:
+def _is_at(change_claim: ChangeClaim, state_claim: StateClaim) -> bool:
     """Return True if "is now at Y" says where somebody works, or where a thing takes place."""
-    if _is_person(turn.subject):
-        return holding.verb == "employment"
-    return holding.verb in _SINGLE or holding.passive
+    if _is_person(change_claim.subject):
+        return state_claim.verb == "employment"
+    return state_claim.verb in _SINGLE or state_claim.passive
 
 
-def _serves_the_same(turn: Turn, holding: Holding) -> bool:
+def _serves_the_same(change_claim: ChangeClaim, state_claim: StateClaim) -> bool:
     """Return True if "now uses Y" names a thing of the kind, or for the purpose, of the one before.
 
     Several things may be in use at a time.
     """
-    before, after = holding.values.get("obj"), turn.after
+    before, after = state_claim.values.get("obj"), change_claim.after
     if before is None or after is None:
         return False
     alike = bool(groups_of(before.text) & groups_of(after.text))
-    return alike or bool(turn.terms) or before.is_sibling(after)
+    return alike or bool(change_claim.terms) or before.is_sibling(after)
 
 
-def _dropped(turn: Turn, holding: Holding) -> Value | None:
+def _dropped(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
     """Return the X of "dropped X (for Y)", if the subject uses it."""
-    if is_attitude(holding.verb) or turn.bond not in (None, holding.verb):
+    if is_attitude(state_claim.verb) or change_claim.relation not in (None, state_claim.verb):
         return None
-    if turn.bond is not None:
-        return _equal(turn.before, holding.values.values())
-    if turn.verb in _WORDS["leaving"]:
-        given = _bound(turn, holding) if turn.after is not None else None
-        if given is not None or (turn.after is not None and holding.verb in _VISITING):
+    if change_claim.relation is not None:
+        return _equal(change_claim.before, state_claim.values.values())
+    if change_claim.verb in _WORDS["leaving"]:
+        given = _bound(change_claim, state_claim) if change_claim.after is not None else None
+        if given is not None or (change_claim.after is not None and state_claim.verb in _VISITING):
             return given
-        bonds = _BONDS if turn.after is not None else _BONDS[1:]
-        if holding.verb not in bonds or (turn.before and turn.before.kind != "name"):
-            return _bond(turn, holding, "parted_or_left")
-    return _equal(turn.before, holding.values.values())
+        relations = _RELATIONS if change_claim.after is not None else _RELATIONS[1:]
+        if state_claim.verb not in relations or (
+            change_claim.before and change_claim.before.kind != "name"
+        ):
+            return _related_value(change_claim, state_claim, "parted_or_left")
+    return _equal(change_claim.before, state_claim.values.values())
 
 
-def _bound(turn: Turn, holding: Holding) -> Value | None:
-    """Return the X of "left X for Y" that a habit or bond gives the subject, and no appointment."""
-    values = holding.values
+def _bound(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
+    """Return the X of "left X for Y" that a habit or relation gives, and no appointment."""
+    values = state_claim.values
     if any(v.kind in ("date", "time") and not v.text.endswith("s") for v in values.values()):
         return None
-    before = _equal(turn.before, (values[slot] for slot in _PLACES if slot in values))
-    if before is None or turn.after is None or holding.verb not in _VISITING:
+    before = _equal(change_claim.before, (values[slot] for slot in _PLACES if slot in values))
+    if before is None or change_claim.after is None or state_claim.verb not in _VISITING:
         return before
-    return before if kinds(before) & kinds(turn.after) or before.is_sibling(turn.after) else None
+    return (
+        before
+        if kinds(before) & kinds(change_claim.after) or before.is_sibling(change_claim.after)
+        else None
+    )
 
 
-def _parted(turn: Turn, holding: Holding) -> Value | None:
-    """Return the X of "broke up with X" or "sold X", if the subject has such a bond."""
-    if turn.verb in _WORDS["selling"]:
-        return _bond(turn, holding, "possession")
-    if turn.verb in _WORDS["separating"]:
-        return _bond(turn, holding, "couple")
-    if turn.verb == "unsubscribe":
-        return _bond(turn, holding, "subscription")
-    if holding.verb in _BONDS[1:]:
-        return _equal(turn.before, holding.values.values())
-    return _bond(turn, holding, "parted_or_left")
+def _parted(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
+    """Return the X of "broke up with X" or "sold X", if the subject has such a relation."""
+    if change_claim.verb in _WORDS["selling"]:
+        return _related_value(change_claim, state_claim, "possession")
+    if change_claim.verb in _WORDS["separating"]:
+        return _related_value(change_claim, state_claim, "couple")
+    if change_claim.verb == "unsubscribe":
+        return _related_value(change_claim, state_claim, "subscription")
+    if state_claim.verb in _RELATIONS[1:]:
+        return _equal(change_claim.before, state_claim.values.values())
+    return _related_value(change_claim, state_claim, "parted_or_left")
 
 
-def _bond(turn: Turn, holding: Holding, kind: str) -> Value | None:
-    """Return the value before a turn if a holding gives it by a verb of such a bond."""
-    verb, values = holding.verb, holding.values
+def _related_value(change_claim: ChangeClaim, state_claim: StateClaim, kind: str) -> Value | None:
+    """Return the value before a change if a state claim gives it by a verb of such a relation."""
+    verb, values = state_claim.verb, state_claim.values
     if verb == "be" and "obj" in values:  # "is a nurse at X", "is a member of X", "is engaged to X"
         if values["obj"].kind == "role":
             verb = "employment"
         else:
             verb = _PARTICIPLES.get(values["obj"].text, values["obj"].text)
-    slots = [slot for bond, slot in _PAIRS[kind] if bond == verb]
+    slots = [slot for relation, slot in _PAIRS[kind] if relation == verb]
     slots += ["at", "with", "of"] if (verb, kind) == ("employment", "parted_or_left") else []
-    return _equal(turn.before, (values[slot] for slot in slots if slot in values))
+    return _equal(change_claim.before, (values[slot] for slot in slots if slot in values))
 
 
-def _of_own(turn: Turn, holding: Holding) -> Value | None:
+def _of_own(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
     """Return the X of "we switched from X to Y" that a thing of ours has: "our CI runs on X"."""
-    owner, _, thing = holding.subject.rpartition("/")
-    left = turn.verb in _WORDS["leaving"] and turn.after is not None
-    if owner != turn.subject or turn.before is None or not (left or turn.verb is None):
+    owner, _, thing = state_claim.subject.rpartition("/")
+    left = change_claim.verb in _WORDS["leaving"] and change_claim.after is not None
+    if (
+        owner != change_claim.subject
+        or change_claim.before is None
+        or not (left or change_claim.verb is None)
+    ):
         return None
     acts = any(word in _PEOPLE or word.removesuffix("s") in _PEOPLE for word in thing.split())
-    slots = _OF_THINGS.get(holding.verb, ()) if not holding.passive else _OF_THINGS["be made"]
-    if acts or turn.about is not None:
+    slots = (
+        _OF_THINGS.get(state_claim.verb, ()) if not state_claim.passive else _OF_THINGS["be made"]
+    )
+    if acts or change_claim.about is not None:
         return None
-    own = frozenset(lexemes(thing)) | holding.terms
-    alike = turn.after is not None and turn.before.same_kind(turn.after)
-    stated = (v for s, v in holding.values.items() if s in slots)
-    return _equal(turn.before, stated) if alike and turn.terms <= own else None
+    own = frozenset(lexemes(thing)) | state_claim.terms
+    alike = change_claim.after is not None and change_claim.before.same_kind(change_claim.after)
+    stated = (v for s, v in state_claim.values.items() if s in slots)
+    return _equal(change_claim.before, stated) if alike and change_claim.terms <= own else None
 
 
-def _withdrawn(turn: Turn, holding: Holding) -> Value | None:
+def _withdrawn(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
     """Return the X of "no longer does X", if the subject does it."""
-    verbs = [frozenset(lexemes(verb)) for verb in (turn.verb or "", holding.verb)]
-    if turn.verb != holding.verb and (verbs[0] != verbs[1] or not verbs[0]):
+    verbs = [frozenset(lexemes(verb)) for verb in (change_claim.verb or "", state_claim.verb)]
+    if change_claim.verb != state_claim.verb and (verbs[0] != verbs[1] or not verbs[0]):
         return None
-    stated = frozenset[str]().union(*(value.terms for value in holding.values.values()))
-    if not turn.terms or not turn.terms <= stated | verbs[1]:
+    stated = frozenset[str]().union(*(value.terms for value in state_claim.values.values()))
+    if not change_claim.terms or not change_claim.terms <= stated | verbs[1]:
         return None
-    return turn.before or Value(turn.verb or "", verbs[0], "thing")
+    return change_claim.before or Value(change_claim.verb or "", verbs[0], "thing")
 
 
-def _left(turn: Turn, holding: Holding) -> Value | None:
+def _left(change_claim: ChangeClaim, state_claim: StateClaim) -> Value | None:
     """Return where the subject was, or what it had, before it "moved (from X) to Y"."""
-    if turn.before is not None:
-        habit = holding.verb in HABITS and turn.before.kind == "name"
-        feels = is_attitude(holding.verb) and not habit
-        return None if feels else _equal(turn.before, holding.values.values())
-    after = turn.after
-    if after is None or not turn.terms <= holding.terms:
+    if change_claim.before is not None:
+        habit = state_claim.verb in HABITS and change_claim.before.kind == "name"
+        feels = is_attitude(state_claim.verb) and not habit
+        return None if feels else _equal(change_claim.before, state_claim.values.values())
+    after = change_claim.after
+    if after is None or not change_claim.terms <= state_claim.terms:
         return None
-    if turn.relocates and holding.verb == "residence":
-        home = next((v for s, v in holding.values.items() if s in ("in", "at", "to")), None)
+    if change_claim.relocates and state_claim.verb == "residence":
+        home = next((v for s, v in state_claim.values.items() if s in ("in", "at", "to")), None)
         return home if home is not None and may_be_home(after, home) else None
-    groups, values = groups_of(after.text), holding.values.values()
+    groups, values = groups_of(after.text), state_claim.values.values()
     alike = next((v for v in values if groups_of(v.text.split()[-1]) & groups), None)
     alike = next((v for v in values if groups_of(v.text) & groups), alike)
-    beside = ("obj", "to", "near", "by") if holding.verb != "use" else ()
-    places = (v for s, v in holding.values.items() if s not in beside)
-    siblings = (v for v in places if v.is_sibling(after) and not is_attitude(holding.verb))
+    beside = ("obj", "to", "near", "by") if state_claim.verb != "use" else ()
+    places = (v for s, v in state_claim.values.items() if s not in beside)
+    siblings = (v for v in places if v.is_sibling(after) and not is_attitude(state_claim.verb))
     return alike or next(siblings, None)
 
 
@@ -532,16 +584,22 @@ def probes(statement: DatedStatement) -> Iterator[frozenset[str]]:
     """Yield sets of lexemes; a statement that shares a topic or a change with this one has one."""
     yield from (topic.terms for topic in statement.statement.topics.values())
     claims = statement.statement.claims
-    if claims.endings or claims.current or claims.steps or tells_ending(statement.text):
+    if claims.endings or claims.current or claims.clause_changes or tells_ending(statement.text):
         yield from (frozenset({term}) for term in statement.statement.terms)
-    for turn in claims.turns:
-        yield from _probes_of(turn.about or turn.subject, turn.verb, (turn.before, turn.after))
-        if turn.relocates:
+    for change_claim in claims.change_claims:
+        yield from _probes_of(
+            change_claim.about or change_claim.subject,
+            change_claim.verb,
+            (change_claim.before, change_claim.after),
+        )
+        if change_claim.relocates:
             yield from (frozenset(lexemes(verb)) for verb in ("live", "reside", "base"))
-    for holding in claims.holdings:
-        if not is_attitude(holding.verb, choosing=True):
-            yield from _probes_of(holding.subject, holding.verb, holding.values.values())
-        if holding.verb == "residence":
+    for state_claim in claims.state_claims:
+        if not is_attitude(state_claim.verb, choosing=True):
+            yield from _probes_of(
+                state_claim.subject, state_claim.verb, state_claim.values.values()
+            )
+        if state_claim.verb == "residence":
             yield from (frozenset(lexemes(verb)) for verb in ("moved", "relocated"))
 
 

@@ -12,10 +12,11 @@ from datetime import datetime
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
-from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
+from hindsight_integrations.reflect.changes.claim_model import ValueChange
+from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.value_kinds import kinds
-from hindsight_integrations.reflect.denials import denial_after, denies_itself
+from hindsight_integrations.reflect.retractions import retraction_after, retracts_itself
 
 _LIMITS = table("changes")["limits"]
 _WORDS = word_sets("changes")
@@ -44,24 +45,24 @@ _SOME = 3
 """Number of units assumed for "a few" or "some": "a few weeks ago" is three."""
 
 
-def is_doubtful(older: DatedStatement, newer: DatedStatement, told: Shift) -> bool:
+def is_doubtful(older: DatedStatement, newer: DatedStatement, value_change: ValueChange) -> bool:
     """Return True if the words of two statements say against the change told of them."""
     return (
         _is_taken_back(older)
         or _is_taken_back(newer)
         or _is_past(newer.text, older.at, newer.at)
-        or _comes_again(newer.text, told)
-        or _is_elsewhere(older.text, newer.text, told)
-        or _is_other_sense(older.text, newer.text, told)
-        or _is_less(newer.text, told, frozenset(lexemes(older.text)))
-        or _is_described(newer.text, told)
-        or _is_other_role(older.text, newer.text, told)
+        or _comes_again(newer.text, value_change)
+        or _is_elsewhere(older.text, newer.text, value_change)
+        or _is_other_sense(older.text, newer.text, value_change)
+        or _is_less(newer.text, value_change, frozenset(lexemes(older.text)))
+        or _is_described(newer.text, value_change)
+        or _is_other_role(older.text, newer.text, value_change)
     )
 
 
 def _is_taken_back(said: DatedStatement) -> bool:
     """Return True for a statement that the speaker denies, jokes about or ascribes to others."""
-    return denies_itself(said.text) or bool(denial_after(said.memory.text, said.text))
+    return retracts_itself(said.text) or bool(retraction_after(said.memory.text, said.text))
 
 
 def _is_past(text: str, known_at: datetime, said_at: datetime) -> bool:
@@ -79,51 +80,51 @@ def _is_past(text: str, known_at: datetime, said_at: datetime) -> bool:
     return False
 
 
-def _comes_again(text: str, told: Shift) -> bool:
+def _comes_again(text: str, value_change: ValueChange) -> bool:
     """Return True for what is done again and again, or there and back."""
-    if _BACK.search(text) or (told.after is None and _TODAY.search(text)):
+    if _BACK.search(text) or (value_change.after is None and _TODAY.search(text)):
         return True
     return bool(_AGAIN.search(text)) and not _SINCE.search(text)
 
 
-def _is_elsewhere(older: str, newer: str, told: Shift) -> bool:
+def _is_elsewhere(older: str, newer: str, value_change: ValueChange) -> bool:
     """Return True if only the later statement is of a place, or both are of different ones.
 
     What somebody uses "at home" tells nothing of what they use at work.
     """
-    values = f"{told.before} {told.after or ''}".casefold()
+    values = f"{value_change.before} {value_change.after or ''}".casefold()
     here, there = (
         {found[0].casefold().split()[-1] for found in _WHERE.finditer(text)}
         for text in (older, newer)
     )
     there = {place for place in there if place not in values}
-    return bool(there) and not (there <= here if told.after is None else here & there)
+    return bool(there) and not (there <= here if value_change.after is None else here & there)
 
 
-def _is_other_sense(older: str, newer: str, told: Shift) -> bool:
+def _is_other_sense(older: str, newer: str, value_change: ValueChange) -> bool:
     """Return True for "left X a note", "sold a X", "I'm now at Y", "changed to the 41"."""
-    before = re.escape(told.before)
+    before = re.escape(value_change.before)
     if re.search(rf"\bleft (?:[\w'’]+ ){{0,2}}?{before} {_LIMITS['given']}", newer, re.I):
         return True
     if re.search(rf"\bs(?:old|ells?) (?:an?|another|one|some) (?:\w+ )?{before}\b", newer, re.I):
         return True
-    if told.after is None:
+    if value_change.after is None:
         return False
-    apart = told.before.casefold().split()[-1] != told.after.casefold().split()[-1]
-    alike = kinds(plain_value(told.before)) & kinds(plain_value(told.after))
-    present = _IS_AT.search(newer) and told.before.casefold() not in newer.casefold()
+    apart = value_change.before.casefold().split()[-1] != value_change.after.casefold().split()[-1]
+    alike = kinds(plain_value(value_change.before)) & kinds(plain_value(value_change.after))
+    present = _IS_AT.search(newer) and value_change.before.casefold() not in newer.casefold()
     if present and apart and not alike:
         return True
-    rides = _LINE.search(told.before) or _LINE.search(told.after)
+    rides = _LINE.search(value_change.before) or _LINE.search(value_change.after)
     return bool(rides and _CHANGED.search(newer))
 
 
-def _is_less(text: str, told: Shift, known: frozenset[str]) -> bool:
+def _is_less(text: str, value_change: ValueChange, known: frozenset[str]) -> bool:
     """Return True for an end of some of it: "meat that I don't know", "fish and chips"."""
-    if told.after is not None:
-        own, other = told.before.casefold(), told.after.casefold()
-        return told.after.islower() and other.endswith(f" {own}")
-    before = re.escape(told.before)
+    if value_change.after is not None:
+        own, other = value_change.before.casefold(), value_change.after.casefold()
+        return value_change.after.islower() and other.endswith(f" {own}")
+    before = re.escape(value_change.before)
     if re.search(rf"\b{before} (?:that|which|who|whom|I|we|he|she|they|you)\b", text, re.I):
         return True
     joined = re.search(rf"\b{before} (?:and|&) ", text, re.IGNORECASE)
@@ -135,27 +136,31 @@ def _is_less(text: str, told: Shift, known: frozenset[str]) -> bool:
     return bool(phrase) and ends and not frozenset(lexemes(rest[0].text)) <= known
 
 
-def _is_described(text: str, told: Shift) -> bool:
+def _is_described(text: str, value_change: ValueChange) -> bool:
     """Return True for "is now Danish": what a person or thing is like, and no name of one."""
-    if told.after is None or not told.before[:1].isupper() or " " in told.after:
+    if (
+        value_change.after is None
+        or not value_change.before[:1].isupper()
+        or " " in value_change.after
+    ):
         return False
-    if kinds(plain_value(told.before)) & kinds(plain_value(told.after)):
+    if kinds(plain_value(value_change.before)) & kinds(plain_value(value_change.after)):
         return False
-    if not told.after[:1].isupper() or f"now {told.after}" not in text:
+    if not value_change.after[:1].isupper() or f"now {value_change.after}" not in text:
         return False
-    words = [word for word in parse(text).words if word.text == told.after]
+    words = [word for word in parse(text).words if word.text == value_change.after]
     return any(word.tag == "JJ" or word.label in _PEOPLES for word in words)
 
 
-def _is_other_role(older: str, newer: str, told: Shift) -> bool:
+def _is_other_role(older: str, newer: str, value_change: ValueChange) -> bool:
     """Return True for a role that somebody may have beside the one before.
 
     Another trade, or another part in the same group, takes its place; a part in a show does not
     take that of a trade, nor what one is at an organisation that of what one is at another.
     """
-    if told.after is None:
+    if value_change.after is None:
         return False
-    here, there = (_role(text) for text in (told.before, told.after))
+    here, there = (_role(text) for text in (value_change.before, value_change.after))
     if not here or not there or here == there:
         return False
     if _ENDED_ROLE.search(newer) or re.search(rf"\b{re.escape(here)}\b", newer, re.IGNORECASE):

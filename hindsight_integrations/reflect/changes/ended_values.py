@@ -1,23 +1,23 @@
 """Decide whether what a sentence says has ended is a value that an earlier one gave.
 
 The earlier statement is the anchor. A cue of ending counts only if it names the value that the same
-subject is known to have, in a bond that such a cue can end; a new value only replaces one of the
-same attribute, of which a subject has one at a time.
+subject is known to have, in a relation that such a cue can end; a new value only replaces one of
+the same attribute, of which a subject has one at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from typing import NamedTuple
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.changes.claim_model import (
     Claims,
     Ending,
-    Holding,
-    Mention,
+    NounPhrase,
+    StateClaim,
     Value,
+    ValueChange,
     groups_of,
     is_attitude,
     is_time,
@@ -26,7 +26,7 @@ from hindsight_integrations.reflect.changes.claim_model import (
 
 _TABLE = table("endings")
 _CHANGES = table("changes")
-_BONDS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["bonds"].items()}
+_RELATIONS = {name: frozenset(verbs.split()) for name, verbs in _TABLE["relations"].items()}
 _ATTRIBUTES = {verb: frozenset(nouns.split()) for verb, nouns in _TABLE["attributes"].items()}
 _GENERAL = frozenset(stem for word in _TABLE["general"].split() for stem in lexemes(word))
 _PARTNERS = word_sets("endings")["partners"]
@@ -44,15 +44,7 @@ _LIGHT = frozenset({"use", "be", "do", "have", "go", "get"})
 _OLD = ("new ", "former ", "current ", "old ", "previous ", "present ")
 
 
-class EndedValue(NamedTuple):
-    """A value that has ended: whose it was, the value, and the one after it if there is one."""
-
-    subject: str
-    before: str
-    after: str | None
-
-
-def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedValue | None:
+def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> ValueChange | None:
     """Return which value of an earlier statement a later one says has ended; None if none.
 
     Args:
@@ -60,85 +52,94 @@ def ended_value(older: Claims, newer: Claims, *, same_speaker: bool) -> EndedVal
         newer: what the later one claims.
         same_speaker: both are said by the same person, so that "my car" is one car.
     """
-    given = older.holdings or older.sequels
-    known = [holding for one in given for holding in _implied(one)]
+    given = older.state_claims or older.follow_up_claims
+    known = [state_claim for one in given for state_claim in _implied(one)]
     for ending in newer.endings:
-        for holding in known:
-            before = _anchored(ending, holding, same_speaker=same_speaker)
+        for state_claim in known:
+            before = _anchored(ending, state_claim, same_speaker=same_speaker)
             if before is not None:
                 ended = ending.ended.terms
-                after = ending.after or sequel(before, holding, newer, ending.agents, ended)
+                after = ending.after or replacement_value(
+                    before, state_claim, newer, ending.agents, ended
+                )
                 if after is None or after.terms != before.terms:
-                    return EndedValue(holding.subject, before.text, after.text if after else None)
+                    return ValueChange(
+                        state_claim.subject, before.text, after.text if after else None
+                    )
     return next(
         (
             told
-            for holding in known
+            for state_claim in known
             for current in newer.current
-            if (told := _superseded(holding, current)) is not None
+            if (told := _superseded(state_claim, current)) is not None
         ),
         None,
     )
 
 
-def _implied(holding: Holding) -> Iterator[Holding]:
-    """Yield a holding, and those that it is in other words: "has long hair", "is captain"."""
-    of_place = bool(holding.values) and "obj" not in holding.values
-    habit = holding.passive or of_place or holding.verb in HABITS
-    needs = holding.verb == "need" and not holding.subject.startswith(("@", "i|", "we|"))
-    feels = is_attitude(holding.verb) and not (habit or needs)
-    if not holding.lasting or feels or not holding.subject:
+def _implied(state_claim: StateClaim) -> Iterator[StateClaim]:
+    """Yield a state claim, and what it says in other words: "has long hair", "is captain"."""
+    of_place = bool(state_claim.values) and "obj" not in state_claim.values
+    habit = state_claim.passive or of_place or state_claim.verb in HABITS
+    needs = state_claim.verb == "need" and not state_claim.subject.startswith(("@", "i|", "we|"))
+    feels = is_attitude(state_claim.verb) and not (habit or needs)
+    if not state_claim.lasting or feels or not state_claim.subject:
         return
-    yield holding
-    thing = holding.values.get("obj")
-    if holding.verb == "have" and thing is not None and thing.kind == "thing":
+    yield state_claim
+    thing = state_claim.values.get("obj")
+    if state_claim.verb == "have" and thing is not None and thing.kind == "thing":
         quality, _, noun = thing.text.rpartition(" ")
         if quality and noun in _ATTRIBUTES["have"]:
             value = Value(quality, frozenset(lexemes(quality)), "thing")
-            yield Holding(f"{holding.subject}/{noun}", "be", {"obj": value})
-    if holding.verb == "be" and thing is not None and thing.kind == "role" and holding.called:
-        name = holding.subject.removeprefix("@").title()
-        holder = Value(name, holding.called[-1], "name")
-        yield Holding(thing.text, "held by", {"obj": holder}, called=(thing.terms,))
+            yield StateClaim(f"{state_claim.subject}/{noun}", "be", {"obj": value})
+    if (
+        state_claim.verb == "be"
+        and thing is not None
+        and thing.kind == "role"
+        and state_claim.called
+    ):
+        name = state_claim.subject.removeprefix("@").title()
+        holder = Value(name, state_claim.called[-1], "name")
+        yield StateClaim(thing.text, "held by", {"obj": holder}, called=(thing.terms,))
 
 
-def _anchored(ending: Ending, holding: Holding, *, same_speaker: bool) -> Value | None:
-    """Return the value of a holding that a cue ends."""
-    if not _may_end(ending, holding):
+def _anchored(ending: Ending, state_claim: StateClaim, *, same_speaker: bool) -> Value | None:
+    """Return the value of a state claim that a cue ends."""
+    if not _may_end(ending, state_claim):
         return None
-    values = (v for v in _core(ending, holding) if _is_same(ending, v, holding))
+    values = (v for v in _core(ending, state_claim) if _is_same(ending, v, state_claim))
     before = next(values, None)
-    if before is None or not _concerns(ending, holding, before, same_speaker=same_speaker):
+    if before is None or not _concerns(ending, state_claim, before, same_speaker=same_speaker):
         return None
     return before
 
 
-def _may_end(ending: Ending, holding: Holding) -> bool:
-    """Return True if the cue may end such a bond: one leaves a home, and sells a car."""
+def _may_end(ending: Ending, state_claim: StateClaim) -> bool:
+    """Return True if the cue may end such a relation: one leaves a home, and sells a car."""
     if ending.kind == "renaming":
-        return holding.verb in ("call", "name", "be")
-    travels = ending.verb in _JOURNEYS and holding.verb in ("residence", "be", "employment")
-    if ending.does not in ("", *_LIGHT, holding.verb) and not _is_favoured(ending, holding):
+        return state_claim.verb in ("call", "name", "be")
+    travels = ending.verb in _JOURNEYS and state_claim.verb in ("residence", "be", "employment")
+    if ending.does not in ("", *_LIGHT, state_claim.verb) and not _is_favoured(ending, state_claim):
         return False
-    if not _fits(ending) or (holding.verb in HABITS and ending.kind != "end"):
+    if not _fits(ending) or (state_claim.verb in HABITS and ending.kind != "end"):
         return False
     if ending.kind == "shift" and travels and ending.ended.kind != "number":
-        return not _is_person(holding.subject)
-    if not ending.bonds or "any" in ending.bonds:
+        return not _is_person(state_claim.subject)
+    if not ending.relations or "any" in ending.relations:
         return True
-    if _has_partner(ending, holding):
+    if _has_partner(ending, state_claim):
         return True
-    return any(holding.verb in _BONDS[bond] for bond in ending.bonds)
+    return any(state_claim.verb in _RELATIONS[relation] for relation in ending.relations)
 
 
-def _has_partner(ending: Ending, holding: Holding) -> bool:
+def _has_partner(ending: Ending, state_claim: StateClaim) -> bool:
     """Return True if a couple parts, and the earlier statement names somebody's partner."""
-    return "couple" in ending.bonds and holding.subject.rpartition("/")[2] in _PARTNERS
+    return "couple" in ending.relations and state_claim.subject.rpartition("/")[2] in _PARTNERS
 
 
-def _is_favoured(ending: Ending, holding: Holding) -> bool:
+def _is_favoured(ending: Ending, state_claim: StateClaim) -> bool:
     """Return True for "does not like X any more", of somebody's "favourite" X."""
-    words = holding.subject.rpartition("/")[2].split()
+    words = state_claim.subject.rpartition("/")[2].split()
     return bool({"favourite", "favorite"}.intersection(words)) and ending.does in _LIKING
 
 
@@ -158,31 +159,33 @@ def _fits(ending: Ending) -> bool:
     return before.kind == after.kind or "thing" in (before.kind, after.kind)
 
 
-def _core(ending: Ending, holding: Holding) -> Iterator[Value]:
+def _core(ending: Ending, state_claim: StateClaim) -> Iterator[Value]:
     """Yield the values that the cue may end: what is stated, not where or with whom beside it."""
-    thing = holding.values.get("obj")
-    is_bound = holding.verb in _BONDS["membership"] or (thing is not None and holding.verb == "be")
-    for slot, value in holding.values.items():
+    thing = state_claim.values.get("obj")
+    is_bound = state_claim.verb in _RELATIONS["membership"] or (
+        thing is not None and state_claim.verb == "be"
+    )
+    for slot, value in state_claim.values.items():
         named = value.kind in ("name", *_DATES, "number")
         explicit = ending.kind in ("shift", "replacement") and named
-        broad = ending.kind == "end" and "any" in ending.bonds
+        broad = ending.kind == "end" and "any" in ending.relations
         if slot == "obj" or thing is None or explicit or broad or (is_bound and named):
             yield value
-    yield from holding.inner
-    does = frozenset(lexemes(holding.verb))
-    activity = ending.ended.text.endswith("ing") or ending.does == holding.verb
-    if activity and holding.verb not in _LIGHT and ending.ended.terms == does:
-        yield Value(holding.verb, does, "thing")
+    yield from state_claim.inner
+    does = frozenset(lexemes(state_claim.verb))
+    activity = ending.ended.text.endswith("ing") or ending.does == state_claim.verb
+    if activity and state_claim.verb not in _LIGHT and ending.ended.terms == does:
+        yield Value(state_claim.verb, does, "thing")
 
 
-def _is_same(ending: Ending, value: Value, holding: Holding) -> bool:
+def _is_same(ending: Ending, value: Value, state_claim: StateClaim) -> bool:
     """Return True if what ended is the value: "goats" are the "three goats", "plot 14" is "14"."""
     ended, known = ending.ended.terms, value.terms
     if not ended or not known:
         return False
-    subject = frozenset[str]().union(*holding.called)
+    subject = frozenset[str]().union(*state_claim.called)
     further = ended - known - subject - _GENERAL
-    if not ending.limits <= holding.terms | subject | frozenset(lexemes(holding.verb)):
+    if not ending.limits <= state_claim.terms | subject | frozenset(lexemes(state_claim.verb)):
         return False
     head = frozenset(lexemes(value.text.split()[-1]))
     shared = bool(ending.head & known) or (known <= ended and ending.head <= _GENERAL)
@@ -193,61 +196,71 @@ def _is_same(ending: Ending, value: Value, holding: Holding) -> bool:
 # Whose value it is
 
 
-def _concerns(ending: Ending, holding: Holding, before: Value, *, same_speaker: bool) -> bool:
-    """Return True if a cue is about the subject of a holding."""
-    if holding.verb == "held by":
-        return any(called <= m.terms for m in ending.others for called in holding.called)
-    subject = _bare(holding.subject)
+def _concerns(
+    ending: Ending, state_claim: StateClaim, before: Value, *, same_speaker: bool
+) -> bool:
+    """Return True if a cue is about the subject of a state claim."""
+    if state_claim.verb == "held by":
+        return any(called <= m.terms for m in ending.others for called in state_claim.called)
+    subject = _bare(state_claim.subject)
     agents = {_bare(agent) for agent in ending.agents}
     if ending.kind == "renaming" and any(_names(m, before) for m in ending.mentions):
         return same_speaker
     if subject in agents:
-        return not _is_by_other_object(ending, holding, before)
+        return not _is_by_other_object(ending, state_claim, before)
     owner, _, thing = subject.rpartition("/")
-    states = before == holding.values.get("obj") and (holding.verb == "be" or holding.passive)
-    own_thing = owner in agents and not _is_by_other_object(ending, holding, before)
+    states = before == state_claim.values.get("obj") and (
+        state_claim.verb == "be" or state_claim.passive
+    )
+    own_thing = owner in agents and not _is_by_other_object(ending, state_claim, before)
     singular = (
-        not _is_group(thing) or _is_favoured(ending, holding) or _has_partner(ending, holding)
+        not _is_group(thing)
+        or _is_favoured(ending, state_claim)
+        or _has_partner(ending, state_claim)
     )
     if owner and own_thing and states and singular:
         return True
     own = same_speaker or not subject.startswith("i|")
-    if own and any(_is_attribute(m, ending, holding, before) for m in ending.mentions):
+    if own and any(_is_attribute(m, ending, state_claim, before) for m in ending.mentions):
         return True
-    return _is_ours(ending, holding, before, same_speaker=same_speaker)
+    return _is_ours(ending, state_claim, before, same_speaker=same_speaker)
 
 
-def _is_by_other_object(ending: Ending, holding: Holding, before: Value) -> bool:
+def _is_by_other_object(ending: Ending, state_claim: StateClaim, before: Value) -> bool:
     """Return True if a "from X to Y" moves a thing other than the subject: "moved the piano"."""
     if ending.kind != "shift":
         return False
-    stated = before.terms | holding.terms | frozenset[str]().union(*holding.called)
+    stated = before.terms | state_claim.terms | frozenset[str]().union(*state_claim.called)
     things = [m for m in ending.mentions[1:] if not m.terms & stated]
     keys = {agent.rpartition("/")[2] for agent in ending.agents}
     return any(m.key not in keys and m.head not in _every_attribute() for m in things)
 
 
-def _names(mention: Mention, value: Value) -> bool:
+def _names(mention: NounPhrase, value: Value) -> bool:
     return mention.terms == value.terms
 
 
-def _is_attribute(mention: Mention, ending: Ending, holding: Holding, before: Value) -> bool:
-    """Return True for the subject of a holding, or what it has one of: the ferry's "fare"."""
-    subject = _bare(holding.subject)
+def _is_attribute(
+    mention: NounPhrase, ending: Ending, state_claim: StateClaim, before: Value
+) -> bool:
+    """Return True for the subject of a state claim, or what it has one of: the ferry's "fare"."""
+    subject = _bare(state_claim.subject)
     if mention.key is not None and _bare(mention.key) == subject:
         return True
     if mention.key is not None and not _is_owned_alike(mention.key, subject):
         return False
     owner, _, _ = subject.rpartition("/")
     by_name = not owner or owner.startswith("i|")  # "our cat Pickle", but not "Bea's house"
-    for called in holding.called if by_name else holding.called[:1]:
+    for called in state_claim.called if by_name else state_claim.called[:1]:
         further = mention.terms - called - before.terms - ending.ended.terms - _GENERAL
         further -= ending.after.terms if ending.after else frozenset()
         if not called <= mention.terms or mention.is_another:
             continue
         if not further:
             return True
-        if _is_kind_of(mention.head, holding.verb) and further <= frozenset(lexemes(mention.head)):
+        if _is_kind_of(mention.head, state_claim.verb) and further <= frozenset(
+            lexemes(mention.head)
+        ):
             return True
     return False
 
@@ -268,17 +281,17 @@ def _is_kind_of(noun: str, verb: str) -> bool:
     return of_verb or noun in _ATTRIBUTES.get(verb, frozenset())
 
 
-def _is_ours(ending: Ending, holding: Holding, before: Value, *, same_speaker: bool) -> bool:
+def _is_ours(ending: Ending, state_claim: StateClaim, before: Value, *, same_speaker: bool) -> bool:
     """Return True for "X was replaced by Y" where a thing or group of ours is known to have X."""
-    subject = holding.subject
+    subject = state_claim.subject
     if ending.kind != "replacement" or before.kind != "name" or _is_person(subject):
         return False
     mine = subject.startswith(("we|", "i|"))
     by_us = all(agent.startswith(("i|", "we|")) for agent in ending.agents) or any(
-        m.terms <= before.terms | ending.ended.terms | (holding.terms if mine else frozenset())
+        m.terms <= before.terms | ending.ended.terms | (state_claim.terms if mine else frozenset())
         for m in ending.mentions[:1]
     )
-    called = frozenset[str]().union(*holding.called)
+    called = frozenset[str]().union(*state_claim.called)
     alike = [m for m in ending.others if called & m.terms]
     if any(m.is_another or m.terms - called - _GENERAL for m in alike):
         return False
@@ -288,9 +301,9 @@ def _is_ours(ending: Ending, holding: Holding, before: Value, *, same_speaker: b
 # What came instead
 
 
-def sequel(
+def replacement_value(
     before: Value,
-    holding: Holding,
+    state_claim: StateClaim,
     newer: Claims,
     agents: frozenset[str],
     ended: frozenset[str] = frozenset(),
@@ -299,15 +312,15 @@ def sequel(
 
     Args:
         before: the value that ended.
-        holding: the earlier statement of it.
+        state_claim: the earlier statement of it.
         newer: what the later sentence claims.
         agents: keys of the subject of the cue.
         ended: lexemes of what the cue says has ended.
     """
-    known = frozenset[str]().union(*(value.terms for value in holding.values.values()))
-    old = next((s for s, v in holding.values.items() if v == before), "obj")
-    subjects = {_bare(holding.subject), *map(_bare, agents)}
-    for one in newer.sequels:
+    known = frozenset[str]().union(*(value.terms for value in state_claim.values.values()))
+    old = next((s for s, v in state_claim.values.items() if v == before), "obj")
+    subjects = {_bare(state_claim.subject), *map(_bare, agents)}
+    for one in newer.follow_up_claims:
         fresh = {
             slot: value
             for slot, value in one.values.items()
@@ -319,14 +332,14 @@ def sequel(
         if one.subject and _bare(one.subject) not in subjects:
             after = fresh.get(old)
             restated = after is not None and after.kind == before.kind == "name"
-            if restated and _is_restated(one, holding, subjects):
+            if restated and _is_restated(one, state_claim, subjects):
                 return after
             continue
-        if not one.subject and _is_of_another(one, holding):
+        if not one.subject and _is_of_another(one, state_claim):
             continue
-        if _same_bond(one.verb, holding.verb) and fresh:
+        if _same_relation(one.verb, state_claim.verb) and fresh:
             return fresh.get(old) or next(iter(fresh.values()))
-        named = before in holding.values.values()  # not "no longer babysits, it is her knees"
+        named = before in state_claim.values.values()  # not "no longer babysits, it is her knees"
         is_so = named and one.verb == "be" and old in fresh and fresh[old].kind == before.kind
         if is_so:
             return fresh[old]
@@ -337,54 +350,60 @@ def sequel(
     return None
 
 
-def _is_of_another(one: Holding, holding: Holding) -> bool:
+def _is_of_another(one: StateClaim, state_claim: StateClaim) -> bool:
     """Return True for "his boss uses Y": a thing that the earlier statement does not speak of."""
     noun = one.called[0] if one.called else frozenset[str]()
-    spoken_of = holding.terms.union(*holding.called)
+    spoken_of = state_claim.terms.union(*state_claim.called)
     return bool(noun) and noun.isdisjoint(spoken_of)
 
 
-def _is_restated(one: Holding, holding: Holding, subjects: Set[str]) -> bool:
+def _is_restated(one: StateClaim, state_claim: StateClaim, subjects: Set[str]) -> bool:
     """Return True for "my notes are in Y", said by who "takes notes in X"."""
     owner, _, thing = _bare(one.subject).rpartition("/")
-    own = frozenset(lexemes(thing)) <= holding.terms and one.verb in ("be", holding.verb)
+    own = frozenset(lexemes(thing)) <= state_claim.terms and one.verb in ("be", state_claim.verb)
     return own and owner in (subjects | {""}) and not thing.startswith("@")
 
 
-def _same_bond(verb: str, other: str) -> bool:
+def _same_relation(verb: str, other: str) -> bool:
     couple = {"date", "be", "see", "marry"}
     return verb == other or ({verb, other} <= couple and "be" in (verb, other))
 
 
-def _superseded(holding: Holding, current: Holding) -> EndedValue | None:
+def _superseded(state_claim: StateClaim, current: StateClaim) -> ValueChange | None:
     """Return the value that "now" takes the place of: of one attribute, and of one kind."""
-    if not current.subject or _bare(holding.subject) != _bare(current.subject):
+    if not current.subject or _bare(state_claim.subject) != _bare(current.subject):
         return None
-    if holding.called and current.called and not one_thing(holding.called[0], current.called[0]):
+    if (
+        state_claim.called
+        and current.called
+        and not one_thing(state_claim.called[0], current.called[0])
+    ):
         return None
     for slot, after in current.values.items():
         if slot in ("from", "since", "of", "until") and is_time(after):
             continue  # "from May", "as of Monday"
-        before = _counterpart(holding, current, slot, after)
+        before = _counterpart(state_claim, current, slot, after)
         if before is not None and before.terms != after.terms:
-            return EndedValue(holding.subject, before.text, after.text)
+            return ValueChange(state_claim.subject, before.text, after.text)
     return None
 
 
-def _counterpart(holding: Holding, current: Holding, slot: str, after: Value) -> Value | None:
+def _counterpart(
+    state_claim: StateClaim, current: StateClaim, slot: str, after: Value
+) -> Value | None:
     moved = current.verb == "moved" and after.kind in (*_DATES, "number")
-    if holding.verb != current.verb and not moved and not _are_roles(holding, after):
+    if state_claim.verb != current.verb and not moved and not _are_roles(state_claim, after):
         return None
-    if not timeless(v for s, v in current.values.items() if s != slot) <= holding.terms:
+    if not timeless(v for s, v in current.values.items() if s != slot) <= state_claim.terms:
         return None
     is_day = after.kind in _DATES
-    single = holding.verb in _SINGLE or holding.passive or is_day or after.kind == "role"
+    single = state_claim.verb in _SINGLE or state_claim.passive or is_day or after.kind == "role"
     slots: tuple[str, ...] = (slot,)
     if is_day or moved:
         slots = ("on", "at", "by", "for", "obj", "to")
     elif after.kind == "role":
         slots = ("obj", "as")
-    found = [holding.values[s] for s in slots if s in holding.values]
+    found = [state_claim.values[s] for s in slots if s in state_claim.values]
     return next((value for value in found if single and value.same_kind(after)), None)
 
 
@@ -393,8 +412,8 @@ def one_thing(one: frozenset[str], other: frozenset[str]) -> bool:
     return one - _GENERAL <= other or other - _GENERAL - frozenset(("new",)) <= one
 
 
-def _are_roles(holding: Holding, after: Value) -> bool:
-    held: Mapping[str, Value] = holding.values
+def _are_roles(state_claim: StateClaim, after: Value) -> bool:
+    held: Mapping[str, Value] = state_claim.values
     return after.kind == "role" and any(value.kind == "role" for value in held.values())
 
 

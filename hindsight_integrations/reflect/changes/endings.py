@@ -17,13 +17,13 @@ from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Sentence, Word
 from hindsight_integrations.reflect.changes.claim_model import (
     Ending,
-    Holding,
-    Mention,
+    NounPhrase,
+    StateClaim,
     Value,
     family,
     groups_of,
 )
-from hindsight_integrations.reflect.changes.phrases import SUBJECTS, Phrases, plain_value
+from hindsight_integrations.reflect.changes.phrases import SUBJECTS, PhraseReader, plain_value
 
 Kind = Literal["end", "replacement", "shift", "renaming"]
 
@@ -31,12 +31,12 @@ _TABLE = table("endings")
 _WORDS = word_sets("endings")
 _CHANGES = word_sets("changes")
 _REPORTS = _CHANGES["reporting"] | frozenset(table("changes")["attitudes"]["verbs"].split())
-_BONDS: dict[tuple[str, ...], frozenset[str]] = {}
-for _bond, _cues in _TABLE["ends"].items():
+_RELATIONS: dict[tuple[str, ...], frozenset[str]] = {}
+for _relation, _cues in _TABLE["ends"].items():
     for _cue in _cues.split():
         _parts = tuple(_cue.split("_"))
-        _BONDS[_parts] = _BONDS.get(_parts, frozenset()) | {_bond}
-_LONGEST_CUE = max(map(len, _BONDS))
+        _RELATIONS[_parts] = _RELATIONS.get(_parts, frozenset()) | {_relation}
+_LONGEST_CUE = max(map(len, _RELATIONS))
 _SPLIT = {name: {tuple(cue.split("_")) for cue in _WORDS[name]} for name in (
     "replaces", "succeeds", "shifts", "renames"
 )}  # fmt: skip
@@ -63,7 +63,7 @@ class Ended(NamedTuple):
 
 
 @dataclass(slots=True)
-class EndingReader(Phrases):
+class EndingReader(PhraseReader):
     """Reads the endings of one parsed sentence."""
 
     def endings(self) -> list[Ending]:
@@ -75,7 +75,7 @@ class EndingReader(Phrases):
             *(ending for verb in self.sentence.words for ending in self._no_longer(verb)),
         ]
 
-    def sequels(self) -> tuple[Holding, ...]:
+    def follow_up_claims(self) -> tuple[StateClaim, ...]:
         """Return what the clauses in the present tense say is so."""
         verbs = [
             word
@@ -83,9 +83,9 @@ class EndingReader(Phrases):
             if self._is_present(word)
             and not any(each.lower == "longer" for each in self._words_of(word))
         ]
-        return (*(self._sequel(verb) for verb in verbs), *self._begun())
+        return (*(self._follow_up_claim(verb) for verb in verbs), *self._begun())
 
-    def _begun(self) -> Iterator[Holding]:
+    def _begun(self) -> Iterator[StateClaim]:
         """Yield what clauses in the past say was begun: "they went down to X", "she joined X"."""
         for verb in self.sentence.words:
             lemmas = [word.lemma for word in self.sentence.words[verb.index : verb.index + 2]]
@@ -100,12 +100,12 @@ class EndingReader(Phrases):
             given = subject is not None and subject.lower not in _THIRD
             key = self.subject_key(subject) if given or subject is None else ""
             if begun is not None and "from" not in values and key is not None:
-                yield Holding(key, "begun", {"to": begun})
+                yield StateClaim(key, "begun", {"to": begun})
 
-    def current(self, sequels: Sequence[Holding]) -> tuple[Holding, ...]:
-        """Return the sequels that hold since something changed: "now", "these days", "new"."""
+    def current(self, follow_up_claims: Sequence[StateClaim]) -> tuple[StateClaim, ...]:
+        """Return the claims that hold since something changed: "now", "these days", "new"."""
         if self._says_since() or any(word.lower == "new" for word in self.sentence.words[:4]):
-            return (*sequels, *self.moved())
+            return (*follow_up_claims, *self.moved())
         return self.moved()
 
     @property
@@ -207,7 +207,7 @@ class EndingReader(Phrases):
         )
         return present and verb.tag.startswith("VB") and self._is_asserted(verb)
 
-    def _sequel(self, verb: Word) -> Holding:
+    def _follow_up_claim(self, verb: Word) -> StateClaim:
         subject = self._subject_word(verb)
         given = subject is not None and subject.lower not in _THIRD
         key = self.subject_key(subject) if given or subject is None else None
@@ -216,10 +216,10 @@ class EndingReader(Phrases):
         called, inner, values = self._called(subject), self._inner(verb), self._values(verb)
         if passive and groups_of(verb.lower):  # "is now approved"
             state = plain_value(verb.text)
-            return Holding(key or "", "be", {"obj": state}, called=called)
-        return Holding(key or "", name, values, True, passive, called, inner)
+            return StateClaim(key or "", "be", {"obj": state}, called=called)
+        return StateClaim(key or "", name, values, True, passive, called, inner)
 
-    def moved(self) -> tuple[Holding, ...]:
+    def moved(self) -> tuple[StateClaim, ...]:
         """Return the days and numbers that something was moved to: "was extended to 17 March"."""
         found = []
         for verb in self.sentence.words:
@@ -229,7 +229,7 @@ class EndingReader(Phrases):
             thing = self.sentence.child(verb, "dobj", "nsubjpass") or self._subject_word(verb)
             key = self.phrase_key(thing) if thing is not None else None
             if value is not None and value.kind in ("date", "time", "number") and key:
-                found.append(Holding(key, "moved", {"to": value}, called=self._called(thing)))
+                found.append(StateClaim(key, "moved", {"to": value}, called=self._called(thing)))
         return tuple(found)
 
     def _says_since(self) -> bool:
@@ -282,15 +282,17 @@ class EndingReader(Phrases):
             yield from self._renamed(verb, verb.index + size)
             return
         yield from self._replaced(verb, lemmas)
-        if (size := _longest(lemmas, _BONDS)) is not None:
-            yield from self._ended(verb, cue[size - 1], _BONDS[tuple(lemmas[:size])])
+        if (size := _longest(lemmas, _RELATIONS)) is not None:
+            yield from self._ended(verb, cue[size - 1], _RELATIONS[tuple(lemmas[:size])])
         yield from self._with_object_inside(verb, lemmas)
         yield from self._couple(verb, lemmas)
 
     def _couple(self, verb: Word, lemmas: Sequence[str]) -> Iterator[Ending]:
         """Read "X and Y broke up": each ends what the other had."""
         subject = self._subject_word(verb)
-        cue = _longest([*lemmas[:2], "with"], _BONDS) or _longest([lemmas[0], "with"], _BONDS)
+        cue = _longest([*lemmas[:2], "with"], _RELATIONS) or _longest(
+            [lemmas[0], "with"], _RELATIONS
+        )
         parted = verb.lemma == "divorce" or (cue is not None and cue > 1)
         joined = self.sentence.children(subject, "conj") if subject is not None else []
         if subject is None or len(joined) != 1 or not parted:
@@ -359,13 +361,13 @@ class EndingReader(Phrases):
                 before = self._around(named) or before
             yield self._made("replacement", verb, before, after.value)
 
-    def _ended(self, verb: Word, last: Word, bonds: frozenset[str]) -> Iterator[Ending]:
+    def _ended(self, verb: Word, last: Word, relations: frozenset[str]) -> Iterator[Ending]:
         """Read what ends after the last word of a cue; in the passive its subject."""
         passive = self.sentence.children(verb, "auxpass") and verb.tag == "VBN"
         if passive and last.tag != "IN":
             subject = self._subject_word(verb)
             if subject is not None and (before := self._around(subject)) is not None:
-                yield self._made("end", verb, before, None, bonds)
+                yield self._made("end", verb, before, None, relations)
             return
         phrase = self._phrase(last.index + 1, activity=True)
         if phrase is None:
@@ -378,7 +380,7 @@ class EndingReader(Phrases):
             return
         named = after is not None and (after.value.same_kind(phrase.value) or favour)
         value = after.value if after is not None and named else None
-        yield self._made("end", verb, phrase, value, bonds)
+        yield self._made("end", verb, phrase, value, relations)
 
     def _closes(self, index: int) -> bool:
         """Return True if a clause ends at a word: nothing there says how or where to."""
@@ -398,8 +400,8 @@ class EndingReader(Phrases):
         after = self._after_word(phrase.end + 1, ("for", "with")) if replaces else None
         if after is not None:
             yield self._made("replacement", verb, phrase, after.value)
-        elif parts in _BONDS:
-            yield self._made("end", verb, phrase, None, _BONDS[parts])
+        elif parts in _RELATIONS:
+            yield self._made("end", verb, phrase, None, _RELATIONS[parts])
 
     def _made(
         self,
@@ -407,7 +409,7 @@ class EndingReader(Phrases):
         verb: Word,
         ended: Ended,
         after: Value | None,
-        bonds: frozenset[str] = frozenset(),
+        relations: frozenset[str] = frozenset(),
     ) -> Ending:
         subject = self._subject_word(verb)
         direct = [w for w in (subject, *self.sentence.children(verb, "dobj")) if w is not None]
@@ -422,7 +424,7 @@ class EndingReader(Phrases):
             ended.value,
             ended.head,
             after,
-            bonds,
+            relations,
             agents,
             tuple(self._mention(word, agents) for word in direct),
             tuple(self._mention(word, agents) for word in others),
@@ -456,7 +458,7 @@ class EndingReader(Phrases):
         plain = self.subject_key(subject) if not joined else None
         return frozenset(key for key in (*keys, plain) if key)
 
-    def _mention(self, word: Word, agents: Iterable[str]) -> Mention:
+    def _mention(self, word: Word, agents: Iterable[str]) -> NounPhrase:
         owner = self.sentence.child(word, "poss")
         key = self.phrase_key(word)
         if owner is not None and owner.lower in _POSSESSIVE and (own := next(iter(agents), None)):
@@ -467,7 +469,7 @@ class EndingReader(Phrases):
         others = {each.lower for each in cut} & _WORDS["another"]
         inside = self.sentence.child(owner, "poss") if owner is not None else None
         theirs = inside is not None and inside.lower in _POSSESSIVE
-        return Mention(key, word.lemma, frozenset(lexemes(text)), bool(others) or theirs)
+        return NounPhrase(key, word.lemma, frozenset(lexemes(text)), bool(others) or theirs)
 
     # Phrases
 

@@ -8,10 +8,10 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.changes.claim_model import (
     Claims,
+    ClauseState,
     Ending,
-    Holding,
-    Mention,
-    PlainState,
+    NounPhrase,
+    StateClaim,
 )
 from hindsight_integrations.reflect.changes.phrases import plain_value
 
@@ -33,14 +33,14 @@ def form_claims(field: str, text: str, speaker: str | None) -> Claims:
         value = plain_value(text)
         words, called = tuple(subject.split()), plain_value(field)
         given = (("obj", value),)
-        state = PlainState(
+        state = ClauseState(
             words, speaker, "be", given, frozenset(lexemes(f"{field} {text}")), called, False, True
         )
-        return Claims((Holding(subject, "be", {"obj": value}),), states=(state,))
+        return Claims((StateClaim(subject, "be", {"obj": value}),), clause_states=(state,))
     head = frozenset(lexemes(values[0].text.split()[-1]))
-    mention = Mention(subject, subject.split()[-1], frozenset(lexemes(subject)))
+    mention = NounPhrase(subject, subject.split()[-1], frozenset(lexemes(subject)))
     ending = Ending("shift", values[0], head, values[1], mentions=(mention,), verb="change")
-    return Claims((Holding(subject, "be", {"obj": values[1]}),), endings=(ending,))
+    return Claims((StateClaim(subject, "be", {"obj": values[1]}),), endings=(ending,))
 
 
 def unlabelled(line: tuple[str, str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from hindsight_integrations.models import Memory
 from hindsight_integrations.reflect.topics import Statement
@@ -26,11 +25,3 @@ class DatedStatement:
     def text(self) -> str:
         """Text of the statement."""
         return self.statement.text
-
-
-class Shift(NamedTuple):
-    """A change: whom or what it is of, the value before, and the value after if there is one."""
-
-    subject: str
-    before: str
-    after: str | None = None

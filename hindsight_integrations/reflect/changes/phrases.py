@@ -92,7 +92,7 @@ def _is_kept(word: Word) -> bool:
 
 
 @dataclass(slots=True)
-class Phrases:
+class PhraseReader:
     """Reads the phrases of one sentence.
 
     Attributes:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
-from hindsight_integrations.reflect.changes.claim_model import Value, is_time
-from hindsight_integrations.reflect.changes.model import DatedStatement, Shift
+from hindsight_integrations.reflect.changes.claim_model import Value, ValueChange, is_time
+from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.changes.phrases import SUBJECTS, plain_value
 
 _PEOPLE = {name: frozenset(words.split()) for name, words in table("changes")["people"].items()}
@@ -35,20 +35,22 @@ def is_person_noun(key: str) -> bool:
     return bool(last) and last[0] in _PEOPLE["persons"] | _ROLES
 
 
-def is_another(older: DatedStatement, newer: DatedStatement, told: Shift) -> bool:
+def is_another(older: DatedStatement, newer: DatedStatement, value_change: ValueChange) -> bool:
     """Return True if a change is told of a subject that may be another than that before."""
-    thing = _thing(told.subject)
-    if told.subject.startswith("@") and "/" not in told.subject:
+    thing = _thing(value_change.subject)
+    if value_change.subject.startswith("@") and "/" not in value_change.subject:
         return _is_namesake(thing, older.text, newer.text)
     if not thing or "|" in thing:
         return False
     noun = thing.split()[-1]
     if noun in _PEOPLE["several"]:
-        named = told.after and frozenset(lexemes(told.before)) <= newer.statement.terms
+        named = (
+            value_change.after and frozenset(lexemes(value_change.before)) <= newer.statement.terms
+        )
         return not named and _is_one_of_several(noun, older.text, newer.text)
     if "@" in thing:
         return False
-    return _is_qualified(noun, older, newer, told)
+    return _is_qualified(noun, older, newer, value_change)
 
 
 def _thing(key: str) -> str:
@@ -101,10 +103,12 @@ def _heads(noun: str, text: str) -> Iterator[tuple[Sentence, Word]]:
             yield sentence, word
 
 
-def _is_qualified(noun: str, older: DatedStatement, newer: DatedStatement, told: Shift) -> bool:
+def _is_qualified(
+    noun: str, older: DatedStatement, newer: DatedStatement, value_change: ValueChange
+) -> bool:
     """Return True if the later subject has a qualifier of which the earlier statement has none."""
-    known = older.statement.terms | _GENERAL | frozenset(lexemes(told.subject))
-    known |= frozenset(lexemes(f"{told.before} {told.after or ''}"))
+    known = older.statement.terms | _GENERAL | frozenset(lexemes(value_change.subject))
+    known |= frozenset(lexemes(f"{value_change.before} {value_change.after or ''}"))
     prefixes = re.findall(rf"\b(\w+)-{re.escape(noun)}s?\b", newer.text, re.IGNORECASE)
     if not frozenset(lexemes(" ".join(prefixes))) <= known:
         return True

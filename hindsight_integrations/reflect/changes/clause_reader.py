@@ -16,20 +16,20 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.reflect.changes.claim_model import (
-    PlainState,
-    PlainStep,
+    ClauseChange,
+    ClauseState,
     Value,
     family,
     is_time,
 )
-from hindsight_integrations.reflect.changes.endings import EndingReader
-from hindsight_integrations.reflect.changes.phrases import plain_value
-from hindsight_integrations.reflect.changes.plain_subjects import (
+from hindsight_integrations.reflect.changes.clause_subjects import (
     ACTING,
     CALLED,
     DETERMINERS,
     STOPS,
 )
+from hindsight_integrations.reflect.changes.endings import EndingReader
+from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.value_kinds import kinds
 
 _CHANGES = word_sets("changes")
@@ -61,12 +61,12 @@ _PLACING = frozenset({"in", "on", "at", "above", "near", "by"})
 _VEHICLES = frozenset({"name commute", "name airline", "vehicle", "alternatives transport"})
 
 
-class PlainReader(EndingReader):
+class ClauseReader(EndingReader):
     """Reads the frames of one parsed clause."""
 
     __slots__ = ()
 
-    def state(self) -> PlainState | None:
+    def state(self) -> ClauseState | None:
         """Return what a clause in the present tense gives its subject."""
         words = self.sentence.words
         at = next((w.index for w in words if w.tag in _FINITE), 0)
@@ -103,9 +103,9 @@ class PlainReader(EndingReader):
         is_thing = (common and plain_value(last.text).kind != "role") or not CALLED.isdisjoint(
             subject
         )
-        return PlainState(subject, self.speaker, does, values, terms, called, passive, is_thing)
+        return ClauseState(subject, self.speaker, does, values, terms, called, passive, is_thing)
 
-    def steps(self) -> Iterator[PlainStep]:
+    def clause_changes(self) -> Iterator[ClauseChange]:
         """Yield what a clause says has changed."""
         words = self.sentence.words
         for word in words:
@@ -120,7 +120,7 @@ class PlainReader(EndingReader):
 
     # Cues
 
-    def _moved(self, verb: Word) -> Iterator[PlainStep]:
+    def _moved(self, verb: Word) -> Iterator[ClauseChange]:
         """Read "moved (the blog) (last week) (from X) to Y" and "left X (in May) for Y"."""
         opening, helped = self._opening(verb.index)
         if opening is None or (verb.tag == "VBN" and not helped) or self._adds(verb.index):
@@ -140,8 +140,8 @@ class PlainReader(EndingReader):
         after = self._past_beside(end, {"from", *_TO})
         if self.word(after) in {"from", *_TO} and verb.lemma not in _CHANGES["leaving"]:
             whose = self.word(at) if self._tag(at) == "PRP$" else ""
-            for step in self._targets_of(verb, opening, after, value.terms):
-                yield replace(step, whose=whose)
+            for change in self._targets_of(verb, opening, after, value.terms):
+                yield replace(change, whose=whose)
         elif verb.lemma in _WORDS["leaves"] and (then := self._new_one(verb, end)) is not None:
             yield self._step("leave", verb, opening, before=value, after=then)
 
@@ -215,7 +215,7 @@ class PlainReader(EndingReader):
 
     def _targets_of(
         self, verb: Word, opening: tuple[Word, ...], at: int, theme: frozenset[str]
-    ) -> Iterator[PlainStep]:
+    ) -> Iterator[ClauseChange]:
         found: dict[str, Value] = {}
         while self.word(at) in {"from", *_TO}:
             slot = "from" if self.word(at) == "from" else "to"
@@ -233,7 +233,7 @@ class PlainReader(EndingReader):
             before = found.get("from") or self._compared(at)
             yield self._step("move", verb, opening, before, found["to"], theme)
 
-    def _said_ended(self, at: int) -> Iterator[PlainStep]:
+    def _said_ended(self, at: int) -> Iterator[ClauseChange]:
         """Read "is no longer at X", "no longer uses X"."""
         words = self.sentence.words
         before = words[at - 2] if at > 1 else None
@@ -249,11 +249,11 @@ class PlainReader(EndingReader):
         values = [
             (s, v)
             for s, v in values
-            if not is_of_one_time(s, v) and (s == "after" or not self._is_vague(s, v))
+            if not is_one_off_time(s, v) and (s == "after" or not self._is_vague(s, v))
         ]
         if len(values) == 2 and values[0][1].text in _CHANGES["posts"] | _WORDS["accounts"]:
             verb, values = replace(verb, lemma="be"), values[1:]
-        if values and not self._limits_manner(at) and _is_of_each_one(values):
+        if values and not self._limits_manner(at) and _has_distinct_slots(values):
             (slot, value), *others = values
             limits = frozenset[str]().union(*(v.terms for _, v in others))
             after = self._but(at, slot if not others else others[-1][0])
@@ -265,8 +265,8 @@ class PlainReader(EndingReader):
             whole = " ".join([value.text, *(f"{by} {v.text}" for by, v in others)])
             inner = last if others and last[1].kind == "name" else None
             value = Value(whole, value.terms, value.kind)
-            step = self._step("end", verb, opening, value, after, slot=slot, limits=limits)
-            yield replace(step, inner=inner)
+            change = self._step("end", verb, opening, value, after, slot=slot, limits=limits)
+            yield replace(change, inner=inner)
 
     def _limits_manner(self, at: int) -> bool:
         """Return True for "no longer runs the shop alone", "no longer takes it for granted"."""
@@ -303,7 +303,7 @@ class PlainReader(EndingReader):
                 return next((p.value for p in found if p.end == word.index), None)
         return None
 
-    def _now(self, at: int) -> Iterator[PlainStep]:
+    def _now(self, at: int) -> Iterator[ClauseChange]:
         """Read "is now at Y", "now uses Y", "now X uses Y" and "uses Y now"."""
         words = self.sentence.words
         is_so = at > 0 and words[at - 1].lemma == "be"
@@ -323,7 +323,7 @@ class PlainReader(EndingReader):
         if verb.lemma == "be" and self._tag(start) in ("VBN", "VBG"):
             verb, start = words[start], start + 1
         values = [(s, v) for s, v in self.given(start) if v.text.casefold() != "now"]
-        if not values or not _is_of_each_one(values) or self._is_where(verb, start, values[0]):
+        if not values or not _has_distinct_slots(values) or self._is_where(verb, start, values[0]):
             return
         opposed = self._compared(start)
         for at, (slot, value) in enumerate(values):
@@ -337,7 +337,7 @@ class PlainReader(EndingReader):
 
     def _is_beside(self, slot: str, value: Value) -> bool:
         """Return True for a value that says when or why, or tells nothing apart."""
-        return is_of_one_time(slot, value) or self._is_vague(slot, value)
+        return is_one_off_time(slot, value) or self._is_vague(slot, value)
 
     def _is_vague(self, slot: str, value: Value) -> bool:
         """Return True for what tells nothing apart: "for all her work", "for latency reasons"."""
@@ -377,16 +377,27 @@ class PlainReader(EndingReader):
         theme: frozenset[str] = frozenset(),
         slot: str = "",
         limits: frozenset[str] = frozenset(),
-    ) -> PlainStep:
+    ) -> ClauseChange:
         told = tuple((word.lower, word.tag) for word in opening if word.text != ".")
         does = family(verb.lemma, verb.lemma)
         if does == "be" and slot == "in" and _tells_house(self.sentence.words):
             does = "residence"  # "is now in Y, in a flat by the river"
         place = after is not None and self._names_place(after)
         bare = after is not None and self._is_bare(after) and (not before or self._is_bare(before))
-        firm = after is not None and self._is_organisation(after)
-        return PlainStep(
-            cue, self.speaker, told, does, before, after, theme, slot, limits, place, firm, bare
+        is_organisation = after is not None and self._is_organisation(after)
+        return ClauseChange(
+            cue,
+            self.speaker,
+            told,
+            does,
+            before,
+            after,
+            theme,
+            slot,
+            limits,
+            place,
+            is_organisation,
+            bare,
         )
 
     def _is_bare(self, value: Value) -> bool:
@@ -595,7 +606,7 @@ def _tells_house(words: Sequence[Word]) -> bool:
     )
 
 
-def _is_of_each_one(values: Sequence[tuple[str, Value]]) -> bool:
+def _has_distinct_slots(values: Sequence[tuple[str, Value]]) -> bool:
     """Return True if no two values have one slot: not for "X and Y"."""
     slots = [slot for slot, value in values if not is_time(value)]
     return len({*slots}) == len(slots)
@@ -608,7 +619,7 @@ def _says_when(value: Value) -> bool:
     return is_time(value) and (timed or value.kind in ("date", "time"))
 
 
-def is_of_one_time(slot: str, value: Value) -> bool:
+def is_one_off_time(slot: str, value: Value) -> bool:
     """Return True for when a change was, not for hours or days that come again."""
     again = value.text.endswith("s") or slot in ("after", "before", "at", "during")
     again = again or value.text.split()[0].casefold() in ("first", "second", "third")

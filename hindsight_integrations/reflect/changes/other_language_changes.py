@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.reflect.changes.claim_model import ValueChange
 from hindsight_integrations.reflect.other_languages import FUNCTION_WORDS, words_of
 
 _WORDS = word_sets("other_languages")
@@ -53,14 +53,6 @@ _OTHERS = _WORDS["third_person"]
 _MINE = frozenset("ich wir je j nous yo nosotros mein meine unser unsere mon ma mi nuestro".split())
 
 
-class ForeignChange(NamedTuple):
-    """Whom or what it is of, the value that has ended, and the one after it if there is one."""
-
-    subject: str
-    before: str
-    after: str | None
-
-
 @lru_cache(maxsize=8192)
 def tells_ending(text: str) -> bool:
     """Return True if a text may tell a change in another language than English."""
@@ -69,7 +61,7 @@ def tells_ending(text: str) -> bool:
     return bool(_ENDINGS.search(text)) or bool(_FROM_TO.search(text) and _SHIFTS.search(text))
 
 
-def foreign_change(older: str, newer: str, *, same_speaker: bool) -> ForeignChange | None:
+def other_language_change(older: str, newer: str, *, same_speaker: bool) -> ValueChange | None:
     """Return how a later sentence changes an earlier one; None if it does not for certain."""
     if not tells_ending(newer) or tells_ending(older):
         return None
@@ -82,7 +74,7 @@ def foreign_change(older: str, newer: str, *, same_speaker: bool) -> ForeignChan
     if (both := _FROM_TO.search(newer)) is not None and _SHIFTS.search(newer):
         before, after = both["a"] or both["c"], both["b"] or both["d"]
         if before.casefold() in rest:
-            return ForeignChange(_subject(older), before, after)
+            return ValueChange(_subject(older), before, after)
         return None
     spoken = [w for w in said[shared:] if w not in FUNCTION_WORDS | _WORDS["cue_words"]]
     if not _ENDINGS.search(first) or not set(spoken) <= {*known}:
@@ -91,7 +83,7 @@ def foreign_change(older: str, newer: str, *, same_speaker: bool) -> ForeignChan
     if not value or value[-1] not in rest:
         return None
     after = _after(further[0], known) if further else None
-    return ForeignChange(_subject(older), _as_written(value[-1], older), after)
+    return ValueChange(_subject(older), _as_written(value[-1], older), after)
 
 
 def _shared(known: Sequence[str], said: Sequence[str]) -> int:

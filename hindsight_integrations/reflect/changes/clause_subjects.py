@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
-from hindsight_integrations.reflect.changes.claim_model import PlainState, PlainStep
+from hindsight_integrations.reflect.changes.claim_model import ClauseChange, ClauseState
 from hindsight_integrations.reflect.changes.value_kinds import kinds
 
 _CHANGES = word_sets("changes")
@@ -26,38 +26,38 @@ DETERMINERS = frozenset({"the", "a", "an", "all", "both"})
 STOPS = frozenset({",", ";", ".", "!", ":", "-", "–", "—", "(", ")"})
 
 
-def role_of(step: PlainStep, state: PlainState, *, same_speaker: bool) -> str | None:
+def role_of(change: ClauseChange, state: ClauseState, *, same_speaker: bool) -> str | None:
     """Return how the subjects of two clauses are one: "same", "own" (thing) or "attribute"."""
-    called = list(subjects(step.opening))
-    if step.opening and any(name in called for name in _names(state)):
+    called = list(subjects(change.opening))
+    if change.opening and any(name in called for name in _names(state)):
         return "same"
     ours = state.subject[0] == "our" and state.called.kind == "name"
     own = any(word in _FIRST or word in _MINE for word in state.subject)
     if not same_speaker and own and not ours:
         return None
-    if not step.opening:
-        return "same" if _is_same_unsaid(step, state) else None
-    if step.before is not None:
+    if not change.opening:
+        return "same" if _is_same_unsaid(change, state) else None
+    if change.before is not None:
         called += [one for each in called for one in _joined(each)]
-    whole = tuple(word for word, _ in step.opening)
-    if _is_called_alike((*called, whole), state) or _is_same_moved(step, state, called):
+    whole = tuple(word for word, _ in change.opening)
+    if _is_called_alike((*called, whole), state) or _is_same_moved(change, state, called):
         return "same"
     owner = _owner(state.subject)
     if owner:
         return "own" if any(each in called for each in owner) else None
-    read = (_attribute(each, step, state) for each in called if "'s" not in each)
+    read = (_attribute(each, change, state) for each in called if "'s" not in each)
     return next(filter(None, read), None)
 
 
-def _is_same_unsaid(step: PlainStep, state: PlainState) -> bool:
-    """Return True for a step without a subject: "Switched the bean order from X to Y"."""
+def _is_same_unsaid(change: ClauseChange, state: ClauseState) -> bool:
+    """Return True for a change without a subject: "Switched the bean order from X to Y"."""
     own = frozenset(lexemes(" ".join(state.subject)))
-    moved = state.is_thing and step.before is not None and bool(step.theme & own)
-    first = bool(step.speaker) and state.subject in (("i",), ("we",))
-    return first or moved or is_moved(step, state)
+    moved = state.is_thing and change.before is not None and bool(change.theme & own)
+    first = bool(change.speaker) and state.subject in (("i",), ("we",))
+    return first or moved or is_moved(change, state)
 
 
-def _is_called_alike(called: Sequence[tuple[str, ...]], state: PlainState) -> bool:
+def _is_called_alike(called: Sequence[tuple[str, ...]], state: ClauseState) -> bool:
     """Return True if a subject is called as that of a state, in this or another order."""
     return any(
         each == state.subject
@@ -67,18 +67,20 @@ def _is_called_alike(called: Sequence[tuple[str, ...]], state: PlainState) -> bo
     )
 
 
-def _is_same_moved(step: PlainStep, state: PlainState, called: Sequence[tuple[str, ...]]) -> bool:
+def _is_same_moved(
+    change: ClauseChange, state: ClauseState, called: Sequence[tuple[str, ...]]
+) -> bool:
     """Return True if what somebody moves, or does something for, is what a state speaks of."""
-    named = step.before is not None
-    if named and (is_moved(step, state) or _is_short_for(called, state)):
+    named = change.before is not None
+    if named and (is_moved(change, state) or _is_short_for(called, state)):
         return True
-    if named and step.theme and {state.subject[0], *(one[0] for one in called)} <= _FIRST:
+    if named and change.theme and {state.subject[0], *(one[0] for one in called)} <= _FIRST:
         return True  # "we keep the tools in the shed", "I moved the tools from the shed"
-    about = _about(step.opening)[: len(state.subject)] == state.subject
-    return state.is_thing and (about or _is_spoken_of(step, state))
+    about = _about(change.opening)[: len(state.subject)] == state.subject
+    return state.is_thing and (about or _is_spoken_of(change, state))
 
 
-def _names(state: PlainState) -> Iterator[tuple[str, ...]]:
+def _names(state: ClauseState) -> Iterator[tuple[str, ...]]:
     """Yield the "Olga" of "my sister Olga", the "Dr. Havel" of "our dentist Dr. Havel"."""
     words = state.called.text.split() if state.subject[0] in _MINE else []
     for at in range(1, len(words)):
@@ -103,13 +105,13 @@ def _about(opening: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(words[2 if words[1:2] and words[1] in DETERMINERS | _MINE.keys() else 1 :])
 
 
-def _is_spoken_of(step: PlainStep, state: PlainState) -> bool:
+def _is_spoken_of(change: ClauseChange, state: ClauseState) -> bool:
     """Return True for "we moved the Tamarind call" after "our weekly call with Tamarind is"."""
     own = frozenset(
         lexemes(
             " ".join(
                 word
-                for word, tag in step.opening
+                for word, tag in change.opening
                 if tag not in ("PRP", "PRP$") and word not in _CHANGES["time_words"]
             )
         )
@@ -120,11 +122,11 @@ def _is_spoken_of(step: PlainStep, state: PlainState) -> bool:
         | verb
         | frozenset(lexemes(state.called.text.split(" with ")[0].split()[-1]))
     )
-    theirs = step.whose not in ("", *_MINE) and state.subject[0] in _MINE
-    return bool(step.theme & head) and step.theme | own <= state.terms and not theirs
+    theirs = change.whose not in ("", *_MINE) and state.subject[0] in _MINE
+    return bool(change.theme & head) and change.theme | own <= state.terms and not theirs
 
 
-def _is_short_for(called: Sequence[tuple[str, ...]], state: PlainState) -> bool:
+def _is_short_for(called: Sequence[tuple[str, ...]], state: ClauseState) -> bool:
     """Return True for "the ward" after "our ward", "the pharmacy" after "the hospital pharmacy"."""
     if not state.is_thing or "'s" in state.subject:
         return False
@@ -140,7 +142,7 @@ def _says_same(called: Sequence[str], subject: Sequence[str]) -> bool:
     return {*called} - _WORDS["small"] == {*subject} - _WORDS["small"]
 
 
-def _is_whole(called: tuple[str, ...], state: PlainState) -> bool:
+def _is_whole(called: tuple[str, ...], state: ClauseState) -> bool:
     """Return True for "the squad's standup" after "the squad holds its standup on Tuesdays"."""
     things = [value for slot, value in state.values if slot == "obj" and value.kind != "name"]
     own = frozenset(lexemes(" ".join(state.subject)))
@@ -148,13 +150,13 @@ def _is_whole(called: tuple[str, ...], state: PlainState) -> bool:
     return bool(own) and any(told == own | thing.terms != own for thing in things)
 
 
-def is_moved(step: PlainStep, state: PlainState) -> bool:
+def is_moved(change: ClauseChange, state: ClauseState) -> bool:
     """Return True for the X of "we moved X from A to B"; not for ours of "they moved their X"."""
-    if state.subject[0] in _MINE and step.whose not in ("", *_MINE):
+    if state.subject[0] in _MINE and change.whose not in ("", *_MINE):
         return False
     own = frozenset(lexemes(" ".join(state.subject)))
     grouped = any("team" in kinds(value) for _, value in state.values)
-    return bool(own) and own == step.theme and (state.is_thing or state.passive or grouped)
+    return bool(own) and own == change.theme and (state.is_thing or state.passive or grouped)
 
 
 def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -167,7 +169,7 @@ def _owner(subject: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return (("i",), ("we",)) if subject[0] in _MINE and not was else ()
 
 
-def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> str | None:
+def _attribute(called: tuple[str, ...], change: ClauseChange, state: ClauseState) -> str | None:
     """Return "same" for the words of one subject, "attribute" for "the fee at S" and "S"."""
     own, others = {*called} - _WORDS["small"], {*state.subject} - _WORDS["small"]
     more = own ^ others
@@ -175,7 +177,7 @@ def _attribute(called: tuple[str, ...], step: PlainStep, state: PlainState) -> s
         return None
     further = frozenset(lexemes(" ".join(more)))
     named = state.called.kind == "name"  # "the Mistral package"; not "the museum shop"
-    if (named and more <= CALLED) or (further and further <= step.theme):
+    if (named and more <= CALLED) or (further and further <= change.theme):
         return "same"
     does = lexemes(state.verb)
     attribute = _ATTRIBUTES | {w for w in more if does and w.startswith(does[0])}

@@ -10,15 +10,15 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence
 from hindsight_integrations.reflect.changes.claim_model import (
-    PlainState,
-    PlainStep,
+    ClauseChange,
+    ClauseState,
     Value,
     is_attitude,
     is_time,
 )
+from hindsight_integrations.reflect.changes.clause_reader import ClauseReader, is_plain, repaired
+from hindsight_integrations.reflect.changes.clause_subjects import ACTING, subjects
 from hindsight_integrations.reflect.changes.phrases import plain_value
-from hindsight_integrations.reflect.changes.plain_frames import PlainReader, is_plain, repaired
-from hindsight_integrations.reflect.changes.plain_subjects import ACTING, subjects
 from hindsight_integrations.reflect.changes.value_kinds import kinds, same_verb
 
 _CHANGES = word_sets("changes")
@@ -30,70 +30,72 @@ _WHOM = frozenset({"him", "her", "them", "me", "us"})
 
 def frames(
     clauses: Sequence[tuple[Sentence, bool]], names: Mapping[str, str], speaker: str | None
-) -> tuple[tuple[PlainState, ...], tuple[PlainStep, ...]]:
-    """Return the states and steps of clauses, each given with True if it holds for a while only.
+) -> tuple[tuple[ClauseState, ...], tuple[ClauseChange, ...]]:
+    """Return the states and changes of clauses, each given with True if it holds for a while only.
 
-    One that casts doubt on what it says has none; one that adds to what was has no steps.
+    One that casts doubt on what it says has none; one that adds to what was has no changes.
     """
-    states: list[PlainState] = []
-    steps: list[PlainStep] = []
+    clause_states: list[ClauseState] = []
+    clause_changes: list[ClauseChange] = []
     for (clause, is_passing), then in zip_longest(clauses, (one for one, _ in clauses[1:])):
         if not is_plain(clause.words):
             continue
-        reader = PlainReader(repaired(clause), names, speaker)
+        reader = ClauseReader(repaired(clause), names, speaker)
         if reader.is_limited_to:
             continue
         state = reader.state()
-        states += [state] if state is not None else []
+        clause_states += [state] if state is not None else []
         if not (is_passing or reader.is_passing):
-            steps += (_completed(step, reader, then) for step in reader.steps())
-    return tuple(states), tuple(steps)
+            clause_changes += (
+                _completed(change, reader, then) for change in reader.clause_changes()
+            )
+    return tuple(clause_states), tuple(clause_changes)
 
 
-def _completed(step: PlainStep, reader: PlainReader, then: Sentence | None) -> PlainStep:
+def _completed(change: ClauseChange, reader: ClauseReader, then: Sentence | None) -> ClauseChange:
     """Return an end with what the next clause says came instead: "it goes via Y"."""
-    if step.cue != "end" or step.after is not None or step.before is None:
-        return step
-    ends = [step]
-    if step.inner is not None:
-        slot, before = step.inner
-        limits = step.limits - before.terms | step.before.terms
-        ends.append(replace(step, slot=slot, before=before, limits=limits))
-    for clause in (reader.then(len(step.opening)), then):
+    if change.cue != "end" or change.after is not None or change.before is None:
+        return change
+    ends = [change]
+    if change.inner is not None:
+        slot, before = change.inner
+        limits = change.limits - before.terms | change.before.terms
+        ends.append(replace(change, slot=slot, before=before, limits=limits))
+    for clause in (reader.then(len(change.opening)), then):
         if clause is None or not is_plain(clause.words):
             continue
-        following = PlainReader(repaired(clause), reader.names, reader.speaker)
+        following = ClauseReader(repaired(clause), reader.names, reader.speaker)
         if not (following.is_passing or following.is_limited_to):
             told = filter(None, (_followed(end, following) for end in ends))
-            step = next(told, step)
-    return step
+            change = next(told, change)
+    return change
 
 
-def _followed(end: PlainStep, following: PlainReader) -> PlainStep | None:
+def _followed(end: ClauseChange, following: ClauseReader) -> ClauseChange | None:
     """Return an end with who or what a clause says came instead, if it does."""
     state = following.state()
     if state is not None and state.verb == "do" and not state.values:
-        return replace(end, heir=state.called)  # "Sunniva does"
-    after = _sequel(end, state) if state is not None else _begun(end, following)
+        return replace(end, successor=state.called)  # "Sunniva does"
+    after = _replacement(end, state) if state is not None else _begun(end, following)
     if after is not None:
         return replace(end, after=after)
-    stand_in = _stand_in(end, following, state)
-    return replace(end, stand_in=stand_in) if stand_in is not None else None
+    substitute = _substitute(end, following, state)
+    return replace(end, substitute=substitute) if substitute is not None else None
 
 
-def _goes_on(step: PlainStep, subject: tuple[str, ...]) -> bool:
-    """Return True for a subject that is that of a step, or whom and what it goes on about."""
-    return subject[0] in _WORDS["goes_on"] or subject in set(subjects(step.opening))
+def _goes_on(change: ClauseChange, subject: tuple[str, ...]) -> bool:
+    """Return True for a subject that is that of a change, or whom and what it goes on about."""
+    return subject[0] in _WORDS["goes_on"] or subject in set(subjects(change.opening))
 
 
-def _begun(step: PlainStep, then: PlainReader) -> Value | None:
+def _begun(change: ClauseChange, then: ClauseReader) -> Value | None:
     """Return what a clause says was got in place of what ended: "we got a Kia", "he moved to Y"."""
-    before = step.before
-    moved = next((one for one in then.steps() if one.cue == "move"), None)
+    before = change.before
+    moved = next((one for one in then.clause_changes() if one.cue == "move"), None)
     if before is None:
         return None
-    if moved is not None and moved.after is not None and _goes_on_of(step, moved):
-        names = step.slot == "obj" and before.kind == moved.after.kind == "name"
+    if moved is not None and moved.after is not None and _goes_on_of(change, moved):
+        names = change.slot == "obj" and before.kind == moved.after.kind == "name"
         switched = moved.verb in _WORDS["switches"] and names and not moved.theme
         return moved.after if switched or kinds(before) & kinds(moved.after) else None
     words = then.sentence.words
@@ -102,7 +104,7 @@ def _begun(step: PlainStep, then: PlainReader) -> Value | None:
     if verb is None or not subject:
         return None
     given = verb.lemma in ("give", "buy") and then.word(verb.index + 1) in _WHOM
-    if not (given or _goes_on(step, subject)):
+    if not (given or _goes_on(change, subject)):
         return None
     found = [
         value
@@ -110,33 +112,33 @@ def _begun(step: PlainStep, then: PlainReader) -> Value | None:
         if value.terms != before.terms
         and (
             (slot == "obj" and kinds(value) & kinds(before))
-            or (verb.lemma == "join" and step.slot in _WORDS["bond"] and value.kind == "name")
+            or (verb.lemma == "join" and change.slot in _WORDS["relation"] and value.kind == "name")
         )
     ]
     return found[0] if len(found) == 1 else None
 
 
-def _goes_on_of(step: PlainStep, moved: PlainStep) -> bool:
+def _goes_on_of(change: ClauseChange, moved: ClauseChange) -> bool:
     own = tuple(word for word, _ in moved.opening)
-    return not own or _goes_on(step, own)
+    return not own or _goes_on(change, own)
 
 
-def _sequel(step: PlainStep, state: PlainState) -> Value | None:
+def _replacement(change: ClauseChange, state: ClauseState) -> Value | None:
     """Return what a clause after an end gives its subject in place of what ended."""
-    before = step.before
+    before = change.before
     if before is None:
         return None
     timeless = [(slot, value) for slot, value in state.values if not is_time(value)]
-    since = step.slot in _WORDS["supplier"] and not state.terms.isdisjoint(_NOW_TERMS)
+    since = change.slot in _WORDS["supplier"] and not state.terms.isdisjoint(_NOW_TERMS)
     if not timeless and state.called.kind == "name" and since:
         return state.called  # "Doves Farm delivers now"
-    again = state.verb == step.verb not in _WORDS["light"] - {"use"} and _goes_on(
-        step, state.subject
+    again = state.verb == change.verb not in _WORDS["light"] - {"use"} and _goes_on(
+        change, state.subject
     )
-    first = step.opening[-1:] in ((("i", "PRP"),), (("we", "PRP"),))
+    first = change.opening[-1:] in ((("i", "PRP"),), (("we", "PRP"),))
     owned = state.subject[0] in (_OURS if first else _WORDS["owning"] - _OURS)
     owned = owned and ACTING.isdisjoint(state.subject)
-    goes_on = _is_agent(state) or _goes_on(step, state.subject)
+    goes_on = _is_agent(state) or _goes_on(change, state.subject)
     found = [
         value
         for slot, value in timeless
@@ -144,11 +146,11 @@ def _sequel(step: PlainStep, state: PlainState) -> Value | None:
         and value.terms != before.terms
         and (
             (
-                (slot == step.slot or {slot, step.slot} <= _WORDS["bond"] - {"in", "on"})
-                and (state.verb in _WORDS["light"] or same_verb(state.verb, step.verb))
+                (slot == change.slot or {slot, change.slot} <= _WORDS["relation"] - {"in", "on"})
+                and (state.verb in _WORDS["light"] or same_verb(state.verb, change.verb))
             )
             or (
-                {slot, step.slot} <= _WORDS["way"]
+                {slot, change.slot} <= _WORDS["way"]
                 and state.subject[0] in _WORDS["impersonal"]
                 and state.verb in _WORDS["light"]
             )
@@ -160,7 +162,7 @@ def _sequel(step: PlainStep, state: PlainState) -> Value | None:
     return found[0] if (goes_on or owned) and len(found) == 1 else None
 
 
-def _is_agent(state: PlainState) -> bool:
+def _is_agent(state: ClauseState) -> bool:
     """Return True for "their insurer is Y", "his manager these days is Y"; not for his brother."""
     noun = next((word for word in state.subject[1:2]), "")
     return (
@@ -171,8 +173,8 @@ def _is_agent(state: PlainState) -> bool:
     )
 
 
-def _stand_in(
-    step: PlainStep, then: PlainReader, state: PlainState | None
+def _substitute(
+    change: ClauseChange, then: ClauseReader, state: ClauseState | None
 ) -> tuple[Value, frozenset[str]] | None:
     """Return who or what does instead what ended, and the lexemes of what it does.
 
@@ -183,7 +185,7 @@ def _stand_in(
     if state is not None and len(state.values) == 1 and state.values[0][0] == "obj":
         called, done = state.called, state.values[0][1]
         does = frozenset[str]() if done.text in _CHANGES["posts"] else done.terms
-        supplies = step.slot in _WORDS["supplier"] and not is_attitude(state.verb)
+        supplies = change.slot in _WORDS["supplier"] and not is_attitude(state.verb)
         if does and (done.kind != "thing" or not supplies):
             return None
     elif past is not None and past.lemma == "replace" and then.word(past.index + 1) == "it":

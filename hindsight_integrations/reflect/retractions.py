@@ -10,7 +10,7 @@ from hindsight_integrations.nlp.sentences import sentences
 LONGEST = 9
 """Words of a denial at most: a longer sentence says something of its own."""
 
-_PATTERNS = table("denials")["patterns"]
+_PATTERNS = table("retractions")["patterns"]
 _FLAGS = regex.VERBOSE | regex.IGNORECASE
 _DENIAL = regex.compile(
     rf"\W* {_PATTERNS['lead']} (?: {_PATTERNS['jests']} | (?: {_PATTERNS['denials']} ) \W* \Z )",
@@ -21,17 +21,17 @@ _NEXT = 400
 """Most characters read of what follows a statement."""
 
 
-def is_denial(sentence: str) -> bool:
+def is_retraction(sentence: str) -> bool:
     """Return True if a sentence only takes back what was said before it."""
     return len(sentence.split()) <= LONGEST and _DENIAL.match(sentence) is not None
 
 
-def denies_itself(sentence: str) -> bool:
+def retracts_itself(sentence: str) -> bool:
     """Return True if a sentence takes back its own words: "We moved to Mars, as if."."""
     return _WITHIN.search(sentence) is not None
 
 
-def denial_after(text: str, quoted: str) -> str:
+def retraction_after(text: str, quoted: str) -> str:
     """Return the sentence that takes back the quoted one before it; empty if none does.
 
     Args:
@@ -41,10 +41,10 @@ def denial_after(text: str, quoted: str) -> str:
     start = text.find(quoted)
     if start < 0:
         return ""
-    return denial_in(text[start + len(quoted) :])
+    return retraction_in(text[start + len(quoted) :])
 
 
-def denial_in(following: str) -> str:
+def retraction_in(following: str) -> str:
     """Return the first sentence of a text if it takes back what stands before; empty if not."""
     found = sentences(following[:_NEXT].lstrip(" .!?…,;:)\"'”’\n"))
-    return found[0] if found and is_denial(found[0]) else ""
+    return found[0] if found and is_retraction(found[0]) else ""

@@ -11,15 +11,15 @@ import re
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.reflect.changes.claim_model import (
-    PlainState,
-    PlainStep,
+    ClauseChange,
+    ClauseState,
     Value,
     is_attitude,
     is_time,
 )
+from hindsight_integrations.reflect.changes.clause_subjects import ACTING, role_of
 from hindsight_integrations.reflect.changes.ended_values import HABITS
 from hindsight_integrations.reflect.changes.phrases import plain_value
-from hindsight_integrations.reflect.changes.plain_subjects import ACTING, role_of
 from hindsight_integrations.reflect.changes.value_kinds import (
     are_alike,
     kinds,
@@ -30,7 +30,7 @@ from hindsight_integrations.reflect.changes.value_kinds import (
 
 _WORDS = word_sets("frames")
 _KINDS = table("kinds")
-_USES = frozenset(_KINDS["bonds"]["uses"].split())
+_USES = frozenset(_KINDS["relations"]["uses"].split())
 _EVENTS = frozenset(_KINDS["events"]["once"].split())
 _MEETING = frozenset(_KINDS["called"]["meeting"].split())
 _WORKPLACES = frozenset(_KINDS["called"]["workplaces"].split()) | word_sets("changes")["posts"]
@@ -52,71 +52,73 @@ _OF_THINGS = {
 """Slots of what a thing of ours is or rests on, by verb: "our CI runs on Jenkins"."""
 
 
-def plain_step(
-    step: PlainStep, state: PlainState, *, same_speaker: bool
+def clause_change(
+    change: ClauseChange, state: ClauseState, *, same_speaker: bool
 ) -> tuple[str, str | None] | None:
-    """Return the values before and after, if a step changes what an earlier statement gave."""
+    """Return the values before and after, if a clause changes what an earlier statement gave."""
     feels = is_attitude(state.verb) and state.verb not in HABITS | _USES
-    if (feels and any(slot == "obj" for slot, _ in state.values)) or _is_of_once(state):
+    if (feels and any(slot == "obj" for slot, _ in state.values)) or _is_one_off_event(state):
         return None
-    held = _held_by(step, state)
+    held = _held_by(change, state)
     if held is not None:
         return held
-    role = role_of(step, state, same_speaker=same_speaker)
+    role = role_of(change, state, same_speaker=same_speaker)
     if role is None:
         return None
-    before = _before(step, state, role)
-    if before is None or (step.after is not None and step.after.terms <= before.terms):
+    before = _before(change, state, role)
+    if before is None or (change.after is not None and change.after.terms <= before.terms):
         return None  # said once more, or less exactly
-    after = step.after
-    if step.stand_in is not None and before.kind == "name" and state.verb in _USES:
-        heir, does = step.stand_in
-        after = heir if does <= state.terms and heir.terms != before.terms else None
+    after = change.after
+    if change.substitute is not None and before.kind == "name" and state.verb in _USES:
+        substitute, does = change.substitute
+        after = substitute if does <= state.terms and substitute.terms != before.terms else None
     return before.text, after.text if after else None
 
 
-def _held_by(step: PlainStep, state: PlainState) -> tuple[str, str | None] | None:
+def _held_by(change: ClauseChange, state: ClauseState) -> tuple[str, str | None] | None:
     """Return the change of "X is led by A" by "A no longer leads X" or "B now leads X"."""
     by = [value for slot, value in state.values if slot == "by"] if state.passive else []
-    thing = step.after if step.cue == "now" else step.before
+    thing = change.after if change.cue == "now" else change.before
     own = thing is not None and thing.terms == frozenset(lexemes(" ".join(state.subject)))
-    if len(by) != 1 or not own or step.slot != "obj" or not same_verb(step.verb, state.verb):
+    if len(by) != 1 or not own or change.slot != "obj" or not same_verb(change.verb, state.verb):
         return None
-    agent = " ".join(word for word, _ in step.opening)
+    agent = " ".join(word for word, _ in change.opening)
     held = agent == by[0].text.casefold()
-    if step.cue == "end" and held:
-        return by[0].text, step.heir.text if step.heir else None
-    named = step.cue == "now" and not held and all(tag == "NNP" for _, tag in step.opening)
+    if change.cue == "end" and held:
+        return by[0].text, change.successor.text if change.successor else None
+    named = change.cue == "now" and not held and all(tag == "NNP" for _, tag in change.opening)
     return (by[0].text, agent.title()) if named and agent else None
 
 
-def _before(step: PlainStep, state: PlainState, role: str) -> Value | None:
-    if step.cue == "end":
-        return _ended_value(step, state) if role == "same" else None
-    if role == "attribute" and step.cue != "now":
+def _before(change: ClauseChange, state: ClauseState, role: str) -> Value | None:
+    if change.cue == "end":
+        return _ended_value(change, state) if role == "same" else None
+    if role == "attribute" and change.cue != "now":
         return None
-    if step.before is not None and (left := _left_value(step, state, role)) is not None:
+    if change.before is not None and (left := _left_value(change, state, role)) is not None:
         return left
-    if step.before is not None and step.cue != "now":
+    if change.before is not None and change.cue != "now":
         return None
-    if step.after is None or (is_time(step.after) and role == "own"):
+    if change.after is None or (is_time(change.after) and role == "own"):
         return None
-    return _now_value(step, state, role) if step.cue == "now" else _replaced(step, state, role)
+    return (
+        _now_value(change, state, role) if change.cue == "now" else _replaced(change, state, role)
+    )
 
 
-def _ended_value(step: PlainStep, state: PlainState) -> Value | None:
-    before, verb = step.before, step.verb
-    if before is None or not step.limits <= state.terms:
+def _ended_value(change: ClauseChange, state: ClauseState) -> Value | None:
+    before, verb = change.before, change.verb
+    if before is None or not change.limits <= state.terms:
         return None
-    if _is_held_as_role(step, state) or _is_shared_home(step, state):
+    if _is_held_as_role(change, state) or _is_shared_home(change, state):
         return before
-    has = verb == "have" and step.slot == "obj" and state.verb in _USES
-    if not (has or same_verb(verb, state.verb) or (_is_bond(step, state) and verb == "be")):
+    has = verb == "have" and change.slot == "obj" and state.verb in _USES
+    if not (has or same_verb(verb, state.verb) or (_is_relation(change, state) and verb == "be")):
         return None
     uses = "use" == verb == state.verb
     named = before.kind == "name"
     for slot, value in state.values:
-        beside = slot == step.slot or ({slot, step.slot} <= _BESIDE and named)
+        beside = slot == change.slot or ({slot, change.slot} <= _BESIDE and named)
         if beside and _equal(before, value):
             return before
         if uses and slot in _BESIDE and named and before.terms == value.terms:
@@ -124,55 +126,55 @@ def _ended_value(step: PlainStep, state: PlainState) -> Value | None:
     return None
 
 
-def _is_held_as_role(step: PlainStep, state: PlainState) -> bool:
+def _is_held_as_role(change: ClauseChange, state: ClauseState) -> bool:
     """Return True for "is the owner of X" before "no longer owns X"."""
-    if step.before is None or state.verb != "be" or step.slot != "obj":
+    if change.before is None or state.verb != "be" or change.slot != "obj":
         return False
-    roles = {step.verb, *(step.verb.removesuffix("e") + end for end in ("er", "or"))}
+    roles = {change.verb, *(change.verb.removesuffix("e") + end for end in ("er", "or"))}
     for _, value in state.values:
         role, _, held = value.text.partition(" of ")
-        if role.casefold() in roles and frozenset(lexemes(held)) == step.before.terms:
+        if role.casefold() in roles and frozenset(lexemes(held)) == change.before.terms:
             return True
     return False
 
 
-def _is_shared_home(step: PlainStep, state: PlainState) -> bool:
+def _is_shared_home(change: ClauseChange, state: ClauseState) -> bool:
     """Return True for "shares a flat with X" before "no longer lives with X"."""
     home = any(slot == "obj" and "house" in kinds(value) for slot, value in state.values)
-    return step.verb == "residence" and home and (
-        any((slot, value) == ("with", step.before) for slot, value in state.values)
+    return change.verb == "residence" and home and (
+        any((slot, value) == ("with", change.before) for slot, value in state.values)
     )  # fmt: skip
 
 
-def _is_bond(step: PlainStep, state: PlainState) -> bool:
+def _is_relation(change: ClauseChange, state: ClauseState) -> bool:
     """Return True for what "is no longer at X" ends: "works at X", "is insured with X"."""
     return state.passive or state.verb == "employment" or (
-        state.verb in _USES and step.slot in ("at", "with")
+        state.verb in _USES and change.slot in ("at", "with")
     )  # fmt: skip
 
 
-def _left_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
-    """Return the value that a step names as left, if what it names beside may replace it."""
-    before, after = step.before, step.after
-    if before is None or after is None or not _tells_same(step, state, before):
+def _left_value(change: ClauseChange, state: ClauseState, role: str) -> Value | None:
+    """Return the value that a clause names as left, if what it names beside may replace it."""
+    before, after = change.before, change.after
+    if before is None or after is None or not _tells_same(change, state, before):
         return None
-    within = step.verb in _WORDS["switches"] or _is_of_same_group(before, after, state)
+    within = change.verb in _WORDS["switches"] or _is_of_same_group(before, after, state)
     value = next(
         (v for v in _held(state) if _equal(before, v) or (within and before.terms < v.terms)), None
     )
     said = before.terms <= state.terms - frozenset(lexemes(" ".join(state.subject)))
-    if value is None and within and step.bare and said and before.kind == "thing":
+    if value is None and within and change.bare and said and before.kind == "thing":
         value = before if role == "same" else None  # "pays quarterly", "works the early shift"
     if value is None or (role == "own" and value not in _its_own(state)):
         return None
     alike = _is_alike(before, value, after)
-    alike = alike or (state.verb not in _VISITING and _is_new_place(step, state, before))
-    alike = alike or _is_plainly_switched(step, state, within=within)
-    alike = alike or (role == "same" and _is_put_elsewhere(step, state, value))
+    alike = alike or (state.verb not in _VISITING and _is_new_place(change, state, before))
+    alike = alike or _is_plainly_switched(change, state, within=within)
+    alike = alike or (role == "same" and _is_put_elsewhere(change, state, value))
     if after.kind == "thing" and not alike:
         return None  # "from the train to the platform"
     named = before.kind == after.kind == "name" or "number" in (before.kind, after.kind)
-    if step.cue == "leave" and not (alike or (named and state.verb not in _VISITING)):
+    if change.cue == "leave" and not (alike or (named and state.verb not in _VISITING)):
         return None
     return value if before.terms >= value.terms or before.kind == "name" else before
 
@@ -184,25 +186,25 @@ def _is_alike(before: Value, value: Value, after: Value) -> bool:
     return bool(shared) or value.is_sibling(after) or len(ends) == 1 or ends <= _MEETING
 
 
-def _is_plainly_switched(step: PlainStep, state: PlainState, *, within: bool) -> bool:
+def _is_plainly_switched(change: ClauseChange, state: ClauseState, *, within: bool) -> bool:
     """Return True for "from X to Y" without articles, of a group or where one has one of them."""
-    if step.before is None or step.after is None:
+    if change.before is None or change.after is None:
         return False
-    one_size = len(step.after.text.split()) <= len(step.before.text.split())
-    told = one_size or bool(step.theme and step.theme <= state.terms)  # "for the winter feed"
+    one_size = len(change.after.text.split()) <= len(change.before.text.split())
+    told = one_size or bool(change.theme and change.theme <= state.terms)  # "for the winter feed"
     sure = within or state.verb in _WORDS["positions"]
-    return sure and step.bare and told and not _is_idle(step.after)
+    return sure and change.bare and told and not _is_idle(change.after)
 
 
-def _is_put_elsewhere(step: PlainStep, state: PlainState, value: Value) -> bool:
+def _is_put_elsewhere(change: ClauseChange, state: ClauseState, value: Value) -> bool:
     """Return True for where a thing was, or what is done with it, that was moved or switched."""
     beside = any(slot != "obj" and one is value for slot, one in state.values)
-    exact = step.before is not None and step.before.terms == value.terms
-    idle = step.after is None or _is_idle(step.after)
-    swapped = step.verb in _WORDS["switches"] and exact and beside and not idle
+    exact = change.before is not None and change.before.terms == value.terms
+    idle = change.after is None or _is_idle(change.after)
+    swapped = change.verb in _WORDS["switches"] and exact and beside and not idle
     rested = state.is_thing and (beside or state.verb in _WORDS["rests"])
-    moved = rested and (not step.theme or step.theme <= state.terms)
-    return swapped or moved or _is_kept(step, state, value)
+    moved = rested and (not change.theme or change.theme <= state.terms)
+    return swapped or moved or _is_kept(change, state, value)
 
 
 def _is_idle(after: Value) -> bool:
@@ -210,36 +212,37 @@ def _is_idle(after: Value) -> bool:
     return after.text.casefold() in _WORDS["no_target"] | _EVENTS
 
 
-def _is_kept(step: PlainStep, state: PlainState, value: Value) -> bool:
+def _is_kept(change: ClauseChange, state: ClauseState, value: Value) -> bool:
     """Return True for the box of "keeps the receipts in the box", from which they were moved."""
     things = [thing for slot, thing in state.values if slot == "obj"]
     kept = state.verb not in _POSSESSING and not is_attitude(state.verb)
-    return kept and [thing.terms for thing in things] == [step.theme] and value not in things
+    return kept and [thing.terms for thing in things] == [change.theme] and value not in things
 
 
-def _is_new_place(step: PlainStep, state: PlainState, before: Value) -> bool:
+def _is_new_place(change: ClauseChange, state: ClauseState, before: Value) -> bool:
     """Return True if somebody who worked, lived or belonged at X may have left it for Y."""
-    if step.after is None:
+    if change.after is None:
         return False
-    words = re.split(_PLACING, step.after.text.casefold())[0].split()
+    words = re.split(_PLACING, change.after.text.casefold())[0].split()
     after = plain_value(" ".join(words))
     if state.verb == "residence":
         return "house" in kinds(after)
     meets = same_verb(state.verb, "meet")
     bound = meets or any(
-        slot in _WORDS["bond"] | {"to"} and _equal(before, value) for slot, value in state.values
+        slot in _WORDS["relation"] | {"to"} and _equal(before, value)
+        for slot, value in state.values
     )
     visits = state.verb == "be" and not (
-        step.bare or kinds(before) & _GROUPS or any(slot == "obj" for slot, _ in state.values)
+        change.bare or kinds(before) & _GROUPS or any(slot == "obj" for slot, _ in state.values)
     )
     place = words[-1] in _WORKPLACES or "company" in kinds(after)
     group = kinds(before) & _GROUPS and len(words) < 3 and words[-1].endswith("ing")
-    group = group or (step.bare and len(words) == len(before.text.split()) == 1 and not visits)
+    group = group or (change.bare and len(words) == len(before.text.split()) == 1 and not visits)
     idle = after.text in _WORDS["no_target"] or words[-1] in _EVENTS
     return bound and bool(place or group) and not (visits or idle)
 
 
-def _is_of_same_group(before: Value, after: Value, state: PlainState) -> bool:
+def _is_of_same_group(before: Value, after: Value, state: ClauseState) -> bool:
     """Return True for "left platform for data" of who is in the platform squad."""
     named = [
         value
@@ -251,47 +254,47 @@ def _is_of_same_group(before: Value, after: Value, state: PlainState) -> bool:
     return len(named) == 1
 
 
-def _tells_same(step: PlainStep, state: PlainState, before: Value) -> bool:
+def _tells_same(change: ClauseChange, state: ClauseState, before: Value) -> bool:
     """Return True if what is moved is of the earlier clause, or what X is: "switched banks"."""
-    told = step.theme - _HOUSEHOLD | step.limits
+    told = change.theme - _HOUSEHOLD | change.limits
     kind = frozenset(lexemes(" ".join(name.replace("_", " ") for name in kinds(before))))
     return told <= state.terms | kind | _ANY
 
 
-def _replaced(step: PlainStep, state: PlainState, role: str) -> Value | None:
+def _replaced(change: ClauseChange, state: ClauseState, role: str) -> Value | None:
     """Return the only value of the kind of the one that "moved (the blog) to Y" names."""
-    after = step.after
-    if after is None or not step.theme <= state.terms | _ANY:
+    after = change.after
+    if after is None or not change.theme <= state.terms | _ANY:
         return None
     given = _its_own(state) if role == "own" else _used(state)
-    shared = _KINDS["bonds"].get(state.verb, "").split()
+    shared = _KINDS["relations"].get(state.verb, "").split()
     alike = [
         v for v in given
         if (both := kinds(v) & kinds(after)) and (not shared or both & {*shared})
     ]  # fmt: skip
-    if not alike and step.theme:
+    if not alike and change.theme:
         alike = [
             v
             for slot, v in state.values
             if v.kind == after.kind == "name"
-            and slot in _WORDS["bond"] | {"from"}
-            and not v.terms & step.theme
+            and slot in _WORDS["relation"] | {"from"}
+            and not v.terms & change.theme
         ]
-    if not alike and step.theme and step.theme <= frozenset(lexemes(state.verb)):
+    if not alike and change.theme and change.theme <= frozenset(lexemes(state.verb)):
         alike = [value for _, value in state.values if is_time(value) and value.same_kind(after)]
     if not alike and role == "same":
         return (
-            _lived_in(step, state)
-            or _rested_on(step, state)
-            or _sibling(step, state)
-            or _field(step, state)
+            _lived_in(change, state)
+            or _rested_on(change, state)
+            or _sibling(change, state)
+            or _field(change, state)
         )
     return alike[0] if len(alike) == 1 else None
 
 
-def _field(step: PlainStep, state: PlainState) -> Value | None:
+def _field(change: ClauseChange, state: ClauseState) -> Value | None:
     """Return the subject of study of who "switched to geology", or where "moved to tax" worked."""
-    after = step.after
+    after = change.after
     if after is None or after.kind != "thing" or kinds(after):
         return None
     slots = {
@@ -299,25 +302,25 @@ def _field(step: PlainStep, state: PlainState) -> Value | None:
         ("train", "switch"): ("in",),
         ("employment", "move"): ("in",),
     }
-    told = slots.get((state.verb, step.verb), ())
+    told = slots.get((state.verb, change.verb), ())
     held = [v for slot, v in state.values if slot in told and v.kind == "thing"]
-    return held[0] if step.bare and after.text.isalpha() and len(held) == 1 else None
+    return held[0] if change.bare and after.text.isalpha() and len(held) == 1 else None
 
 
-def _sibling(step: PlainStep, state: PlainState) -> Value | None:
+def _sibling(change: ClauseChange, state: ClauseState) -> Value | None:
     """Return the value beside a preposition that shares a word: "on the fifth floor"."""
-    if (after := step.after) is None:
+    if (after := change.after) is None:
         return None
-    beside = (value for slot, value in state.values if slot in _WORDS["bond"])
+    beside = (value for slot, value in state.values if slot in _WORDS["relation"])
     held = [value for value in beside if are_alike(value, after)]
     lasts = state.verb not in _POSSESSING and not is_attitude(state.verb)
     return held[0] if len(held) == 1 and lasts else None
 
 
-def _lived_in(step: PlainStep, state: PlainState) -> Value | None:
+def _lived_in(change: ClauseChange, state: ClauseState) -> Value | None:
     """Return where somebody lived who "moved to Y", no organisation."""
-    works = step.firm and step.opening[-1:] != (("we", "PRP"),)
-    moved = step.verb in _RELOCATING and not (step.theme or works) and step.after
+    works = change.is_organisation and change.opening[-1:] != (("we", "PRP"),)
+    moved = change.verb in _RELOCATING and not (change.theme or works) and change.after
     places = [v for slot, v in state.values if slot == "in" and v.kind == "name"]
     home = state.verb == "residence" or (
         state.verb in ("rent", "share") and any("house" in kinds(v) for _, v in state.values)
@@ -327,47 +330,47 @@ def _lived_in(step: PlainStep, state: PlainState) -> Value | None:
     return places[0] if sure else None
 
 
-def _rested_on(step: PlainStep, state: PlainState) -> Value | None:
+def _rested_on(change: ClauseChange, state: ClauseState) -> Value | None:
     """Return on what or where a thing was that moved to another, or "is now in Y"."""
-    after = step.after
+    after = change.after
     meets = state.subject[-1] in _MEETING and same_verb(state.verb, "meet")
     rests = meets or (state.is_thing and (state.passive or state.verb in _WORDS["rests"]))
-    moves = step.cue == "move" or step.verb == "be" or same_verb(step.verb, state.verb)
+    moves = change.cue == "move" or change.verb == "be" or same_verb(change.verb, state.verb)
     if after is None or not (rests and moves) or after.kind not in ("name", "thing"):
         return None
-    stands = step.cue == "move" and state.verb in _WORDS["stands"]
-    if after.kind == "thing" and (step.bare or not (stands or step.slot in ("in", "at", "on"))):
+    stands = change.cue == "move" and state.verb in _WORDS["stands"]
+    if after.kind == "thing" and (change.bare or not (stands or change.slot in ("in", "at", "on"))):
         return None  # "is now in review", "is now under the desk"
-    slots = {step.slot} & _WORDS["where"] if step.cue == "now" else _WORDS["where"]
+    slots = {change.slot} & _WORDS["where"] if change.cue == "now" else _WORDS["where"]
     kept = state.passive and not is_time(after)  # "is held at X", "is now at the racecourse"
     held = [v for slot, v in state.values if slot in slots and (kept or v.kind == after.kind)]
-    return held[0] if len(held) == 1 and (meets or _may_follow(held[0], step)) else None
+    return held[0] if len(held) == 1 and (meets or _may_follow(held[0], change)) else None
 
 
-def _may_follow(before: Value, step: PlainStep) -> bool:
+def _may_follow(before: Value, change: ClauseChange) -> bool:
     """Return False for names of different kinds, and where only one is of a known one."""
-    if step.after is None:
+    if change.after is None:
         return False
-    here, there = kinds(before), kinds(step.after)
-    if (here and there) or step.after.kind == "thing":
+    here, there = kinds(before), kinds(change.after)
+    if (here and there) or change.after.kind == "thing":
         return bool(here & there) or not (here and there)
-    placed = step.place and (step.cue == "move" or step.slot in ("in", "at"))
+    placed = change.place and (change.cue == "move" or change.slot in ("in", "at"))
     return not placed and all(kind.startswith("name ") for kind in here | there)
 
 
-def _held(state: PlainState) -> list[Value]:
+def _held(state: ClauseState) -> list[Value]:
     """Return the values, less where or with whom something else is: "has a son at Elm School"."""
     things = [v.text.casefold().split()[-1] for slot, v in state.values if slot == "obj"]
     bound = state.verb not in _POSSESSING or not things or things[0] not in ACTING
     return [v for slot, v in state.values if (bound or slot == "obj") and slot in _WORDS["slots"]]
 
 
-def _used(state: PlainState) -> list[Value]:
+def _used(state: ClauseState) -> list[Value]:
     """Return the values if the verb tells what somebody uses, does or belongs to."""
     return _held(state) if state.verb in _USES else []
 
 
-def _its_own(state: PlainState) -> list[Value]:
+def _its_own(state: ClauseState) -> list[Value]:
     """Return what a thing is or comes from: "our bank is X", "our power comes from X"."""
     slots = _OF_THINGS.get(state.verb, ())
     if not state.is_thing:
@@ -375,44 +378,47 @@ def _its_own(state: PlainState) -> list[Value]:
     return [value for slot, value in state.values if slot in slots]
 
 
-def _now_value(step: PlainStep, state: PlainState, role: str) -> Value | None:
+def _now_value(change: ClauseChange, state: ClauseState, role: str) -> Value | None:
     """Return the only value of the kind of the one that "is now Y" names."""
-    after = step.after
-    if after is None or not step.limits <= state.terms:
+    after = change.after
+    if after is None or not change.limits <= state.terms:
         return None
     if role == "attribute" and after.kind not in ("number", "time", "date"):
         return None
     counted = after.kind in ("number", "time", "date") and not kinds(after)
-    employed = state.verb == "employment" and step.slot in ("at", "for", "with")
+    employed = state.verb == "employment" and change.slot in ("at", "for", "with")
     employed = employed and after.kind == "name"
-    general = step.verb == "use" and state.verb in _USES
+    general = change.verb == "use" and state.verb in _USES
     alike = []
     for slot, value in state.values:
         places = employed and value.kind == "name" and slot in ("at", "for", "with")
         fits = value.same_kind(after) if counted else bool(kinds(value) & kinds(after))
-        fits = fits and (after.kind != "number" or slot in (step.slot, "obj", "for", "at"))
+        fits = fits and (after.kind != "number" or slot in (change.slot, "obj", "for", "at"))
         fits = fits and (state.verb not in _GUIDING or value.is_sibling(after))
         fits = fits or (
-            step.verb == "be" and slot == step.slot != "obj" and shares_name(value, after)
+            change.verb == "be" and slot == change.slot != "obj" and shares_name(value, after)
         )
-        if places or (fits and (slot in (step.slot, "obj") or step.verb == "be" or general)):
+        if places or (fits and (slot in (change.slot, "obj") or change.verb == "be" or general)):
             alike.append(value)
     if not alike and role == "same":
         return (
-            _rested_on(step, state)
-            or _served(step, state)
-            or _same_slot(step, state)
-            or _identified(step, state)
+            _rested_on(change, state)
+            or _served(change, state)
+            or _same_slot(change, state)
+            or _identified(change, state)
         )
-    if not (step.verb == "be" or general or same_verb(step.verb, state.verb)):
+    if not (change.verb == "be" or general or same_verb(change.verb, state.verb)):
         return None
     return alike[0] if len(alike) == 1 else None
 
 
-def _identified(step: PlainStep, state: PlainState) -> Value | None:
+def _identified(change: ClauseChange, state: ClauseState) -> Value | None:
     """Return what a thing was that "is now Y", by name: "our paper supplier is Igepa"."""
-    after = step.after
-    if not (step.verb == state.verb == "be" and step.slot == "obj" and state.is_thing) or not after:
+    after = change.after
+    if (
+        not (change.verb == state.verb == "be" and change.slot == "obj" and state.is_thing)
+        or not after
+    ):
         return None
     named = [v for slot, v in state.values if slot == "obj" and v.kind == after.kind == "name"]
     return named[0] if len(state.values) == len(named) == 1 else None
@@ -424,24 +430,24 @@ def _is_name(value: Value) -> bool:
     return value.kind == "name" or (value.kind == "number" and first.isalpha() and first.istitle())
 
 
-def _same_slot(step: PlainStep, state: PlainState) -> Value | None:
+def _same_slot(change: ClauseChange, state: ClauseState) -> Value | None:
     """Return the only name beside the preposition and verb of the one that "is now Y" names."""
-    after = step.after
-    does = state.verb == step.verb or (state.passive and same_verb(step.verb, state.verb))
-    fits = step.slot in _WORDS["stays"] or (step.slot == "to" and state.is_thing)
-    fits = fits and (step.slot == "by" or state.verb not in _POSSESSING)
+    after = change.after
+    does = state.verb == change.verb or (state.passive and same_verb(change.verb, state.verb))
+    fits = change.slot in _WORDS["stays"] or (change.slot == "to" and state.is_thing)
+    fits = fits and (change.slot == "by" or state.verb not in _POSSESSING)
     if after is None or not _is_name(after) or not (does and fits):
         return None
-    held = [v for slot, v in state.values if slot == step.slot]
+    held = [v for slot, v in state.values if slot == change.slot]
     here, there = (kinds(held[0]), kinds(after)) if held else (frozenset[str](), frozenset[str]())
     sure = len(held) == 1 and _is_name(held[0]) and not (here and there)
     return held[0] if sure else None
 
 
-def _served(step: PlainStep, state: PlainState) -> Value | None:
+def _served(change: ClauseChange, state: ClauseState) -> Value | None:
     """Return what was used for the purpose that "now uses Y for the tickets" names."""
-    purpose, after = step.limits - _WORDS["vague"], step.after
-    if not purpose or after is None or step.verb != "use":
+    purpose, after = change.limits - _WORDS["vague"], change.after
+    if not purpose or after is None or change.verb != "use":
         return None
     kept = [v for slot, v in state.values if slot in _WORDS["where"] and not is_time(v)]
     whole = [v.terms for slot, v in state.values if slot == "obj"] == [purpose]
@@ -451,7 +457,7 @@ def _served(step: PlainStep, state: PlainState) -> Value | None:
         return None
     by = [v for slot, v in state.values if slot in _WORDS["way"] - {"obj"}]
     held = [v for v in _used(state) or by if v.kind == "name" and not v.terms <= purpose]
-    return held[0] if len(held) == 1 and _may_follow(held[0], step) else None
+    return held[0] if len(held) == 1 and _may_follow(held[0], change) else None
 
 
 def _equal(one: Value, other: Value) -> bool:
@@ -465,7 +471,7 @@ def _equal(one: Value, other: Value) -> bool:
     )
 
 
-def _is_of_once(state: PlainState) -> bool:
+def _is_one_off_event(state: ClauseState) -> bool:
     """Return True for what is planned or takes place once: "has an interview at Bosch"."""
     eaten = state.verb in _WORDS["serves"]  # "orders lunch from"
     return not eaten and any(

@@ -10,9 +10,9 @@ from hindsight_integrations.models import Bank, Memory, ObservationKind
 from hindsight_integrations.reflect.changes.contradictions import dated_statements
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.dependencies import Cluster
-from hindsight_integrations.reflect.judgements import judgement
 from hindsight_integrations.reflect.observation_text import compose
 from hindsight_integrations.reflect.rules import RuleConsolidator, kind_of
+from hindsight_integrations.reflect.stance import judgement
 from hindsight_integrations.reflect.topics import statements
 
 NOW = datetime(2025, 3, 3, 9, tzinfo=UTC)

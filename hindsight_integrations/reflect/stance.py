@@ -18,9 +18,9 @@ from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.sentences import Sentence, parse
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.nlp.time import find_times
-from hindsight_integrations.reflect.other_languages import foreign_sign
+from hindsight_integrations.reflect.other_languages import other_language_sign
 
-_WORDS = word_sets("judgements")
+_WORDS = word_sets("stance")
 _PRAISE, _BLAME = (
     frozenset().union(*(_WORDS[name] for name in names))
     for names in (
@@ -64,7 +64,7 @@ _LIKED_WITHOUT_SUBJECT = frozenset({"adore", "hate", "loathe", "love"})
 _TENSE = ("aux", "auxpass", "punct", "cc", "conj", "nsubj", "nsubjpass", "neg", "det", "amod")
 
 
-class Judgement(NamedTuple):
+class Stance(NamedTuple):
     """A judgement of a topic: 1 for praise, -1 for blame; and whether the topic is plural."""
 
     sign: int
@@ -81,15 +81,15 @@ class _Read(NamedTuple):
 _NONE = _Read(0)
 
 
-def judgement(text: str, topic: str) -> Judgement | None:
+def judgement(text: str, topic: str) -> Stance | None:
     """Return how a sentence judges the topic; None if it does not, or not for certain."""
     text = _plain_order(text)
     if _NO_STATEMENT.search(text) or _TURNED.search(text):
         return None
     if _NO_TOPIC.issuperset(re.findall(r"\w+", topic.casefold())):
         return None
-    if (foreign := foreign_sign(text, topic)) is not None:
-        return Judgement(foreign, plural=False)
+    if (foreign := other_language_sign(text, topic)) is not None:
+        return Stance(foreign, plural=False)
     sentence = parse(text)
     if _is_doubtful(sentence):
         return None
@@ -131,11 +131,11 @@ def _first_clause(sentence: Sentence) -> int:
     return 0
 
 
-def _judged(sentence: Sentence, topic: str) -> Judgement | None:
+def _judged(sentence: Sentence, topic: str) -> Stance | None:
     for noun in _topics(sentence, frozenset(lexemes(topic))):
         read = _read(sentence, noun)
         if read.sign and not _opposed(sentence, noun, read):
-            return Judgement(read.sign, sentence.words[noun].tag in ("NNS", "NNPS"))
+            return Stance(read.sign, sentence.words[noun].tag in ("NNS", "NNPS"))
     return None
 
 

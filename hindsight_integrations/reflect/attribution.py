@@ -12,9 +12,9 @@ from enum import Enum, auto
 from hindsight_integrations.nlp.data import word_sets
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
-from hindsight_integrations.reflect.denials import denial_in, denies_itself
+from hindsight_integrations.reflect.retractions import retraction_in, retracts_itself
 
-_WORDS = word_sets("sincerity")
+_WORDS = word_sets("attribution")
 _SUBJECTS = ("nsubj", "nsubjpass")
 _PHRASES = ("compound", "nmod", "flat", "conj", "appos", "amod", "det", "poss", "prep", "pobj")
 _HEARSAY = re.compile(
@@ -28,7 +28,7 @@ _DETERMINED = frozenset("the a an no my our".split())
 _FINITE = frozenset({"VBZ", "VBD", "VBP", "MD"})
 
 
-class Sequel(Enum):
+class FollowUp(Enum):
     """Effects of the next sentence on a claim."""
 
     NONE = auto()
@@ -109,23 +109,23 @@ def is_placed(sentence: Sentence, word: Word, holder: str) -> bool:
     return not (named if holder else mine)
 
 
-def sequel(sentence: Sentence, rest: str) -> Sequel:
+def follow_up(sentence: Sentence, rest: str) -> FollowUp:
     """Return what the text after a sentence does to it."""
     after = rest.strip()
-    if denies_itself(sentence.text) or denial_in(after):
-        return Sequel.TAKES_BACK
+    if retracts_itself(sentence.text) or retraction_in(after):
+        return FollowUp.TAKES_BACK
     following = after[: next(iter(sentence_ends(after)), len(after))].strip(" ()")
     if not following:
-        return Sequel.NONE
+        return FollowUp.NONE
     things = [word for word in sentence.words if word.tag in ("NN", "NNS")]
     introduced = any(
         word.lower in ("a", "an") and sentence.head(word) in things for word in sentence.words
     )
     if _POINTS_BACK.match(following):
-        return Sequel.EXPLAINS if introduced else Sequel.NONE
+        return FollowUp.EXPLAINS if introduced else FollowUp.NONE
     words = parse(following).words
     bare = (
         bool(words) and words[0].lower in _DETERMINED and not any(w.tag in _FINITE for w in words)
     )
     heads = {word.lemma for word in things}
-    return Sequel.TAKES_BACK if bare and heads & {w.lemma for w in words} else Sequel.NONE
+    return FollowUp.TAKES_BACK if bare and heads & {w.lemma for w in words} else FollowUp.NONE
