@@ -1,7 +1,8 @@
 """Texts with ids and metadata, as the vector stores of frameworks keep them in a bank.
 
-Each text is one memory of the same id, so it is found by time, entities, meaning and exact terms,
-and comes back as it was given.
+Each text is one memory, so it is found by time, entities, meaning and exact terms, and comes back
+as it was given. The memory has the text's id, or one derived from it where that id is too long or
+taken by a text of another collection.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from hashlib import blake2b
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +26,18 @@ from hindsight_integrations.recall.request import Where
 from hindsight_integrations.stores.base import Vector
 
 _NAME, _ID, _JSON = "_collection", "_id", "_json"
-"""Metadata fields of our own: the collection's name, the id, and the names of values in JSON."""
+"""Metadata fields of our own: the collection's name, the id, and the names of values in JSON.
+
+A field of the text's own that is called so is stored with one more underscore (`_escaped`).
+"""
+
+_OURS = frozenset(name.removeprefix("_") for name in (_NAME, _ID, _JSON))
+
+_TEXT_ID = "$id"
+"""Name of a text's id in conditions, which no field of its own can have."""
+
+_DERIVED = "text-"
+"""Beginning of the ids of memories that could not have the id of their text."""
 
 _ALL_TOKENS = 1_000_000
 """Token budget of a search, which is cut by its number of texts instead."""
@@ -56,37 +69,29 @@ class Collection:
         """
         latest = {record.id: record for record in records}
         self.delete(bank_id, [id for id, each in latest.items() if validation.is_blank(each.text)])
-        made = [
-            self._memory_of(bank_id, record)
-            for record in latest.values()
-            if not validation.is_blank(record.text)
-        ]
-        for id, known in self._read(bank_id, [memory.id for memory in made]).items():
-            if known.metadata.get(_NAME) != self.name:
-                raise ConflictError(
-                    f"bank {bank_id!r} has another memory with the id {id!r} that is not in the "
-                    f"collection {self.name!r}; give the document another id"
-                )
+        kept = [record for record in latest.values() if not validation.is_blank(record.text)]
+        taken = self._read(bank_id, [id for record in kept for id in self._memory_ids(record.id)])
+        made = [self._memory_of(bank_id, record, taken) for record in kept]
         if made:
             # Found by what they say: most have no date, and none has that of its import.
             self.memory.retain_memories(bank_id, made, dated=False)
 
     def get(self, bank_id: str, ids: Sequence[str]) -> dict[str, Record]:
         """Return the texts of these ids that exist."""
-        found = self._read(bank_id, ids)
-        return {id: _record(found[id]) for id in ids if id in found and self._has(found[id])}
+        return {id: _record(memory) for id, memory in self._found(bank_id, ids).items()}
 
     def ids(self, bank_id: str, where: Where | None = None) -> list[str]:
         """Return the ids of all texts that pass."""
         try:
-            return self.memory.storage.find_ids(bank_id, self._where(where))
+            stored = self.memory.storage.find_ids(bank_id, self._where(where))
         except BankNotFoundError:
             return []
+        derived = self._read(bank_id, [id for id in stored if id.startswith(_DERIVED)])
+        return [str(derived[id].metadata[_ID]) if id in derived else id for id in stored]
 
     def delete(self, bank_id: str, ids: Sequence[str]) -> None:
         """Delete texts permanently; ids that do not exist are ignored."""
-        known = [id for id, memory in self._read(bank_id, ids).items() if self._has(memory)]
-        if known:
+        if known := [memory.id for memory in self._found(bank_id, ids).values()]:
             self.memory.forget(bank_id, known)
 
     def search(
@@ -102,19 +107,36 @@ class Collection:
 
     def vectors(self, bank_id: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of texts."""
-        found = self.memory.storage.vectors(bank_id, ids)
-        return {id: np.asarray(vector, np.float32) for id, vector in found.items()}
+        memory_ids = {id: memory.id for id, memory in self._found(bank_id, ids).items()}
+        found = self.memory.storage.vectors(bank_id, list(memory_ids.values()))
+        return {id: np.asarray(found[own], np.float32) for id, own in memory_ids.items()}
 
     @staticmethod
     def with_ids(ids: Sequence[str]) -> Where:
-        """Return the condition that a text has one of these ids."""
-        return {_ID: {"$in": ids}}
+        """Return the condition that a text has one of these ids, for `search` and `ids`."""
+        return {_TEXT_ID: {"$in": ids}}
 
     def _where(self, where: Where | None) -> Where:
-        return {_NAME: self.name} | ({"$and": [where]} if where else {})
+        return {_NAME: self.name} | ({"$and": [_stored_names(where)]} if where else {})
 
     def _has(self, memory: Memory) -> bool:
         return memory.metadata.get(_NAME) == self.name
+
+    def _memory_ids(self, id: str) -> list[str]:
+        """Return the ids that the memory of a text may have, the text's own first."""
+        name = f"{self.name}\0{id}".encode(errors="surrogatepass")
+        derived = _DERIVED + blake2b(name, digest_size=16).hexdigest()
+        return [id, derived] if len(id) <= validation.MAX_ID else [derived]
+
+    def _found(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
+        """Return the memories of texts by the id of the text."""
+        possible = {id: self._memory_ids(id) for id in ids}
+        read = self._read(bank_id, [each for several in possible.values() for each in several])
+        stored = {
+            id: [read[each] for each in several if each in read and self._has(read[each])]
+            for id, several in possible.items()
+        }
+        return {id: memories[-1] for id, memories in stored.items() if memories}
 
     def _read(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:
         try:
@@ -122,39 +144,99 @@ class Collection:
         except BankNotFoundError:
             return {}
 
-    def _memory_of(self, bank_id: str, record: Record) -> Memory:
-        stored = {name: _stored(value) for name, value in record.metadata.items()}
+    def _memory_of(self, bank_id: str, record: Record, taken: Mapping[str, Memory]) -> Memory:
+        own = {_escaped(name): value for name, value in record.metadata.items()}
+        stored = {name: _stored(value) for name, value in own.items()}
         coded = [name for name, value in stored.items() if value is None]
         metadata = {
-            name: json.dumps(record.metadata[name], default=str) if value is None else value
+            name: json.dumps(own[name], default=_plain) if value is None else value
             for name, value in stored.items()
         }
         metadata |= {_NAME: self.name, _ID: record.id}
         if coded:
             metadata[_JSON] = json.dumps(coded, ensure_ascii=False)
-        return Memory(record.id, bank_id, record.text, metadata=metadata)
+        id = self._memory_id(bank_id, record.id, taken)
+        return Memory(id, bank_id, record.text, metadata=metadata)
+
+    def _memory_id(self, bank_id: str, id: str, taken: Mapping[str, Memory]) -> str:
+        """Return the id for the memory of a text.
+
+        Raises:
+            ConflictError: a memory that is no text of a collection has the text's id.
+        """
+        *own, derived = self._memory_ids(id)
+        there = taken.get(id)
+        if not own or derived in taken:
+            return derived
+        if there is None or self._has(there):
+            return id
+        if _NAME in there.metadata:
+            return derived
+        raise ConflictError(
+            f"bank {bank_id!r} has another memory with the id {id!r} that is not in the "
+            f"collection {self.name!r}; give the document another id"
+        )
+
+
+def own_metadata(memory: Memory) -> Mapping[str, MetadataValue]:
+    """Return a memory's metadata as it was given, without what a collection adds to it."""
+    if _NAME not in memory.metadata:
+        return memory.metadata
+    return {
+        _unescaped(name): value
+        for name, value in memory.metadata.items()
+        if name not in (_NAME, _ID, _JSON)
+    }
+
+
+def _escaped(name: str) -> str:
+    """Return the name under which a text's own field is stored."""
+    return f"_{name}" if name.startswith("_") and name.lstrip("_") in _OURS else name
+
+
+def _unescaped(name: str) -> str:
+    return name[1:] if name.startswith("__") and name.lstrip("_") in _OURS else name
+
+
+def _stored_names(where: Where) -> Where:
+    """Return conditions on a text's own fields as conditions on the stored ones."""
+
+    def renamed(value: object) -> object:
+        if isinstance(value, Mapping):
+            return {
+                _ID if name == _TEXT_ID else _escaped(name) if isinstance(name, str) else name: (
+                    renamed(test)
+                )
+                for name, test in value.items()
+            }
+        return [renamed(test) for test in value] if isinstance(value, list) else value
+
+    return cast(Where, renamed(where))
+
+
+def _plain(value: object) -> object:
+    """Return a value that JSON does not know as one that it does."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else str(value)
 
 
 def _stored(value: object) -> MetadataValue | None:
     """Return a value that a bank takes as it is, a date as ISO 8601; None if it has to be JSON."""
-    match value:
-        case bool() | str():
-            return value
-        case int():
-            return value if abs(value) < 1 << 63 else None
-        case float():
-            return value if math.isfinite(value) else None
-        case date():
-            return value.isoformat()
+    match value.item() if isinstance(value, np.generic) else value:
+        case bool() | str() as plain:
+            return plain
+        case int() as number:
+            return number if abs(number) < 1 << 63 else None
+        case float() as number:
+            return number if math.isfinite(number) else None
+        case date() as day:
+            return day.isoformat()
     return None
 
 
 def _record(memory: Memory, score: float = 0.0) -> Record:
-    own = memory.metadata
-    coded = json.loads(str(own.get(_JSON, "[]")))
+    coded = {_unescaped(name) for name in json.loads(str(memory.metadata.get(_JSON, "[]")))}
     metadata = {
         name: json.loads(str(value)) if name in coded else value
-        for name, value in own.items()
-        if name not in (_NAME, _ID, _JSON)
+        for name, value in own_metadata(memory).items()
     }
-    return Record(memory.id, memory.text, metadata, score)
+    return Record(str(memory.metadata.get(_ID, memory.id)), memory.text, metadata, score)

@@ -182,14 +182,18 @@ def _read(reply: Reply, schema: type[T]) -> T:
         ) from error
 
 
+_UNSEEN = {"tags": ["nostream"]}
+"""Configuration of calls whose replies LangGraph leaves out when it streams an agent's messages."""
+
+
 def _through_langchain(model: Any) -> Transport:
     def send(system: str, user: str, schema: type[BaseModel]) -> Reply:
         structured = _langchain_structured(model, schema)
         if structured is None:  # it has no tools: let it write the JSON
             written = AS_JSON.render(system=system, user=user, schema=_described(schema))
-            message = model.invoke([("system", written.system), ("human", written.user)])
+            message = model.invoke([("system", written.system), ("human", written.user)], _UNSEEN)
             return Reply(_langchain_text(message), usage=_langchain_usage(message))
-        reply = structured.invoke([("system", system), ("human", user)])
+        reply = structured.invoke([("system", system), ("human", user)], _UNSEEN)
         message, filled = reply["raw"], reply["parsed"]
         if filled is None and message.tool_calls:
             filled = message.tool_calls[0]["args"]

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
+
+import numpy as np
 
 from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
@@ -124,8 +126,20 @@ def plain_metadata(metadata: Mapping[str, object]) -> dict[str, MetadataValue]:
     return {name: plain(value) for name, value in metadata.items() if value is not None}
 
 
+def shared_metadata(metadata: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return the metadata that all parts of a document share."""
+    first, *others = metadata
+    return {
+        name: value
+        for name, value in first.items()
+        if all(name in other and other[name] == value for other in others)
+    }
+
+
 def plain(value: object) -> MetadataValue:
     """Return one value as `plain_metadata` does."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, date):

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import datetime, timedelta, tzinfo
 from threading import Lock
 from typing import Literal, Self
@@ -184,7 +185,9 @@ class LLMExtractor:
                 raise ExtractionError(f"passage {number} of {len(numbered)}: {error}") from error
 
         with ThreadPoolExecutor(_WORKERS, thread_name_prefix="hindsight-extract") as pool:
-            return list(pool.map(read, numbered))
+            # each in a copy of the caller's context, in which frameworks keep their callbacks
+            contexts = [copy_context() for _ in numbered]
+            return list(pool.map(lambda context, item: context.run(read, item), contexts, numbered))
 
     def _read(self, passage: Passage, known: Mapping[str, Entity]) -> list[Fact]:
         source = _Source(passage, known)

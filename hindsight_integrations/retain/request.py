@@ -27,8 +27,10 @@ UpdateMode: TypeAlias = Literal["replace", "append"]
 
 _SPEAKERS = {
     "human": "user",
+    "HumanMessageChunk": "user",
     "user": "user",
     "ai": "assistant",
+    "AIMessageChunk": "assistant",
     "assistant": "assistant",
     "model": "assistant",
 }

@@ -15,7 +15,7 @@ from langchain_core.vectorstores import VectorStore
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 from hindsight_integrations import ConflictError, Hindsight, InvalidInputError
-from hindsight_integrations.langchain import HindsightEmbeddings, HindsightVectorStore
+from hindsight_integrations.langchain import HindsightEmbeddings, HindsightRetriever, HindsightVectorStore
 
 
 class TestStandard(VectorStoreIntegrationTests):
@@ -118,14 +118,55 @@ def test_the_bank_s_other_memories_are_neither_found_nor_touched(
     other.add_texts(["A ferry to Skye of the other collection."], ids=["other ferry"])
     found = store.similarity_search("Where does the ferry to Skye leave from?", k=9)
     assert set(ids(found)) == {"ferry", "boat", "bicycle"}
-    for taken in (stored.ids[0], "other ferry"):
-        with pytest.raises(ConflictError, match="another id"):
-            store.add_texts(["Mine!"], ids=[taken])
+    with pytest.raises(ConflictError, match="another id"):
+        store.add_texts(["Mine!"], ids=[stored.ids[0]])
     store.delete([stored.ids[0], "other ferry"])
     store.delete()
     assert store.similarity_search("ferry") == []
     assert ids(other.similarity_search("ferry")) == ["other ferry"]
     assert engine.memories.get(bank, stored.ids[0]).text == "The ferry to Skye leaves from Mallaig."
+
+
+def test_collections_of_a_bank_may_have_documents_of_one_id(engine: Hindsight, bank: str) -> None:
+    long = f"https://example.org/{'a' * 600}"
+    books, films = (HindsightVectorStore(engine, bank, collection=c) for c in ("books", "films"))
+    for store, text in ((books, "A book of the sea."), (films, "A film of the sea.")):
+        store.add_texts([text, f"{text} Long."], ids=["sea", long])
+        assert [each.page_content for each in store.get_by_ids(["sea", long])] == [
+            text,
+            f"{text} Long.",
+        ]
+    assert set(ids(films.similarity_search("the sea", k=9))) == {"sea", long}
+    assert len(films.max_marginal_relevance_search("the sea", k=2)) == 2
+    films.add_texts(["Another film of the sea."], ids=["sea"])
+    assert len(films.similarity_search("the sea", k=9)) == 2
+    films.delete(["sea"])
+    assert ids(films.similarity_search("the sea", k=9)) == [long]
+    assert set(ids(books.similarity_search("the sea", k=9))) == {"sea", long}
+    films.delete()
+    assert films.get_by_ids(["sea", long]) == []
+
+
+def test_metadata_may_have_the_names_of_our_own_fields(engine: Hindsight, bank: str) -> None:
+    store = HindsightVectorStore(engine, bank)
+    given = {"_id": "65f0", "_collection": "books", "__json": [1], "_json": {"a": 1}, "page": 1}
+    store.add_documents([Document("Her bicycle is red.", id="x", metadata=given)])
+    (found,) = store.similarity_search("bicycle", filter={"_id": "65f0", "$not": {"_id": "x"}})
+    assert (found.id, found.metadata) == ("x", given)
+    assert store.similarity_search("bicycle", filter={"_id": "x"}) == []
+    (shown,) = HindsightRetriever(memory=engine, bank_id=bank).invoke("bicycle")
+    assert shown.metadata["fields"]["_id"] == "65f0"
+
+
+def test_numpy_values_of_metadata_stay_numbers(engine: Hindsight, bank: str) -> None:
+    store = HindsightVectorStore(engine, bank)
+    row = {"page": np.int64(5), "ok": np.bool_(True), "half": np.float32(0.5), "all": [np.int8(1)]}
+    store.add_documents([Document("Her bicycle is red.", metadata=row)])
+    (found,) = store.similarity_search("bicycle", filter={"page": {"$gt": 3}})
+    assert found.metadata == {"page": 5, "ok": True, "half": 0.5, "all": [1]}
+    engine.retain_many(bank, [Document("The tent leaks.", id="tent", metadata=row)])
+    (memory,) = engine.memories.list(bank, where={"page": {"$gt": 3}, "half": 0.5}, document_id="tent")
+    assert memory.metadata["ok"] is True
 
 
 def test_a_record_manager_keeps_the_store_like_its_source(engine: Hindsight, bank: str) -> None:

@@ -25,6 +25,7 @@ from pydantic import AfterValidator
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.collection import own_metadata
 from hindsight_integrations.integrations.common import (
     BRACES,
     as_question,
@@ -36,7 +37,12 @@ from hindsight_integrations.integrations.common import (
 from hindsight_integrations.models import Message
 from hindsight_integrations.recall.dated_lines import date_header
 from hindsight_integrations.results import Recalled, RecallResult
-from hindsight_integrations.retain.foreign import ForeignItem, timestamp
+from hindsight_integrations.retain.foreign import (
+    ForeignItem,
+    plain_metadata,
+    shared_metadata,
+    timestamp,
+)
 from hindsight_integrations.retain.request import Item
 
 BankId: TypeAlias = str | Callable[[Any], str] | Callable[[], str]
@@ -177,7 +183,7 @@ def as_document(recalled: Recalled, *, explain: bool = True, dated: bool = False
         else recalled.line,
         metadata={
             "source": memory.document_id,
-            **memory.metadata,
+            **own_metadata(memory),
             "id": memory.id,
             "bank_id": memory.bank_id,
             "type": memory.type.value,
@@ -196,7 +202,7 @@ def as_document(recalled: Recalled, *, explain: bool = True, dated: bool = False
             "reference": source.reference if source else None,
             "confidence": memory.confidence,
             "proof_count": memory.proof_count,
-            "fields": dict(memory.metadata),
+            "fields": dict(own_metadata(memory)),
             **(_explained(recalled) if explain else {}),
         },
     )
@@ -256,6 +262,7 @@ def _item(pages: Sequence[Document], source: str | None, tags: Sequence[str]) ->
     return ForeignItem(
         "\n\n".join(page.page_content for page in pages),
         document_id=source or pages[0].id,
+        metadata=plain_metadata(shared_metadata([page.metadata for page in pages])),
         tags=tags,
         file=source,
         modified=None if modified is None else timestamp("last_modified", modified),

@@ -30,6 +30,7 @@ from pydantic import BaseModel
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.integrations.collection import own_metadata
 from hindsight_integrations.integrations.common import BRACES, returned_bank, unfilled
 from hindsight_integrations.models import Memory, MemoryType
 from hindsight_integrations.nlp.embeddings import query_vector
@@ -216,10 +217,10 @@ def memory_node(memory: Memory, reasons: Iterable[str] = ()) -> TextNode:
         "proof_count": memory.proof_count,
         "document_id": memory.document_id,
         "reference": sources[0].reference if sources else None,
-        "source": memory.metadata.get("source", memory.document_id),
+        "source": own_metadata(memory).get("source", memory.document_id),
         "reasons": list(reasons),
     }
-    metadata = {**memory.metadata, **{k: v for k, v in fields.items() if v not in (None, [])}}
+    metadata = {**own_metadata(memory), **{k: v for k, v in fields.items() if v not in (None, [])}}
     shown = {key: as_line(str(metadata[key])) for key in SHOWN if key in metadata}
     source = memory.document_id
     return TextNode(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -15,7 +15,13 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.common import checked_memory
 from hindsight_integrations.integrations.llamaindex.conversions import plain_bank
-from hindsight_integrations.retain.foreign import ForeignItem, file_of, plain_metadata, timestamp
+from hindsight_integrations.retain.foreign import (
+    ForeignItem,
+    file_of,
+    plain_metadata,
+    shared_metadata,
+    timestamp,
+)
 
 _MODIFIED = "last_modified_date"
 """Metadata field in which readers note a file's last change."""
@@ -105,7 +111,7 @@ class HindsightTransform(TransformComponent):  # type: ignore[misc]
         return await in_thread(self.__call__, nodes, **kwargs)
 
     def _item(self, document_id: str, nodes: Sequence[BaseNode]) -> ForeignItem:
-        metadata = _shared([node.metadata for node in nodes])
+        metadata = shared_metadata([node.metadata for node in nodes])
         key = self.timestamp_key
         return ForeignItem(
             "\n\n".join(node.get_content(MetadataMode.NONE) for node in nodes),
@@ -125,13 +131,3 @@ def _documents(nodes: Sequence[BaseNode]) -> dict[str, list[BaseNode]]:
         if not validation.is_blank(node.get_content(MetadataMode.NONE)):
             documents.setdefault(node.ref_doc_id or node.node_id, []).append(node)
     return documents
-
-
-def _shared(metadata: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """Return the metadata that all nodes of a document share."""
-    first, *others = metadata
-    return {
-        name: value
-        for name, value in first.items()
-        if all(name in other and other[name] == value for other in others)
-    }
