@@ -1,3 +1,4 @@
+# ruff: noqa: F403, F405
 """Adapters for LangChain and LangGraph: the public import path.
 
     from hindsight_integrations.langchain import HindsightMiddleware, HindsightRetriever
@@ -10,13 +11,39 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.integrations import langchain as _adapters
 
 if TYPE_CHECKING:
-    from hindsight_integrations.integrations.langchain import *  # noqa: F403
+    from hindsight_integrations.integrations.langchain import *
+    from hindsight_integrations.integrations.langchain import HindsightMemory as HindsightMemory
 
-__all__ = _adapters.__all__
+__all__ = [
+    "GivenVectors",
+    "HindsightChatMessageHistory",
+    "HindsightEmbeddings",
+    "HindsightMiddleware",
+    "HindsightReranker",
+    "HindsightRetriever",
+    "HindsightStore",
+    "HindsightToolkit",
+    "HindsightVectorStore",
+    "LangChainVectors",
+    "ReflectionChatMessageHistory",
+    "ReflectionMiddleware",
+    "as_items",
+    "correct_tool",
+    "forget_tool",
+    "history_tool",
+    "recall_node",
+    "recall_tool",
+    "reflect_tool",
+    "retain_node",
+    "retain_tool",
+    "workspace_tools",
+]
 
 
-def __getattr__(name: str) -> object:
-    return getattr(_adapters, name)
+if not TYPE_CHECKING:  # a type checker shall refuse a name that does not exist
+
+    def __getattr__(name: str) -> object:
+        return getattr(_adapters, name)
 
 
 def __dir__() -> list[str]:

@@ -1,3 +1,4 @@
+# ruff: noqa: F403, F405
 """Adapters for LlamaIndex: the public import path.
 
     from hindsight_integrations.llamaindex import HindsightMemory, HindsightRetriever
@@ -10,13 +11,34 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.integrations import llamaindex as _adapters
 
 if TYPE_CHECKING:
-    from hindsight_integrations.integrations.llamaindex import *  # noqa: F403
+    from hindsight_integrations.integrations.llamaindex import *
 
-__all__ = _adapters.__all__
+__all__ = [
+    "FunctionLLM",
+    "HindsightChatStore",
+    "HindsightEmbedding",
+    "HindsightMemory",
+    "HindsightMemoryBlock",
+    "HindsightProfileBlock",
+    "HindsightQueryEngine",
+    "HindsightRerank",
+    "HindsightRetriever",
+    "HindsightSerializer",
+    "HindsightTimeFilter",
+    "HindsightToolSpec",
+    "HindsightTransform",
+    "HindsightVectorStore",
+    "LlamaIndexVectors",
+    "RecallQuery",
+    "ReflectionChatMemory",
+    "workspace_tools",
+]
 
 
-def __getattr__(name: str) -> object:
-    return getattr(_adapters, name)
+if not TYPE_CHECKING:  # a type checker shall refuse a name that does not exist
+
+    def __getattr__(name: str) -> object:
+        return getattr(_adapters, name)
 
 
 def __dir__() -> list[str]:

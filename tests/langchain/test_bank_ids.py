@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.documents import Document
+from langchain_core.runnables import RunnableConfig
 
 from hindsight_integrations import Hindsight, InvalidInputError
 from hindsight_integrations.langchain import (
@@ -119,3 +120,20 @@ def test_a_function_without_arguments_gives_the_bank_within_an_agent(
     agent = create_agent(Scripted(replies=["Noted."]), middleware=[remembering])
     agent.invoke({"messages": [("user", "I live in Oslo.")]})
     assert [kept.text for kept in engine.memories.list(bank).items] == ["I live in Oslo.", "Noted."]
+
+
+async def test_a_vector_store_s_retriever_fills_its_template_called_by_itself(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain(f"{bank} ben", "A memory of another kind.")
+    HindsightVectorStore(engine, f"{bank} ben").add_texts(["The ferry leaves at nine."])
+    retriever = HindsightVectorStore(engine, f"{bank} {{user_id}}").as_retriever()
+    config: RunnableConfig = {"configurable": {"user_id": "ben"}}
+    found = [
+        retriever.invoke("When does the ferry leave?", config),
+        await retriever.ainvoke("When does the ferry leave?", config),
+        *retriever.batch(["When does the ferry leave?"], config),
+    ]
+    assert [[document.page_content for document in each] for each in found] == [
+        ["The ferry leaves at nine."]
+    ] * 3

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.messages import AIMessageChunk, HumanMessageChunk
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import InvalidInputError
@@ -36,3 +37,25 @@ def test_a_last_change_is_a_time() -> None:
     assert item.modified == datetime(2026, 3, 9, 12)
     with pytest.raises(InvalidInputError, match="last_modified is 'lately'"):
         as_items([Document("x", metadata={"last_modified": "lately"})])
+
+
+def test_items_keep_the_metadata_that_all_pages_share() -> None:
+    shared = {"source": "hr/leave.md", "team": "HR", "issued": datetime(2026, 2, 3, tzinfo=UTC)}
+    pages = [Document(f"Page {n} on leave.", metadata={**shared, "page": n}) for n in (1, 2)]
+    with Hindsight.in_memory() as memory:
+        memory.retain_many("a", as_items(pages))
+        found = memory.memories.list("a", where={"team": "HR"})
+        assert [one.metadata["issued"] for one in found] == ["2026-02-03T00:00:00+00:00"] * len(
+            found
+        )
+        assert len(found) > 0
+        assert "page" not in found[0].metadata
+
+
+def test_a_reply_that_was_collected_from_a_stream_is_retained() -> None:
+    streamed = AIMessageChunk("You parked on ") + AIMessageChunk("level 3.")
+    with Hindsight.in_memory() as memory:
+        asked = HumanMessageChunk("Where did I park?")
+        memory.retain_messages("a", [asked, streamed], session="s")
+        said = [(one.speaker, one.text) for one in memory.memories.list("a")]
+    assert said == [("user", "Where did I park?"), ("assistant", "You parked on level 3.")]

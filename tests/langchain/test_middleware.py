@@ -6,12 +6,13 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import SummarizationMiddleware
+from langchain.agents.middleware import ModelCallLimitMiddleware, SummarizationMiddleware
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -20,7 +21,12 @@ from langgraph.runtime import Runtime
 
 from hindsight_integrations import ClosedError, Hindsight, InvalidInputError, Settings
 from hindsight_integrations.durable import DurableRetain
-from hindsight_integrations.langchain import HindsightMiddleware, recall_node, retain_node
+from hindsight_integrations.langchain import (
+    HindsightMiddleware,
+    recall_node,
+    reflect_tool,
+    retain_node,
+)
 from hindsight_integrations.retain.fence import FENCE_START
 from tests.langchain.models import Scripted, calling
 
@@ -650,3 +656,69 @@ def test_a_queue_retains_in_the_background_what_a_turn_said(
         agent.invoke(said("I live in Oslo."))
         assert durable.drain()
         assert texts(engine, bank) == ["I live in Oslo.", "Noted."]
+
+
+def test_no_stream_shows_what_was_recalled(engine: Hindsight, bank: str) -> None:
+    engine.retain(bank, "Alice parks on level 3.")
+    model = Scripted(replies=["In the garage."])
+    agent = create_agent(model, middleware=[HindsightMiddleware(engine, bank)])
+    seen = list(agent.stream(said("Where is Alice's car?"), stream_mode=["values", "updates"]))
+    assert "level 3" in model.system()
+    assert "level 3" not in repr(seen)
+
+
+def test_the_replies_of_the_engine_s_own_model_are_no_part_of_the_stream(
+    engine: Hindsight, bank: str
+) -> None:
+    engine.retain(bank, "I live in Oslo.")
+    inner = GenericFakeChatModel(
+        messages=iter([AIMessage('{"action": "answer", "answer": "Oslo.", "sources": []}')])
+    )
+    model = Scripted(replies=[calling("reflect", query="Where do I live?"), "In Oslo."])
+    agent = create_agent(model, [reflect_tool(engine, bank, llm=inner)])
+    streamed = agent.stream(said("Where do I live?"), stream_mode="messages")
+    assert not [message.content for message, _ in streamed if "action" in str(message.content)]
+
+
+def test_speakers_have_names_of_their_own_or_are_left_out(engine: Hindsight, bank: str) -> None:
+    model = Scripted(replies=["Bob owes Ann 5 euros."])
+    remembering = HindsightMiddleware(engine, bank, speakers={"user": "Ann"})
+    create_agent(model, middleware=[remembering]).invoke(said("Bob owes me 5 euros."))
+    assert [(m.speaker, m.text) for m in engine.memories.list(bank)] == [
+        ("Ann", "Bob owes me 5 euros.")
+    ]
+    with pytest.raises(InvalidInputError, match="speakers is"):
+        HindsightMiddleware(engine, bank, speakers={"human": "Ann"})
+
+
+def test_what_a_limit_says_in_the_agent_s_name_is_not_retained(
+    engine: Hindsight, bank: str
+) -> None:
+    model = Scripted(replies=[calling("weather", city="Oslo")])
+    limit = ModelCallLimitMiddleware(run_limit=1, exit_behavior="end")
+    agent = create_agent(model, [weather], middleware=[limit, HindsightMiddleware(engine, bank)])
+    last = agent.invoke(said("Does it rain in Oslo?"))["messages"][-1]
+    assert "limit" in last.content
+    assert texts(engine, bank) == ["Does it rain in Oslo?"]
+
+
+def test_nodes_take_messages_as_chat_models_do(engine: Hindsight, bank: str) -> None:
+    class Plain(TypedDict):
+        messages: list[Any]
+        memories: str
+
+    engine.retain(bank, "Alice parks on level 3.")
+    builder = StateGraph(Plain)
+    builder.add_node("recall", recall_node(engine, bank))
+    builder.add_node("retain", retain_node(engine, bank, speakers={"user": "Ann"}))
+    builder.add_edge(START, "recall")
+    builder.add_edge("recall", "retain")
+    graph = builder.compile()
+    for question in (
+        {"role": "user", "content": "Where is Alice's car?"},
+        ("user", "Where does Alice park?"),
+    ):
+        assert "level 3" in graph.invoke({"messages": [question], "memories": ""})["memories"]
+    assert {m.speaker for m in engine.memories.list(bank) if "?" in m.text} == {"Ann"}
+    with pytest.raises(InvalidInputError, match="no list of messages"):
+        graph.invoke({"messages": [{"text": "?"}], "memories": ""})

@@ -17,6 +17,8 @@ from langchain_core.tools import BaseTool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.base import BaseStore
 from hindsight_integrations import Hindsight
+from hindsight_integrations.langchain import HindsightMemory
+from hindsight_integrations.langchain import HindsightRetreiver  # type: ignore[attr-defined]
 from hindsight_integrations.langchain import (
     HindsightMiddleware,
     HindsightRetriever,
@@ -52,6 +54,8 @@ def agent(model: BaseChatModel, store: BaseStore) -> None:
     create_agent(model, [*tools, recall_tool(memory, user.get)], store=store)
 
 
+HindsightMemory(memory=memory, bank_id="a")
+HindsightVectorStore.from_documents(documents, memory=memory)
 HindsightVectorStore(memory, lambda: "a").similarity_search("q", k=2, filter={"a": 1})
 """
 

@@ -15,7 +15,11 @@ from langchain_core.vectorstores import VectorStore
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 from hindsight_integrations import ConflictError, Hindsight, InvalidInputError
-from hindsight_integrations.langchain import HindsightEmbeddings, HindsightRetriever, HindsightVectorStore
+from hindsight_integrations.langchain import (
+    HindsightEmbeddings,
+    HindsightRetriever,
+    HindsightVectorStore,
+)
 
 
 class TestStandard(VectorStoreIntegrationTests):
@@ -165,7 +169,9 @@ def test_numpy_values_of_metadata_stay_numbers(engine: Hindsight, bank: str) -> 
     (found,) = store.similarity_search("bicycle", filter={"page": {"$gt": 3}})
     assert found.metadata == {"page": 5, "ok": True, "half": 0.5, "all": [1]}
     engine.retain_many(bank, [Document("The tent leaks.", id="tent", metadata=row)])
-    (memory,) = engine.memories.list(bank, where={"page": {"$gt": 3}, "half": 0.5}, document_id="tent")
+    (memory,) = engine.memories.list(
+        bank, where={"page": {"$gt": 3}, "half": 0.5}, document_id="tent"
+    )
     assert memory.metadata["ok"] is True
 
 
@@ -250,3 +256,12 @@ def test_a_text_is_its_own_nearest_whatever_the_day_it_is_stored(
     assert engine.maintenance.reindex(bank) == 1
     (again,) = engine.storage.vectors(bank, ["ferry"]).values()
     assert again == pytest.approx(vector, abs=1e-5)
+
+
+def test_documents_make_a_store_in_an_engine_without_naming_its_embedder(
+    engine: Hindsight, bank: str
+) -> None:
+    documents = [Document("The ferry leaves at nine.", id="ferry", metadata={"page": 3})]
+    store = HindsightVectorStore.from_documents(documents, memory=engine, bank_id=bank)
+    (found,) = store.get_by_ids(["ferry"])
+    assert (found.page_content, found.metadata) == ("The ferry leaves at nine.", {"page": 3})

@@ -17,7 +17,12 @@ from llama_index.core.chat_engine import (
 from llama_index.core.llms import ChatMessage
 from llama_index.core.workflow import Context
 
-from hindsight_integrations import Hindsight, InvalidInputError, StoreUnavailableError
+from hindsight_integrations import (
+    ExtractionError,
+    Hindsight,
+    InvalidInputError,
+    StoreUnavailableError,
+)
 from hindsight_integrations.llamaindex import (
     HindsightMemory,
     HindsightRetriever,
@@ -146,7 +151,7 @@ class FailingOnce(Hindsight):
 
 def test_what_could_not_be_retained_is_made_good_with_the_next_message() -> None:
     with FailingOnce.in_memory(settings=AS_SAID) as engine:
-        chat = HindsightMemory(engine, "b")
+        chat = HindsightMemory(engine, "b", on_failure="raise")
         with pytest.raises(StoreUnavailableError):
             chat.put(user("Ruth keeps bees."))
         chat.put(assistant("Where?"))
@@ -234,3 +239,50 @@ def test_its_limit_can_be_made_for_a_model(engine: Hindsight, bank: str) -> None
 def test_a_limit_that_leaves_no_room_for_messages_is_refused(engine: Hindsight) -> None:
     with pytest.raises(InvalidInputError, match="token_limit is 1000"):
         HindsightMemory(engine, "any", token_limit=1000)
+
+
+def failing(system: str, user: str) -> str:
+    raise RuntimeError("the provider is away")
+
+
+async def test_an_agent_goes_on_without_a_memory_that_fails_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Hindsight.in_memory(llm=failing) as memory:
+        chat = HindsightMemory(memory, "a", session_id="s")
+        agent = FunctionAgent(llm=ScriptedChat("Hi Bob.").llm)
+        assert str(await agent.run("I am Bob.", memory=chat)) == "Hi Bob."
+        assert "continues without memory: retain in bank 'a' failed" in caplog.text
+        strict = HindsightMemory(memory, "a", session_id="t", on_failure="raise")
+        with pytest.raises(ExtractionError):
+            strict.put(user("I am Bob."))
+        with pytest.raises(InvalidInputError, match="on_failure is 'log'"):
+            HindsightMemory(memory, "a", on_failure="log")  # type: ignore[arg-type]
+
+
+def test_what_could_not_be_retained_is_retained_with_the_next_message(bank: str) -> None:
+    away = [True]
+
+    def facts(system: str, said: str) -> str:
+        if away.pop():
+            raise RuntimeError("the provider is away")
+        away.append(False)
+        texts = [text for text in ("I am Bob.", "I keep bees.") if text in said]
+        return json.dumps({"facts": [{"text": text, "quote": text} for text in texts]})
+
+    with Hindsight.in_memory(llm=facts) as memory:
+        chat = HindsightMemory(memory, bank, session_id="s")
+        chat.put(user("I am Bob."))
+        assert chat.get_all()[0].content == "I am Bob."
+        away.append(False)
+        chat.put(user("I keep bees."))
+        assert {"I am Bob.", "I keep bees."} <= set(remembered(memory, bank))
+
+
+def test_an_empty_response_is_not_remembered(engine: Hindsight, bank: str) -> None:
+    chat = HindsightMemory(engine, bank, session_id="s")
+    engine_of_context = ContextChatEngine.from_defaults(
+        HindsightRetriever(engine, bank), llm=ScriptedChat("Hi.").llm, memory=chat
+    )
+    engine_of_context.chat("Hello, I am Bob, and I keep bees.")
+    assert remembered(engine, bank) == ["Hello, I am Bob, and I keep bees."]

@@ -108,7 +108,8 @@ __all__ = [
     "workspace_tools",
 ]
 
-__getattr__ = loader(__name__, _HOME_OF, _INSTALLED_BY)
+if not TYPE_CHECKING:  # a type checker shall refuse a name that does not exist
+    __getattr__ = loader(__name__, _HOME_OF, _INSTALLED_BY)
 
 
 def __dir__() -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
 from inspect import signature
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from langchain_core.callbacks import CallbackManager
 from langchain_core.documents import Document
@@ -18,7 +19,7 @@ from langchain_core.messages import (
     HumanMessage,
     SystemMessage,
 )
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import RunnableConfig, ensure_config, set_config_context
 from langgraph.runtime import Runtime, get_runtime
 from pydantic import AfterValidator
 
@@ -44,6 +45,9 @@ from hindsight_integrations.retain.foreign import (
     timestamp,
 )
 from hindsight_integrations.retain.request import Item
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 BankId: TypeAlias = str | Callable[[Any], str] | Callable[[], str]
 """A bank's id, or a function that returns it for each call.
@@ -272,6 +276,14 @@ def _item(pages: Sequence[Document], source: str | None, tags: Sequence[str]) ->
 USER = "user"
 ASSISTANT = "assistant"
 
+SPEAKERS: Mapping[str, str] = {USER: USER, ASSISTANT: ASSISTANT}
+"""Roles whose messages are retained, and the name each is retained under."""
+
+_CANNED = re.compile(
+    r"\A(?:Model call limits exceeded: |(?:Tool|'[^']+' tool) call limit (?:exceeded|reached))"
+)
+"""What LangChain's middleware writes in the agent's name when a limit ends a run."""
+
 BEGINNING = ""
 """The mark, for `since`, that stands before the first message."""
 
@@ -311,18 +323,41 @@ def since(messages: Sequence[BaseMessage], mark: str | None) -> list[BaseMessage
     return spoken[ids.index(mark) + 1 :]
 
 
-def conversation(messages: Sequence[BaseMessage]) -> list[Message]:
-    """Return the text of the human and the agent, without tool calls and their results."""
-    return [
-        Message(
-            speaker=(message.name or USER) if isinstance(message, HumanMessage) else ASSISTANT,
-            text=str(message.text),
-            id=message.id,
+def conversation(
+    messages: Sequence[BaseMessage], speakers: Mapping[str, str] = SPEAKERS
+) -> list[Message]:
+    """Return the text of the human and the agent, without tool calls and their results.
+
+    Args:
+        messages: the conversation.
+        speakers: names by role, "user" and "assistant"; a role without a name is left out.
+    """
+    said = []
+    for message in _spoken(messages):
+        human = isinstance(message, HumanMessage)
+        if not human and not isinstance(message, AIMessage):
+            continue
+        role = USER if human else ASSISTANT
+        name = speakers.get(role)
+        text = str(message.text)
+        if name is None or validation.is_blank(text) or (not human and _CANNED.match(text)):
+            continue
+        said.append(Message((message.name if human else None) or name, text, id=message.id))
+    return said
+
+
+def checked_speakers(speakers: object) -> dict[str, str]:
+    """Return the names of speakers by role.
+
+    Raises:
+        InvalidInputError: they are no mapping of "user" and "assistant" to names.
+    """
+    if not isinstance(speakers, Mapping) or not {*speakers} <= {*SPEAKERS}:
+        raise InvalidInputError(
+            f"speakers is {validation.shown(speakers)}; give a name for 'user', 'assistant' or "
+            'both, such as {"user": "Alice"}'
         )
-        for message in _spoken(messages)
-        if isinstance(message, HumanMessage | AIMessage)
-        and not validation.is_blank(str(message.text))
-    ]
+    return {role: validation.label("a speaker", name) for role, name in speakers.items()}
 
 
 def with_section(system: SystemMessage | None, text: str) -> SystemMessage:
@@ -348,6 +383,20 @@ def with_question_section(messages: Sequence[AnyMessage], text: str) -> list[Any
             content = [{"type": "text", "text": text}, *question.content]
         changed[asked[-1]] = question.model_copy(update={"content": content})
     return changed
+
+
+def in_config(
+    config: RunnableConfig | None, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Run work in a configuration, of which a bank's template takes its values."""
+    with set_config_context(ensure_config(config)) as context:
+        return context.run(work, *args, **kwargs)
+
+
+async def ain_config(config: RunnableConfig | None, work: Coroutine[Any, Any, T]) -> T:
+    """`in_config`, for a coroutine."""
+    with set_config_context(ensure_config(config)) as context:
+        return await asyncio.create_task(work, context=context)
 
 
 def traced_recall(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
+from threading import Lock
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -19,7 +21,7 @@ from typing import (
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
@@ -35,9 +37,11 @@ from hindsight_integrations.integrations.common import (
     shown_bank,
 )
 from hindsight_integrations.integrations.langchain.conversions import (
+    SPEAKERS,
     BankId,
     bank_of,
     checked_bank,
+    checked_speakers,
     conversation,
     last_turn,
     mark_before_last_turn,
@@ -77,6 +81,9 @@ class Node(Protocol):
 
 Place = Literal["system", "question"]
 
+RUNS = 256
+"""Runs at once of which one middleware keeps what was recalled; an older one recalls again."""
+
 
 class Notes(TypedDict, total=False):
     """The state of one middleware: the mark up to which it retained."""
@@ -92,11 +99,38 @@ def merged(old: dict[str, Notes], new: dict[str, Notes]) -> dict[str, Notes]:
 class HindsightState(AgentState[Any]):
     """An agent's state with the notes, which are neither input nor output.
 
-    What was recalled, by middleware, is of one run: no checkpoint holds what the bank may forget.
+    What was recalled is kept by the middleware, under a key that the state holds for one run: no
+    stream shows it, and no checkpoint holds what the bank may forget.
     """
 
     hindsight: NotRequired[Annotated[dict[str, Notes], PrivateStateAttr, merged]]
-    hindsight_recalled: NotRequired[Annotated[dict[str, Any], UntrackedValue, PrivateStateAttr]]
+    hindsight_recalled: NotRequired[Annotated[dict[str, str], UntrackedValue, PrivateStateAttr]]
+
+
+class RecalledByRun:
+    """What was recalled in runs that are going on, the last `RUNS` of them."""
+
+    def __init__(self) -> None:
+        self._recalled: dict[str, Any] = {}
+        self._lock = Lock()
+
+    def put(self, recalled: Any) -> str:
+        """Keep what was recalled, and return its key."""
+        key = uuid.uuid4().hex
+        with self._lock:
+            self._recalled[key] = recalled
+            if len(self._recalled) > RUNS:
+                del self._recalled[next(iter(self._recalled))]
+        return key
+
+    def get(self, key: str | None) -> Any:
+        """Return what was recalled; None for a key that is not of this process, or was evicted."""
+        return None if key is None else self._recalled.get(key)
+
+    def drop(self, key: str | None) -> None:
+        """Forget what was recalled."""
+        with self._lock:
+            self._recalled.pop(key or "", None)
 
 
 class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
@@ -116,6 +150,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         self.on_failure: OnFailure = on_failure
         self._name = name.replace("|", "/").replace(":", "/")  # LangGraph reserves these
         self._lost = False
+        self._by_run = RecalledByRun()
 
     @property
     def name(self) -> str:
@@ -128,7 +163,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         mark = (
             notes["retained"] if "retained" in notes else mark_before_last_turn(state["messages"])
         )
-        recalled = {self.name: self._recalled(state["messages"], runtime)}
+        recalled = {self.name: self._by_run.put(self._recalled(state["messages"], runtime))}
         others: dict[str, Any] = state.get("hindsight_recalled", {})
         return {**self._noted(mark), "hindsight_recalled": {**others, **recalled}}
 
@@ -148,6 +183,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
 
     def after_agent(self, state: HindsightState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Retain the messages that have not been retained yet."""
+        self._by_run.drop(self._key(state))
         mark = self._notes(state).get("retained")
         new = since(state["messages"], mark)
         if new and not self._remembered(new, runtime):
@@ -175,8 +211,7 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         """Remember new messages; return False if that should be tried once more."""
 
     def _shown(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        state: Mapping[str, Any] = request.state
-        recalled = state.get("hindsight_recalled", {}).get(self.name)
+        recalled = self._by_run.get(self._key(request.state))
         if recalled is None:  # a run that was interrupted goes on
             recalled = self._recalled(request.messages, request.runtime)
         text = self._worded(recalled, request.messages)
@@ -207,6 +242,10 @@ class TurnMiddleware(AgentMiddleware[HindsightState, Any, Any], ABC):
         notes: Notes = state.get("hindsight", {}).get(self.name, {})
         return notes
 
+    def _key(self, state: Mapping[str, Any]) -> str | None:
+        key: str | None = state.get("hindsight_recalled", {}).get(self.name)
+        return key
+
     def _noted(self, retained: str | None) -> dict[str, Any]:
         return {"hindsight": {self.name: Notes(retained=retained)}}
 
@@ -235,6 +274,9 @@ class HindsightMiddleware(TurnMiddleware):
         durable: a `DurableRetain` that retains in the background through its queue on disk, so that
             the answer does not wait; failed retains are retried. A turn waits at most its
             `patience`.
+        speakers: roles that are retained, and the names they are retained under, such as
+            `{"user": "Alice"}`, which leaves the assistant's replies out. A message with a name of
+            its own keeps it.
         name: distinguishes several middlewares of one agent; derived from the bank by default.
 
     Instantiate:
@@ -291,6 +333,7 @@ class HindsightMiddleware(TurnMiddleware):
         retain_options: Mapping[str, Any] | None = None,
         place: Place = "system",
         durable: DurableRetain | None = None,
+        speakers: Mapping[str, str] = SPEAKERS,
         name: str | None = None,
     ) -> None:
         super().__init__(
@@ -308,6 +351,7 @@ class HindsightMiddleware(TurnMiddleware):
                 'DurableRetain(memory, "./retains.queue")'
             )
         self._durable = durable
+        self.speakers = checked_speakers(speakers)
         self.recall_options = {"max_tokens": max_tokens, **(recall_options or {})}
         self.retain_options = dict(retain_options or {})
         check_options(self.recall_options, Hindsight.recall)
@@ -376,7 +420,7 @@ class HindsightMiddleware(TurnMiddleware):
     def _retain(
         self, bank: str, messages: Sequence[BaseMessage], session: str | None
     ) -> RetainResult:
-        spoken = conversation(messages)
+        spoken = conversation(messages, self.speakers)
         if not spoken:
             return RetainResult(bank)
         options = {"session": session, **self.retain_options}
@@ -467,7 +511,12 @@ def recall_node(
 
 
 def retain_node(
-    memory: Hindsight, bank_id: BankId, *, messages: str = "messages", **options: Any
+    memory: Hindsight,
+    bank_id: BankId,
+    *,
+    messages: str = "messages",
+    speakers: Mapping[str, str] = SPEAKERS,
+    **options: Any,
 ) -> Node:
     """Return a node that retains the last turn: the human's messages and the answer.
 
@@ -477,6 +526,7 @@ def retain_node(
         memory: the open memory.
         bank_id: the bank's id, or a function of the runtime.
         messages: the field of the state that holds the conversation.
+        speakers: roles that are retained, and the names they are retained under.
         **options: other arguments of `Hindsight.retain_messages`, such as `tags`.
 
     Raises:
@@ -503,9 +553,10 @@ def retain_node(
     checked_memory(memory)
     checked_bank(bank_id)
     check_options(options, Hindsight.retain_messages)
+    named = checked_speakers(speakers)
 
     def retaining(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
-        turn = conversation(last_turn(_messages(state, messages)))
+        turn = conversation(last_turn(_messages(state, messages)), named)
         if turn:
             bank = bank_of(bank_id, runtime)
             memory.retain_messages(bank, turn, **{"session": thread_of(runtime), **options})
@@ -515,7 +566,16 @@ def retain_node(
 
 
 def _messages(state: Any, field: str) -> Sequence[BaseMessage]:
-    """Return the messages in a state: a mapping, a dataclass or a pydantic model."""
-    messages: Sequence[BaseMessage]
-    messages = state[field] if isinstance(state, Mapping) else getattr(state, field)
-    return messages
+    """Return the messages in a state: a mapping, a dataclass or a pydantic model.
+
+    Raises:
+        InvalidInputError: they are none that a chat model takes.
+    """
+    given = state[field] if isinstance(state, Mapping) else getattr(state, field)
+    try:
+        return convert_to_messages(given)
+    except (ValueError, TypeError, NotImplementedError) as error:
+        raise InvalidInputError(
+            f"the state's {field!r} is no list of messages ({error}); give messages as a chat "
+            'model takes them, such as ("user", "Hello.")'
+        ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Unpack
 
@@ -15,8 +14,6 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables.config import (
     RunnableConfig,
-    ensure_config,
-    set_config_context,
 )
 from pydantic import Field, PositiveInt, model_validator
 
@@ -29,8 +26,10 @@ from hindsight_integrations.integrations.langchain.conversions import (
     BankField,
     BankId,
     RecallOptions,
+    ain_config,
     as_document,
     bank_of,
+    in_config,
     refuse_braces,
 )
 from hindsight_integrations.recall.request import RecallOptions as Options
@@ -141,7 +140,7 @@ class HindsightRetriever(BaseRetriever):
         if given.get("tags") is not None:  # labels of runs for LangChain; here of memories, too
             direct["tags"] = given["tags"]
         options = given.get("options") or {}
-        for name in {*direct} & {*options}:
+        for name in {*direct} & {*options} - {"tags"}:  # a field, of which options have a copy
             if direct[name] != options[name]:
                 raise InvalidInputError(
                     f"{name!r} was given twice, as an argument and in options; give it once"
@@ -153,16 +152,13 @@ class HindsightRetriever(BaseRetriever):
         self, input: str, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[Document]:
         """Return the documents for a question; see LangChain's `BaseRetriever.invoke`."""
-        with set_config_context(ensure_config(config)) as context:  # for a template of the bank
-            return context.run(super().invoke, input, config, **kwargs)
+        return in_config(config, super().invoke, input, config, **kwargs)
 
     async def ainvoke(
         self, input: str, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[Document]:
         """`invoke`, without blocking the event loop."""
-        with set_config_context(ensure_config(config)) as context:
-            documents = super().ainvoke(input, config, **kwargs)
-            return await asyncio.create_task(documents, context=context)
+        return await ain_config(config, super().ainvoke(input, config, **kwargs))
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any

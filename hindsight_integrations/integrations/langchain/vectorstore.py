@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import VectorStore
+from langchain_core.runnables import RunnableConfig
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from hindsight_integrations import validation
@@ -18,7 +19,13 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.integrations.collection import Collection, Record
 from hindsight_integrations.integrations.common import check_options, checked_memory, shown_bank
-from hindsight_integrations.integrations.langchain.conversions import BankId, bank_of, checked_bank
+from hindsight_integrations.integrations.langchain.conversions import (
+    BankId,
+    ain_config,
+    bank_of,
+    checked_bank,
+    in_config,
+)
 from hindsight_integrations.integrations.langchain.models import HindsightEmbeddings
 from hindsight_integrations.recall.request import Where
 
@@ -249,6 +256,25 @@ class HindsightVectorStore(VectorStore):
         found = self._found("", fetch_k, filter, {**kwargs, "query_vector": embedding})
         return self._varied(embedding, found, k, lambda_mult)
 
+    def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
+        """Return a retriever over this store; see LangChain's `VectorStore.as_retriever`."""
+        tags = [*(kwargs.pop("tags", None) or ()), *self._get_retriever_tags()]
+        return _BankRetriever(vectorstore=self, tags=tags, **kwargs)
+
+    @classmethod
+    def from_documents(
+        cls, documents: list[Document], embedding: Embeddings | None = None, **kwargs: Any
+    ) -> Self:
+        """Store documents in a new vector store, and return it; see `from_texts`."""
+        if any(document.id for document in documents) and "ids" not in kwargs:
+            kwargs["ids"] = [document.id for document in documents]
+        return cls.from_texts(
+            [document.page_content for document in documents],
+            embedding,
+            [document.metadata for document in documents],
+            **kwargs,
+        )
+
     @classmethod
     def from_texts(
         cls,
@@ -256,7 +282,7 @@ class HindsightVectorStore(VectorStore):
         embedding: Embeddings | None = None,
         metadatas: list[dict[str, Any]] | None = None,
         *,
-        ids: list[str] | None = None,
+        ids: Sequence[str | None] | None = None,
         memory: Hindsight | None = None,
         bank_id: BankId = "documents",
         collection: str = "documents",
@@ -306,6 +332,20 @@ class HindsightVectorStore(VectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return float
+
+
+class _BankRetriever(VectorStoreRetriever):
+    """A retriever over a store whose bank may be a template of the configuration it is given."""
+
+    def invoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        return in_config(config, super().invoke, input, config, **kwargs)
+
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        return await ain_config(config, super().ainvoke(input, config, **kwargs))
 
 
 def _embeds(memory: Hindsight, embedding: Embeddings) -> bool:

@@ -5,12 +5,13 @@ Both recall once per turn, and retain no message twice.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
-from typing import Any, Literal, NamedTuple, Self, Unpack, cast
+from typing import Any, Literal, NamedTuple, Self, Unpack, cast, get_args
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -23,7 +24,7 @@ from llama_index.core.workflow import JsonSerializer
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import in_thread
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.errors import HindsightError, InvalidInputError
 from hindsight_integrations.integrations.common import (
     as_question,
     check_options,
@@ -43,6 +44,7 @@ from hindsight_integrations.integrations.llamaindex.conversions import (
 from hindsight_integrations.models import Message
 from hindsight_integrations.nlp import tokens
 from hindsight_integrations.normalization import new_id
+from hindsight_integrations.prompts import UNREADABLE
 from hindsight_integrations.recall.packing import pack
 from hindsight_integrations.retain.fence import strip_fenced
 from hindsight_integrations.retain.replay import LEAST_OVERLAP
@@ -71,6 +73,12 @@ CONTEXT_SHARE = 0.75
 """Share of a model's context window, if the model is known; that of LlamaIndex's chat buffer."""
 
 Retaining = Literal["eager", "overflow", "never"]
+OnFailure = Literal["warn", "raise"]
+
+_EMPTY = "Empty Response"
+"""What LlamaIndex's synthesizers write in the assistant's name if nothing was retrieved."""
+
+log = logging.getLogger("hindsight_integrations")
 
 
 def chat_options(given: ChatOptions) -> ChatOptions:
@@ -110,7 +118,7 @@ def said(messages: Iterable[ChatMessage], speakers: Mapping[str, str]) -> list[M
     for message in messages:
         text = strip_fenced(message.content or "")
         if message.role == MessageRole.ASSISTANT:
-            text = _REASONING.sub("", text)
+            text = "" if text.strip() == _EMPTY else _REASONING.sub("", text)
         if text.strip() and (speaker := speakers.get(message.role.value)):
             spoken.append(Message(speaker, text.strip()))
     return spoken
@@ -138,6 +146,7 @@ class Chats:
         speakers: roles that are retained, and their names.
         separate: True if a session recalls only its own messages.
         options: options of recall.
+        on_failure: "warn" logs what the memory fails at and goes on without it; "raise" raises.
         unnamed: the key of the chat without an id.
         _document: where the engine stores that chat, once it has said enough to be known again.
     """
@@ -147,6 +156,7 @@ class Chats:
     speakers: Mapping[str, str]
     separate: bool
     options: ChatOptions
+    on_failure: OnFailure = "warn"
     _sessions: dict[str, _Session] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
     unnamed: str = field(default_factory=lambda: new_id("chat-"))
@@ -154,10 +164,12 @@ class Chats:
 
     def __post_init__(self) -> None:
         checked_memory(self.memory)
+        validation.choice("on_failure", self.on_failure, get_args(OnFailure))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the settings, and which chat goes on; its copy reads what is stored again."""
-        settings = (self.memory, self.bank_id, self.speakers, self.separate, self.options)
+        named = (self.memory, self.bank_id, self.speakers, self.separate, self.options)
+        settings = (*named, self.on_failure)
         return partial(Chats, *settings, unnamed=self.unnamed, _document=self._document), ()
 
     def recalled(
@@ -174,7 +186,11 @@ class Chats:
         session = self._session(session_id)
         known, text = session.recalled
         if known != turn:
-            text = self._recall(question, session_id, shown)
+            try:
+                text = self._recall(question, session_id, shown)
+            except HindsightError as error:
+                self._report(f"recall in bank {self.bank_id!r}", error)
+                return UNREADABLE
             session.recalled = turn, text
         return text
 
@@ -187,12 +203,18 @@ class Chats:
         if first is None:
             return
         stored_as = self._stored_as(session_id)
-        result = self.memory.retain_messages(
-            self.bank_id,
-            spoken[max(0, first - 1) :],  # with the question that a short reply answers
-            session=stored_as,
-            scope=self._scope(session_id),
-        )
+        try:
+            result = self.memory.retain_messages(
+                self.bank_id,
+                spoken[max(0, first - 1) :],  # with the question that a short reply answers
+                session=stored_as,
+                scope=self._scope(session_id),
+            )
+        except HindsightError as error:
+            self._report(f"retain in bank {self.bank_id!r}", error)
+            if isinstance(error, InvalidInputError):  # it would be refused again
+                retained.update(digests)
+            return
         retained.update(digests)
         if stored_as is None and len(spoken) >= LEAST_OVERLAP:
             self._document = result.document_ids[0]
@@ -222,6 +244,11 @@ class Chats:
         unseen = [each.memory for each in result if each.memory.text not in visible]
         packed = pack(unseen, room, tokens.count, tokens.truncate)
         return section(packed.text)
+
+    def _report(self, what: str, error: HindsightError) -> None:
+        if self.on_failure == "raise":
+            raise error
+        log.warning("the chat continues without memory: %s failed: %s", what, error)
 
     def _scope(self, session_id: str | None) -> str | None:
         return (session_id or self.unnamed) if self.separate else None
@@ -256,6 +283,9 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
             bank's sessions share their memories.
         speakers: roles that are retained, and the names they are retained under. A name is more
             informative than a role: `{"user": "Alice", "assistant": "assistant"}`.
+        on_failure: if the memory fails, "warn" logs it, tells the model and continues without
+            memory, and what could not be retained is retained with the next message; "raise"
+            raises the error.
         name: the block's name in the prompt.
         priority: order of shortening when the memory overflows, higher first; 0 is never.
         **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
@@ -285,6 +315,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
         retain: Retaining = "eager",
         separate_sessions: bool = False,
         speakers: Mapping[str, str] = SPEAKERS,
+        on_failure: OnFailure = "warn",
         name: str = "LongTermMemory",
         priority: int = 1,
         **options: Unpack[ChatOptions],
@@ -297,7 +328,9 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc]
             bank_id=plain_bank(bank_id),
             retain=retain,
         )
-        self._chats = Chats(memory, bank_id, speakers, separate_sessions, chat_options(options))
+        self._chats = Chats(
+            memory, bank_id, speakers, separate_sessions, chat_options(options), on_failure
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         check_picklable(self._chats.memory)
@@ -366,6 +399,9 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         messages: the chat so far, if stored elsewhere. They are retained with the next message.
         separate_sessions: True if a session recalls only its own messages.
         speakers: roles that are retained, and the names they are retained under.
+        on_failure: if the memory fails, "warn" logs it, tells the model and continues without
+            memory, and what could not be retained is retained with the next message; "raise"
+            raises the error.
         **options: options of recall: `max_tokens` (1024), `budget`, `types`, `tags`, `tags_match`,
             `where`, `min_score`.
 
@@ -388,6 +424,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
     messages: list[ChatMessage]
     separate_sessions: bool
     speakers: dict[str, str]
+    on_failure: OnFailure
     options: dict[str, Any]
     _chats: Chats | None = PrivateAttr(default=None)
     _store: BaseChatStore | SessionMessages | None = PrivateAttr(default=None)
@@ -404,6 +441,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
         chat_store: BaseChatStore | Literal["bank"] | None = "bank",
         separate_sessions: bool = False,
         speakers: Mapping[str, str] = SPEAKERS,
+        on_failure: OnFailure = "warn",
         **options: Unpack[ChatOptions],
     ) -> None:
         chosen = chat_options(options)
@@ -429,6 +467,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
             messages=list(messages),
             separate_sessions=separate_sessions,
             speakers=dict(speakers),
+            on_failure=validation.choice("on_failure", on_failure, get_args(OnFailure)),
             options=chosen,
         )
         if memory is not None:
@@ -486,7 +525,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc]
 
     def _of(self, memory: Hindsight) -> Chats:
         options = cast(ChatOptions, self.options)
-        return Chats(memory, self.bank_id, self.speakers, self.separate_sessions, options)
+        named = (memory, self.bank_id, self.speakers, self.separate_sessions, options)
+        return Chats(*named, self.on_failure)
 
     def get(
         self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
