@@ -16,7 +16,8 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.server.mcpserver.tools import Tool as ServerTool
-from mcp_types import ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ToolAnnotations
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
@@ -284,12 +285,16 @@ def _resource(
 
 def _add_prompt(server: MCPServer[Any], use: Use, bank_of: BankOf, *, is_open: bool) -> None:
     def render(ctx: Request, task: str, asked: str | None) -> str:
-        bank = bank_of(ctx, asked)
-        memories = use(
-            lambda memory: common.section(
-                common.recall(memory, bank, common.as_question(task), max_tokens=TOKENS).text
+        try:
+            bank = bank_of(ctx, asked)
+            memories = use(
+                lambda memory: common.section(
+                    common.recall(memory, bank, common.as_question(task), max_tokens=TOKENS).text
+                )
             )
-        )
+        except HindsightError as error:
+            code = INVALID_PARAMS if isinstance(error, InvalidInputError) else INTERNAL_ERROR
+            raise MCPError(code, str(error)) from error
         return Template(texts.WITH_MEMORY).substitute(memories=memories or NOTHING_FOUND, task=task)
 
     def of_one(task: Task, ctx: Request) -> str:

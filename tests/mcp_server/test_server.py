@@ -191,6 +191,8 @@ async def test_resources_and_the_prompt(memory: Hindsight) -> None:
         assert text.startswith(FENCE_START)
         assert "Parcel 7 came to Hamburg." in text.partition(FENCE_END)[0]
         assert "\n\nWhere is parcel 7?\n" in text
+        with pytest.raises(MCPError, match="query is blank"):
+            await client.get_prompt("with_memory", {"task": " "})
 
 
 async def test_a_bank_that_does_not_exist_is_empty_and_is_not_made(memory: Hindsight) -> None:
