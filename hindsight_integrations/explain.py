@@ -47,7 +47,7 @@ _TELLING = (Arm.TEMPORAL, Arm.KEYWORD, Arm.SEMANTIC, Arm.ENTITY)
 
 SURROUNDINGS = {
     "neighbours": "the messages beside it fit",
-    "further": "messages near it fit",
+    "second neighbours": "messages near it fit",
     "session": "its conversation fits",
     "speaker": "said by the one asked about",
     "pagerank": "the best hits lead to it",
@@ -55,8 +55,8 @@ SURROUNDINGS = {
     "answers": "answers a question like this one",
     "event": "tells the event that the question counts from",
     "residual": "covers what the best hits lack",
-    "theme": "like the best hits together",
-    "standing": "says what is always so of somebody",
+    "feedback": "like the best hits together",
+    "lasting fact": "says what is always so of somebody",
 }
 """Signals that no arm reports, in plain words."""
 
@@ -71,7 +71,7 @@ PLAIN = {
 }
 """Signals that can decide, in plain words."""
 
-FROM_BEST = frozenset({"pagerank", "residual", "theme"})
+FROM_BEST = frozenset({"pagerank", "residual", "feedback"})
 """Signals that come from the best hits: of these themselves they say nothing."""
 
 BEST = 3

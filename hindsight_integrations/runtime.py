@@ -32,7 +32,11 @@ from hindsight_integrations.nlp.spacy_pipeline import Pipeline
 from hindsight_integrations.nlp.text_encoder import TextEncoder
 from hindsight_integrations.nlp.tokens import Tokenizer, as_tokenizer
 from hindsight_integrations.recall.base import Reranker
-from hindsight_integrations.recall.dependencies import AT_ONCE, SERVED_AT_ONCE, RecallDependencies
+from hindsight_integrations.recall.dependencies import (
+    COMPUTE_SLOTS,
+    SERVED_SLOTS,
+    RecallDependencies,
+)
 from hindsight_integrations.recall.fitted import fitted_for
 from hindsight_integrations.recall.rerankers import LateInteraction, reranker_given
 from hindsight_integrations.reflect.confident import only_confident
@@ -612,7 +616,7 @@ def assemble(
             before_retain=before_retain,
             release=opened.pop_all().close,
             computing=threading.Semaphore(
-                AT_ONCE if graph is None and vectors is None else SERVED_AT_ONCE
+                COMPUTE_SLOTS if graph is None and vectors is None else SERVED_SLOTS
             ),
         )
     try:

@@ -60,7 +60,7 @@ WEIGHTS = "Weights"
 
 LEFT_OUT = {
     # Modules, by file name
-    "ahead.py": "orchestration: makes the first reads of a bank together",
+    "prefetch.py": "orchestration: makes the first reads of a bank together",
     "dependencies.py": "what a recall works with, and its clock",
     "fitted.py": "a table",
     "pipeline.py": "orchestration: starts the arms, reads, ranks, packs",

@@ -86,7 +86,7 @@ def test_a_weight_left_out_changes_no_more_than_the_order(study: Study) -> None:
 
 
 def test_fitting_ends_no_worse_than_it_began(study: Study) -> None:
-    others = ("meaning", "neighbours", "further", "session", "answers", "speaker")
+    others = ("meaning", "neighbours", "second_neighbours", "session", "answers", "speaker")
     silent = dict.fromkeys(others, 0.0)
     wrong = replace(NEUTRAL, interaction=-3.0, **silent)
     fitted = fit([study], wrong)

@@ -158,7 +158,7 @@ def test_the_two_signals_that_raised_it_most_decided() -> None:
 
 
 def test_what_others_lack_is_no_reason() -> None:
-    assert [*deciding({"states nothing": 4.7, "asks": 2.0, "substance": 0.7}, None)] == []
+    assert [*deciding({"states nothing": 4.7, "asks": 2.0, "information": 0.7}, None)] == []
 
 
 def test_the_best_hits_are_not_explained_by_the_best_hits() -> None:

@@ -27,7 +27,7 @@ def test_every_weight_and_every_signal_is_broken() -> None:
         assert sign.endswith(f"→  {-field.default!r}")
         assert zero.endswith("→  0.0")
         assert any(f"weights.{field.name}" in text for text in found)
-    for signal in ("pagerank", "residual", "asks", "answers", "substance", "shared name"):
+    for signal in ("pagerank", "residual", "asks", "answers", "information", "shared name"):
         for change in ("dropped", "negated", "counted as zero"):
             assert any(text.endswith(f"signal '{signal}' {change}") for text in found)
     assert any(text.startswith("EntityGraph.strength: return ") for text in found)

@@ -505,7 +505,7 @@ def test_what_says_something_counts_more_than_small_talk(memory: Hindsight) -> N
         item.memory.text: signal.contribution
         for item in found
         for signal in item.signals
-        if signal.name == "substance"
+        if signal.name == "information"
     }
     assert max(substance, key=substance.__getitem__) == said[1]
 

@@ -27,15 +27,15 @@ SIGNALS: Mapping[str, tuple[str, ...]] = {
     "BM25": ("terms",),
     "length": ("length",),
     "dates": ("date",),
-    "turns beside it": ("neighbours", "further"),
+    "turns beside it": ("neighbours", "second_neighbours"),
     "the whole session": ("session",),
     "the speaker named": ("speaker",),
     "questions and their replies": ("asks", "answers"),
-    "what a turn says by itself": ("substance",),
+    "what a turn says by itself": ("information",),
     "the agent's own words": ("own_words",),
     "shared entities": ("pagerank", "shared_name", "residual"),
-    "the theme of the best hits": ("theme",),
-    "what is always so of somebody": ("standing",),
+    "the theme of the best hits": ("feedback",),
+    "what is always so of somebody": ("lasting_fact",),
 }
 """Parts of the ranking, and the weights that stand for them."""
 

@@ -137,7 +137,7 @@ def _judged(case: Case) -> Judged:
     ranking = rank(case.pool, case.question, DEPTHS["mid"].head, DEFAULT_WEIGHTS, BUNDLED)
     best = ranking.order[:DEEP]
     gold = np.isin(best, [*chain.from_iterable(gold_positions(case))])
-    all_features = features(ranking.total, ranking.likeness, case.pool.stats.documents)
+    all_features = features(ranking.total, ranking.similarity, case.pool.stats.documents)
     return Judged(all_features[best], gold)
 
 
@@ -217,7 +217,7 @@ def table(asked: Sequence[Asked], stops: Sequence[Stop]) -> str:
     rows = []
     for one, stop in zip(asked, stops, strict=True):
         rest = [other for other in asked if other is not one]
-        in_use = np.array([BUNDLED.share, BUNDLED.likeness, BUNDLED.size, BUNDLED.intercept])
+        in_use = np.array([BUNDLED.share, BUNDLED.similarity, BUNDLED.size, BUNDLED.intercept])
         left_out = f"{calibration_error(one.own, fit(rest)):.3f}" if rest else "-"
         rows.append(
             [

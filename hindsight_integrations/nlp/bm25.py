@@ -211,7 +211,7 @@ class TermCounts:
         return TermCounts(self.terms, counts, lengths)
 
 
-class HeldTerms:
+class TermIndex:
     """Terms of some documents, for one query or many: from the second on, an inverted index.
 
     Args:

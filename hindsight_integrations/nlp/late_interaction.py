@@ -133,7 +133,7 @@ def token_coverage(query: TokenMatrix, documents: Sequence[bytes]) -> NDArray[np
     return coverage
 
 
-class HeldTokens(NamedTuple):
+class TokenTable(NamedTuple):
     """All tokens of some documents: their ids, the document of each, and the document count."""
 
     ids: NDArray[np.uint16]
@@ -141,14 +141,14 @@ class HeldTokens(NamedTuple):
     documents: int
 
 
-def held_tokens(documents: Sequence[bytes]) -> HeldTokens:
+def token_table(documents: Sequence[bytes]) -> TokenTable:
     """Return all tokens of compressed documents."""
     lengths = [len(stored) // _TOKEN.itemsize for stored in documents]
     ids = np.frombuffer(b"".join(documents), _TOKEN)["id"].copy()  # contiguous, for the search
-    return HeldTokens(ids, np.repeat(np.arange(len(documents)), lengths), len(documents))
+    return TokenTable(ids, np.repeat(np.arange(len(documents)), lengths), len(documents))
 
 
-def token_shares(query: TokenMatrix, held: HeldTokens) -> NDArray[np.float64]:
+def token_shares(query: TokenMatrix, held: TokenTable) -> NDArray[np.float64]:
     """Return the share of each token in the question, (tokens,), summing to 1.
 
     Shares are by inverse document frequency among the documents: ln(1 + (N - n + 0.5) /

@@ -111,7 +111,7 @@ def times_to_look_up(question: str, windows: Iterable[TimeWindow]) -> tuple[Time
     )
 
 
-def is_standing(text: str) -> bool:
+def states_lasting_fact(text: str) -> bool:
     """Return True if the text says what is always so of somebody: a need, a liking, a habit.
 
     A sentence does that speaks of its speaker, asks nothing, and tells of nothing that happened.

@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_integrations.models import MemoryType, proves, states_nothing
-from hindsight_integrations.nlp.bm25 import HeldTerms
-from hindsight_integrations.nlp.late_interaction import HeldTokens, held_tokens
+from hindsight_integrations.nlp.bm25 import TermIndex
+from hindsight_integrations.nlp.late_interaction import TokenTable, token_table
 from hindsight_integrations.normalization import entity_norm
-from hindsight_integrations.recall.advice import is_standing
+from hindsight_integrations.recall.advice import states_lasting_fact
 from hindsight_integrations.recall.scaling import Scores, standardise
 from hindsight_integrations.stores.base import Candidate, StoredBank
 
 T = TypeVar("T")
 
-SUBSTANCE = (0.6, 0.25, 0.45, -0.25)
-"""Weights of word rarity, names, a date and length in the substance of a turn, a standard deviation
-of each. Fitted on the development conversations of the bench, and rounded."""
+INFORMATION_WEIGHTS = (0.6, 0.25, 0.45, -0.25)
+"""Weights of word rarity, names, a date and length in the information of a turn, a standard
+deviation of each. Fitted on the development conversations of the bench, and rounded."""
 
 KEPT = 8000
 """Memories kept of all banks together: some 70 MB, most of it vectors."""
@@ -67,14 +67,14 @@ class Candidates(tuple[Candidate, ...]):
         return np.stack([memory.vector for memory in self])
 
     @cached_property
-    def tokens(self) -> HeldTokens:
+    def tokens(self) -> TokenTable:
         """Tokens of each, for late interaction."""
-        return held_tokens([memory.interaction for memory in self])
+        return token_table([memory.interaction for memory in self])
 
     @cached_property
-    def terms(self) -> HeldTerms:
+    def terms(self) -> TermIndex:
         """Lexemes of each, for BM25."""
-        return HeldTerms([memory.lexemes for memory in self])
+        return TermIndex([memory.lexemes for memory in self])
 
     @cached_property
     def lengths(self) -> Scores:
@@ -144,9 +144,9 @@ class Candidates(tuple[Candidate, ...]):
         return np.fromiter(own, np.float64, len(self))
 
     @cached_property
-    def standing(self) -> Scores:
+    def lasting_fact(self) -> Scores:
         """1 for what is always so of somebody, as far as its words tell."""
-        return np.fromiter((is_standing(m.text) for m in self), np.float64, len(self))
+        return np.fromiter((states_lasting_fact(m.text) for m in self), np.float64, len(self))
 
     @cached_property
     def own_share(self) -> float:
@@ -189,7 +189,7 @@ class Candidates(tuple[Candidate, ...]):
         return np.array([numbers[key] for key in keys], dtype=np.intp)
 
     @cached_property
-    def substance(self) -> Scores:
+    def information(self) -> Scores:
         """Content of each turn, whatever is asked: rare words, names and dates, for its length.
 
         Small talk has little. Rarity is the mean of -ln(memories here that have the word).
@@ -213,7 +213,7 @@ class Candidates(tuple[Candidate, ...]):
             np.array([bool(memory.occurred) for memory in self], dtype=np.float64),
             self.lengths,
         )
-        parts = zip(SUBSTANCE, measured, strict=True)
+        parts = zip(INFORMATION_WEIGHTS, measured, strict=True)
         return np.asarray(sum(weight * standardise(part) for weight, part in parts) * self.speaking)
 
 

@@ -29,13 +29,13 @@ from hindsight_integrations.stores.base import GraphStore, VectorIndex
 
 T = TypeVar("T")
 
-AT_ONCE = 2
+COMPUTE_SLOTS = 2
 """Recalls that compute at once; further ones wait. Only one thread at a time runs Python, for 5 ms
 while others want to: an event loop beside a dozen such threads comes late by a tenth of a second
 and more. Two are enough to use the time that one of them spends in SQLite, the vector index or a
 matrix product."""
 
-SERVED_AT_ONCE = 16
+SERVED_SLOTS = 16
 """The same where they wait for servers most of the time."""
 
 
@@ -107,7 +107,7 @@ class Clock:
     limit: float = math.inf
     started: float = field(default_factory=time.perf_counter)
     turns: Semaphore | None = None
-    in_turn: bool = False
+    has_slot: bool = False
 
     @property
     def elapsed(self) -> float:
@@ -143,13 +143,13 @@ class Clock:
         Raises:
             StoreUnavailableError: it took longer than `share`.
         """
-        paused = self.in_turn
-        self._end_turn()
+        paused = self.has_slot
+        self._release_slot()
         try:
             return self.within(work)
         finally:
             if paused:
-                self._take_turn()
+                self._acquire_slot()
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -157,23 +157,23 @@ class Clock:
 
         While foreign work runs in `outside`, another recall has the turn.
         """
-        self._take_turn()
+        self._acquire_slot()
         try:
             yield
         finally:
-            self._end_turn()
+            self._release_slot()
 
-    def _take_turn(self) -> None:
+    def _acquire_slot(self) -> None:
         if self.turns is not None:
             asked = time.perf_counter()
-            self.in_turn = self.turns.acquire(timeout=min(self.share, TIMEOUT_MAX))
+            self.has_slot = self.turns.acquire(timeout=min(self.share, TIMEOUT_MAX))
             waited = time.perf_counter() - asked
             self.started += waited
             self.seconds["turn"] = self.seconds.get("turn", 0.0) + waited
 
-    def _end_turn(self) -> None:
-        if self.turns is not None and self.in_turn:
-            self.in_turn = False
+    def _release_slot(self) -> None:
+        if self.turns is not None and self.has_slot:
+            self.has_slot = False
             self.turns.release()
 
     def late(self) -> StoreUnavailableError:

@@ -25,7 +25,7 @@ DAMPING = 0.5
 ITERATIONS = 4
 """Iterations of the personalised PageRank: rank stays within two memories of its sources."""
 
-PULL = 0.7
+ATTRACTION = 0.7
 """Share of the way to a hit that a memory is drawn which alone shares a name with it."""
 
 SPARSE, DENSE = 0.7, 1.5
@@ -125,10 +125,10 @@ def personalised_pagerank(graph: EntityGraph, scores: Scores) -> Scores:
 def shared_entity_boost(graph: EntityGraph, scores: Scores) -> tuple[Scores, NDArray[np.intp]]:
     """Return the gain in score of a memory by a rare name that it shares with one of the best hits.
 
-    It is drawn `PULL` of the way up to that hit, times 2 / the number of memories that mention the
-    name: one on just two memories ties them together, one on twenty hardly does. So the way from
-    "Alice works on Heron" to "Ruth runs Heron" is found even in small talk, where few memories
-    share any name, and a memory never passes the hit it is drawn to.
+    It is drawn `ATTRACTION` of the way up to that hit, times 2 / the number of memories that
+    mention the name: one on just two memories ties them together, one on twenty hardly does. So the
+    way from "Alice works on Heron" to "Ruth runs Heron" is found even in small talk, where few
+    memories share any name, and a memory never passes the hit it is drawn to.
 
     Returns:
         The gains, and the number of the entity to which each is due.
@@ -140,7 +140,7 @@ def shared_entity_boost(graph: EntityGraph, scores: Scores) -> tuple[Scores, NDA
         for entity in graph.mentioned_in(hit).tolist():
             holders = graph.memories[graph.entities == entity]
             holders = holders[~np.isin(holders, best[:rank])]
-            tie = PULL * 2 / graph.frequency[entity]
+            tie = ATTRACTION * 2 / graph.frequency[entity]
             towards = tie * np.clip(scores[hit] - scores[holders], 0.0, None)
             higher = towards > gain[holders]
             gain[holders[higher]] = towards[higher]

@@ -35,7 +35,7 @@ OBSERVED = 10
 """Most observations about an entity in its note, those nearest to the question."""
 
 
-class AskedEntity(NamedTuple):
+class QueryEntity(NamedTuple):
     """An entity that the question asks for, and observations about it, nearest first."""
 
     entity: Entity
@@ -49,7 +49,7 @@ def with_observations(
     entities: Sequence[Entity],
     vector: Vector | None,
     filter: MemoryFilter,
-) -> list[AskedEntity]:
+) -> list[QueryEntity]:
     """Return the entities with the observations that mention them and pass the filter.
 
     Args:
@@ -61,7 +61,7 @@ def with_observations(
         filter: the filter of the recall; its types and entities are replaced.
     """
     if vector is None:
-        return [*map(AskedEntity, entities)]
+        return [*map(QueryEntity, entities)]
     by_id = {bank.bank.id: bank for bank in banks}
     asked = []
     for entity in entities:
@@ -73,7 +73,7 @@ def with_observations(
         else:
             near = exact(graph, entity.bank_id, few, vector)[:OBSERVED]
         observations = graph.read(entity.bank_id, MEMORY, [memory_id for memory_id, _ in near])
-        asked.append(AskedEntity(entity, tuple(observations.values())))
+        asked.append(QueryEntity(entity, tuple(observations.values())))
     return asked
 
 
@@ -82,7 +82,7 @@ def entity_notes(
     memories: Sequence[Recalled],
     max_tokens: int,
     tokenizer: Tokenizer,
-    asked: Callable[[], Sequence[AskedEntity]] = tuple,
+    asked: Callable[[], Sequence[QueryEntity]] = tuple,
     scope: str | None = None,
 ) -> tuple[EntityNote, ...]:
     """Describe entities within `max_tokens`: those asked for, then the most mentioned.
@@ -98,7 +98,7 @@ def entity_notes(
     """
     if not max_tokens:
         return ()
-    wanted: dict[tuple[str, str], AskedEntity] = {}
+    wanted: dict[tuple[str, str], QueryEntity] = {}
     mentioned = list(_mentioned(graph, memories))
     for about in [*asked(), *mentioned]:
         wanted.setdefault((about.entity.bank_id, about.entity.id), about)
@@ -123,14 +123,14 @@ def entity_notes(
     return tuple(notes)
 
 
-def _mentioned(graph: GraphStore, memories: Sequence[Recalled]) -> Iterator[AskedEntity]:
+def _mentioned(graph: GraphStore, memories: Sequence[Recalled]) -> Iterator[QueryEntity]:
     """Yield the entities that the memories mention, by bank, most mentioned here first."""
     for bank_id in dict.fromkeys(item.memory.bank_id for item in memories):
         here = [item.memory.id for item in memories if item.memory.bank_id == bank_id]
         mentioned = graph.read(bank_id, MENTIONS, here)
         counts = Counter(entity_id for ids in mentioned.values() for entity_id in ids)
         order = sorted(counts, key=lambda entity_id: (-counts[entity_id], entity_id))
-        yield from map(AskedEntity, graph.read(bank_id, ENTITY, order).values())
+        yield from map(QueryEntity, graph.read(bank_id, ENTITY, order).values())
 
 
 def _companions(
@@ -161,10 +161,10 @@ def mentions_in_scope(
 
 
 def _in_scope(
-    graph: GraphStore, wanted: Mapping[tuple[str, str], AskedEntity], scope: str
-) -> tuple[dict[tuple[str, str], AskedEntity], dict[tuple[str, str], Sequence[str]]]:
+    graph: GraphStore, wanted: Mapping[tuple[str, str], QueryEntity], scope: str
+) -> tuple[dict[tuple[str, str], QueryEntity], dict[tuple[str, str], Sequence[str]]]:
     """Return the entities as the memories of a scope tell of them, and their companions there."""
-    told: dict[tuple[str, str], AskedEntity] = {}
+    told: dict[tuple[str, str], QueryEntity] = {}
     beside: dict[tuple[str, str], Sequence[str]] = {}
     for bank_id in dict.fromkeys(bank for bank, _ in wanted):
         own = [entity_id for bank, entity_id in wanted if bank == bank_id]
@@ -178,7 +178,7 @@ def _in_scope(
                 first_seen=times[0],
                 last_seen=times[-1],
             )
-            told[bank_id, entity_id] = AskedEntity(known, observations)
+            told[bank_id, entity_id] = QueryEntity(known, observations)
             mentioned = graph.read(bank_id, MENTIONS, ids).values()
             counts = Counter(id for group in mentioned for id in group if id != entity_id)
             closest = sorted(counts, key=lambda other: (-counts[other], other))[:MOST_COMPANIONS]

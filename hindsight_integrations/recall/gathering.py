@@ -24,11 +24,16 @@ from hindsight_integrations.nlp.bm25 import question_terms
 from hindsight_integrations.nlp.late_interaction import TokenMatrix
 from hindsight_integrations.nlp.time import EventAnchor, QueryTimes, parse_query
 from hindsight_integrations.recall.advice import asks_for_advice, times_to_look_up
-from hindsight_integrations.recall.ahead import Ahead, begin, is_whole, read_ahead
 from hindsight_integrations.recall.arms import entity, keyword, semantic, temporal
 from hindsight_integrations.recall.base import DEPTHS, ArmHit, BankSearch, Question
 from hindsight_integrations.recall.dependencies import Clock, RecallDependencies
-from hindsight_integrations.recall.pool import Pool, gather, join, read_whole
+from hindsight_integrations.recall.pool import Pool, gather, join, read_whole_bank
+from hindsight_integrations.recall.prefetch import (
+    Prefetched,
+    finish_reads,
+    ranks_whole_bank,
+    start_reads,
+)
 from hindsight_integrations.recall.request import RecallRequest
 from hindsight_integrations.results import Failure, Window
 from hindsight_integrations.stores.base import StoredBank, Vector
@@ -91,7 +96,7 @@ def gather_pool(
     """Read the question, run the arms on each bank, and join what they found into one pool."""
     lexemes = tuple(question_terms(request.query))
     with clock.timing("read"):
-        begun = begin(deps, banks[0], request, lexemes, current)
+        begun = start_reads(deps, banks[0], request, lexemes, current)
         times = parse_query(request.query, request.asked_at, hemisphere=deps.settings.hemisphere)
         if asks_for_advice(request.query):
             times = replace(times, windows=times_to_look_up(request.query, times.windows))
@@ -117,13 +122,13 @@ def gather_pool(
         else:
             wanted = _wanted_arms(request, question)
             if bank is not banks[0]:
-                begun = begin(deps, bank, request, lexemes, current)
-            ahead = read_ahead(deps, begun, request, question, Arm.SEMANTIC in wanted)
-            gathered.append(_gather_bank(deps, ahead, request, question, times, clock))
+                begun = start_reads(deps, bank, request, lexemes, current)
+            prefetched = finish_reads(deps, begun, request, question, Arm.SEMANTIC in wanted)
+            gathered.append(_gather_bank(deps, prefetched, request, question, times, clock))
     return Gathered(
         banks=tuple(chain.from_iterable(bank.banks for bank in gathered)),
         pool=join([bank.pool for bank in gathered]),
-        question=_together([bank.question for bank in gathered]),
+        question=_merged_question([bank.question for bank in gathered]),
         named=tuple(entity for bank in gathered for entity in bank.named),
         failures=(*failures, *(failure for bank in gathered for failure in bank.failures)),
     )
@@ -167,32 +172,36 @@ def _asked(
 
 def _gather_bank(
     deps: RecallDependencies,
-    ahead: Ahead,
+    prefetched: Prefetched,
     request: RecallRequest,
     question: Question,
     times: QueryTimes,
     clock: Clock,
 ) -> Gathered:
     """Run the arms on one bank, and load the pool of what they found."""
-    stats, depth = ahead.stats, DEPTHS[request.budget]
-    question = _dated(deps, ahead, request, question, times)
-    is_small = is_whole(request) and stats.documents <= depth.whole
+    stats, depth = prefetched.stats, DEPTHS[request.budget]
+    question = _with_bank_windows(deps, prefetched, request, question, times)
+    is_small = ranks_whole_bank(request) and stats.documents <= depth.whole
     if deps.reranking and is_small:
         depth = depth.tracing()
     search = BankSearch(
-        *(deps.graph, deps.index, ahead.bank, question, ahead.filter, depth, stats),
-        layout=ahead.layout,
-        near=ahead.near,
+        *(deps.graph, deps.index, prefetched.bank, question, prefetched.filter, depth, stats),
+        layout=prefetched.layout,
+        near=prefetched.near,
     )
     with clock.timing("pool"):
-        whole = read_whole(search, ahead.everything, deps.candidates) if is_small else None
+        whole = (
+            read_whole_bank(search, prefetched.everything, deps.candidates) if is_small else None
+        )
     if whole is not None:
         search = replace(search, held=whole.memories)
     failures: list[Failure] = []
-    named = list({one.id: one for one in (*ahead.spoken, *ahead.given.values())}.values())
+    named = list({one.id: one for one in (*prefetched.spoken, *prefetched.given.values())}.values())
     if times.anchors and Arm.TEMPORAL in request.arms and question.embedded:
         with clock.timing("events"):
-            search = search.asking(_anchored(deps, search, request, times, failures, clock))
+            search = search.asking(
+                _with_event_windows(deps, search, request, times, failures, clock)
+            )
     known = search.near is not None or (search.held is not None and question.embedded)
     if known and Arm.ENTITY in request.arms and not search.filter.is_selective:
         search = replace(search, around=deps.alongside(partial(entity.begin, search, named)))
@@ -201,24 +210,24 @@ def _gather_bank(
     with clock.timing("pool"):
         named_ids = [entity.id for entity in named]
         rrf_k = deps.settings.rrf_k
-        whole = whole or read_whole(search, ahead.everything, deps.candidates)
+        whole = whole or read_whole_bank(search, prefetched.everything, deps.candidates)
         kept = deps.candidates
         pool = gather(
             search, rankings, named_ids, rrf_k, kept, whole, failures, pinned=request.pinned
         )
         pool = replace(pool, entity_words=entity.words_of(named))
-    return Gathered((ahead.bank,), pool, search.question, tuple(named), tuple(failures))
+    return Gathered((prefetched.bank,), pool, search.question, tuple(named), tuple(failures))
 
 
-def _dated(
+def _with_bank_windows(
     deps: RecallDependencies,
-    ahead: Ahead,
+    prefetched: Prefetched,
     request: RecallRequest,
     question: Question,
     times: QueryTimes,
 ) -> Question:
     """Return the question with its windows as this bank means them; see `temporal.in_bank`."""
-    spans = temporal.in_bank(deps.graph, ahead.bank.bank.id, times.windows, ahead.filter)
+    spans = temporal.in_bank(deps.graph, prefetched.bank.bank.id, times.windows, prefetched.filter)
     windows = (replace(each, span=spans.get(each.span, each.span)) for each in question.windows)
     return replace(question, windows=tuple(dict.fromkeys(windows)))
 
@@ -231,7 +240,7 @@ def _encoded(
     return bounded(lambda: deps.encoder.question(text))
 
 
-def _anchored(
+def _with_event_windows(
     deps: RecallDependencies,
     search: BankSearch,
     request: RecallRequest,
@@ -272,7 +281,7 @@ def _anchored(
     )
 
 
-def _together(questions: Sequence[Question]) -> Question:
+def _merged_question(questions: Sequence[Question]) -> Question:
     """Return one question for all banks: as read where its events are known, with all windows."""
     first = next((question for question in questions if question.events), questions[0])
     return replace(

@@ -17,20 +17,20 @@ from hindsight_integrations.stores.base import (
     GraphStore,
 )
 
-LEAST_PART = 0.7
+MIN_QUOTED_SHARE = 0.7
 """Part of a memory's text that an observation must quote to stand for it. Of half, the other half
 was what some questions asked for; of nine tenths, few observations stood for anything."""
 
 HEAD = 200
 """Best memories whose observations are looked up: later ones seldom fit a budget."""
 
-CALLED_FOR = 20
+SUBSTITUTION_HEAD = 20
 """Best memories of which an observation must quote two: for one fact it says too much."""
 
 LEFT_OUT = 20
 """Most memories reported of those that the budget left out."""
 
-MISSES = 20
+MAX_CONSECUTIVE_MISSES = 20
 """Memories in a row that do not fit, after which the budget counts as spent."""
 
 READ_AHEAD = 64
@@ -78,7 +78,7 @@ def expected_to_fit(pool: Pool, order: Sequence[int], max_tokens: int) -> int:
     for place, position in enumerate(order):
         left -= len(pool.memories[position].text)
         if left < 0:
-            return place + 1 + MISSES
+            return place + 1 + MAX_CONSECUTIVE_MISSES
     return len(order)
 
 
@@ -90,7 +90,7 @@ def substitute_observations(
     order: Sequence[int],
     read: Callable[[Sequence[int]], Mapping[int, Memory]],
     count: Callable[[str], int],
-    ahead: int = 0,
+    prefetch: int = 0,
     *,
     prefer: bool = False,
 ) -> list[int]:
@@ -107,7 +107,7 @@ def substitute_observations(
         order: positions in the pool, best first.
         read: returns the memories at positions of the pool.
         count: returns the tokens of a text.
-        ahead: number of the best that will be shown: where there are observations these are read
+        prefetch: number of the best that will be shown: where there are observations these are read
             with them.
         prefer: let observations stand for facts whatever tokens they take.
 
@@ -115,13 +115,13 @@ def substitute_observations(
         Positions in the pool, best first.
     """
     positions = {(pool.memories[p].bank_id, pool.memories[p].id): p for p in order}
-    standing: dict[int, int] = {}
+    replaced_by: dict[int, int] = {}
     left_out: set[int] = set()
-    best = frozenset(order[:CALLED_FOR])
+    best = frozenset(order[:SUBSTITUTION_HEAD])
     head = frozenset((pool.memories[p].bank_id, pool.memories[p].id) for p in order[:HEAD])
     derived = [p for p in order if pool.memories[p].type is MemoryType.OBSERVATION]
     # Those that may be called for, with what will be shown: one round trip for all.
-    observations = read([*derived, *order[:ahead]]) if derived else {}
+    observations = read([*derived, *order[:prefetch]]) if derived else {}
     for place in (position for position in derived if position in observations):
         observation = observations[place]
         bank_id = pool.memories[place].bank_id
@@ -131,18 +131,19 @@ def substitute_observations(
             positions[bank_id, fact_id]
             for fact_id, quote in _shown(observation)
             if (bank_id, fact_id) in positions
-            and len(quote) >= LEAST_PART * len(pool.memories[positions[bank_id, fact_id]].text)
+            and len(quote)
+            >= MIN_QUOTED_SHARE * len(pool.memories[positions[bank_id, fact_id]].text)
         ]
-        facts = [position for position in shown if position not in standing]
+        facts = [position for position in shown if position not in replaced_by]
         called_for = len(best.intersection(facts)) > 1
         stored = read(facts) if called_for else {}
         kept = any(memory.pinned for memory in stored.values())
         if called_for and not kept and (prefer or _saves(observation, stored, count)):
-            standing |= dict.fromkeys(facts, place)
+            replaced_by |= dict.fromkeys(facts, place)
         elif facts and not observation.pinned:
             left_out.add(place)
-    left_out -= set(standing.values())
-    placed = (standing.get(position, position) for position in order if position not in left_out)
+    left_out -= set(replaced_by.values())
+    placed = (replaced_by.get(position, position) for position in order if position not in left_out)
     return list(dict.fromkeys(placed))
 
 
@@ -208,7 +209,7 @@ def pack(
     shown = DatedLines(count)
     left = max_tokens
     for index, memory in enumerate(ranked):
-        if taken and index - taken[-1][0] > MISSES:
+        if taken and index - taken[-1][0] > MAX_CONSECUTIVE_MISSES:
             break
         line = memory_line(memory)
         lines.append(line)

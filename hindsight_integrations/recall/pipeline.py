@@ -78,22 +78,22 @@ def _recall(
     pool, question, banks = gathered.pool, gathered.question, gathered.banks
     with clock.timing("rank"):
         ranking = _rank(deps, banks, pool, question, request, clock)
-        beside_the_point = _is_beside_the_point(deps, request, ranking)
-        if beside_the_point:
+        off_topic = _is_off_topic(deps, request, ranking)
+        if off_topic:
             ranking = replace(ranking, relevance=np.zeros(len(pool)))
     with clock.timing("pack"):
         # A question that names a time may ask for all that happened then.
         asks_for_time = any(window.firm for window in question.windows) or bool(question.events)
-        whole = request.fill or (asks_for_time and not beside_the_point)
+        whole = request.fill or (asks_for_time and not off_topic)
         least = max(request.min_score or 0.0, 0.0 if whole else LEAST_RELEVANCE)
         order = _in_order(pool, ranking, least)
         tokenizer = deps.tokenizer
         read = partial(_memories, deps, banks, pool)
-        ahead = packing.expected_to_fit(pool, order, request.max_tokens)
+        prefetch = packing.expected_to_fit(pool, order, request.max_tokens)
         order = packing.substitute_observations(
-            pool, order, read, tokenizer.count, ahead, prefer=request.prefer_observations
+            pool, order, read, tokenizer.count, prefetch, prefer=request.prefer_observations
         )
-        reader = _LazyMemoryReader(deps, banks, pool, ranking, order, ahead)
+        reader = _LazyMemoryReader(deps, banks, pool, ranking, order, prefetch)
         packed = packing.pack(reader, request.max_tokens, tokenizer.count, tokenizer.truncate)
         memories = tuple(
             reader.recalled(index, packed.lines[index], tokens) for index, tokens in packed.taken
@@ -195,9 +195,7 @@ class _TimedReranker:
         return self.clock.outside(lambda: self.reranker.score(query, memories))
 
 
-def _is_beside_the_point(
-    deps: RecallDependencies, request: RecallRequest, ranking: Ranking
-) -> bool:
+def _is_off_topic(deps: RecallDependencies, request: RecallRequest, ranking: Ranking) -> bool:
     """Return True for a courtesy, and for a question that nothing in the pool is like."""
     chosen = request.entities or request.filter.window is not None
     return not (ranking.known or chosen) or deps.is_courtesy(request.query)
@@ -242,16 +240,16 @@ class _LazyMemoryReader:
     pool: Pool
     ranking: Ranking
     order: Sequence[int]
-    ahead: int
+    prefetch: int
     read: list[tuple[int, Memory]] = field(default_factory=list)
     lost: dict[str, list[str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Memory]:
-        further = range(self.ahead, len(self.order), packing.READ_AHEAD)
-        for start, size in ((0, self.ahead), *((each, packing.READ_AHEAD) for each in further)):
-            ahead = self.order[start : start + size]
-            found = _memories(self.deps, self.banks, self.pool, ahead)
-            for candidate in (self.pool.memories[p] for p in ahead if p not in found):
+        further = range(self.prefetch, len(self.order), packing.READ_AHEAD)
+        for start, size in ((0, self.prefetch), *((each, packing.READ_AHEAD) for each in further)):
+            prefetch = self.order[start : start + size]
+            found = _memories(self.deps, self.banks, self.pool, prefetch)
+            for candidate in (self.pool.memories[p] for p in prefetch if p not in found):
                 self.lost.setdefault(candidate.bank_id, []).append(candidate.id)
             for position, memory in found.items():
                 self.read.append((position, memory))

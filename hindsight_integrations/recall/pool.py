@@ -30,7 +30,7 @@ SURROUNDINGS = 40
 """Best fused memories whose neighbours in the conversation join the pool: an answer often stands
 beside the turn that shares words with the question."""
 
-PLACED = 100
+LOOKUP_HITS = 100
 """Best fused memories whose neighbours are looked up: two further down that stand side by side say
 little of each other."""
 
@@ -78,21 +78,21 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeBank:
     """All memories of a bank that pass a filter: their ids, and those of them that can be read."""
 
     ids: Sequence[str]
     memories: Candidates
 
 
-def read_whole(
+def read_whole_bank(
     request: BankSearch, everything: Callable[[], list[str] | None] | None, kept: CandidateCache
-) -> Whole | None:
+) -> WholeBank | None:
     """Return all memories that pass, or None if `everything` is None or returns None."""
     ids = None if everything is None else everything()
     if ids is None:
         return None
-    return Whole(ids, kept.all_of(request.bank, ids, partial(_load, request)))
+    return WholeBank(ids, kept.all_of(request.bank, ids, partial(_load, request)))
 
 
 def gather(
@@ -101,7 +101,7 @@ def gather(
     named: Sequence[str],
     rrf_k: int,
     kept: CandidateCache,
-    whole: Whole | None,
+    whole: WholeBank | None,
     failures: list[Failure],
     *,
     pinned: bool = False,
@@ -121,7 +121,7 @@ def gather(
     """
     fused = reciprocal_rank_fusion(_joining(request.depth.hits, rankings), rrf_k)
     chosen = list(fused)[: request.depth.pool]
-    beside = _neighbours(request, chosen[:PLACED], failures)
+    beside = _neighbours(request, chosen[:LOOKUP_HITS], failures)
     only_pinned = replace(request.filter, pinned=True)
     first = request.graph.find_ids(request.bank_id, only_pinned, _ALL) if pinned else ()
     first = first or ()

@@ -36,7 +36,7 @@ from hindsight_integrations.recall.relevance import (
 )
 from hindsight_integrations.recall.rerankers import checked_scores
 from hindsight_integrations.recall.scaling import Scores, over_max, standardise
-from hindsight_integrations.recall.versions import asks_for_the_present, newer_rise
+from hindsight_integrations.recall.versions import asks_for_the_present, newer_version_boost
 from hindsight_integrations.results import Failure, Signals
 
 
@@ -65,7 +65,7 @@ class Weights:
     """Fit of the memory's times to the period asked about, 0 to 1."""
     neighbours: float = 1.2
     """Similarity of the previous and next turn to the question."""
-    further: float = 0.5
+    second_neighbours: float = 0.5
     """Similarity of the turns two positions away to the question."""
     session: float = 0.4
     """Similarity of the whole session to the question."""
@@ -75,12 +75,12 @@ class Weights:
     """1 if it ends in a question itself, else 0."""
     answers: float = 3.5
     """0 to 1: it replies to a question that is similar to the one asked."""
-    substance: float = 0.4
+    information: float = 0.4
     """Information content of a turn, whatever the question."""
     own_words: float = -5.0
     """1 if said by the agent itself, unless the question asks for that; else 0. Its replies repeat
     what the user said, at ten times the length."""
-    standing: float = 0.5
+    lasting_fact: float = 0.5
     """1 if it states a lasting fact about somebody and the question asks for advice, else 0."""
     pagerank: float = 0.55
     """PageRank that flows from the best hits over shared entities."""
@@ -88,7 +88,7 @@ class Weights:
     """Boost of a memory that shares a rare name with one of the best hits."""
     residual: float = 1.0
     """Late interaction with the part of the question that the best hits do not cover yet."""
-    theme: float = 3.0
+    feedback: float = 3.0
     """Cosine with the mean of the best hits, -1 to 1. Below the best hits, a memory similar to all
     of them is more likely to belong to the answer than one that is only similar to the question
     [Rocchio, "Relevance Feedback in Information Retrieval", 1971]. Not used in a chat with the
@@ -117,8 +117,8 @@ the embedder finds it dissimilar (numbers, codes, other languages)."""
 LANGUAGE_SHOWS = 1_000
 """Number of characters of a question used to detect its language."""
 
-THEMATIC = 10
-"""Number of best hits whose mean is the theme. Their own order does not change."""
+FEEDBACK_HITS = 10
+"""Number of best hits whose mean is the feedback. Their own order does not change."""
 
 FLOOR = 1e-6
 """Added to fused scores before their logarithm, because those of neighbours are 0."""
@@ -136,7 +136,7 @@ class Ranking:
         total: sum of the contributions, which decides the order.
         relevance: probability that each memory belongs to the answer, 0 to 1, decreasing in this
             order.
-        likeness: similarity of the best memory to the question by meaning, 0 to 1; 0 if not
+        similarity: cosine of the best memory to the question by meaning, 0 to 1; 0 if not
             measured.
         shared_names: the rare name that each boosted memory shares with a best hit, by position.
         known: False if nothing in the pool resembles the question, so that even the best memory is
@@ -153,7 +153,7 @@ class Ranking:
     names: tuple[str, ...]
     values: NDArray[np.float64]
     contributions: NDArray[np.float64]
-    likeness: float = 0.0
+    similarity: float = 0.0
     shared_names: Mapping[int, str] = field(default_factory=dict)
     known: bool = True
     failures: tuple[Failure, ...] = ()
@@ -233,22 +233,22 @@ def rank(
     rare = math.log(2 + pool.stats.documents)
     if asks_for_advice(question.text):
         # Its words are of a plan, and seldom of what bears on that.
-        standing = pool.memories.standing
-        table.add("standing", standing, weights.standing * standing)
+        lasting_fact = pool.memories.lasting_fact
+        table.add("lasting fact", lasting_fact, weights.lasting_fact * lasting_fact)
     else:
         table.add("terms", lexical, weights.terms * lexical / rare)
     fit = date_fit(pool, question)
     table.add("date", fit, weights.date * fit)
     _add_conversation(table, pool, question, dense, lexical, fit, weights)
 
-    likeness = dense
+    similarity = dense
     if question.tokens is not None and len(question.tokens.ids):
         first = np.argsort(-table.total, kind="stable")[:head]
         importance = token_shares(question.tokens, pool.memories.tokens)
         coverage = token_coverage(question.tokens, [pool.memories[i].interaction for i in first])
         interaction = coverage @ importance
         extended = _extrapolate(interaction, first, dense, lexical)
-        likeness = (dense + extended) / 2
+        similarity = (dense + extended) / 2
         factor = 1.0 + (IN_DIALOGUE - 1.0) * dialogue
         table.add("interaction", extended, factor * weights.interaction * extended)
         _add_bridges(table, pool, weights, first, coverage, importance)
@@ -258,12 +258,12 @@ def rank(
     table.add("length", lengths, weights.length * lengths)
     _add_events(table, pool, question)
     _add_boosts(table, pool, question, fit)
-    _add_theme(table, pool, weights)
+    _add_feedback(table, pool, weights)
     _add_versions(table, pool, question)
     ranking = _with_context_last(table, pool)
     if calibration is None or question.tokens is None or not question.embedded:
         return ranking
-    best = float(likeness[~pool.memories.context].max(initial=0.0))
+    best = float(similarity[~pool.memories.context].max(initial=0.0))
     hinted = bool(pool.named) or bool(fit.any())
     size, text = pool.stats.documents, question.text[:LANGUAGE_SHOWS]
     english = asks_in_english(text)
@@ -278,7 +278,7 @@ def rank(
     return replace(
         ranking,
         relevance=_stating(pool, calibration.relevance(ranking.total, best, size)),
-        likeness=best,
+        similarity=best,
         known=known,
     )
 
@@ -398,14 +398,14 @@ def _add_conversation(
         return
     near, far = signals.surroundings(pool, over_max(lexical), np.clip(dense, 0.0, None))
     table.add("neighbours", near, share * weights.neighbours * near)
-    table.add("further", far, share * weights.further * far)
+    table.add("second neighbours", far, share * weights.second_neighbours * far)
     session = standardise(signals.session(pool, question.lexemes, dense))
     if any(window.firm for window in question.windows):
         # A session outside the time asked for lends its turns nothing, whatever it was about.
         session = np.where(session > 0, session * fit, session)
     table.add("session", session, share * weights.session * session)
-    substance = pool.memories.substance
-    table.add("substance", substance, share * weights.substance * substance)
+    information = pool.memories.information
+    table.add("information", information, share * weights.information * information)
     speaker = signals.speaker_named(pool, question.text)
     table.add("speaker", speaker, share * weights.speaker * speaker)
     asks = pool.memories.asking
@@ -465,21 +465,21 @@ def _add_boosts(table: _SignalTable, pool: Pool, question: Question, fit: Scores
         table.add("temporal boost", temporal, np.log(temporal))
 
 
-def _add_theme(table: _SignalTable, pool: Pool, weights: Weights) -> None:
+def _add_feedback(table: _SignalTable, pool: Pool, weights: Weights) -> None:
     """Lower each memory below the best hits by its distance to them, relative to the nearest."""
     stating = np.flatnonzero(~pool.memories.context)
     order = stating[np.argsort(-table.total[stating], kind="stable")]
-    best, rest = order[:THEMATIC], order[THEMATIC:]
+    best, rest = order[:FEEDBACK_HITS], order[FEEDBACK_HITS:]
     share = 1.0 - pool.memories.own_share
     if not len(rest) or not share:
         return
     vectors = pool.memories.vectors
     centre = vectors[best].sum(axis=0, dtype=np.float64)
     length = float(np.linalg.norm(centre))
-    likeness = vectors @ (centre / length) if length else np.zeros(len(pool))
+    similarity = vectors @ (centre / length) if length else np.zeros(len(pool))
     fall = np.zeros(len(pool))
-    fall[rest] = likeness[rest] - likeness[rest].max()
-    table.add("theme", likeness, share * weights.theme * fall)
+    fall[rest] = similarity[rest] - similarity[rest].max()
+    table.add("feedback", similarity, share * weights.feedback * fall)
 
 
 def _add_versions(table: _SignalTable, pool: Pool, question: Question) -> None:
@@ -491,7 +491,7 @@ def _add_versions(table: _SignalTable, pool: Pool, question: Question) -> None:
         return
     stating = np.flatnonzero(~pool.memories.context)
     order = stating[np.argsort(-table.total[stating], kind="stable")].tolist()
-    rises = newer_rise(pool.memories, table.total, order, question.lexemes)
+    rises = newer_version_boost(pool.memories, table.total, order, question.lexemes)
     if rises:
         rise = np.zeros(len(pool))
         rise[list(rises)] = list(rises.values())

@@ -28,7 +28,7 @@ class Calibration:
 
     Attributes:
         share: coefficient of the logarithm of the memory's share of the pool.
-        likeness: coefficient of the best memory's similarity to the question, 0 to 1.
+        similarity: coefficient of the best memory's similarity to the question, 0 to 1.
         size: coefficient of the logarithm of the number of memories in the bank.
         intercept: constant term.
         least: pairs of bank size and minimum similarity, in ascending order. If the best memory is
@@ -41,31 +41,31 @@ class Calibration:
     """
 
     share: float
-    likeness: float
+    similarity: float
     size: float
     intercept: float
     least: tuple[tuple[int, float], ...]
     hint: float
     unknown_name: float = 0.0
 
-    def relevance(self, total: Scores, likeness: float, documents: int) -> Scores:
+    def relevance(self, total: Scores, similarity: float, documents: int) -> Scores:
         """Return the probability of each memory, 0 to 1, in the order of the totals.
 
         Args:
             total: sums of the contributions, of all memories ranked.
-            likeness: similarity of the best of them to the question.
+            similarity: similarity of the best of them to the question.
             documents: number of memories in the bank.
         """
-        coefficients = (self.share, self.likeness, self.size)
-        return logistic(features(total, likeness, documents) @ coefficients + self.intercept)
+        coefficients = (self.share, self.similarity, self.size)
+        return logistic(features(total, similarity, documents) @ coefficients + self.intercept)
 
     def knows(
-        self, likeness: float, documents: int, *, hinted: bool = False, unknown_name: bool = False
+        self, similarity: float, documents: int, *, hinted: bool = False, unknown_name: bool = False
     ) -> bool:
         """Return True if the best memory is similar enough for the bank to know the answer.
 
         Args:
-            likeness: similarity of the best memory to the question.
+            similarity: similarity of the best memory to the question.
             documents: number of memories in the bank.
             hinted: True if the question names an entity or a time of the bank.
             unknown_name: True if the question has a name of which no memory has a word.
@@ -76,7 +76,7 @@ class Calibration:
             needed += self.unknown_name
         elif hinted:
             needed -= self.hint
-        return bool(likeness >= needed)
+        return bool(similarity >= needed)
 
 
 PUBLISHED = Calibration(0.916, 6.57, -0.297, -1.51, least=((1, 0.18), (100, 0.25)), hint=math.inf)
@@ -104,8 +104,8 @@ RANK = (-1.37, -0.83)
 fusion alone, because the scale of their signals is not known."""
 
 
-def features(total: Scores, likeness: float, documents: int) -> Scores:
-    """Return the logarithm of each memory's share, the likeness, and the logarithm of bank size.
+def features(total: Scores, similarity: float, documents: int) -> Scores:
+    """Return the logarithm of each memory's share, the similarity, and the logarithm of bank size.
 
     The share is the softmax of the totals. The shape is (memories, 3).
     """
@@ -113,7 +113,7 @@ def features(total: Scores, likeness: float, documents: int) -> Scores:
         return np.zeros((0, 3))
     scaled = (total - total.max()) / TEMPERATURE
     share = scaled - math.log(float(np.exp(scaled).sum()))
-    rest = np.array([likeness, math.log(max(documents, 1))])
+    rest = np.array([similarity, math.log(max(documents, 1))])
     return np.column_stack([share, np.tile(rest, (len(total), 1))])
 
 

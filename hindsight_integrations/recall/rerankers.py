@@ -17,10 +17,10 @@ from hindsight_integrations.models import Memory
 from hindsight_integrations.nlp.embeddings import TokenEncoder, encoded_query
 from hindsight_integrations.nlp.late_interaction import (
     compress,
-    held_tokens,
     maxsim,
     token_matrix,
     token_shares,
+    token_table,
 )
 from hindsight_integrations.nlp.minilm import bundled
 from hindsight_integrations.nlp.projection import projection_of
@@ -55,7 +55,7 @@ class LateInteraction:
             texts += compress(encoded.token_vectors, encoded.token_ids, projection)
         asked = encoded_query(self.encoder, query)
         question = token_matrix(asked.token_vectors[0], asked.token_ids[0], projection)
-        shares = token_shares(question, held_tokens(texts))
+        shares = token_shares(question, token_table(texts))
         return maxsim(question, texts, shares).astype(np.float64)
 
 

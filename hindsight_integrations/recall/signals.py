@@ -102,10 +102,10 @@ def session(pool: Pool, lexemes: tuple[str, ...], dense: Scores) -> Scores:
     sessions = int(of.max()) + 1
     if not speaking.any() or sessions < 2:
         return np.zeros(len(pool))
-    likest = np.lexsort((-dense, of))
-    starts = np.searchsorted(of[likest], np.arange(sessions + 1))
+    by_similarity = np.lexsort((-dense, of))
+    starts = np.searchsorted(of[by_similarity], np.arange(sessions + 1))
     ends = np.minimum(starts[1:], starts[:-1] + BEST_OF_SESSION)
-    added = np.concatenate([[0.0], np.cumsum(dense[likest])])
+    added = np.concatenate([[0.0], np.cumsum(dense[by_similarity])])
     terms = pool.memories.terms.asked(lexemes).grouped(of, sessions)
     mean_length = float(terms.lengths.mean())
     by_terms = bm25(terms, pool.stats.frequency, pool.stats.documents, mean_length)
@@ -148,15 +148,15 @@ def speaker_named(pool: Pool, question: str) -> Scores:
         meant = name if name in words else next(iter(sounding), None)
         if meant is not None:
             named.append((words.index(meant), speaker))
-    teller = _teller(words, sorted(named))
-    if teller is None:
+    expected_speaker = _expected_speaker(words, sorted(named))
+    if expected_speaker is None:
         return np.zeros(len(pool))
-    number = pool.memories.speakers.index(teller)
+    number = pool.memories.speakers.index(expected_speaker)
     who = pool.memories.speaker_numbers
     return np.asarray(who == who[number], dtype=np.float64)
 
 
-def _teller(words: Sequence[str], named: Sequence[tuple[int, str]]) -> str | None:
+def _expected_speaker(words: Sequence[str], named: Sequence[tuple[int, str]]) -> str | None:
     """Return the named speaker who probably said what is asked for, if any.
 
     `named` contains word indexes and speakers. If there are two, it is the one who acts: "What did
@@ -222,7 +222,7 @@ def answers(pool: Pool, lexical: Scores, dense: Scores) -> Scores:
     before = pool.around[:, OFFSETS.index(-1)]
     who = pool.memories.speaker_numbers
     replies = (before >= 0) & (pool.memories.asking[before] > 0) & (who[before] != who)
-    likeness = np.clip((lexical + dense) / 2, 0.0, 1.0)
+    similarity = np.clip((lexical + dense) / 2, 0.0, 1.0)
     scores = np.zeros(len(pool))
-    scores[replies] = likeness[before[replies]] ** 2
+    scores[replies] = similarity[before[replies]] ** 2
     return scores

@@ -53,7 +53,7 @@ def asks_for_the_present(question: str) -> bool:
     return _PAST.search(question) is None
 
 
-def newer_rise(
+def newer_version_boost(
     memories: Candidates, total: Scores, order: Sequence[int], asked: Collection[str]
 ) -> dict[int, float]:
     """Return by how much each newer version has to rise to stand before the older ones.

@@ -26,7 +26,7 @@ from hindsight_integrations.retain.extraction import Extractor, Fact, Mention, P
 
 T = TypeVar("T")
 
-AT_ONCE = 8
+COMPUTE_SLOTS = 8
 """Passages that an asynchronous function extracts concurrently."""
 
 _FACT_FIELDS = frozenset(field.name for field in fields(Fact))
@@ -98,7 +98,7 @@ def _named(number: int, function: Callable[[Passage], Any], passage: Passage) ->
 
 async def _together(made: Sequence[Any]) -> list[Any]:
     """Wait for the facts of all passages, a few at a time."""
-    limit = asyncio.Semaphore(AT_ONCE)
+    limit = asyncio.Semaphore(COMPUTE_SLOTS)
 
     async def one(number: int, facts: Any) -> Any:
         async with limit:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.nlp.bm25 import (
     LONGEST,
-    HeldTerms,
     TermCounts,
+    TermIndex,
     bm25,
     idf,
     lexemes,
@@ -35,7 +35,7 @@ def test_idf_by_hand() -> None:
 def test_bm25_by_hand() -> None:
     documents = [["cat", "cat", "dog"], ["dog"], ["bird", "bird", "bird", "bird", "fish"]]
     scores = bm25(
-        HeldTerms(documents).asked(["cat", "dog"]), {"cat": 1, "dog": 2}, 3, 3.0, k1=1.2, b=0.75
+        TermIndex(documents).asked(["cat", "dog"]), {"cat": 1, "dog": 2}, 3, 3.0, k1=1.2, b=0.75
     )
     cat, dog = math.log(1 + 2.5 / 1.5), math.log(1 + 1.5 / 2.5)
     # First: length 3 of mean 3, so k = 1.2. Second: length 1, so k = 1.2 * (0.25 + 0.25) = 0.6.
@@ -47,7 +47,7 @@ def test_bm25_by_hand() -> None:
 @pytest.mark.ranking
 def test_bm25_by_default_has_k1_0_9_and_b_0_4() -> None:
     documents = [["cat", "cat", "x", "x", "x", "x"]]
-    scores = bm25(HeldTerms(documents).asked(["cat"]), {"cat": 2}, 3, 4.0)
+    scores = bm25(TermIndex(documents).asked(["cat"]), {"cat": 2}, 3, 4.0)
     # Length 6 of mean 4, so k = 0.9 * (0.6 + 0.4 * 1.5) = 1.08.
     assert scores == pytest.approx([math.log(1 + 1.5 / 2.5) * 2 * 1.9 / (2 + 1.08)])
 
@@ -55,7 +55,7 @@ def test_bm25_by_default_has_k1_0_9_and_b_0_4() -> None:
 @pytest.mark.ranking
 def test_a_mean_length_below_one_counts_as_one() -> None:
     # Statistics may lag behind: an empty bank has a mean of 0. k = 0.9 * (0.6 + 0.4 * 2).
-    scores = bm25(HeldTerms([["cat", "x"]]).asked(["cat"]), {}, 0, 0.0)
+    scores = bm25(TermIndex([["cat", "x"]]).asked(["cat"]), {}, 0, 0.0)
     assert scores == pytest.approx([math.log(1 + 0.5 / 0.5) * 1.9 / (1 + 1.26)])
 
 
@@ -64,7 +64,7 @@ def test_terms_are_counted_alike_for_one_query_and_for_many() -> None:
     documents = [["cat", "dog", "cat"], ["bird"], []]
     for counts in (
         TermCounts.of(documents, ["dog", "cat", "dog", "fish"]),
-        HeldTerms(documents).asked(["dog", "cat", "dog", "fish"]),
+        TermIndex(documents).asked(["dog", "cat", "dog", "fish"]),
     ):
         assert counts.terms == ("dog", "cat", "fish")
         assert counts.counts.tolist() == [[1, 2, 0], [0, 0, 0], [0, 0, 0]]
@@ -81,13 +81,13 @@ def test_bm25_is_never_negative_and_zero_only_without_a_match(
 ) -> None:
     frequency = Counter(term for document in documents for term in set(document))
     mean = sum(map(len, documents)) / max(len(documents), 1)
-    scores = bm25(HeldTerms(documents).asked(query), frequency, len(documents), mean)
+    scores = bm25(TermIndex(documents).asked(query), frequency, len(documents), mean)
     assert scores.shape == (len(documents),)
     assert np.isfinite(scores).all()
     for score, document in zip(scores, documents, strict=True):
         assert (score > 0) == bool(set(query) & set(document))
     assert scores == pytest.approx(
-        bm25(HeldTerms(documents).asked(query * 2), frequency, len(documents), mean)
+        bm25(TermIndex(documents).asked(query * 2), frequency, len(documents), mean)
     )
 
 
@@ -97,7 +97,7 @@ def test_an_exact_identifier_beats_its_parts() -> None:
     query = lexemes("INV-20417?")
     frequency = {term: sum(term in document for document in documents) for term in query}
     mean = sum(map(len, documents)) / 3
-    exact, parts, other = bm25(HeldTerms(documents).asked(query), frequency, 3, mean)
+    exact, parts, other = bm25(TermIndex(documents).asked(query), frequency, 3, mean)
     assert exact > parts > other > 0
 
 
@@ -113,8 +113,8 @@ def test_documents_grouped_count_as_one_text(
         [word for number, words in documents if number == n for word in words] for n in range(4)
     ]
     numbers = np.array([number for number, _ in documents], dtype=np.intp)
-    together = HeldTerms([words for _, words in documents]).asked(query).grouped(numbers, 4)
-    expected = HeldTerms(groups).asked(query)
+    together = TermIndex([words for _, words in documents]).asked(query).grouped(numbers, 4)
+    expected = TermIndex(groups).asked(query)
     assert together.terms == expected.terms
     assert (together.counts == expected.counts).all()
     assert (together.lengths == expected.lengths).all()

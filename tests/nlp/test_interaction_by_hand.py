@@ -13,11 +13,11 @@ from hindsight_integrations.nlp import late_interaction
 from hindsight_integrations.nlp.late_interaction import (
     compress,
     decompress,
-    held_tokens,
     maxsim,
     token_coverage,
     token_matrix,
     token_shares,
+    token_table,
 )
 from hindsight_integrations.nlp.projection import Projection
 from tests.recall.building import asked_tokens, direction, signs, stored_tokens
@@ -105,7 +105,7 @@ def test_maxsim_is_the_weighted_mean_of_the_best_cosines() -> None:
 def test_shares_are_by_inverse_document_frequency() -> None:
     documents = [stored_tokens((5, 1), (5, 1)), stored_tokens((5, 1), (6, 1)), b""]
     shares = token_shares(
-        asked_tokens((5, {1: 1}), (6, {1: 1}), (7, {1: 1})), held_tokens(documents)
+        asked_tokens((5, {1: 1}), (6, {1: 1}), (7, {1: 1})), token_table(documents)
     )
     # Of three documents, two hold 5, however often; one holds 6, none 7.
     rarity = [math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5), math.log(1 + 3.5 / 0.5)]
@@ -113,7 +113,7 @@ def test_shares_are_by_inverse_document_frequency() -> None:
 
 
 def test_held_tokens_know_their_documents() -> None:
-    held = held_tokens([stored_tokens((5, 1), (6, 1)), b"", stored_tokens((7, 2))])
+    held = token_table([stored_tokens((5, 1), (6, 1)), b"", stored_tokens((7, 2))])
     assert held.ids.tolist() == [5, 6, 7]
     assert held.holders.tolist() == [0, 0, 2]
     assert held.documents == 3

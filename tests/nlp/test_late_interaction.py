@@ -15,11 +15,11 @@ from hindsight_integrations.nlp.late_interaction import (
     TokenMatrix,
     compress,
     decompress,
-    held_tokens,
     maxsim,
     token_coverage,
     token_matrix,
     token_shares,
+    token_table,
 )
 from hindsight_integrations.nlp.minilm import MiniLM
 from hindsight_integrations.nlp.model_registry import MINILM as MINILM_DESCRIBED
@@ -128,7 +128,7 @@ def test_weightless_questions_and_empty_pools_score_zero(
 
 def test_shares_favour_the_rare_token_and_sum_to_one(model: MiniLM, stored: list[bytes]) -> None:
     query = asked(model, "the canal")
-    shares = token_shares(query, held_tokens(stored))
+    shares = token_shares(query, token_table(stored))
     assert shares.sum() == pytest.approx(1)
     # Of five documents, three hold "the" and one holds "canal".
     the, canal = np.log1p(2.5 / 3.5), np.log1p(4.5 / 1.5)

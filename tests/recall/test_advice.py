@@ -8,7 +8,11 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.nlp.time.query import TimeWindow
-from hindsight_integrations.recall.advice import asks_for_advice, is_standing, times_to_look_up
+from hindsight_integrations.recall.advice import (
+    asks_for_advice,
+    states_lasting_fact,
+    times_to_look_up,
+)
 from hindsight_integrations.timespan import TimeSpan, as_utc
 
 ASKED_AT = as_utc(datetime(2025, 11, 20))
@@ -75,7 +79,7 @@ def test_what_is_remembered_is_none(text: str) -> None:
     ],
 )
 def test_what_is_always_so_of_somebody_stands(text: str) -> None:
-    assert is_standing(text)
+    assert states_lasting_fact(text)
 
 
 @pytest.mark.parametrize(
@@ -91,14 +95,14 @@ def test_what_is_always_so_of_somebody_stands(text: str) -> None:
     ],
 )
 def test_what_happened_or_is_of_things_does_not(text: str) -> None:
-    assert not is_standing(text)
+    assert not states_lasting_fact(text)
 
 
 @pytest.mark.parametrize("words", ["what are some ", "so should i ", "what's some way ", "my a "])
 def test_long_texts_that_almost_are_requests_take_no_more_than_their_length(words: str) -> None:
     text = words * (200_000 // len(words))  # pytest ends what takes the square of that
     assert not asks_for_advice(text)
-    is_standing(text)
+    states_lasting_fact(text)
 
 
 def window(days: int, *, yearly: bool = False) -> TimeWindow:
@@ -131,7 +135,7 @@ def test_what_somebody_cannot_eat_comes_before_what_happened_at_the_place(
     found = memory.recall("b", asked, query_time=ASKED_AT)
     signals = {signal.name: signal.value for signal in found[0].signals}
     assert found[0].memory.text.endswith(stomach)
-    assert signals["standing"] == 1.0
+    assert signals["lasting fact"] == 1.0
     assert "terms" not in signals
     told = memory.recall("b", "When did Ana have her birthday?", query_time=ASKED_AT)
     assert told[0].memory.text.endswith(FACTS[1])

@@ -140,7 +140,7 @@ def test_rare_words_have_substance() -> None:
         ]
     )
     # Means of -ln 2 and -ln 1, and -ln 2 alone: above and below one another.
-    assert memories.substance == pytest.approx([0.6, -0.6])
+    assert memories.information == pytest.approx([0.6, -0.6])
 
 
 def test_rarity_is_the_mean_over_the_distinct_words() -> None:
@@ -155,7 +155,7 @@ def test_rarity_is_the_mean_over_the_distinct_words() -> None:
     # a is on three, b on two, c on one.
     rarity = np.array([-math.log(6) / 2, -math.log(6) / 2, -math.log(3), 0.0])
     standardised = (rarity - rarity.mean()) / rarity.std()
-    assert memories.substance == pytest.approx(0.6 * standardised)
+    assert memories.information == pytest.approx(0.6 * standardised)
 
 
 def test_a_turn_of_no_words_is_as_poor_as_the_commonest() -> None:
@@ -163,7 +163,7 @@ def test_a_turn_of_no_words_is_as_poor_as_the_commonest() -> None:
         [candidate("0", speaker="A", lexemes=["a"]), candidate("1", speaker="A", lexemes=[])]
     )
     # -ln 1 against -ln 2, of which all memories would hold the word.
-    assert memories.substance == pytest.approx([0.6, -0.6])
+    assert memories.information == pytest.approx([0.6, -0.6])
 
 
 def test_names_have_substance_but_not_the_speakers() -> None:
@@ -173,7 +173,7 @@ def test_names_have_substance_but_not_the_speakers() -> None:
             candidate("1", speaker="Tom", entities=["Ana"]),
         ]
     )
-    assert memories.substance == pytest.approx([0.25, -0.25])
+    assert memories.information == pytest.approx([0.25, -0.25])
 
 
 def test_each_further_name_adds_less() -> None:
@@ -186,14 +186,14 @@ def test_each_further_name_adds_less() -> None:
     )
     # ln 4, ln 2 and ln 1 lie evenly: one deviation is the root of 2/3 of a step.
     step = (3 / 2) ** 0.5
-    assert memories.substance == pytest.approx([0.25 * step, 0.0, -0.25 * step])
+    assert memories.information == pytest.approx([0.25 * step, 0.0, -0.25 * step])
 
 
 def test_a_date_has_substance() -> None:
     memories = Candidates(
         [candidate("0", speaker="A", occurred=[DAY, DAY]), candidate("1", speaker="A")]
     )
-    assert memories.substance == pytest.approx([0.45, -0.45])
+    assert memories.information == pytest.approx([0.45, -0.45])
 
 
 def test_length_takes_substance_away() -> None:
@@ -206,7 +206,7 @@ def test_length_takes_substance_away() -> None:
     )
     # ln 40, ln 20 and ln 10 lie evenly.
     step = (3 / 2) ** 0.5
-    assert memories.substance == pytest.approx([-0.25 * step, 0.0, 0.25 * step])
+    assert memories.information == pytest.approx([-0.25 * step, 0.0, 0.25 * step])
 
 
 def test_what_makes_substance_adds_up() -> None:
@@ -216,11 +216,11 @@ def test_what_makes_substance_adds_up() -> None:
             candidate("1", speaker="A", lexemes=["a"]),
         ]
     )
-    assert memories.substance == pytest.approx([0.6 + 0.25 + 0.45, -0.6 - 0.25 - 0.45])
+    assert memories.information == pytest.approx([0.6 + 0.25 + 0.45, -0.6 - 0.25 - 0.45])
 
 
 def test_only_turns_have_substance() -> None:
     rare = [candidate("0", lexemes=["a", "b"]), candidate("1", lexemes=["a"])]
-    assert Candidates(rare).substance.tolist() == [0.0, 0.0]
+    assert Candidates(rare).information.tolist() == [0.0, 0.0]
     mixed = [rare[0], candidate("1", lexemes=["a"], speaker="A")]
-    assert Candidates(mixed).substance == pytest.approx([0.0, -0.6])
+    assert Candidates(mixed).information == pytest.approx([0.0, -0.6])

@@ -24,7 +24,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.nlp.embeddings import Encoded
 from hindsight_integrations.nlp.minilm import MemoryMiniLM, bundled
-from hindsight_integrations.recall.dependencies import AT_ONCE, Clock
+from hindsight_integrations.recall.dependencies import COMPUTE_SLOTS, Clock
 from hindsight_integrations.recall.gathering import MOST_TIMES
 
 
@@ -184,10 +184,10 @@ class Meeting(Stuck):
 
 
 def test_recalls_that_wait_for_a_model_let_others_compute() -> None:
-    model = Meeting(2 * AT_ONCE)
-    with remembering(embedder=model) as memory, ThreadPoolExecutor(2 * AT_ONCE) as threads:
+    model = Meeting(2 * COMPUTE_SLOTS)
+    with remembering(embedder=model) as memory, ThreadPoolExecutor(2 * COMPUTE_SLOTS) as threads:
         model.asking = True
-        asked = [threads.submit(memory.recall, "b", "Who sails?") for _ in range(2 * AT_ONCE)]
+        asked = [threads.submit(memory.recall, "b", "Who sails?") for _ in range(2 * COMPUTE_SLOTS)]
         for each in asked:
             result = each.result(timeout=60)
             assert not result.failures
@@ -196,7 +196,7 @@ def test_recalls_that_wait_for_a_model_let_others_compute() -> None:
 
 def test_of_many_recalls_two_compute_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Encoding questions by the bundled model is computing, too."""
-    guard, both = threading.Lock(), threading.Barrier(AT_ONCE)
+    guard, both = threading.Lock(), threading.Barrier(COMPUTE_SLOTS)
     encode, computing, most = MemoryMiniLM.encode_query, [0], [0]
 
     def counted(model: MemoryMiniLM, text: str) -> Encoded:
@@ -209,12 +209,12 @@ def test_of_many_recalls_two_compute_at_once(monkeypatch: pytest.MonkeyPatch) ->
             computing[0] -= 1
         return encode(model, text)
 
-    many = 4 * AT_ONCE
+    many = 4 * COMPUTE_SLOTS
     with remembering() as memory, ThreadPoolExecutor(many) as threads:
         monkeypatch.setattr(MemoryMiniLM, "encode_query", counted)
         asked = [threads.submit(memory.recall, "b", "Who sails?") for _ in range(many)]
         assert all("Bruno" in each.result(timeout=60).text for each in asked)
-    assert most == [AT_ONCE]
+    assert most == [COMPUTE_SLOTS]
 
 
 def test_a_recall_that_gets_no_turn_in_half_its_time_goes_on() -> None:

@@ -10,7 +10,7 @@ from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.models import Arm
 from hindsight_integrations.recall.base import DEPTHS, ArmHit, Budget
 from hindsight_integrations.recall.cache import CandidateCache
-from hindsight_integrations.recall.pool import Pool, gather, join, read_whole
+from hindsight_integrations.recall.pool import Pool, gather, join, read_whole_bank
 from hindsight_integrations.results import Failure
 from hindsight_integrations.scores import ArmScore
 from hindsight_integrations.stores.base import (
@@ -84,7 +84,7 @@ def gathered(
     )
     everything = partial(store.find_ids, "b", search.filter, whole) if admit_all else None
     kept = CandidateCache()
-    whole_bank = read_whole(search, everything, kept)
+    whole_bank = read_whole_bank(search, everything, kept)
     failed: list[Failure] = []
     found = gather(search, rankings, ["id-X"], 60, kept, whole_bank, failed)
     assert failed == [] if failures is None else failed

@@ -99,7 +99,7 @@ def test_a_signal_adds_as_many_times_more_as_its_weight_is_raised(weight: str) -
     )
     tokens = asked_tokens(*[(id, {id: 1.0}) for id in (1, 2, 9)])
     windows = [Window("today", TODAY, firm=False)]
-    text = "What should I get for B?" if weight == "standing" else "What does B like?"
+    text = "What should I get for B?" if weight == "lasting_fact" else "What does B like?"
     asked = question(text, tokens=tokens, lexemes=["x"], windows=windows)
     before = rank(pool, asked, 10, DEFAULT_WEIGHTS)
     raised = replace(DEFAULT_WEIGHTS, **{weight: 3 * getattr(DEFAULT_WEIGHTS, weight)})
@@ -171,8 +171,8 @@ def test_the_theme_pushes_down_what_is_unlike_the_ten_best() -> None:
     best = [candidate(f"{n}", vector=unit(1.0)) for n in range(10)]
     pool = pool_of([*best, candidate("10", vector=unit(0.2)), candidate("11", vector=unit(0.5))])
     ranking = ranked(pool)
-    assert value(ranking, "theme") == pytest.approx([1.0] * 10 + [0.2, 0.5])
-    assert added(ranking, "theme") == pytest.approx([0.0] * 10 + [-0.9, 0.0])
+    assert value(ranking, "feedback") == pytest.approx([1.0] * 10 + [0.2, 0.5])
+    assert added(ranking, "feedback") == pytest.approx([0.0] * 10 + [-0.9, 0.0])
 
 
 def test_the_theme_is_the_mean_of_the_best_whatever_the_question() -> None:
@@ -181,7 +181,7 @@ def test_the_theme_is_the_mean_of_the_best_whatever_the_question() -> None:
     rest = [candidate("10", vector=(0.0, 1.0)), candidate("11", vector=(0.0, -1.0))]
     ranking = ranked(pool_of([*best, candidate("9", vector=unit(0.8)), *rest]))
     along, across = 9 * 0.6 + 0.8, 9 * 0.8 + 0.6
-    assert value(ranking, "theme")[10:] == pytest.approx(
+    assert value(ranking, "feedback")[10:] == pytest.approx(
         [across / math.hypot(along, across), -across / math.hypot(along, across)]
     )
 
@@ -189,8 +189,8 @@ def test_the_theme_is_the_mean_of_the_best_whatever_the_question() -> None:
 def test_ten_memories_and_what_states_nothing_have_no_theme() -> None:
     best = [candidate(f"{n}", vector=unit(1.0)) for n in range(10)]
     asks = candidate("10", vector=unit(0.5), kind=TurnKind.QUESTION, speaker="A")
-    assert "theme" not in ranked(pool_of(best)).names
-    assert "theme" not in ranked(pool_of([*best, asks])).names
+    assert "feedback" not in ranked(pool_of(best)).names
+    assert "feedback" not in ranked(pool_of([*best, asks])).names
 
 
 def test_the_theme_counts_less_the_more_the_agent_says() -> None:
@@ -200,13 +200,13 @@ def test_the_theme_counts_less_the_more_the_agent_says() -> None:
     notes = [candidate(f"{n}", vector=unit(1.0)) for n in range(8, 10)]
     rest = [candidate("10", vector=unit(-0.4)), candidate("11", vector=unit(-0.1))]
     ranking = ranked(pool_of([*turns, own, *notes, *rest]))
-    assert min(added(ranking, "theme")) == pytest.approx(-0.9 * 0.75)
+    assert min(added(ranking, "feedback")) == pytest.approx(-0.9 * 0.75)
 
 
 def test_opposite_vectors_have_no_theme() -> None:
     best = [candidate(f"{n}", vector=(0.0, (-1.0) ** n)) for n in range(10)]
     ranking = ranked(pool_of([*best, candidate("10", vector=unit(-0.5))]))
-    assert added(ranking, "theme") == [0.0] * 11
+    assert added(ranking, "feedback") == [0.0] * 11
 
 
 # Time
@@ -266,8 +266,8 @@ def test_neighbours_count_1_2_and_those_further_away_a_half() -> None:
     # 0.4 + 0.3 / 2, behind it 0.6 + 0.8 / 2.
     assert value(ranking, "neighbours") == pytest.approx([0.0, 0.55, 0.0, 1.0, 0.0])
     assert added(ranking, "neighbours") == pytest.approx([0.0, 1.2 * 0.55, 0.0, 1.2, 0.0])
-    assert value(ranking, "further") == pytest.approx([1.5, 0.0, 0.0, 0.0, 1.5])
-    assert added(ranking, "further") == pytest.approx([0.75, 0.0, 0.0, 0.0, 0.75])
+    assert value(ranking, "second neighbours") == pytest.approx([1.5, 0.0, 0.0, 0.0, 1.5])
+    assert added(ranking, "second neighbours") == pytest.approx([0.75, 0.0, 0.0, 0.0, 0.75])
 
 
 def test_a_reply_to_a_close_question_counts_up_to_3_5() -> None:
@@ -296,8 +296,8 @@ def test_substance_counts_two_fifths_of_itself() -> None:
         [candidate("0", speaker="A", occurred=[TODAY]), candidate("1", speaker="B")],
     )
     ranking = ranked(pool)
-    assert value(ranking, "substance") == pytest.approx([0.45, -0.45])
-    assert added(ranking, "substance") == pytest.approx([0.18, -0.18])
+    assert value(ranking, "information") == pytest.approx([0.45, -0.45])
+    assert added(ranking, "information") == pytest.approx([0.18, -0.18])
 
 
 def sessions() -> Pool:
@@ -346,7 +346,15 @@ def test_statements_alone_in_their_sessions_have_no_signals_of_conversation() ->
     assert ranked(pool).names == WORDS_ALONE
 
 
-CONVERSATION = ("neighbours", "further", "session", "substance", "speaker", "asks", "answers")
+CONVERSATION = (
+    "neighbours",
+    "second neighbours",
+    "session",
+    "information",
+    "speaker",
+    "asks",
+    "answers",
+)
 
 
 def two_sessions(*more: Candidate) -> Pool:
@@ -371,7 +379,7 @@ ABOUT_B = question("What does B like?", lexemes=["cat"])
 
 @pytest.mark.parametrize("signal", CONVERSATION)
 def test_a_signal_of_conversation_counts_by_the_share_of_turns(signal: str) -> None:
-    weight = getattr(DEFAULT_WEIGHTS, signal)
+    weight = getattr(DEFAULT_WEIGHTS, signal.replace(" ", "_"))
     full = ranked(two_sessions(), ABOUT_B)
     assert any(value(full, signal))
     assert added(full, signal) == pytest.approx([weight * x for x in value(full, signal)])

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.ranking
 
 ODDS = Calibration(
     share=1.0,
-    likeness=2.0,
+    similarity=2.0,
     size=-0.5,
     intercept=0.25,
     least=((1, 0.1), (100, 0.3), (1000, 0.45)),

@@ -15,7 +15,7 @@ from hindsight_integrations.conclusions import Trend
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.models import Bank, Memory, MemoryType, ObservationKind, Source
 from hindsight_integrations.nlp.language import is_english
-from hindsight_integrations.recall.packing import CALLED_FOR
+from hindsight_integrations.recall.packing import SUBSTITUTION_HEAD
 from hindsight_integrations.reflect.changes.contradictions import change, dated_statements
 from hindsight_integrations.reflect.clustering import clusters
 from hindsight_integrations.reflect.conclusions import (
@@ -416,7 +416,7 @@ def test_the_documented_numbers_are_those_of_the_code() -> None:
     page = (Path(__file__).parents[2] / "docs" / "observations.md").read_text(encoding="utf-8")
     assert f"in at least {FEWEST[Grade.NOUN]} memories" in page
     assert f"batches of {Settings().consolidation_batch} memories" in page
-    assert f"best {CALLED_FOR} and it takes fewer" in page
+    assert f"best {SUBSTITUTION_HEAD} and it takes fewer" in page
     rates = [str(RATES[skepticism]) for skepticism in (1, 2, 3, 4)]
     assert f"{', '.join(rates)} or {RATES[5]} of it" in page
     assert (RECENT.days, STALE.days, Settings().consolidation_delay) == (30, 90, 0.5)

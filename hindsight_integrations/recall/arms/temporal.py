@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from hindsight_integrations.models import Precision, TimeSpan
 from hindsight_integrations.nlp.bm25 import lexemes
-from hindsight_integrations.nlp.late_interaction import held_tokens, maxsim, token_shares
+from hindsight_integrations.nlp.late_interaction import maxsim, token_shares, token_table
 from hindsight_integrations.nlp.time import EventAnchor, TimeWindow, anchor_window
 from hindsight_integrations.nlp.time.calendar import LATEST, shift
 from hindsight_integrations.recall.arms import keyword, semantic
@@ -199,7 +199,7 @@ def _best(event: Question, candidates: list[Candidate]) -> Candidate | None:
         best = max(candidates, key=lambda memory: (float(memory.vector @ event.vector), memory.id))
         return best if float(best.vector @ event.vector) >= LEAST_COVERAGE else None
     stored = [candidate.interaction for candidate in candidates]
-    scores = maxsim(event.tokens, stored, token_shares(event.tokens, held_tokens(stored)))
+    scores = maxsim(event.tokens, stored, token_shares(event.tokens, token_table(stored)))
     index = int(scores.argmax())
     return candidates[index] if scores[index] >= LEAST_COVERAGE else None
 

@@ -23,7 +23,7 @@ from hindsight_integrations.models import utc_now
 KEPT = 2000
 """Operations remembered, the latest."""
 
-AT_ONCE = 2
+COMPUTE_SLOTS = 2
 """Operations that run at once, over all banks."""
 
 Status = Literal["pending", "processing", "completed", "failed", "cancelled"]
@@ -66,7 +66,7 @@ class Operations:
         self._known: dict[tuple[str, str], Operation] = {}
         self._work: dict[tuple[str, str], Work] = {}
         self._running: dict[tuple[str, str], Future[None]] = {}
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="hindsight-operation")
+        self._threads = ThreadPoolExecutor(COMPUTE_SLOTS, thread_name_prefix="hindsight-operation")
         self._files: Path | None = None
 
     @property

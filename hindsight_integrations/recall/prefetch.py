@@ -16,7 +16,7 @@ from hindsight_integrations.stores.base import LexemeStats, MemoryFilter, Stored
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class Prefetched:
     """Reads of one bank that need not wait for each other: on servers each is a round trip.
 
     Attributes:
@@ -42,7 +42,7 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class PendingReads:
     """Reads of one bank that need nothing of the question but its words, as they go on.
 
     Attributes:
@@ -66,14 +66,14 @@ class Begun:
     spoken: Callable[[], list[Entity]]
 
 
-def begin(
+def start_reads(
     deps: RecallDependencies,
     bank: StoredBank,
     request: RecallRequest,
     lexemes: tuple[str, ...],
     current: Callable[[str], StoredBank] | None,
-) -> Begun:
-    """Begin the first reads of a bank, all at once: they go on while the question is embedded.
+) -> PendingReads:
+    """Start the first reads of a bank, all at once: they go on while the question is embedded.
 
     Args:
         deps: stores, models and settings.
@@ -91,9 +91,9 @@ def begin(
     ids = tuple(given[name].id if name in given else name for name in request.entities)
     filter = replace(request.filter, entity_ids=ids)
     whole = DEPTHS[request.budget].whole
-    plain = is_whole(request) and filter.is_plain
-    selected = is_whole(request) and not plain
-    return Begun(
+    plain = ranks_whole_bank(request) and filter.is_plain
+    selected = ranks_whole_bank(request) and not plain
+    return PendingReads(
         bank=bank,
         given=given,
         filter=filter,
@@ -107,37 +107,37 @@ def begin(
     )
 
 
-def read_ahead(
+def finish_reads(
     deps: RecallDependencies,
-    begun: Begun,
+    pending: PendingReads,
     request: RecallRequest,
     question: Question,
     by_meaning: bool,
-) -> Ahead:
-    """Return what was begun to be read of a bank, and what the vector index holds.
+) -> Prefetched:
+    """Return what was started to be read of a bank, and what the vector index holds.
 
     Args:
         deps: stores, models and settings.
-        begun: the reads.
+        pending: the reads.
         request: the question.
         question: the question as it was read.
         by_meaning: ask the vector index too.
     """
-    bank, depth, near = begun.bank, DEPTHS[request.budget], None
-    is_small = is_whole(request) and deps.layouts.known(bank) <= depth.whole
+    bank, depth, near = pending.bank, DEPTHS[request.budget], None
+    is_small = ranks_whole_bank(request) and deps.layouts.known(bank) <= depth.whole
     if by_meaning and not is_small:  # of a small bank all vectors are read
-        most = semantic.fetched(begun.filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits))
+        most = semantic.fetched(pending.filter, request.arm_limits.get(Arm.SEMANTIC, depth.hits))
         near = deps.alongside(partial(deps.index.query, bank.key, question.vector, most))
-    now = bank if begun.confirmed is None else begun.confirmed()
+    now = bank if pending.confirmed is None else pending.confirmed()
     if now.key != bank.key:  # deleted and made again, or with another embedder
-        again = begin(deps, now, request, question.lexemes, None)
-        return read_ahead(deps, again, request, question, by_meaning)
-    stats, layout, everything = begun.counted(), begun.layout, begun.everything
+        again = start_reads(deps, now, request, question.lexemes, None)
+        return finish_reads(deps, again, request, question, by_meaning)
+    stats, layout, everything = pending.counted(), pending.layout, pending.everything
     if layout is not None:
         layout = _confirmed(deps, bank, now, stats, layout, depth.whole)
-        everything = partial(_alive, layout, begun.filter)
-    spoken = begun.spoken()
-    return Ahead(now, spoken, begun.given, begun.filter, stats, everything, layout, near)
+        everything = partial(_alive, layout, pending.filter)
+    spoken = pending.spoken()
+    return Prefetched(now, spoken, pending.given, pending.filter, stats, everything, layout, near)
 
 
 def _confirmed(
@@ -174,6 +174,6 @@ def _alive(layout: Callable[[], Layout | None], filter: MemoryFilter) -> list[st
     return None if read is None else read.alive(filter.now)
 
 
-def is_whole(request: RecallRequest) -> bool:
+def ranks_whole_bank(request: RecallRequest) -> bool:
     """Return True if all memories of a small bank are to be ranked."""
     return request.arms == frozenset(Arm) and not request.arm_limits

@@ -38,7 +38,7 @@ def test_likeness_is_the_mean_of_cosine_and_late_interaction(best: float, known:
         ]
     )
     ranking = ranked(pool, "absent")
-    assert ranking.likeness == pytest.approx((best + 0.8) / 2)
+    assert ranking.similarity == pytest.approx((best + 0.8) / 2)
     assert ranking.known is known
 
 
@@ -59,7 +59,7 @@ def test_a_memory_with_four_fifths_of_the_terms_is_known_however_unlike(
         stats=LexemeStats(9, 1.0, {"cat": 1}),
     )
     ranking = ranked(pool, "cat")
-    assert ranking.likeness == pytest.approx(0.0, abs=1e-6)
+    assert ranking.similarity == pytest.approx(0.0, abs=1e-6)
     assert ranking.known is known
 
 
