@@ -335,10 +335,10 @@ _ID_NOTE = re.compile(r"\((?=\s*id\b)", re.IGNORECASE)
 
 
 def _line(recalled: Recalled) -> str:
-    return listed(recalled.memory, recalled.line)
+    return as_list_item(recalled.memory, recalled.line)
 
 
-def listed(memory: Memory, line: str | None = None) -> str:
+def as_list_item(memory: Memory, line: str | None = None) -> str:
     """Return a memory as an item of a tool's answer: its date, its text or `line`, and its id."""
     text = _ID_NOTE.sub("‹", memory_line(memory) if line is None else line)
     return f"{date_header(memory.mentioned_at)} {text} (id {memory.id})"

@@ -308,7 +308,7 @@ def _mapped(path: str) -> Iterator[None]:
         ) from error
 
 
-def digest(*texts: str) -> str:
+def row_digest(*texts: str) -> str:
     """Return a fixed-length digest of texts."""
     return hashlib.blake2b(json.dumps(texts).encode(), digest_size=16).hexdigest()
 

@@ -42,10 +42,10 @@ _LISTED = 1_000
 """Rows that are asked for first when a space is listed; then four times as many, until all came."""
 
 _START = "vector:"
-_ALWAYS = ""
+_SENTINEL_ROW = ""
 """Row of the space of keys that is always there: some stores have no table without a row."""
 
-_AWAY = ("timeout", "connect", "unavailable", "transport")
+_AWAY_ERROR_NAMES = ("timeout", "connect", "unavailable", "transport")
 """Parts of the names of errors that say that a server was not reached."""
 
 
@@ -105,7 +105,7 @@ class FrameworkVectors(ABC):
         self._first = np.eye(1, dimension, dtype=np.float32)
         with self._calls():
             if not self._has_begun():
-                self._put(self._keys, [_ALWAYS], self._first)
+                self._put(self._keys, [_SENTINEL_ROW], self._first)
                 self._nearest(self._keys, self._first[0], 1)
 
     def __repr__(self) -> str:
@@ -138,13 +138,13 @@ class FrameworkVectors(ABC):
                 self._known.add(bank_key)
             space, padded = self._space(bank_key), self._padded(vectors)
             if not self._overwrites:
-                self._take(space, ids)
+                self._delete(space, ids)
             self._put(space, ids, padded)
 
     def delete(self, bank_key: str, ids: Sequence[str]) -> None:
         """Remove vectors; unknown ids are ignored."""
         with self._calls():
-            self._take(self._space(bank_key), ids)
+            self._delete(self._space(bank_key), ids)
 
     def query(self, bank_key: str, vector: Vector, limit: int) -> list[tuple[str, float]]:
         """Return the nearest `limit` ids with their cosine, nearest first, ties by id."""
@@ -171,15 +171,15 @@ class FrameworkVectors(ABC):
     def keys(self) -> set[str]:
         """Return all bank keys that have a space."""
         with self._calls():
-            return self._names(self._keys) - {_ALWAYS}
+            return self._names(self._keys) - {_SENTINEL_ROW}
 
     def drop(self, bank_key: str) -> None:
         """Remove a space and all in it."""
         with self._calls():
             space = self._space(bank_key)
             while found := self._names(space):  # again, should a search have missed some
-                self._take(space, sorted(found))
-            self._take(self._keys, [bank_key])
+                self._delete(space, sorted(found))
+            self._delete(self._keys, [bank_key])
             self._known.discard(bank_key)
 
     def close(self) -> None:
@@ -203,7 +203,7 @@ class FrameworkVectors(ABC):
         for start in range(0, len(rows), _BATCH):
             self._add(rows[start : start + _BATCH], vectors[start : start + _BATCH])
 
-    def _take(self, space: str, names: Sequence[str]) -> None:
+    def _delete(self, space: str, names: Sequence[str]) -> None:
         left = iter(names)
         while page := [_row_id(space, name) for name in islice(left, _BATCH)]:
             self._remove(page)
@@ -258,7 +258,9 @@ class FrameworkVectors(ABC):
                 raise
             except Exception as error:
                 names = "".join(kind.__name__.lower() for kind in type(error).__mro__)
-                away = isinstance(error, OSError) or any(part in names for part in _AWAY)
+                away = isinstance(error, OSError) or any(
+                    part in names for part in _AWAY_ERROR_NAMES
+                )
                 raise (StoreUnavailableError if away else StoreError)(
                     f"the vector store {self._where}: {error or type(error).__name__}; retained "
                     "memories are safe in the graph, and are written again when the store is "

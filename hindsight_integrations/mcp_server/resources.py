@@ -46,7 +46,7 @@ def profile(memory: Hindsight, bank: str) -> str:
 def recent(memory: Hindsight, bank: str) -> str:
     """Return the memories that were said last, newest first."""
     latest = _latest(memory, bank)
-    return fence("\n".join(map(common.listed, latest))) if latest else NOTHING_FOUND
+    return fence("\n".join(map(common.as_list_item, latest))) if latest else NOTHING_FOUND
 
 
 def entity(memory: Hindsight, bank: str, name: str) -> str:

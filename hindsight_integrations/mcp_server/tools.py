@@ -63,7 +63,7 @@ def recall(memory: Hindsight, bank: str, *, query: str, max_tokens: int, **filte
     found = common.recall(memory, bank, query, max_tokens=max_tokens, **filters)
     lines: list[str] = []
     room = max_tokens
-    for line in (common.listed(one.memory, one.line) for one in found):
+    for line in (common.as_list_item(one.memory, one.line) for one in found):
         room -= tokens.count(f"{line}\n")
         if lines and room < 0:
             break
@@ -119,7 +119,7 @@ def _page(page: Page[Any], line: Callable[[Any], str]) -> str:
 
 
 def _memory_line(memory: Memory) -> str:
-    line = common.listed(memory)
+    line = common.as_list_item(memory)
     if memory.invalidated_at is None:
         return line
     return f"{line} (marked as wrong: {as_line(memory.invalidated_because or 'no reason given')})"
@@ -153,7 +153,7 @@ def _unfound(memory: Memory) -> str:
 
 
 def _reasons(one: Recalled) -> str:
-    return f"{common.listed(one.memory, one.line)} relevance {one.relevance:.2f}: " + as_line(
+    return f"{common.as_list_item(one.memory, one.line)} relevance {one.relevance:.2f}: " + as_line(
         "; ".join(one.reasons)
     )
 

@@ -53,10 +53,10 @@ from hindsight_integrations.integrations.langchain.conversions import (
     with_section,
 )
 from hindsight_integrations.integrations.langchain.showing import (
-    MORE,
+    OVERFETCH,
     Found,
     found,
-    unseen,
+    memories_not_shown,
     watched,
 )
 from hindsight_integrations.prompts import UNREADABLE
@@ -394,7 +394,7 @@ class HindsightMiddleware(TurnMiddleware):
             room = self.recall_options["max_tokens"]
             if room is None:
                 room = self.memory.settings.max_tokens
-            more = MORE * room if len(messages) > 1 else room
+            more = OVERFETCH * room if len(messages) > 1 else room
             options = {**self.recall_options, "max_tokens": more}
             return found(
                 traced_recall(self.memory, bank, question, self.name, options), known, room
@@ -404,7 +404,7 @@ class HindsightMiddleware(TurnMiddleware):
             return UNREADABLE
 
     def _worded(self, recalled: Found | str, messages: Sequence[BaseMessage]) -> str:
-        return recalled if isinstance(recalled, str) else unseen(recalled, messages)
+        return recalled if isinstance(recalled, str) else memories_not_shown(recalled, messages)
 
     def _remembered(self, new: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
         if self.retain != "every_turn":

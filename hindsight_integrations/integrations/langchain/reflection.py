@@ -112,7 +112,7 @@ class ReflectionMiddleware(TurnMiddleware):
         except HindsightError as error:
             self._report("reading exchanges", error)
             return shown
-        earlier = unseen(exchanges, request.messages)
+        earlier = exchanges_not_shown(exchanges, request.messages)
         return shown.override(messages=[*earlier, *shown.messages]) if earlier else shown
 
     def _learning(self, runtime: object) -> ReflectionMemory:
@@ -173,7 +173,7 @@ class ReflectionChatMessageHistory(BaseChatMessageHistory):
     def messages(self) -> list[BaseMessage]:
         """Insights, if there are any, and the recent messages, oldest first."""
         learnt = self._learning.learnt
-        recent = unseen(self._learning.exchanges, ())
+        recent = exchanges_not_shown(self._learning.exchanges, ())
         return [SystemMessage(learnt), *recent] if learnt else [*recent]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -201,7 +201,7 @@ class ReflectionChatMessageHistory(BaseChatMessageHistory):
         await in_thread(self.clear)
 
 
-def unseen(
+def exchanges_not_shown(
     exchanges: Sequence[Exchange], conversation_so_far: Sequence[BaseMessage]
 ) -> list[AnyMessage]:
     """Return the messages of the exchanges that a conversation does not show."""

@@ -14,7 +14,7 @@ from hindsight_integrations.nlp import tokens
 from hindsight_integrations.recall.dated_lines import DatedLines
 from hindsight_integrations.results import RecallResult
 
-MORE = 2
+OVERFETCH = 2
 """Factor of the budget that is recalled in a conversation that goes on, since what it shows is
 left out."""
 
@@ -39,7 +39,7 @@ def found(result: RecallResult, first: str, max_tokens: int) -> Found:
     return Found(first=first, memories=memories, max_tokens=max_tokens)
 
 
-def unseen(recalled: Found, messages: Sequence[BaseMessage]) -> str:
+def memories_not_shown(recalled: Found, messages: Sequence[BaseMessage]) -> str:
     """Return the text of the memories that a conversation does not show up to its question.
 
     What follows the question does not count, so that the text is the same in each call of a turn.

@@ -45,7 +45,7 @@ from hindsight_integrations.integrations.langchain.conversions import BankId, ba
 from hindsight_integrations.integrations.langchain.store_filter import (
     WHOLE,
     fits,
-    listed,
+    list_namespaces,
     matches,
     searched_text,
 )
@@ -54,7 +54,7 @@ from hindsight_integrations.integrations.store_table import (
     Row,
     StoreTable,
     Unsent,
-    digest,
+    row_digest,
 )
 from hindsight_integrations.models import as_datetime, utc_now
 from hindsight_integrations.normalization import text_fingerprint
@@ -252,7 +252,7 @@ class HindsightStore(ContextManaged, BaseStore):
         """Return the result of an operation, and the items that it read."""
         if isinstance(op, ListNamespacesOp):
             fitting = [n for n in self._table.namespaces(bank) if fits(n, op.match_conditions)]
-            return listed(fitting, op.max_depth, op.limit, op.offset), ()
+            return list_namespaces(fitting, op.max_depth, op.limit, op.offset), ()
         if isinstance(op, SearchOp):
             page = self._page(bank, op, scores)
             found = [SearchItem(**_fields(row), score=score) for row, score in page]
@@ -440,7 +440,7 @@ def _apply(memory: Hindsight, bank: str, changes: Sequence[Unsent], ahead: timed
 
 def document_of(namespace: Namespace, key: str) -> str:
     """Return the id of an item's document in the bank."""
-    return f"item-{digest(*namespace, key)}"
+    return f"item-{row_digest(*namespace, key)}"
 
 
 def _as_item(change: Unsent, ahead: timedelta) -> Item:
@@ -457,4 +457,4 @@ def _as_item(change: Unsent, ahead: timedelta) -> Item:
 
 
 def _tag(namespace: Namespace) -> str:
-    return f"namespace-{digest(*namespace)}"
+    return f"namespace-{row_digest(*namespace)}"

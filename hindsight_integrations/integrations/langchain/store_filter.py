@@ -96,7 +96,7 @@ def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
     )
 
 
-def listed(
+def list_namespaces(
     namespaces: Sequence[Namespace], max_depth: int | None, limit: int, offset: int
 ) -> list[Namespace]:
     """Return a page of the distinct namespaces, cut to a depth and sorted."""

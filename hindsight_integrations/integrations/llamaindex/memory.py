@@ -56,7 +56,7 @@ SPEAKERS = {"user": "user", "assistant": "assistant"}
 MAX_TOKENS = 1024
 """Default token budget of recalled text in a chat."""
 
-MORE = 2
+OVERFETCH = 2
 """Factor of the budget that is recalled, since memories that the chat shows are left out."""
 
 SESSIONS = 256
@@ -237,7 +237,7 @@ class Chats:
 
     def _recall(self, question: str, session_id: str | None, shown: Sequence[ChatMessage]) -> str:
         room = self.options["max_tokens"]
-        options = {**self.options, "scope": self._scope(session_id), "max_tokens": MORE * room}
+        options = {**self.options, "scope": self._scope(session_id), "max_tokens": OVERFETCH * room}
         visible = "\n".join(message.content or "" for message in shown)
         result = recall(self.memory, self.bank_id, question, **options)
         tell_search(question, recalled_nodes(result))
