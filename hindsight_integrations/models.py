@@ -288,7 +288,8 @@ class Message:
     """One turn of a conversation.
 
     `speaker` is a name or a role ("user", "assistant"); `timestamp` is when it was said, now
-    if not given, and UTC if it carries no timezone; `id` is the caller's own id of the turn.
+    if not given, and in `Settings.timezone` if it carries no timezone; `id` is the caller's own id
+    of the turn.
     """
 
     speaker: str

@@ -142,7 +142,7 @@ class Memories:
             scope: only memories of this scope.
             entities: only those that mention one of these entities, by name or id.
             window: only memories of this period, as in `recall`.
-            as_of: only what was known at this time.
+            as_of: only what was known at this time; a date is the end of its day.
             changed_since: only those stored, corrected, invalidated, restored or rewritten at or
                 after this time; compare `created_at` and `invalidated_at` to tell which.
             state: "valid" (the default), "invalidated", "expired" or "any".
@@ -214,17 +214,18 @@ class Memories:
             BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
             GuardError: `before_retain` refused it.
         """
+        zone = self._runtime.settings.zone
         if text is not None:
             text = validation.content(text, self._runtime.settings.max_content_chars)
         kind = None if type is None else validation.memory_type(type)
         labels = None if tags is None else validation.tags(tags)
         details = None if metadata is None else validation.metadata(metadata)
         sure = None if confidence is None else validation.confidence(confidence)
-        times = None if occurred is None else validation.spans("occurred", occurred)
-        said_at = validation.timestamp("mentioned_at", mentioned_at)
+        times = None if occurred is None else validation.spans("occurred", occurred, zone)
+        said_at = validation.timestamp("mentioned_at", mentioned_at, zone)
         who = validation.label("speaker", speaker) if speaker else None
         names = None if entities is None else validation.items("entities", entities)
-        ends_at = validation.timestamp("expires_at", expires_at)
+        ends_at = validation.timestamp("expires_at", expires_at, zone)
         pin = None if pinned is None else validation.flag("pinned", pinned)
         if pin and ends_at is not None:
             raise InvalidInputError(
@@ -248,7 +249,8 @@ class Memories:
             )
             return self._admitted(new) if text is not None or details is not None else new
 
-        reindexed = partial(correct, occurred=times, entities=mentioned)
+        own_zone = None if said_at is None else said_at.tzinfo
+        reindexed = partial(correct, occurred=times, entities=mentioned, zone=own_zone)
         return self._change(bank_id, memory_id, corrected, "update", reason, reindexed)
 
     def _admitted(self, memory: Memory) -> Memory:

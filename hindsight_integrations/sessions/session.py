@@ -16,7 +16,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import ClosedError, ConflictError, InvalidInputError
-from hindsight_integrations.models import Message, RecordPart, as_datetime
+from hindsight_integrations.models import Message, RecordPart
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.results import RecallResult, RetainResult
 from hindsight_integrations.sessions.conversation import Conversation, Record
@@ -139,7 +139,8 @@ class Session(Conversation):
         Args:
             speaker: a name, or a role such as "user" or "assistant".
             text: what was said.
-            timestamp: when; now if not given, and UTC if it carries no timezone.
+            timestamp: when; now if not given, and in `settings.timezone` if it carries no
+                timezone.
             id: your id of the message. The same message again changes nothing.
             metadata: for filtering in recall.
 
@@ -151,7 +152,7 @@ class Session(Conversation):
         message = Message(
             speaker=validation.label("speaker", speaker),
             text=validation.content(text, self._memory.settings.max_content_chars),
-            timestamp=as_datetime(validation.timestamp("timestamp", timestamp)),
+            timestamp=validation.time_or_now("timestamp", timestamp, self._memory.settings.zone),
             id=new_id("msg-") if id is None else validation.label("id", id),
             metadata=validation.metadata(metadata),
         )

@@ -70,7 +70,8 @@ class Workspace(ContextManaged):
         shadow: log each search with the hits of the notes' text search and of the memory, for
             `ShadowReport`, in `.hindsight/shadow.jsonl`.
         backoff: waits between attempts to reach a memory that is away.
-        settings: of the memory that a function opens; only `max_content_chars` is used here.
+        settings: of the memory that a function opens; only `max_content_chars` and
+            `timezone` are used here.
 
     Raises:
         InvalidInputError: there is no such folder, or another argument cannot be used.

@@ -106,7 +106,8 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
     request. The turns that are stored stay, and those that are new are added. Some give each
     request a document of its own, named by session and time: the session is the document then.
     """
-    said_at = validation.timestamp("timestamp", item.timestamp)
+    zone = deps.settings.zone
+    said_at = validation.timestamp("timestamp", item.timestamp, zone)
     messages = conversation_in(item.content, said_at or _begun(item))
     if messages is None:
         return submission_of(deps, bank_id, item)
@@ -117,6 +118,7 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
         session=session or item.document_id,
         stamp=given,
         max_chars=deps.settings.max_content_chars,
+        zone=zone,
     )
     stamp = replace(conversation.stamp, is_of_request=True)
     return replace(conversation, stamp=stamp, is_window=session is not None)
