@@ -87,7 +87,8 @@ class OpenedMemory(ContextManaged):
         `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), or the URL of a memory
         service; the other variables are then ignored. `HINDSIGHT_GRAPH` is the URL of a Neo4j
         server, `HINDSIGHT_VECTORS` the URL of a Chroma or Neo4j server, `HINDSIGHT_EMBEDDER` the
-        name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
+        name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting. A blank variable
+        counts as unset.
         """
         given = from_environment() | options
         if is_url(given["path"]):  # a service, which has stores, models and settings of its own

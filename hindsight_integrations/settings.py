@@ -18,6 +18,15 @@ from hindsight_integrations.errors import InvalidInputError
 Hemisphere = Literal["north", "south"]
 
 
+def variable(name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """Return the value of an environment variable; None if it is unset or blank.
+
+    Compose files and unit files set a variable without a value to an empty text.
+    """
+    value = (os.environ if environ is None else environ).get(name, "")
+    return value if value.strip() else None
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Settings of a client, each with its purpose, unit and the source of its default.
@@ -134,16 +143,15 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Return the defaults, overridden by `HINDSIGHT_*` variables.
+        """Return the defaults, overridden by `HINDSIGHT_*` variables that are not blank.
 
         Raises:
             InvalidInputError: a variable cannot be converted to the type of its setting.
         """
-        env = os.environ if environ is None else environ
         given = {
-            field.name: _parse(field.name, type(field.default), env[key])
+            field.name: _parse(field.name, type(field.default), text)
             for field in fields(cls)
-            if (key := f"HINDSIGHT_{field.name.upper()}") in env
+            if (text := variable(f"HINDSIGHT_{field.name.upper()}", environ)) is not None
         }
         return cls(**given)  # type: ignore[arg-type]
 
