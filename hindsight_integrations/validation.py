@@ -167,11 +167,11 @@ def _at_least(least: int, what: str, value: object) -> int:
     return value
 
 
-def page_limit(value: object) -> int:
-    """Return the number of items of a page, from 1 to `MAX_PAGE`."""
+def page_limit(value: object, most: int = MAX_PAGE) -> int:
+    """Return the number of items of a page or picture, from 1 to `most`."""
     limit = positive("limit", value)
-    if limit > MAX_PAGE:
-        raise InvalidInputError(f"limit is {limit}; give at most {MAX_PAGE}")
+    if limit > most:
+        raise InvalidInputError(f"limit is {limit}; give at most {most}")
     return limit
 
 

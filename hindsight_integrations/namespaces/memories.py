@@ -130,7 +130,7 @@ class Memories:
             bank_id: which bank.
             entity: only those that mention this entity, by name or id.
             document_id: only those stated in this document or session.
-            include_invalid: also return invalidated memories.
+            include_invalid: also return invalidated memories; not together with `state`.
             limit: maximum memories per page, up to 1000.
             cursor: `next_cursor` of the previous page.
             text: only those whose text contains this, ignoring case.
@@ -157,14 +157,14 @@ class Memories:
             also = validation.items("entities", options.get("entities", ()))
             options["entities"] = (*also, entity)
         filter = selection(self._runtime, bank_id, options, state="valid")
-        filter = replace(
-            filter,
-            document_id=None
-            if document_id is None
-            else validation.label("document_id", document_id),
-            include_invalid=validation.flag("include_invalid", include_invalid)
-            or filter.include_invalid,
-        )
+        if validation.flag("include_invalid", include_invalid):
+            if options.get("state") is not None:
+                raise InvalidInputError(
+                    "state says which memories are listed; give either state or include_invalid"
+                )
+            filter = replace(filter, include_invalid=True)
+        if document_id is not None:
+            filter = replace(filter, document_id=validation.label("document_id", document_id))
         return self._runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
 
     def update(
