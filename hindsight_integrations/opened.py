@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Self
 
+from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged, async_variant, in_thread
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.export_import import restore_folder
 from hindsight_integrations.forks import unpickled
 from hindsight_integrations.namespaces.audit import Audit
@@ -56,6 +58,12 @@ class OpenedMemory(ContextManaged):
         settings: Settings | None = None,
         before_retain: object | None = None,
     ) -> None:
+        if path is not None and path != IN_MEMORY:
+            validation.folder_path("path", path)
+        if settings is not None:
+            validation.instance("settings", settings, Settings)
+        _check_store("graph", graph, "list_banks")
+        _check_store("vectors", vectors, "search")
         self._arguments = Arguments(
             path, graph, vectors, embedder, reranker, extractor, llm, settings or Settings(),
             before_retain,
@@ -113,6 +121,7 @@ class OpenedMemory(ContextManaged):
             StoreCorruptError: the file is damaged; nothing was restored.
             SchemaVersionError: a newer release wrote the file.
         """
+        validation.folder_path("path", path)
         restore_folder(backup, path)
         return cls(path, **options)  # type: ignore[arg-type]
 
@@ -209,3 +218,10 @@ class OpenedMemory(ContextManaged):
 
     aclose = async_variant(close)
     aconfigure = async_variant(configure)
+
+
+def _check_store(what: str, given: object, method: str) -> None:
+    """Raise `InvalidInputError` for what is neither a store, which has this method, nor a URL."""
+    if given is None or isinstance(given, str) or hasattr(given, method):
+        return
+    raise InvalidInputError(f"{what} is {validation.shown(given)}; give a store, or a server's URL")

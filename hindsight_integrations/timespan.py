@@ -98,7 +98,7 @@ class TimeSpan:
     begins at another time than midnight if that zone is not UTC.
 
     Raises:
-        InvalidInputError: `end` is not after `start`.
+        InvalidInputError: `end` is not after `start`, or one of them is no datetime.
     """
 
     start: datetime
@@ -106,6 +106,11 @@ class TimeSpan:
     precision: Precision = Precision.RANGE
 
     def __post_init__(self) -> None:
+        for end in (self.start, self.end):
+            if not isinstance(end, datetime):
+                raise InvalidInputError(
+                    f"a time span starts and ends at datetimes; got {end!r}, a {type(end).__name__}"
+                )
         object.__setattr__(self, "start", as_utc(self.start))
         object.__setattr__(self, "end", as_utc(self.end))
         if self.end <= self.start:

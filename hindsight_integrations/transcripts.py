@@ -114,6 +114,7 @@ def import_transcripts(
         InvalidInputError: the file cannot be read, or is of no known format.
         HindsightError: a conversation could not be stored; those before it are.
     """
+    validation.memory("memory", memory)
     read = [*read_transcripts(path, format=format, user=user)]
     results: list[RetainResult] = []
     items = [one for one in read if not isinstance(one, Transcript)]
@@ -159,7 +160,7 @@ def read_transcripts(
     validation.label("user", user)
     if format is not None:
         validation.choice("format", format, FORMATS)
-    for name, text in _files(Path(path).expanduser()):
+    for name, text in _files(Path(validation.file_path("path", path)).expanduser()):
         data = _parsed(name, text)
         kind = format or _format_of(data)
         if kind is None:

@@ -7,6 +7,7 @@ import os
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
+from pathlib import Path
 from typing import TypeAlias, TypeVar, cast
 
 from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
@@ -33,6 +34,7 @@ MAX_PAGE = 1000
 C = TypeVar("C", bound=str)
 T = TypeVar("T")
 P = TypeVar("P")
+M = TypeVar("M")
 D = TypeVar("D", datetime, datetime | None)
 
 When: TypeAlias = datetime | date | str
@@ -320,6 +322,34 @@ def items_or_one(what: str, values: Iterable[T], wanted: str) -> tuple[T, ...]:
     if isinstance(values, str):
         return (cast(T, values),)
     return items(what, values, wanted)
+
+
+def instance(what: str, value: object, kind: type[T]) -> T:
+    """Return a value of a class."""
+    if not isinstance(value, kind):
+        raise InvalidInputError(f"{what} is {shown(value)}; give a {kind.__name__}")
+    return value
+
+
+def memory(what: str, value: M) -> M:
+    """Return an open memory: a `Hindsight`, or an object with its methods."""
+    if isinstance(value, type) or not all(hasattr(value, verb) for verb in ("retain", "recall")):
+        raise InvalidInputError(f"{what} is {shown(value)}; give an open memory, a Hindsight")
+    return value
+
+
+def folder_path(what: str, value: object) -> Path:
+    """Return the absolute path of a folder, which need not exist; "~" is the home folder."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InvalidInputError(f"{what} is {shown(value)}; give the path of a folder")
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise InvalidInputError(
+            f"{what} is {shown(value)}, but there is no such user or home folder; give the whole "
+            "path of the folder"
+        ) from error
 
 
 def file_path(what: str, value: str | os.PathLike[str]) -> str:

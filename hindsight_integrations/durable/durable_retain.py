@@ -91,6 +91,8 @@ class DurableRetain(ContextManaged):
         backoff: Backoff | None = None,
         settings: Settings | None = None,
     ) -> None:
+        if not callable(memory):
+            validation.memory("memory", memory)
         self._open = memory if callable(memory) else None
         self._memory = None if callable(memory) else memory
         self._opening = threading.Lock()
@@ -211,7 +213,7 @@ class DurableRetain(ContextManaged):
         Returns:
             True if the queue is empty and the store is available.
         """
-        return self._replayer.drain(timeout)
+        return self._replayer.drain(validation.seconds("timeout", timeout, zero=True))
 
     def available(self) -> bool:
         """Return True if the memory can be opened and its graph answers.

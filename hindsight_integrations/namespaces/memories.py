@@ -43,7 +43,7 @@ from hindsight_integrations.namespaces.selection import (
     SelectionOptions,
     selection,
 )
-from hindsight_integrations.nlp.embeddings import checked as checked_vectors
+from hindsight_integrations.nlp.embeddings import checked_vector
 from hindsight_integrations.recall.request import takes
 from hindsight_integrations.reflect.conclusions import Rewritten, rewritten
 from hindsight_integrations.reflect.mental_models import retold
@@ -436,7 +436,7 @@ def retain_memories(
     dimension = deps.encoder.embedder.dimension
     for code in vectors:
         if code is not None:
-            checked_vectors([code], 1, dimension, "the caller")
+            checked_vector(code, dimension)
     guards = runtime.retaining.before_retain
     seen = [(guarded_memory(guards, memory), memory) for memory in given]
     refused = tuple(_refused(memory) for out, memory in seen if out is None)

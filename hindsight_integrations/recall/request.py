@@ -364,7 +364,9 @@ def _tests(name: str, given: object, zone: tzinfo) -> tuple[Test, ...]:
             )
         alternatives = tuple(AllOf(conditions(each, zone)) for each in given)
         return (AllOf(alternatives) if name == "$and" else AnyOf(alternatives),)
-    if isinstance(name, str) and name.startswith("$"):
+    if not isinstance(name, str):
+        raise InvalidInputError(f"where has the field {name!r}; give the name of a field as text")
+    if name.startswith("$"):
         raise InvalidInputError(f"unknown operator {name!r} in where; use $and, $or or $not")
     tests = given if isinstance(given, Mapping) else {"$eq": given}
     if not tests:

@@ -24,6 +24,7 @@ from hindsight_integrations.normalization import new_id
 from hindsight_integrations.prompts import DRAW_INSIGHTS, LEARNT, Prompt, Rendered, as_data
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.fence import fence
+from hindsight_integrations.retain.request import as_messages
 from hindsight_integrations.sessions.conversation import Conversation
 from hindsight_integrations.sessions.exchanges import (
     ROLES,
@@ -143,6 +144,8 @@ class ReflectionMemory(Conversation):
         self._score = _score(score)
         self._background = background
         self._store = ReflectionStore()
+        if memory is not None:
+            validation.memory("memory", memory)
         self._zone = UTC if memory is None else memory.settings.zone
         if memory is not None:
             self._store = BankStore(memory, validation.bank_id(bank_id), session_id, self._model.id)
@@ -242,7 +245,8 @@ class ReflectionMemory(Conversation):
             InvalidInputError: a message cannot be used; nothing was stored.
             StoreError: they could not be stored.
         """
-        return self._add([self._entry(one.speaker, one.text, one.timestamp) for one in messages])
+        given = as_messages(validation.items("messages", messages, "a list of messages"))
+        return self._add([self._entry(one.speaker, one.text, one.timestamp) for one in given])
 
     def reflect(self) -> tuple[Insight, ...]:
         """Draw insights from the exchanges now; returns those kept from then on.

@@ -86,7 +86,7 @@ class Session(Conversation):
         super().__init__("hindsight-session")
         self.bank_id = validation.bank_id(bank_id)
         self.session_id = new_id("session-") if session_id is None else session_id
-        self._memory = memory
+        self._memory = validation.memory("memory", memory)
         self._retain = partial(
             memory.retain_messages,
             self.bank_id,
@@ -209,5 +209,5 @@ class Session(Conversation):
 
 
 def _folded(roles: Iterable[str]) -> frozenset[str]:
-    given = [roles] if isinstance(roles, str) else roles
+    given = validation.items_or_one("roles", roles, "a list of roles")
     return frozenset(validation.label("a role", role).casefold() for role in given)

@@ -99,13 +99,16 @@ class Workspace(ContextManaged):
         settings: Settings | None = None,
     ) -> None:
         self._bank_id = validation.bank_id(bank_id)
-        self._folder = NoteFolder(root, rules or NoteRules())
+        chosen = NoteRules() if rules is None else validation.instance("rules", rules, NoteRules)
+        self._folder = NoteFolder(root, chosen)
         given = None if max_tokens is None else validation.positive("max_tokens", max_tokens)
         self._max_tokens = given
         self._budget = BUDGETS[validation.choice("recall_budget", recall_budget, BUDGETS)]
         self._debounce = validation.not_negative("retain_debounce_ms", retain_debounce_ms) / 1000
         self._fallback = validation.flag("fallback_to_local", fallback_to_local)
         self._files = FileSearch(self._folder)
+        if backoff is not None:
+            validation.instance("backoff", backoff, Backoff)
         self._stop = threading.Event()
         self._watcher: threading.Thread | None = None
         self._session = new_id("session-")
