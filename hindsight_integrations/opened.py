@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Self
+from typing import Self, TypedDict, Unpack
 
 from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged, async_variant, in_thread
@@ -33,6 +33,25 @@ from hindsight_integrations.runtime import UNCHANGED, Runtime
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
 from hindsight_integrations.stores.servers import IN_MEMORY
+
+
+class MemoryOptions(TypedDict, total=False):
+    """Options of `Hindsight` beside its path; `Hindsight` documents them."""
+
+    graph: GraphStore | str | None
+    vectors: VectorIndex | str | None
+    embedder: object | None
+    reranker: object | None
+    extractor: object | None
+    llm: object | None
+    settings: Settings | None
+    before_retain: object | None
+
+
+class EnvironmentOptions(MemoryOptions, total=False):
+    """Options of `Hindsight.from_env`, each in place of what the environment says."""
+
+    path: str | os.PathLike[str] | None
 
 
 class OpenedMemory(ContextManaged):
@@ -84,12 +103,12 @@ class OpenedMemory(ContextManaged):
         self.storage = Storage(self._runtime)
 
     @classmethod
-    def in_memory(cls, **options: object) -> Self:
+    def in_memory(cls, **options: Unpack[MemoryOptions]) -> Self:
         """Open a memory that exists only as long as this object, with the constructor's options."""
-        return cls(IN_MEMORY, **options)  # type: ignore[arg-type]
+        return cls(IN_MEMORY, **options)
 
     @classmethod
-    def from_env(cls, **options: object) -> Self:
+    def from_env(cls, **options: Unpack[EnvironmentOptions]) -> Self:
         """Open the memory configured by environment variables.
 
         `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), or the URL of a memory
@@ -98,14 +117,17 @@ class OpenedMemory(ContextManaged):
         name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting. A blank variable
         counts as unset.
         """
-        given = from_environment() | options
+        given: dict[str, object] = {**from_environment(), **options}
         if is_url(given["path"]):  # a service, which has stores, models and settings of its own
-            given = options | {"path": given["path"]}
+            given = {**options, "path": given["path"]}
         return cls(**given)  # type: ignore[arg-type]
 
     @classmethod
     def restore(
-        cls, backup: str | os.PathLike[str], path: str | os.PathLike[str], **options: object
+        cls,
+        backup: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        **options: Unpack[MemoryOptions],
     ) -> Self:
         """Restore a backup written by `maintenance.backup` into a folder, and open it.
 
@@ -123,7 +145,7 @@ class OpenedMemory(ContextManaged):
         """
         validation.folder_path("path", path)
         restore_folder(backup, path)
-        return cls(path, **options)  # type: ignore[arg-type]
+        return cls(path, **options)
 
     def close(self) -> None:
         """Finish background work and release the folder. Idempotent.

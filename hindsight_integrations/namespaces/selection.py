@@ -22,7 +22,7 @@ class SelectionOptions(FilterOptions, total=False):
     text: str | None
     speaker: str | None
     changed_since: When | None
-    state: str | None
+    state: MemoryState | None
 
 
 SELECTION: SelectionOptions = {

@@ -49,7 +49,7 @@ class FilterOptions(TypedDict, total=False):
 
     types: Iterable[MemoryType | str] | None
     tags: Sequence[str]
-    tags_match: str
+    tags_match: TagsMatch
     where: Where | None
     scope: str | None
     entities: Sequence[str]
@@ -61,7 +61,7 @@ class SearchOptions(FilterOptions, total=False):
     """Options shared by `Hindsight.recall`, `context` and `reflect`."""
 
     max_tokens: int | None
-    budget: str
+    budget: Budget
     query_time: When | None
     min_score: float | None
     fill: bool

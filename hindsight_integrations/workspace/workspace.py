@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from hindsight_integrations import validation
@@ -23,6 +23,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.models import Memory, MemoryType, ModelUsage, Source, utc_now
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
 from hindsight_integrations.normalization import new_id
+from hindsight_integrations.recall.base import Budget
 from hindsight_integrations.results import NOTHING_FOUND, Context, Recalled, Reflection
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.workspace.file_search import FileSearch
@@ -43,7 +44,7 @@ from hindsight_integrations.workspace.watcher import Debouncer, watch_folder, wa
 FACT = "hindsight://facts/"
 SESSION = "hindsight://sessions/"
 
-BUDGETS = {"low": "low", "mid": "mid", "medium": "mid", "high": "high"}
+BUDGETS: Mapping[str, Budget] = {"low": "low", "mid": "mid", "medium": "mid", "high": "high"}
 """The recall budgets that hosts name, and ours."""
 
 DEBOUNCE_MS = 30_000

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from fastapi import File, Form, Query, UploadFile
 from pydantic import ValidationError
@@ -16,7 +16,13 @@ from pydantic import ValidationError
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import LinkKind, Memory, MemoryType, as_datetime
+from hindsight_integrations.models import (
+    LinkKind,
+    Memory,
+    MemoryState,
+    MemoryType,
+    as_datetime,
+)
 from hindsight_integrations.namespaces.selection import SelectionOptions
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.pipeline import retain, submission_of
@@ -312,7 +318,7 @@ def selected(
     if entity_id and has_bank(memory, bank_id):
         options["entities"] = [entity_id]
     if state:
-        options["state"] = state
+        options["state"] = validation.choice("state", state, get_args(MemoryState))
     return options
 
 
