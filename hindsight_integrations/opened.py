@@ -82,7 +82,7 @@ class OpenedMemory(ContextManaged):
         if settings is not None:
             validation.instance("settings", settings, Settings)
         _check_store("graph", graph, "list_banks")
-        _check_store("vectors", vectors, "search")
+        _check_store("vectors", vectors, "upsert")
         self._arguments = Arguments(
             path, graph, vectors, embedder, reranker, extractor, llm, settings or Settings(),
             before_retain,

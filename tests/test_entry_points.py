@@ -22,6 +22,7 @@ from hindsight_integrations import (
 from hindsight_integrations.durable import DurableRetain
 from hindsight_integrations.evaluate import evaluate
 from hindsight_integrations.sharding import Shards
+from hindsight_integrations.stores.chroma import ChromaVectors
 from hindsight_integrations.transcripts import import_transcripts
 from hindsight_integrations.workspace import NoteRules, Workspace
 
@@ -91,3 +92,12 @@ def test_methods_refuse_what_is_no_path_message_or_time(memory: Any, tmp_path: P
 def test_wrong_vector_of_a_caller_is_shown(memory: Any) -> None:
     with pytest.raises(EmbeddingError, match=r"the vector given is \[1.0\]; give 384 finite"):
         memory.retain_memory("a", Memory("m1", "a", "Anna paints."), vector=[1.0])
+
+
+def test_store_of_the_caller_is_accepted() -> None:
+    with Hindsight.in_memory(settings=Settings(consolidate=False)) as one:
+        vectors = ChromaVectors.in_memory()
+        with Hindsight(graph=one.graph_store, vectors=vectors, settings=one.settings) as other:
+            other.retain("own", "Anna met Otto.")
+            assert other.memories.list("own").total == 1
+        vectors.close()
