@@ -22,7 +22,7 @@ from hindsight_integrations import (
 from hindsight_integrations.durable import DurableRetain
 from hindsight_integrations.evaluate import evaluate
 from hindsight_integrations.sharding import Shards
-from hindsight_integrations.stores.chroma import ChromaVectors
+from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.transcripts import import_transcripts
 from hindsight_integrations.workspace import NoteRules, Workspace
 
