@@ -133,8 +133,8 @@ class Hindsight(OpenedMemory):
             content: the text, up to `settings.max_content_chars`; or a LangChain `Document` or a
                 LlamaIndex node, whose id, metadata and file date are used unless you give others.
                 A document with no id, or a random one, is identified by its content.
-            timestamp: when it was said or written; "yesterday" is relative to it. UTC if it
-                has no timezone; now if not given.
+            timestamp: when it was said or written; "yesterday" is the day before in its timezone,
+                or in `settings.timezone` if it has none. Now if not given.
             context: what the text is about, or its title; searched together with the text.
             document_id: your id for the text. Retaining an unchanged text again does nothing;
                 otherwise only the paragraphs that changed are replaced.
@@ -163,7 +163,8 @@ class Hindsight(OpenedMemory):
         started = time.perf_counter()
         validation.bank_id(bank_id)
         item = with_content(item)
-        text_submission(item, self._runtime.settings.max_content_chars)  # before a bank is made
+        settings = self._runtime.settings
+        text_submission(item, settings.max_content_chars, settings.zone)  # before a bank is made
         bank = self._runtime.bank_or_new(bank_id)
         submission = retaining.submission_of(self._runtime.retaining, bank_id, item)
         result = retaining.retain(self._runtime.retaining, bank, [submission])
@@ -232,6 +233,7 @@ class Hindsight(OpenedMemory):
             session=session,
             stamp=stamp,
             max_chars=self._runtime.settings.max_content_chars,
+            zone=self._runtime.settings.zone,
         )
         bank = self._runtime.bank_or_new(bank_id)
         result = retaining.retain(self._runtime.retaining, bank, [submission])
@@ -322,10 +324,11 @@ class Hindsight(OpenedMemory):
             entities: only memories that mention one of these people, places or things, given by
                 name, alias or id. A name the bank does not know matches nothing.
             window: only memories of this period: a `TimeSpan`, or (start, end), one of which may
-                be None.
+                be None. The end does not belong to it; a date is the beginning of its day.
             query_vector: search by this vector of the same embedder instead of the query's own.
-            query_time: the time that "last week" is relative to; now if not given.
-            as_of: only what was known at this time.
+            query_time: the time that "last week" is relative to, in its timezone, or in
+                `settings.timezone` if it has none; now if not given.
+            as_of: only what was known at this time; a date is the end of its day.
             min_score: leave out memories with a lower `relevance`, the probability that a memory
                 belongs to the answer, 0 to 1.
             fill: use the whole token budget, even for memories of little relevance.
@@ -372,8 +375,9 @@ class Hindsight(OpenedMemory):
             scope: only memories of this scope, and no mental models.
             entities: only memories that mention one of these, and no mental models; see `recall`.
             window: only memories of this period, and no mental models; see `recall`.
-            query_time: the time that "last week" is relative to; now if not given.
-            as_of: only what was known at this time.
+            query_time: the time that "last week" is relative to, in its timezone, or in
+                `settings.timezone` if it has none; now if not given.
+            as_of: only what was known at this time; a date is the end of its day.
             min_score: leave out memories with a lower `relevance`, 0 to 1; see `recall`.
             fill: use the whole token budget, even for memories of little relevance.
             prefer_observations: return observations instead of the facts they quote, even if they
@@ -428,8 +432,9 @@ class Hindsight(OpenedMemory):
             scope: only memories of this scope, and no mental models.
             entities: only memories that mention one of these, and no mental models; see `recall`.
             window: only memories of this period, and no mental models; see `recall`.
-            query_time: the time that "last week" is relative to; now if not given.
-            as_of: only what was known at this time.
+            query_time: the time that "last week" is relative to, in its timezone, or in
+                `settings.timezone` if it has none; now if not given.
+            as_of: only what was known at this time; a date is the end of its day.
             min_score: leave out memories with a lower `relevance`, 0 to 1; see `recall`.
             fill: use the whole token budget, even for memories of little relevance.
             max_iterations: maximum number of model calls; in the last one the model must answer.
@@ -462,7 +467,7 @@ class Hindsight(OpenedMemory):
         person: str,
         *,
         max_tokens: int = PROFILE_TOKENS,
-        query_time: datetime | None = None,
+        query_time: datetime | date | str | None = None,
     ) -> Profile:
         """Return the facts, preferences and current matters of a person, without an LLM.
 
@@ -510,7 +515,7 @@ class Hindsight(OpenedMemory):
             scope: only memories of this scope.
             entities: only memories that mention one of these entities, by name or id.
             window: only memories of this period, as in `recall`.
-            as_of: only what was known at this time.
+            as_of: only what was known at this time; a date is the end of its day.
             changed_since: only memories stored or changed at or after this time.
             state: "valid" (the default), "invalidated", "expired" or "any".
 
@@ -544,8 +549,9 @@ class Hindsight(OpenedMemory):
     def _request(
         self, bank_id: str | Sequence[str], query: str, options: SearchOptions
     ) -> RecallRequest:
+        settings = self._runtime.settings
         return recall_request(
-            bank_id, query, default_tokens=self._runtime.settings.max_tokens, **options
+            bank_id, query, default_tokens=settings.max_tokens, zone=settings.zone, **options
         )
 
     # Forget, consolidate
@@ -587,7 +593,7 @@ class Hindsight(OpenedMemory):
             scope: those of this scope.
             entities: those that mention one of these entities, by name or id.
             window: those of this period, as in `recall`.
-            as_of: those known at this time.
+            as_of: those known at this time; a date is the end of its day.
             changed_since: those stored or changed at or after this time.
             state: "valid", "invalidated", "expired" or "any" (the default).
 

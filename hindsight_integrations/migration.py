@@ -9,7 +9,7 @@ hold the same entries, and `transcripts` reads them with `from_mem0`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from hindsight_integrations import validation
@@ -124,7 +124,7 @@ def _chroma_item(
 
 def _from_seconds(name: str, seconds: float) -> datetime:
     try:
-        return datetime.fromtimestamp(seconds).astimezone()
+        return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise InvalidInputError(
             f"a record's {name} is {seconds!r}; give seconds since 1970, or ISO 8601 text"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Generic, Literal, TypeAlias, TypeVar, get_args
+from typing import Generic, Literal, TypeAlias, TypeVar, get_args, overload
 
 from hindsight_integrations import display
 from hindsight_integrations.display import Shown
@@ -288,7 +288,8 @@ class Message:
     """One turn of a conversation.
 
     `speaker` is a name or a role ("user", "assistant"); `timestamp` is when it was said, now
-    if not given, and UTC if it carries no timezone; `id` is the caller's own id of the turn.
+    if not given, and in `Settings.timezone` if it carries no timezone; `id` is the caller's own id
+    of the turn.
     """
 
     speaker: str
@@ -623,7 +624,13 @@ class Page(Generic[T]):
     def __len__(self) -> int:
         return len(self.items)
 
-    def __getitem__(self, index: int) -> T:
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
         return self.items[index]
 
     def __repr__(self) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Self
+from typing import Self, TypedDict, Unpack
 
+from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import ContextManaged, async_variant, in_thread
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.export_import import restore_folder
 from hindsight_integrations.forks import unpickled
 from hindsight_integrations.namespaces.audit import Audit
@@ -33,6 +35,25 @@ from hindsight_integrations.stores.base import GraphStore, VectorIndex
 from hindsight_integrations.stores.servers import IN_MEMORY
 
 
+class MemoryOptions(TypedDict, total=False):
+    """Options of `Hindsight` beside its path; `Hindsight` documents them."""
+
+    graph: GraphStore | str | None
+    vectors: VectorIndex | str | None
+    embedder: object | None
+    reranker: object | None
+    extractor: object | None
+    llm: object | None
+    settings: Settings | None
+    before_retain: object | None
+
+
+class EnvironmentOptions(MemoryOptions, total=False):
+    """Options of `Hindsight.from_env`, each in place of what the environment says."""
+
+    path: str | os.PathLike[str] | None
+
+
 class OpenedMemory(ContextManaged):
     """An open memory: its namespaces and its parts. `Hindsight` adds retain, recall and so on."""
 
@@ -56,6 +77,12 @@ class OpenedMemory(ContextManaged):
         settings: Settings | None = None,
         before_retain: object | None = None,
     ) -> None:
+        if path is not None and path != IN_MEMORY:
+            validation.folder_path("path", path)
+        if settings is not None:
+            validation.instance("settings", settings, Settings)
+        _check_store("graph", graph, "list_banks")
+        _check_store("vectors", vectors, "upsert")
         self._arguments = Arguments(
             path, graph, vectors, embedder, reranker, extractor, llm, settings or Settings(),
             before_retain,
@@ -76,27 +103,31 @@ class OpenedMemory(ContextManaged):
         self.storage = Storage(self._runtime)
 
     @classmethod
-    def in_memory(cls, **options: object) -> Self:
+    def in_memory(cls, **options: Unpack[MemoryOptions]) -> Self:
         """Open a memory that exists only as long as this object, with the constructor's options."""
-        return cls(IN_MEMORY, **options)  # type: ignore[arg-type]
+        return cls(IN_MEMORY, **options)
 
     @classmethod
-    def from_env(cls, **options: object) -> Self:
+    def from_env(cls, **options: Unpack[EnvironmentOptions]) -> Self:
         """Open the memory configured by environment variables.
 
         `HINDSIGHT_PATH` is its folder (`./hindsight-memory` if unset), or the URL of a memory
         service; the other variables are then ignored. `HINDSIGHT_GRAPH` is the URL of a Neo4j
         server, `HINDSIGHT_VECTORS` the URL of a Chroma or Neo4j server, `HINDSIGHT_EMBEDDER` the
-        name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting.
+        name of an installed model, and `HINDSIGHT_<SETTING>` overrides a setting. A blank variable
+        counts as unset.
         """
-        given = from_environment() | options
+        given: dict[str, object] = {**from_environment(), **options}
         if is_url(given["path"]):  # a service, which has stores, models and settings of its own
-            given = options | {"path": given["path"]}
+            given = {**options, "path": given["path"]}
         return cls(**given)  # type: ignore[arg-type]
 
     @classmethod
     def restore(
-        cls, backup: str | os.PathLike[str], path: str | os.PathLike[str], **options: object
+        cls,
+        backup: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        **options: Unpack[MemoryOptions],
     ) -> Self:
         """Restore a backup written by `maintenance.backup` into a folder, and open it.
 
@@ -112,8 +143,9 @@ class OpenedMemory(ContextManaged):
             StoreCorruptError: the file is damaged; nothing was restored.
             SchemaVersionError: a newer release wrote the file.
         """
+        validation.folder_path("path", path)
         restore_folder(backup, path)
-        return cls(path, **options)  # type: ignore[arg-type]
+        return cls(path, **options)
 
     def close(self) -> None:
         """Finish background work and release the folder. Idempotent.
@@ -208,3 +240,10 @@ class OpenedMemory(ContextManaged):
 
     aclose = async_variant(close)
     aconfigure = async_variant(configure)
+
+
+def _check_store(what: str, given: object, method: str) -> None:
+    """Raise `InvalidInputError` for what is neither a store, which has this method, nor a URL."""
+    if given is None or isinstance(given, str) or hasattr(given, method):
+        return
+    raise InvalidInputError(f"{what} is {validation.shown(given)}; give a store, or a server's URL")

@@ -25,7 +25,7 @@ from hindsight_integrations.runtime import (
     assemble,
     embedder_stamp,
 )
-from hindsight_integrations.settings import Settings
+from hindsight_integrations.settings import Settings, variable
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
 from hindsight_integrations.stores.servers import IN_MEMORY, embedded_in
 
@@ -71,10 +71,10 @@ class Arguments:
 def from_environment() -> dict[str, object]:
     """Return the arguments that environment variables give; `Hindsight.from_env` lists these."""
     return {
-        "path": os.environ.get("HINDSIGHT_PATH", "./hindsight-memory"),
-        "graph": os.environ.get("HINDSIGHT_GRAPH") or None,
-        "vectors": os.environ.get("HINDSIGHT_VECTORS") or None,
-        "embedder": os.environ.get("HINDSIGHT_EMBEDDER") or None,
+        "path": variable("HINDSIGHT_PATH") or "./hindsight-memory",
+        "graph": variable("HINDSIGHT_GRAPH"),
+        "vectors": variable("HINDSIGHT_VECTORS"),
+        "embedder": variable("HINDSIGHT_EMBEDDER"),
         "settings": Settings.from_env(),
     }
 

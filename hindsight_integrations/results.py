@@ -367,7 +367,13 @@ class RecallResult(Ranking):
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.memories)
 
-    def __getitem__(self, index: int) -> Recalled:
+    @overload
+    def __getitem__(self, index: int) -> Recalled: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Recalled]: ...
+
+    def __getitem__(self, index: int | slice) -> Recalled | Sequence[Recalled]:
         return self.memories[index]
 
     def __len__(self) -> int:

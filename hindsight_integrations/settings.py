@@ -9,11 +9,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import UTC, tzinfo
 from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hindsight_integrations.errors import InvalidInputError
 
 Hemisphere = Literal["north", "south"]
+
+
+def variable(name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """Return the value of an environment variable; None if it is unset or blank.
+
+    Compose files and unit files set a variable without a value to an empty text.
+    """
+    value = (os.environ if environ is None else environ).get(name, "")
+    return value if value.strip() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,12 @@ class Settings:
     Raises:
         InvalidInputError: a value has the wrong type or is out of range.
     """
+
+    # Times
+    timezone: str = "UTC"
+    """IANA name of the time zone of times that carry none, such as "Europe/Berlin": those of calls,
+    texts and files, and the present where no time is given [C]. It decides which day is "today". A
+    time with a zone or offset of its own keeps it. Times are stored and shown in UTC."""
 
     # Retaining
     max_content_chars: int = 2_000_000
@@ -117,19 +134,24 @@ class Settings:
             )
         if not isinstance(self.models_path, str):
             raise InvalidInputError(f"settings.models_path is {self.models_path!r}; give text")
+        _zone_of(self.timezone)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone that `timezone` names."""
+        return _zone_of(self.timezone)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Return the defaults, overridden by `HINDSIGHT_*` variables.
+        """Return the defaults, overridden by `HINDSIGHT_*` variables that are not blank.
 
         Raises:
             InvalidInputError: a variable cannot be converted to the type of its setting.
         """
-        env = os.environ if environ is None else environ
         given = {
-            field.name: _parse(field.name, type(field.default), env[key])
+            field.name: _parse(field.name, type(field.default), text)
             for field in fields(cls)
-            if (key := f"HINDSIGHT_{field.name.upper()}") in env
+            if (text := variable(f"HINDSIGHT_{field.name.upper()}", environ)) is not None
         }
         return cls(**given)  # type: ignore[arg-type]
 
@@ -156,6 +178,26 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("observation_similarity", 0.0, 1.0),
     ("purge_interval", 0.0, 1_000_000),
 )
+
+
+def _zone_of(name: object) -> tzinfo:
+    """Return the zone of a name; UTC needs no time zone database.
+
+    Raises:
+        InvalidInputError: it is no name of the database, or the machine has no database.
+    """
+    if name == "UTC":
+        return UTC
+    try:
+        if isinstance(name, str):
+            return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        pass
+    raise InvalidInputError(
+        f"settings.timezone is {name!r}; give the IANA name of a time zone, such as "
+        "'Europe/Berlin' or 'America/New_York' (a machine without a time zone database needs the "
+        "package tzdata)"
+    )
 
 
 def _parse(name: str, kind: type, text: str) -> object:

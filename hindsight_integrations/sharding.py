@@ -76,6 +76,12 @@ class Moved:
     error: HindsightError | None = None
 
 
+_OPENED = (
+    "Shards takes memories that are open: open each, for example with Hindsight.in_memory() or "
+    "Hindsight.from_env(), and give Shards({name: memory, ...})"
+)
+
+
 class Shards(Hindsight):
     """Several memories used as one, with the methods of `Hindsight`: each bank is in one of them.
 
@@ -97,7 +103,10 @@ class Shards(Hindsight):
             raise InvalidInputError(
                 f"memories is {validation.shown(memories)}; give a mapping from names to memories"
             )
-        self.shards = {validation.label("name", name): each for name, each in memories.items()}
+        self.shards = {
+            validation.label("name", name): validation.memory(f"shard {name!r}", each)
+            for name, each in memories.items()
+        }
         self.leaving = frozenset(leaving)
         if self.leaving - self.shards.keys() or not self.shards.keys() - self.leaving:
             raise InvalidInputError(
@@ -108,6 +117,24 @@ class Shards(Hindsight):
         self._caller = _Router(self)
         for name in NAMESPACES:
             setattr(self, name, namespace_class(name)(self._caller))
+
+    @classmethod
+    def in_memory(cls, **options: object) -> NoReturn:
+        """Refuse: shards are opened one by one.
+
+        Raises:
+            InvalidInputError: always.
+        """
+        raise InvalidInputError(_OPENED)
+
+    @classmethod
+    def from_env(cls, **options: object) -> NoReturn:
+        """Refuse: the environment names one memory.
+
+        Raises:
+            InvalidInputError: always.
+        """
+        raise InvalidInputError(_OPENED)
 
     def place_of(self, bank_id: str) -> str:
         """Return the name of the shard where the bank belongs, whether it exists or not."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, time, timedelta, timezone, tzinfo
 from enum import StrEnum
 
 from hindsight_integrations.errors import InvalidInputError
@@ -25,6 +26,17 @@ class Precision(StrEnum):
     RANGE = "range"
 
 
+_CLOCK = frozenset({Precision.MINUTE, Precision.HOUR, Precision.RANGE})
+"""Precisions of spans that need not begin at midnight."""
+
+_SUMMER_TIME = timedelta(hours=1)
+"""How much longer or shorter a day is when the clocks change."""
+
+_EASTERNMOST = timedelta(hours=13)
+"""Largest offset that the midnight of a day is read with: New Zealand's in summer. A midnight at
+11:00 UTC could also be that of Samoa, on the other side of the date line."""
+
+
 def as_utc(timestamp: datetime) -> datetime:
     """Return the timestamp in UTC; a naive one is read as UTC."""
     if timestamp.tzinfo is None:
@@ -33,6 +45,15 @@ def as_utc(timestamp: datetime) -> datetime:
         return timestamp.astimezone(UTC)
     except OverflowError:  # the first or last day of the calendar, west or east of Greenwich
         return timestamp.replace(tzinfo=UTC)
+
+
+def in_zone(timestamp: datetime, zone: tzinfo) -> datetime:
+    """Return a time that a machine noted in the zone of the people it is about.
+
+    File systems and logs note UTC, which says nothing about people's days. A time in another zone
+    stays in it.
+    """
+    return timestamp if timestamp.utcoffset() else timestamp.astimezone(zone)
 
 
 def _shifted(timestamp: datetime, by: timedelta) -> datetime:
@@ -48,12 +69,36 @@ def day_text(timestamp: datetime) -> str:
     return f"{timestamp.day} {timestamp:%b} {timestamp.year}"
 
 
+def zone_of(spans: Iterable[TimeSpan], default: tzinfo = UTC) -> tzinfo:
+    """Return the zone whose days the spans are: of the first that begins at a midnight.
+
+    Args:
+        spans: times of one text.
+        default: the zone if no span tells it, or if it has the same midnight.
+    """
+    for span in spans:
+        if span._is_of_calendar():
+            midnight, _ = span.wall_clock()
+            offset = midnight.replace(tzinfo=UTC) - span.start
+            same = midnight.replace(tzinfo=default).utcoffset() == offset
+            return default if same else timezone(offset)
+    return default
+
+
+def _nearest_midnight(timestamp: datetime) -> datetime:
+    """Return the midnight, without a zone, that this time is in a zone where it is one."""
+    return datetime.combine(_shifted(timestamp, _EASTERNMOST).date(), time())
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class TimeSpan:
     """A half-open interval `[start, end)` in UTC.
 
+    A day or a longer period of the calendar is that of the zone in which it was said, so that it
+    begins at another time than midnight if that zone is not UTC.
+
     Raises:
-        InvalidInputError: `end` is not after `start`.
+        InvalidInputError: `end` is not after `start`, or one of them is no datetime.
     """
 
     start: datetime
@@ -61,6 +106,11 @@ class TimeSpan:
     precision: Precision = Precision.RANGE
 
     def __post_init__(self) -> None:
+        for end in (self.start, self.end):
+            if not isinstance(end, datetime):
+                raise InvalidInputError(
+                    f"a time span starts and ends at datetimes; got {end!r}, a {type(end).__name__}"
+                )
         object.__setattr__(self, "start", as_utc(self.start))
         object.__setattr__(self, "end", as_utc(self.end))
         if self.end <= self.start:
@@ -71,16 +121,32 @@ class TimeSpan:
 
     def __str__(self) -> str:
         """Return the days, both ends included, or the minutes if it is shorter than one."""
-        last = self.end - timedelta(microseconds=1)
-        if self.end.year == MAXYEAR:
-            return f"since {day_text(self.start)}" if self.start.year > MINYEAR else "any time"
-        if self.start.year == MINYEAR:
+        start, end = self.wall_clock()
+        last = end - timedelta(microseconds=1)
+        if end.year == MAXYEAR:
+            return f"since {day_text(start)}" if start.year > MINYEAR else "any time"
+        if start.year == MINYEAR:
             return f"until {day_text(last)}"
-        if self.duration < timedelta(days=1):
-            return f"{day_text(self.start)}, {self.start:%H:%M} to {self.end:%H:%M}"
-        if self.start.date() == last.date():
+        if end - start < timedelta(days=1):
+            return f"{day_text(start)}, {start:%H:%M} to {end:%H:%M}"
+        if start.date() == last.date():
             return day_text(last)
-        return f"{day_text(self.start)} to {day_text(last)}"
+        return f"{day_text(start)} to {day_text(last)}"
+
+    def wall_clock(self) -> tuple[datetime, datetime]:
+        """Return start and end as a person says them, without a zone.
+
+        A day or a longer period of the calendar goes from midnight to midnight in its zone, which
+        is not stored: the nearest midnights are returned. Other spans are in UTC.
+        """
+        if not self._is_of_calendar():
+            return self.start.replace(tzinfo=None), self.end.replace(tzinfo=None)
+        return _nearest_midnight(self.start), _nearest_midnight(self.end)
+
+    def _is_of_calendar(self) -> bool:
+        """Return True for whole days, of which one may have an hour more or less."""
+        uneven = (self.duration + _SUMMER_TIME) % timedelta(days=1)
+        return self.precision not in _CLOCK and uneven <= 2 * _SUMMER_TIME
 
     @classmethod
     def of_day(cls, timestamp: datetime) -> TimeSpan:

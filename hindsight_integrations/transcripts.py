@@ -12,10 +12,10 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from zipfile import BadZipFile, ZipFile
 
 from hindsight_integrations import validation
@@ -26,6 +26,9 @@ from hindsight_integrations.models import Message
 from hindsight_integrations.results import RetainResult
 from hindsight_integrations.retain.foreign import plain_metadata
 from hindsight_integrations.retain.request import Item, message_text
+from hindsight_integrations.timespan import in_zone
+
+T = TypeVar("T", Message, Item)
 
 __all__ = [
     "ImportedTranscripts",
@@ -111,6 +114,7 @@ def import_transcripts(
         InvalidInputError: the file cannot be read, or is of no known format.
         HindsightError: a conversation could not be stored; those before it are.
     """
+    validation.memory("memory", memory)
     read = [*read_transcripts(path, format=format, user=user)]
     results: list[RetainResult] = []
     items = [one for one in read if not isinstance(one, Transcript)]
@@ -119,7 +123,7 @@ def import_transcripts(
         results.append(
             memory.retain_messages(
                 bank_id,
-                one.messages,
+                [_in_zone(each, memory.settings.zone) for each in one.messages],
                 session=one.session,
                 context=one.title or None,
                 metadata={"source": one.source},
@@ -128,8 +132,16 @@ def import_transcripts(
         if progress is not None:
             progress(done, len(read))
     if items:
-        results.append(memory.retain_many(bank_id, items))
+        dated = [_in_zone(one, memory.settings.zone) for one in items]
+        results.append(memory.retain_many(bank_id, dated))
     return ImportedTranscripts(len(transcripts), len(items), RetainResult.merged(bank_id, results))
+
+
+def _in_zone(said: T, zone: tzinfo) -> T:
+    """Return a message or item at the same time in the zone of the people who said it."""
+    if not isinstance(said.timestamp, datetime):
+        return said
+    return replace(said, timestamp=in_zone(said.timestamp, zone))
 
 
 def read_transcripts(
@@ -148,7 +160,7 @@ def read_transcripts(
     validation.label("user", user)
     if format is not None:
         validation.choice("format", format, FORMATS)
-    for name, text in _files(Path(path).expanduser()):
+    for name, text in _files(Path(validation.file_path("path", path)).expanduser()):
         data = _parsed(name, text)
         kind = format or _format_of(data)
         if kind is None:

@@ -6,11 +6,12 @@ import math
 import os
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
-from typing import TypeVar, cast
+from datetime import UTC, date, datetime, tzinfo
+from pathlib import Path
+from typing import TypeAlias, TypeVar, cast
 
 from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
-from hindsight_integrations.models import MemoryType, Metadata, MetadataValue, TimeSpan
+from hindsight_integrations.models import MemoryType, Metadata, MetadataValue, TimeSpan, utc_now
 
 MAX_ID = 256
 """Longest id, tag, scope or name, in characters."""
@@ -33,7 +34,11 @@ MAX_PAGE = 1000
 C = TypeVar("C", bound=str)
 T = TypeVar("T")
 P = TypeVar("P")
+M = TypeVar("M")
 D = TypeVar("D", datetime, datetime | None)
+
+When: TypeAlias = datetime | date | str
+"""A time as callers may give it; text is ISO 8601."""
 
 
 def shown(value: object) -> str:
@@ -164,11 +169,11 @@ def _at_least(least: int, what: str, value: object) -> int:
     return value
 
 
-def page_limit(value: object) -> int:
-    """Return the number of items of a page, from 1 to `MAX_PAGE`."""
+def page_limit(value: object, most: int = MAX_PAGE) -> int:
+    """Return the number of items of a page or picture, from 1 to `most`."""
     limit = positive("limit", value)
-    if limit > MAX_PAGE:
-        raise InvalidInputError(f"limit is {limit}; give at most {MAX_PAGE}")
+    if limit > most:
+        raise InvalidInputError(f"limit is {limit}; give at most {most}")
     return limit
 
 
@@ -196,22 +201,55 @@ def seconds(what: str, value: object, *, zero: bool = False) -> float:
     return float(value)
 
 
-def timestamp(what: str, value: D | date | str) -> D:
-    """Return a datetime, naive or not, given as one, as a date or as ISO 8601 text."""
-    if value is None or isinstance(value, datetime):
+def timestamp(what: str, value: D | date | str, zone: tzinfo = UTC) -> D:
+    """Return a time in its own zone, given as a datetime, as a date or as ISO 8601 text.
+
+    Args:
+        what: name of the argument, for messages.
+        value: the time; a date is the beginning of its day.
+        zone: that of a time that carries none; see `Settings.timezone`.
+
+    Raises:
+        InvalidInputError: it is no time.
+    """
+    if value is None:
         return value
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
     try:
-        return datetime.fromisoformat(value)
+        time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"{what} is {shown(value)}; give a datetime, or ISO 8601 text such as 2024-05-07T13:56"
         ) from error
+    return time.replace(tzinfo=zone) if time.tzinfo is None else time
+
+
+def time_or_now(what: str, value: When | None, zone: tzinfo = UTC) -> datetime:
+    """Return a time as `timestamp` does; the present in `zone` for None."""
+    return utc_now().astimezone(zone) if value is None else timestamp(what, value, zone)
+
+
+def last_moment(what: str, value: D | date | str, zone: tzinfo = UTC) -> D:
+    """Return a time as `timestamp` does; of a date, the last moment of its day."""
+    start = timestamp(what, value, zone)
+    if start is None or isinstance(value, datetime) or not _is_date(value):
+        return start
+    return start.replace(hour=23, minute=59, second=59, microsecond=999_999)
+
+
+def _is_date(value: object) -> bool:
+    """Return True for a date, or for ISO 8601 text that names no time of day."""
+    try:
+        return isinstance(value, date) or bool(date.fromisoformat(str(value)))
+    except ValueError:
+        return False
 
 
 def window(
-    value: TimeSpan | tuple[datetime | None, datetime | None] | None, what: str = "window"
+    value: TimeSpan | tuple[When | None, When | None] | None,
+    what: str = "window",
+    zone: tzinfo = UTC,
 ) -> TimeSpan | None:
     """Return a stretch of time, given as a span or as a pair of which one end may be None."""
     if value is None or isinstance(value, TimeSpan):
@@ -225,21 +263,21 @@ def window(
         ) from error
     if start is None and end is None:
         raise InvalidInputError(f"{what} has neither start nor end; give one, or leave it out")
-    return TimeSpan.between(timestamp(what, start), timestamp(what, end))
+    return TimeSpan.between(timestamp(what, start, zone), timestamp(what, end, zone))
 
 
-def spans(what: str, values: object) -> tuple[TimeSpan, ...]:
+def spans(what: str, values: object, zone: tzinfo = UTC) -> tuple[TimeSpan, ...]:
     """Return a list of time spans, each given as one or as a pair of datetimes."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidInputError(f"{what} is {shown(values)}; give a list")
-    return tuple(_span(what, value) for value in values)
+    return tuple(_span(what, value, zone) for value in values)
 
 
-def _span(what: str, value: object) -> TimeSpan:
+def _span(what: str, value: object, zone: tzinfo) -> TimeSpan:
     if isinstance(value, TimeSpan):
         return value
     if isinstance(value, tuple) and len(value) == 2:
-        start, end = (timestamp(what, each) for each in value)
+        start, end = (timestamp(what, each, zone) for each in value)
         if start is not None and end is not None:
             return TimeSpan(start, end)
     raise InvalidInputError(f"a time of {what} is {shown(value)}; give a TimeSpan, or (start, end)")
@@ -284,6 +322,34 @@ def items_or_one(what: str, values: Iterable[T], wanted: str) -> tuple[T, ...]:
     if isinstance(values, str):
         return (cast(T, values),)
     return items(what, values, wanted)
+
+
+def instance(what: str, value: object, kind: type[T]) -> T:
+    """Return a value of a class."""
+    if not isinstance(value, kind):
+        raise InvalidInputError(f"{what} is {shown(value)}; give a {kind.__name__}")
+    return value
+
+
+def memory(what: str, value: M) -> M:
+    """Return an open memory: a `Hindsight`, or an object with its methods."""
+    if isinstance(value, type) or not all(hasattr(value, verb) for verb in ("retain", "recall")):
+        raise InvalidInputError(f"{what} is {shown(value)}; give an open memory, a Hindsight")
+    return value
+
+
+def folder_path(what: str, value: object) -> Path:
+    """Return the absolute path of a folder, which need not exist; "~" is the home folder."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InvalidInputError(f"{what} is {shown(value)}; give the path of a folder")
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise InvalidInputError(
+            f"{what} is {shown(value)}, but there is no such user or home folder; give the whole "
+            "path of the folder"
+        ) from error
 
 
 def file_path(what: str, value: str | os.PathLike[str]) -> str:

@@ -85,6 +85,8 @@ def settings_page() -> str:
             "export HINDSIGHT_MAX_TOKENS=1024 HINDSIGHT_CONSOLIDATE=false",
             "```",
             "",
+            "A blank variable counts as unset.",
+            "",
             "`H` marks a value of Hindsight 1.1, `C` a choice of this package.",
             *_settings(Settings, "## {}"),
             "",

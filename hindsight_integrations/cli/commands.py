@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import sys
 import time
@@ -33,6 +32,7 @@ from hindsight_integrations.cli import models as model_commands
 from hindsight_integrations.cli.job import JSON_KEY, Job, on_memory, shown
 from hindsight_integrations.cli.screen import INTERRUPTED, Output, Screen, interruptible
 from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.settings import variable
 
 if TYPE_CHECKING:
     from hindsight_integrations.export_import import BackupResult
@@ -226,7 +226,7 @@ def backup(
     from hindsight_integrations.export_import import back_up_folder
 
     with job.screen.progress("Copying") as report:
-        if os.environ.get("HINDSIGHT_GRAPH"):
+        if variable("HINDSIGHT_GRAPH"):
             result = job.memory.maintenance.backup(file, progress=report)
         else:
             result = back_up_folder(job.path, file, report)

@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import typer
 
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.settings import Settings
+from hindsight_integrations.settings import Settings, variable
 
 DEFAULT = Path(typer.get_app_dir("hindsight-memory")) / "config.toml"
 """The file that is read if no other is named."""
@@ -81,7 +81,8 @@ def _set_variables(table: Any) -> None:
             meant = f"; did you mean {near[0]}?" if near else "; see docs/settings.md"
             raise InvalidInputError(f"{name} is not a variable of hindsight-memory{meant}")
     for name, value in table.items():
-        os.environ.setdefault(name, str(value))
+        if variable(name) is None:
+            os.environ[name] = str(value)
 
 
 def _variables() -> list[str]:

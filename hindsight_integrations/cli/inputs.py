@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import yaml
 
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Expiry, MetadataValue, TimeSpan
+from hindsight_integrations.settings import variable
 
 NOTES = (".md", ".txt")
 """Endings of the files of a folder that are read."""
@@ -140,7 +140,7 @@ def edited(text: str, suffix: str) -> str:
         InvalidInputError: there is no such editor, or it failed.
     """
     usual = "notepad" if sys.platform == "win32" else "vi"
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or usual
+    editor = variable("VISUAL") or variable("EDITOR") or usual
     with TemporaryDirectory(prefix="hindsight-") as folder:
         file = Path(folder) / f"memory{suffix}"
         file.write_text(text, encoding="utf-8")

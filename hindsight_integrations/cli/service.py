@@ -18,6 +18,7 @@ import typer
 from hindsight_integrations.cli.job import DEFAULT_PATH, Job, on_memory
 from hindsight_integrations.cli.screen import INTERRUPTED, Output
 from hindsight_integrations.errors import MissingExtraError, StoreLockedError
+from hindsight_integrations.settings import variable
 
 VIEWER = "/ui/"
 """Path of the viewer in the service."""
@@ -144,7 +145,7 @@ def mcp(
             os._exit(INTERRUPTED)  # the thread that reads stdin cannot be cancelled
 
         signal.signal(signal.SIGINT, end)
-        if os.environ.get("HINDSIGHT_VECTORS"):
+        if variable("HINDSIGHT_VECTORS"):
             # What is on servers has no single owner: each process opens it for itself.
             opened = cache(lambda: exits.enter_context(Hindsight.from_env(path=folder)))
             asyncio.run(stdio.serve_memory(opened, bank=bank, tools=tools))

@@ -70,7 +70,8 @@ class DurableRetain(ContextManaged):
             processes may use the same file: the first one sends for all.
         patience: maximum seconds that a call waits for a store that neither answers nor fails.
         backoff: waiting times between failed attempts.
-        settings: settings of the memory that the function opens; only `max_content_chars` is used.
+        settings: settings of the memory that the function opens; only `max_content_chars` and
+            `timezone` are used.
 
     Raises:
         InvalidInputError, SchemaVersionError, StoreError: the queue's file cannot be used.
@@ -90,11 +91,13 @@ class DurableRetain(ContextManaged):
         backoff: Backoff | None = None,
         settings: Settings | None = None,
     ) -> None:
+        if not callable(memory):
+            validation.memory("memory", memory)
         self._open = memory if callable(memory) else None
         self._memory = None if callable(memory) else memory
         self._opening = threading.Lock()
         given = settings or Settings() if callable(memory) else memory.settings
-        self._max_chars = given.max_content_chars
+        self._max_chars, self._zone = given.max_content_chars, given.zone
         self._patience = patience
         self._queue = ReplayQueue(queue)
         self._replayer = Replayer(self._queue, self._send, self._ask, backoff or Backoff())
@@ -176,7 +179,7 @@ class DurableRetain(ContextManaged):
             "", context=context, metadata=metadata, tags=tags, update_mode=update_mode, scope=scope
         )
         submission = conversation_submission(
-            messages, session=session, stamp=stamp, max_chars=self._max_chars
+            messages, session=session, stamp=stamp, max_chars=self._max_chars, zone=self._zone
         )
         return self._retain(bank_id, submission)
 
@@ -197,7 +200,7 @@ class DurableRetain(ContextManaged):
         return self._submit(bank_id, accepted, failed)
 
     def _submission(self, item: Item) -> Submission:
-        submission = text_submission(item, self._max_chars)
+        submission = text_submission(item, self._max_chars, self._zone)
         if has_random_id(item):
             return replace(submission, document_id=f"sha256:{submission.fingerprint}")
         return submission
@@ -210,7 +213,7 @@ class DurableRetain(ContextManaged):
         Returns:
             True if the queue is empty and the store is available.
         """
-        return self._replayer.drain(timeout)
+        return self._replayer.drain(validation.seconds("timeout", timeout, zero=True))
 
     def available(self) -> bool:
         """Return True if the memory can be opened and its graph answers.

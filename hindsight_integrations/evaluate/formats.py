@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 
+from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.evaluate.dataset import (
     DataBank,
@@ -42,7 +43,7 @@ def load_dataset(path: str | os.PathLike[str], format: str = OWN_FORMAT) -> Data
     """
     if format not in FORMATS:
         raise InvalidInputError(f"format is {format!r}; choose from {', '.join(FORMATS)}")
-    file = Path(path)
+    file = Path(validation.file_path("data", path))
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:

@@ -61,6 +61,11 @@ def evaluate(
         InvalidInputError: the data or an argument cannot be used.
         HindsightError: an item could not be retained, or a question not be asked at all.
     """
+    if engine is not None and not callable(engine):
+        raise InvalidInputError(
+            f"engine is {validation.shown(engine)}; give a function that opens a memory, since it "
+            "is closed afterwards"
+        )
     dataset = data if isinstance(data, Dataset) else load_dataset(data)
     if engine is not None and (path is not None or embedder is not None):
         raise InvalidInputError(

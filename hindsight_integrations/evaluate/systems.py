@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast, get_args
 
+from hindsight_integrations import validation
 from hindsight_integrations._version import __version__
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import BankNotFoundError, InvalidInputError, MissingExtraError
@@ -26,6 +27,7 @@ from hindsight_integrations.nlp import tokens
 from hindsight_integrations.nlp.embeddings import Embedder, Vectors, as_embedder, query_vector
 from hindsight_integrations.nlp.minilm import published
 from hindsight_integrations.nlp.model_files import named_encoder
+from hindsight_integrations.recall.base import Budget
 from hindsight_integrations.results import Recalled, RecallResult
 from hindsight_integrations.retain.request import Item
 
@@ -90,7 +92,7 @@ class HindsightSystem:
     def __init__(self, memory: Hindsight, dataset: str, budget: str) -> None:
         self._memory = memory
         self._dataset = dataset
-        self._budget = budget
+        self._budget: Budget = validation.choice("budget", budget, get_args(Budget))
 
     def remember(self, bank: DataBank, report: Callable[[int], None]) -> Remembered:
         """Retain conversations by session, and the other items as single texts."""

@@ -47,7 +47,7 @@ class Audit:
             BankNotFoundError: there is no such bank.
         """
         self._runtime.bank(validation.bank_id(bank_id))
-        start = validation.timestamp("since", since)
+        start = validation.timestamp("since", since, self._runtime.settings.zone)
         first = None if start is None else as_datetime(start)
         who = None if actor is None else validation.label("actor", actor)
         which = None if id is None else validation.label("id", id)

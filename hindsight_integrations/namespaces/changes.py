@@ -48,7 +48,7 @@ class Changes:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError: there is no such bank.
         """
-        start = _start(since)
+        start = self._start(since)
         bank = self._runtime.bank(validation.bank_id(bank_id))
         with self._runtime.lock(bank.key):  # what this process began before is stored by then
             until = utc_now()
@@ -86,7 +86,7 @@ class Changes:
             InvalidInputError: an argument cannot be used.
             BankNotFoundError: there is no such bank.
         """
-        start = _start(since)
+        start = self._start(since)
         self._runtime.bank(validation.bank_id(bank_id))
         types = frozenset({MemoryType.OBSERVATION, MemoryType.OPINION})
         filter = MemoryFilter(utc_now(), types=types, derived=True, updated_since=start)
@@ -111,7 +111,7 @@ class Changes:
             ClosedError: the memory was closed.
         """
         wait = validation.seconds("interval", interval)
-        start = last = utc_now() if since is None else _start(since)
+        start = last = utc_now() if since is None else self._start(since)
         known = await self.aconclusions(bank_id, _before(start))
         told = {memory.id: memory.updated_at for memory in known if memory.updated_at < start}
         while True:
@@ -126,11 +126,10 @@ class Changes:
     alist = async_variant(list)
     aconclusions = async_variant(conclusions)
 
-
-def _start(since: datetime | None) -> datetime:
-    if since is None:
-        raise InvalidInputError("since is None; give the time from which to list changes")
-    return as_datetime(validation.timestamp("since", since))
+    def _start(self, since: datetime | None) -> datetime:
+        if since is None:
+            raise InvalidInputError("since is None; give the time from which to list changes")
+        return as_datetime(validation.timestamp("since", since, self._runtime.settings.zone))
 
 
 def _before(time: datetime) -> datetime:

@@ -12,7 +12,7 @@ from hindsight_integrations.namespaces.memories import forget
 from hindsight_integrations.results import Forgotten
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import DOCUMENT, DOCUMENT_CHUNKS
-from hindsight_integrations.stores.common import read_one
+from hindsight_integrations.stores.common import after_document, document_cursor, read_one
 
 
 class Documents:
@@ -43,14 +43,18 @@ class Documents:
             bank_id: which bank.
             limit: maximum documents per page, up to 1000.
             cursor: `next_cursor` of the previous page.
+
+        Raises:
+            InvalidInputError: an argument cannot be used, such as the cursor of another list.
+            BankNotFoundError: there is no such bank.
         """
         self._runtime.bank(validation.bank_id(bank_id))
         limit = validation.page_limit(limit)
-        after = None if cursor is None else validation.label("cursor", cursor)
+        after = after_document(validation.page_cursor(cursor))
         graph = self._runtime.graph
-        rest = (d for d in graph.scan(bank_id, DOCUMENT) if after is None or d.id > after)
+        rest = (d for d in graph.scan(bank_id, DOCUMENT) if d.id > after)
         items = [*islice(rest, limit + 1)]
-        following = items[limit - 1].id if len(items) > limit else None
+        following = document_cursor(items[limit - 1].id) if len(items) > limit else None
         return Page(items[:limit], graph.bank_stats(bank_id).documents, following)
 
     def chunks(self, bank_id: str, document_id: str) -> tuple[Chunk, ...]:

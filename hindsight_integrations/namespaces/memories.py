@@ -43,7 +43,7 @@ from hindsight_integrations.namespaces.selection import (
     SelectionOptions,
     selection,
 )
-from hindsight_integrations.nlp.embeddings import checked as checked_vectors
+from hindsight_integrations.nlp.embeddings import checked_vector
 from hindsight_integrations.recall.request import takes
 from hindsight_integrations.reflect.conclusions import ConclusionUpdate, rewritten
 from hindsight_integrations.reflect.mental_models import retold
@@ -130,7 +130,7 @@ class Memories:
             bank_id: which bank.
             entity: only those that mention this entity, by name or id.
             document_id: only those stated in this document or session.
-            include_invalid: also return invalidated memories.
+            include_invalid: also return invalidated memories; not together with `state`.
             limit: maximum memories per page, up to 1000.
             cursor: `next_cursor` of the previous page.
             text: only those whose text contains this, ignoring case.
@@ -142,7 +142,7 @@ class Memories:
             scope: only memories of this scope.
             entities: only those that mention one of these entities, by name or id.
             window: only memories of this period, as in `recall`.
-            as_of: only what was known at this time.
+            as_of: only what was known at this time; a date is the end of its day.
             changed_since: only those stored, corrected, invalidated, restored or rewritten at or
                 after this time; compare `created_at` and `invalidated_at` to tell which.
             state: "valid" (the default), "invalidated", "expired" or "any".
@@ -157,14 +157,14 @@ class Memories:
             also = validation.items("entities", options.get("entities", ()))
             options["entities"] = (*also, entity)
         filter = selection(self._runtime, bank_id, options, state="valid")
-        filter = replace(
-            filter,
-            document_id=None
-            if document_id is None
-            else validation.label("document_id", document_id),
-            include_invalid=validation.flag("include_invalid", include_invalid)
-            or filter.include_invalid,
-        )
+        if validation.flag("include_invalid", include_invalid):
+            if options.get("state") is not None:
+                raise InvalidInputError(
+                    "state says which memories are listed; give either state or include_invalid"
+                )
+            filter = replace(filter, include_invalid=True)
+        if document_id is not None:
+            filter = replace(filter, document_id=validation.label("document_id", document_id))
         return self._runtime.graph.list_memories(bank_id, filter, limit=limit, cursor=cursor)
 
     def update(
@@ -214,17 +214,18 @@ class Memories:
             BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
             GuardError: `before_retain` refused it.
         """
+        zone = self._runtime.settings.zone
         if text is not None:
             text = validation.content(text, self._runtime.settings.max_content_chars)
         kind = None if type is None else validation.memory_type(type)
         labels = None if tags is None else validation.tags(tags)
         details = None if metadata is None else validation.metadata(metadata)
         sure = None if confidence is None else validation.confidence(confidence)
-        times = None if occurred is None else validation.spans("occurred", occurred)
-        said_at = validation.timestamp("mentioned_at", mentioned_at)
+        times = None if occurred is None else validation.spans("occurred", occurred, zone)
+        said_at = validation.timestamp("mentioned_at", mentioned_at, zone)
         who = validation.label("speaker", speaker) if speaker else None
         names = None if entities is None else validation.items("entities", entities)
-        ends_at = validation.timestamp("expires_at", expires_at)
+        ends_at = validation.timestamp("expires_at", expires_at, zone)
         pin = None if pinned is None else validation.flag("pinned", pinned)
         if pin and ends_at is not None:
             raise InvalidInputError(
@@ -248,7 +249,8 @@ class Memories:
             )
             return self._admitted(new) if text is not None or details is not None else new
 
-        reindexed = partial(correct, occurred=times, entities=mentioned)
+        own_zone = None if said_at is None else said_at.tzinfo
+        reindexed = partial(correct, occurred=times, entities=mentioned, zone=own_zone)
         return self._change(bank_id, memory_id, corrected, "update", reason, reindexed)
 
     def _admitted(self, memory: Memory) -> Memory:
@@ -434,7 +436,7 @@ def retain_memories(
     dimension = deps.encoder.embedder.dimension
     for code in vectors:
         if code is not None:
-            checked_vectors([code], 1, dimension, "the caller")
+            checked_vector(code, dimension)
     guards = runtime.retaining.before_retain
     seen = [(guarded_memory(guards, memory), memory) for memory in given]
     refused = tuple(_refused(memory) for out, memory in seen if out is None)

@@ -30,6 +30,7 @@ from hindsight_integrations.stores.base import (
     MemoryFilter,
     MemoryRecord,
     StoredBank,
+    TagsMatch,
 )
 from hindsight_integrations.stores.common import is_conclusion, read_one
 
@@ -133,7 +134,7 @@ class Observations:
         min_confidence: float = 0.0,
         limit: int = 10,
         tags: Sequence[str] = (),
-        tags_match: str = "any",
+        tags_match: TagsMatch = "any",
         scope: str | None = None,
     ) -> Observed:
         """Return the observations that answer a question, best first, with context and sources.

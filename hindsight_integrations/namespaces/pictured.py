@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import combinations
 
 from hindsight_integrations import validation
-from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.namespaces.entities import find_entity
 from hindsight_integrations.namespaces.selection import SelectionOptions, selection
@@ -45,9 +44,7 @@ def bank_graph(
     options: SelectionOptions,
 ) -> BankGraph:
     """Return the graph of the entities that memories of a bank mention; see `Hindsight.graph`."""
-    limit = validation.positive("limit", limit)
-    if limit > MOST_ENTITIES:
-        raise InvalidInputError(f"limit is {limit}; give at most {MOST_ENTITIES}")
+    limit = validation.page_limit(limit, MOST_ENTITIES)
     hops = validation.positive("hops", hops)
     runtime.bank(validation.bank_id(bank_id))
     middle = None if center is None else find_entity(runtime, bank_id, center)
@@ -152,7 +149,7 @@ def bank_timeline(
     runtime: Runtime, bank_id: str, limit: int, options: SelectionOptions
 ) -> BankTimeline:
     """Return memories of a bank at the times that they name; see `Hindsight.timeline`."""
-    limit = min(validation.positive("limit", limit), MOST_EVENTS)
+    limit = validation.page_limit(limit, MOST_EVENTS)
     runtime.bank(validation.bank_id(bank_id))
     filter = _chosen(runtime, bank_id, options)
     ids = runtime.graph.find_ids(bank_id, filter, MOST_MEMORIES) or []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import get_args
 
 from hindsight_integrations import validation
@@ -14,6 +13,7 @@ from hindsight_integrations.recall.request import DEFAULTS, FilterOptions, memor
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import MemoryFilter
 from hindsight_integrations.stores.conditions import Condition
+from hindsight_integrations.validation import When
 
 
 class SelectionOptions(FilterOptions, total=False):
@@ -21,8 +21,8 @@ class SelectionOptions(FilterOptions, total=False):
 
     text: str | None
     speaker: str | None
-    changed_since: datetime | None
-    state: str | None
+    changed_since: When | None
+    state: MemoryState | None
 
 
 SELECTION: SelectionOptions = {
@@ -59,11 +59,12 @@ def selection(
     """
     given: SelectionOptions = {**SELECTION, **options}
     text, speaker, asked = given["text"], given["speaker"], given["state"]
-    filter = memory_filter(given)
+    zone = runtime.settings.zone
+    filter = memory_filter(given, zone)
     if speaker is not None:
         said = Condition("speaker", "$eq", validation.label("speaker", speaker))
         filter = replace(filter, where=(*filter.where, said))
-    since = validation.timestamp("changed_since", given["changed_since"])
+    since = validation.timestamp("changed_since", given["changed_since"], zone)
     if asked is not None:
         state = validation.choice("state", asked, get_args(MemoryState))
     names = validation.items("entities", given["entities"], "a list of names or ids")

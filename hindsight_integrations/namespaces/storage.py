@@ -96,7 +96,9 @@ class Storage:
     def find_ids(self, bank_id: str, where: Mapping[str, object]) -> list[str]:
         """Return the ids of all memories that match, including invalidated and expired ones."""
         self._runtime.bank(validation.bank_id(bank_id))
-        filter = MemoryFilter(None, where=conditions(where), include_invalid=True)
+        filter = MemoryFilter(
+            None, where=conditions(where, self._runtime.settings.zone), include_invalid=True
+        )
         return list(self._runtime.graph.find_ids(bank_id, filter, _MOST) or [])
 
     def memories(self, bank_id: str, ids: Sequence[str]) -> dict[str, Memory]:

@@ -128,6 +128,22 @@ def checked(vectors: object, n: int, dimension: int, name: str) -> Vectors:
     return unit
 
 
+def checked_vector(vector: object, dimension: int) -> NDArray[np.float32]:
+    """Return a caller's vector as a unit vector of `dimension`.
+
+    Raises:
+        EmbeddingError: it is no such vector.
+    """
+    try:
+        (unit,) = checked([vector], 1, dimension, "")
+    except EmbeddingError as error:
+        raise EmbeddingError(
+            f"the vector given is {vector!r:.80}; give {dimension} finite numbers, not all zero, "
+            "from the bank's embedder"
+        ) from error
+    return np.asarray(unit, dtype=np.float32)
+
+
 def _rows(vectors: object, n: int, name: str) -> list[NDArray[np.float64]]:
     """Return the output as one array per text."""
     if not isinstance(vectors, Iterable):

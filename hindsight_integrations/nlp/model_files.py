@@ -33,6 +33,7 @@ from hindsight_integrations.nlp.model_registry import (
     described,
 )
 from hindsight_integrations.nlp.onnx_encoder import ModelFiles, OnnxEncoder
+from hindsight_integrations.settings import variable
 
 FOLDER_VARIABLE = "HINDSIGHT_MODELS_PATH"
 
@@ -59,7 +60,7 @@ class ModelState:
 
 def models_folder(given: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder of installed models: the one given, the environment's, or the user's."""
-    if chosen := given or os.environ.get(FOLDER_VARIABLE):
+    if chosen := given or variable(FOLDER_VARIABLE):
         return Path(chosen).expanduser()
     home = Path.home()
     if sys.platform == "win32":

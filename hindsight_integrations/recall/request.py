@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import ParamSpec, TypedDict, TypeVar, Unpack, get_args
 
 import numpy as np
@@ -32,6 +32,7 @@ from hindsight_integrations.stores.conditions import (
     checked_time,
     tests_nothing,
 )
+from hindsight_integrations.validation import When
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,20 +49,20 @@ class FilterOptions(TypedDict, total=False):
 
     types: Iterable[MemoryType | str] | None
     tags: Sequence[str]
-    tags_match: str
+    tags_match: TagsMatch
     where: Where | None
     scope: str | None
     entities: Sequence[str]
-    window: TimeSpan | tuple[datetime | None, datetime | None] | None
-    as_of: datetime | None
+    window: TimeSpan | tuple[When | None, When | None] | None
+    as_of: When | None
 
 
 class SearchOptions(FilterOptions, total=False):
     """Options shared by `Hindsight.recall`, `context` and `reflect`."""
 
     max_tokens: int | None
-    budget: str
-    query_time: datetime | None
+    budget: Budget
+    query_time: When | None
     min_score: float | None
     fill: bool
 
@@ -195,6 +196,7 @@ def recall_request(
     query: str,
     *,
     default_tokens: int = 4096,
+    zone: tzinfo = UTC,
     **options: Unpack[RecallOptions],
 ) -> RecallRequest:
     """Validate the arguments of `Hindsight.recall`, which documents them.
@@ -203,6 +205,7 @@ def recall_request(
         bank_id: which bank, or several.
         query: the question.
         default_tokens: the default of `max_tokens`.
+        zone: that of times that carry none; see `Settings.timezone`.
         **options: see `RecallOptions`.
 
     Raises:
@@ -224,8 +227,8 @@ def recall_request(
         else validation.positive("max_tokens", max_tokens),
         budget=budget,
         arms=_arms(given["arms"]),
-        filter=memory_filter(given),
-        asked_at=as_datetime(validation.timestamp("query_time", given["query_time"])),
+        filter=memory_filter(given, zone),
+        asked_at=validation.time_or_now("query_time", given["query_time"], zone),
         min_score=_min_score(given["min_score"]),
         # Without a question, the filter or the vector says all that is wanted.
         fill=validation.flag("fill", given["fill"]) or validation.is_blank(query),
@@ -242,10 +245,17 @@ def recall_request(
     )
 
 
-def memory_filter(given: FilterOptions) -> MemoryFilter:
+def memory_filter(given: FilterOptions, zone: tzinfo) -> MemoryFilter:
     """Return the filter for complete options, without `entities`.
 
     Entities belong to one bank, but a recall may search several.
+
+    Args:
+        given: the options.
+        zone: that of times that carry none; see `Settings.timezone`.
+
+    Raises:
+        InvalidInputError: an option cannot be used.
     """
     types, scope, as_of = given["types"], given["scope"], given["as_of"]
     tags_match: TagsMatch = validation.choice(
@@ -256,10 +266,10 @@ def memory_filter(given: FilterOptions) -> MemoryFilter:
         types=None if types is None else validation.memory_types(types),
         tags=validation.tags(given["tags"]),
         tags_match=tags_match,
-        where=conditions({} if given["where"] is None else given["where"]),
+        where=conditions({} if given["where"] is None else given["where"], zone),
         scope=None if scope is None else validation.label("scope", scope),
-        window=validation.window(given["window"]),
-        as_of=None if as_of is None else as_datetime(validation.timestamp("as_of", as_of)),
+        window=validation.window(given["window"], zone=zone),
+        as_of=None if as_of is None else as_datetime(validation.last_moment("as_of", as_of, zone)),
     )
 
 
@@ -326,10 +336,11 @@ def _min_score(value: float | None) -> float | None:
 _OPERATORS: dict[str, Operator] = {name: name for name in get_args(Operator)}
 
 
-def conditions(where: Where) -> tuple[Test, ...]:
+def conditions(where: Where, zone: tzinfo = UTC) -> tuple[Test, ...]:
     """Return the conditions of `{"field": value}` or `{"field": {"$gte": value, ...}}`.
 
-    `"$and"` and `"$or"` take a list of such mappings, `"$not"` takes one.
+    `"$and"` and `"$or"` take a list of such mappings, `"$not"` takes one. A time to compare
+    `mentioned_at` with is in `zone` if it carries none.
 
     Raises:
         InvalidInputError: an operator is unknown, or does not accept the type of a value.
@@ -339,31 +350,33 @@ def conditions(where: Where) -> tuple[Test, ...]:
             f"where is {validation.shown(where)}; give a mapping from fields to values or "
             "conditions"
         )
-    tests = (test for name, given in where.items() for test in _tests(name, given))
+    tests = (test for name, given in where.items() for test in _tests(name, given, zone))
     return tuple(test for test in tests if not tests_nothing(test))
 
 
-def _tests(name: str, given: object) -> tuple[Test, ...]:
+def _tests(name: str, given: object, zone: tzinfo) -> tuple[Test, ...]:
     if name == "$not":
-        return (Not(AllOf(conditions(given))),)  # type: ignore[arg-type]
+        return (Not(AllOf(conditions(given, zone))),)  # type: ignore[arg-type]
     if name in ("$and", "$or"):
         if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or not given:
             raise InvalidInputError(
                 f"where[{name!r}] is {validation.shown(given)}; give a list of mappings"
             )
-        alternatives = tuple(AllOf(conditions(each)) for each in given)
+        alternatives = tuple(AllOf(conditions(each, zone)) for each in given)
         return (AllOf(alternatives) if name == "$and" else AnyOf(alternatives),)
-    if isinstance(name, str) and name.startswith("$"):
+    if not isinstance(name, str):
+        raise InvalidInputError(f"where has the field {name!r}; give the name of a field as text")
+    if name.startswith("$"):
         raise InvalidInputError(f"unknown operator {name!r} in where; use $and, $or or $not")
     tests = given if isinstance(given, Mapping) else {"$eq": given}
     if not tests:
         raise InvalidInputError(
             f"where[{name!r}] is {{}}; give a value, or an operator such as {{'$gte': 3}}"
         )
-    return tuple(_condition(name, operator, value) for operator, value in tests.items())
+    return tuple(_condition(name, operator, value, zone) for operator, value in tests.items())
 
 
-def _condition(name: str, operator: str, value: object) -> Condition:
+def _condition(name: str, operator: str, value: object, zone: tzinfo) -> Condition:
     if operator not in _OPERATORS:
         raise InvalidInputError(
             f"unknown operator {operator!r} in where[{name!r}]; the operators are "
@@ -379,13 +392,13 @@ def _condition(name: str, operator: str, value: object) -> Condition:
     if kind in ("$in", "$nin"):
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise InvalidInputError(f"where[{name!r}][{operator!r}] must be a list")
-        return Condition(name, kind, tuple(_value(name, each) for each in value))
-    return Condition(name, kind, _value(name, value))
+        return Condition(name, kind, tuple(_value(name, each, zone) for each in value))
+    return Condition(name, kind, _value(name, value, zone))
 
 
-def _value(name: str, value: object) -> MetadataValue:
+def _value(name: str, value: object, zone: tzinfo) -> MetadataValue:
     if name == MENTIONED_AT:
-        return checked_time(value)
+        return checked_time(value, zone)
     if value is None:
         raise InvalidInputError(
             f"where[{name!r}] is None; to find memories without the field, give "

@@ -133,16 +133,16 @@ def after_blank(text: str) -> str:
 
 def when(span: TimeSpan) -> str:
     """Render a time no more precisely than it was given: "2021", "Mar 2021", "7 May 2025"."""
-    last = span.end - timedelta(microseconds=1)
+    start, end = span.wall_clock()
     if span.precision is Precision.YEAR:
-        return str(span.start.year)
+        return str(start.year)
     if span.precision is Precision.DECADE:
-        return f"{span.start.year}s"
+        return f"{start.year}s"
     if span.precision is Precision.MONTH:
-        return f"{span.start:%b} {span.start.year}"
+        return f"{start:%b} {start.year}"
     if span.precision in (Precision.HOUR, Precision.MINUTE):
-        return f"{day_text(span.start)}, {span.start:%H:%M}"
-    return _from_to(span.start, last)
+        return f"{day_text(start)}, {start:%H:%M}"
+    return _from_to(start, end - timedelta(microseconds=1))
 
 
 def _from_to(first: datetime, last: datetime) -> str:
@@ -167,7 +167,9 @@ def _notes(
     if memory.type is MemoryType.OBSERVATION:
         going = None if stale or trend is Trend.STALE else trend
         yield ", ".join(filter(None, [memory.kind, _proof(memory), going]))
-    yield from (when(t) for t in memory.occurred[:TIMES] if str(t.start.year) not in memory.text)
+    yield from (
+        when(t) for t in memory.occurred[:TIMES] if str(t.wall_clock()[0].year) not in memory.text
+    )
     yield from _doubts(memory, disposition)
     if disposition.literalism >= HIGH:
         yield from (

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from heapq import nlargest
 from itertools import groupby, zip_longest
 
 from hindsight_integrations import display, validation
-from hindsight_integrations.models import Entity, Memory, as_datetime
+from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.spacy_pipeline import sentence_ends
 from hindsight_integrations.nlp.syntax import parse
@@ -159,7 +159,7 @@ def profile_of(
     bank: StoredBank,
     person: str,
     max_tokens: int,
-    query_time: datetime | None,
+    query_time: datetime | date | str | None,
 ) -> Profile:
     """Return the profile of a person, from what is valid at that time.
 
@@ -168,7 +168,7 @@ def profile_of(
     """
     person = validation.label("person", person).strip()
     max_tokens = validation.positive("max_tokens", max_tokens)
-    now = as_datetime(validation.timestamp("query_time", query_time))
+    now = validation.time_or_now("query_time", query_time, deps.settings.zone)
     bank_id = bank.bank.id
     entity = read_one(deps.graph, bank_id, ENTITY_NAMED, entity_norm(person), None)
     known = [person, entity.name, *entity.aliases] if entity else [person]

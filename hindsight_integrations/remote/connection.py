@@ -27,6 +27,7 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
     error_of,
 )
+from hindsight_integrations.settings import variable
 
 OPERATION = "Idempotency-Key"
 """Header with the id of a call that writes."""
@@ -103,7 +104,7 @@ class Connection:
         shown = f"[{host}]" if ":" in host else host
         self.url = f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
         given = unquote(parts.password or "")
-        self.token = given or os.environ.get("HINDSIGHT_SERVICE_TOKEN", "")
+        self.token = given or variable("HINDSIGHT_SERVICE_TOKEN") or ""
         self.is_closed = False
         self._process = os.getpid()
         self._threads = self._client(httpx.Client, KEPT)

@@ -114,7 +114,7 @@ def _named(client: Client, given: Item) -> Item:
         InvalidInputError: it cannot be used.
     """
     item = with_content(given)
-    submission = text_submission(item, client.settings.max_content_chars)
+    submission = text_submission(item, client.settings.max_content_chars, client.settings.zone)
     document_id = submission.document_id
     if has_random_id(item):
         document_id = f"sha256:{submission.fingerprint}"

@@ -464,7 +464,7 @@ def _source(diff: DocumentDiff, position: int, chunk: NewChunk) -> Source:
         document_id=diff.submission.document_id,
         chunk_id=_chunk_id(diff, position, chunk),
         position=position,
-        mentioned_at=chunk.turn.mentioned_at,
+        mentioned_at=chunk.turn.said_at,
         reference=chunk.turn.reference,
     )
 
@@ -475,7 +475,7 @@ def _indexed(diff: DocumentDiff, fact: Fact, chunk: NewChunk) -> str:
         fact.text,
         speaker=turn.speaker,
         title=turn.context_in(diff.submission.stamp),
-        said_at=turn.mentioned_at if turn.dated else None,
+        said_at=turn.said_at if turn.dated else None,
         preceding=chunk.preceding.text if chunk.preceding else None,
     )
 

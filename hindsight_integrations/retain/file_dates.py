@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from hindsight_integrations.models import Precision, TimeSpan, as_datetime
+from hindsight_integrations.models import Precision, TimeSpan
 from hindsight_integrations.nlp.time import find_times
 
 
@@ -34,7 +34,8 @@ class FileDate:
     """The date of a file.
 
     Attributes:
-        timestamp: the day at midnight UTC, or the exact time where one is given.
+        timestamp: the day at midnight, or the exact time where one is given; in its own zone if
+            one is given, or else in that of the reader.
         source: where it was found.
         precision: day, or coarser where a week or month stands for its first day.
     """
@@ -89,42 +90,60 @@ _BEFORE_DATE = re.compile(
 )
 
 
-def file_date(name: str, text: str = "", modified: datetime | None = None) -> FileDate | None:
+def file_date(
+    name: str, text: str = "", modified: datetime | None = None, zone: tzinfo = UTC
+) -> FileDate | None:
     """Return the date of a file, or None if nothing tells it.
 
     Args:
         name: its path or name, such as "notes/2026-02-03 Meeting.md".
         text: its content.
         modified: when it was last changed.
+        zone: that of times that carry none.
     """
     candidates = (
         (DateSource.NAME, _date_of_name(name)),
         (DateSource.FRONT_MATTER, _date_of_front_matter(text)),
         (DateSource.HEADING, _date_of_heading(text)),
-        (DateSource.MODIFIED, _exact(as_datetime(modified)) if modified else None),
+        (DateSource.MODIFIED, modified),
     )
-    dates = [FileDate(span.start, source, span.precision) for source, span in candidates if span]
+    dates = [_dated(source, found, zone) for source, found in candidates if found]
     if not dates:
         return None
     first = dates[0]
     exact = (Precision.MINUTE, Precision.DAY)
     if first.precision in exact:
         return first
-    spans = [span for _, span in candidates if span]
+    days = next(found for _, found in candidates if isinstance(found, TimeSpan))
     inside = (
-        date for date in dates[1:] if date.precision in exact and spans[0].contains(date.timestamp)
+        date
+        for date in dates[1:]
+        if date.precision in exact and days.contains(_wall(date.timestamp))
     )
     return next(inside, first)
 
 
-def dated_sections(text: str, date: FileDate | None) -> list[Section]:
+def _dated(source: DateSource, found: TimeSpan | datetime, zone: tzinfo) -> FileDate:
+    """Return the date found: days, as if they were in UTC, or an exact time."""
+    if isinstance(found, TimeSpan):
+        return FileDate(found.start.replace(tzinfo=zone), source, found.precision)
+    timestamp = found.replace(tzinfo=found.tzinfo or zone)
+    return FileDate(timestamp, source, Precision.MINUTE)
+
+
+def _wall(timestamp: datetime) -> datetime:
+    """Return what a clock shows at this time in its zone, as if it were in UTC."""
+    return timestamp.replace(tzinfo=UTC)
+
+
+def dated_sections(text: str, date: FileDate | None, zone: tzinfo = UTC) -> list[Section]:
     """Cut a text where a heading is a date; the texts join to it.
 
     A section reaches to the next dated heading, or to a heading of the same or a higher level.
     Text before the first dated heading is a section without a date. A heading without a year takes
     the one nearest to the date of the file, or before its last change.
     """
-    cuts = date_changes(text, date)
+    cuts = date_changes(text, date, zone)
     if cuts and _only_leads(text[: cuts[0][0]]):
         cuts[0] = (0, cuts[0][1])  # it would say nothing by itself
     else:
@@ -137,9 +156,14 @@ def dated_sections(text: str, date: FileDate | None) -> list[Section]:
     ]
 
 
-def date_changes(text: str, date: FileDate | None) -> list[tuple[int, datetime | None]]:
-    """Return the offsets at which the date of a text changes, each with the new date, in order."""
-    return list(_cuts(text, date))
+def date_changes(
+    text: str, date: FileDate | None, zone: tzinfo = UTC
+) -> list[tuple[int, datetime | None]]:
+    """Return the offsets at which the date of a text changes, each with the new date, in order.
+
+    The new dates are days at midnight in `zone`.
+    """
+    return [(start, day and day.replace(tzinfo=zone)) for start, day in _cuts(text, date)]
 
 
 def is_dateline(text: str, offset: int) -> bool:
@@ -204,7 +228,7 @@ def _date_of_name(name: str) -> TimeSpan | None:
     return _numeric_day("-".join((*path.parts[-3:-1], stem))) if stem.isdigit() else None
 
 
-def _date_of_front_matter(text: str) -> TimeSpan | None:
+def _date_of_front_matter(text: str) -> TimeSpan | datetime | None:
     """Return the date of the front matter: YAML between "---", or TOML between "+++"."""
     front = FRONT_MATTER.match(text)
     if front is None:
@@ -217,13 +241,13 @@ def _date_of_front_matter(text: str) -> TimeSpan | None:
     return next((span for value in values if (span := _value(value))), None)
 
 
-def _value(text: str) -> TimeSpan | None:
-    """Return the time that a value of front matter gives."""
+def _value(text: str) -> TimeSpan | datetime | None:
+    """Return the days or the exact time that a value of front matter gives."""
     try:
         timestamp = datetime.fromisoformat(text)
     except ValueError:
         return _numeric_day(text) or _worded(text, None) or _month(text)
-    return TimeSpan.of_day(timestamp) if len(text) <= len("2026-02-03") else _exact(timestamp)
+    return TimeSpan.of_day(timestamp) if len(text) <= len("2026-02-03") else timestamp
 
 
 def _date_of_heading(text: str) -> TimeSpan | None:
@@ -269,7 +293,7 @@ def _date_of_words(words: str, date: FileDate | None) -> TimeSpan | None:
 
 def _worded(words: str, date: FileDate | None) -> TimeSpan | None:
     """Return the day or month that words give: "Tuesday, 3 February 2026"."""
-    reference = date.timestamp if date else datetime(2000, 1, 1, tzinfo=UTC)
+    reference = _wall(date.timestamp) if date else datetime(2000, 1, 1, tzinfo=UTC)
     for time in find_times(words, reference):
         spelled = _FULL_YEAR.search(time.text) is not None
         if not _stands_apart(words, time.start_char, time.end_char):
@@ -283,7 +307,7 @@ def _worded(words: str, date: FileDate | None) -> TimeSpan | None:
 
 def _in_reach(words: str, span: TimeSpan, date: FileDate) -> TimeSpan:
     """Return the day of that name before the last change, if only that dates the file."""
-    if date.source is not DateSource.MODIFIED or span.start <= date.timestamp:
+    if date.source is not DateSource.MODIFIED or span.start <= _wall(date.timestamp):
         return span
     year = span.start.year - 1
     try:
@@ -342,8 +366,3 @@ def _month(text: str) -> TimeSpan | None:
         return None
     start = datetime(int(match["year"]), int(match["month"]), 1, tzinfo=UTC)
     return TimeSpan(start, (start + timedelta(days=31)).replace(day=1), Precision.MONTH)
-
-
-def _exact(timestamp: datetime) -> TimeSpan:
-    start = as_datetime(timestamp)
-    return TimeSpan(start, start + timedelta(minutes=1), Precision.MINUTE)

@@ -241,7 +241,7 @@ def _record(
         text=fact.text,
         type=stamp.type or _type(statement, agent),
         occurred=fact.occurred,
-        mentioned_at=turn.mentioned_at,
+        mentioned_at=turn.said_at,
         speaker=turn.speaker,
         context=turn.context_in(stamp),
         entities=tuple(names),
@@ -536,7 +536,8 @@ def submission_of(deps: RetainDependencies, bank_id: str, item: Item) -> Submiss
     Raises:
         InvalidInputError: an argument cannot be used; the message says which and why.
     """
-    submission = text_submission(item, deps.settings.max_content_chars)
+    settings = deps.settings
+    submission = text_submission(item, settings.max_content_chars, settings.zone)
     return recognised(deps.graph, bank_id, submission) if has_random_id(item) else submission
 
 

@@ -17,7 +17,7 @@ from hindsight_integrations.models import (
     TurnKind,
     as_datetime,
 )
-from hindsight_integrations.nlp.embeddings import checked
+from hindsight_integrations.nlp.embeddings import checked_vector
 from hindsight_integrations.results import RetainResult
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.enrichment import IndexContext, indexed_of, record_of
@@ -109,7 +109,7 @@ def made_records(
     ):
         code = encoded[n]
         if vector is not None:
-            code = replace(code, vector=checked([vector], 1, dimension, "the caller")[0])
+            code = replace(code, vector=checked_vector(vector, dimension))
         memory = replace(memory, entities=tuple(resolution.names[e] for e in ids))
         created = tuple(entity for entity in resolution.created if entity.id in ids)
         made.append(MadeRecord(record_of(memory, texts[n], code, ids), created))

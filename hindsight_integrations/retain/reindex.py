@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from itertools import chain
 from typing import NamedTuple
 
@@ -51,6 +52,7 @@ from hindsight_integrations.stores.common import (
 from hindsight_integrations.stores.soundness import (
     unreadable,
 )
+from hindsight_integrations.timespan import zone_of
 
 MOST_MEMORIES = 1 << 31
 """More memories than a bank has."""
@@ -79,6 +81,7 @@ def correct(
     *,
     occurred: Sequence[TimeSpan] | None = None,
     entities: Sequence[str] | None = None,
+    zone: tzinfo | None = None,
 ) -> CorrectedRecord:
     """Return the record of `memory`, which replaces `record.memory`.
 
@@ -92,12 +95,13 @@ def correct(
         memory: the corrected memory.
         occurred: the times it happened, in place of those computed.
         entities: names of the entities it mentions, in place of those computed.
+        zone: the time zone in which it was said; by default that of the days it names.
     """
     corrected = CorrectedRecord(replace(record, memory=memory))
     old = record.memory
     if _said(memory) != _said(old):
         (context,) = index_contexts(deps.graph, bank_id, [record])
-        corrected = _processed(deps, bank_id, memory, context)
+        corrected = _processed(deps, bank_id, memory, context, zone)
         if memory.text == old.text:
             before = _processed(deps, bank_id, old, context).record
             if before.memory.occurred != old.occurred and occurred is None:
@@ -230,13 +234,21 @@ def _stands(name: str, texts: Iterable[str]) -> bool:
 
 
 def _processed(
-    deps: RetainDependencies, bank_id: str, memory: Memory, context: IndexContext
+    deps: RetainDependencies,
+    bank_id: str,
+    memory: Memory,
+    context: IndexContext,
+    zone: tzinfo | None = None,
 ) -> CorrectedRecord:
-    """Return the record of a memory, with all that is computed from its text and context."""
+    """Return the record of a memory, with all that is computed from its text and context.
+
+    Only times in UTC are stored: if the zone in which it was said is not given, it is that of the
+    days that the memory names, or else that of the settings.
+    """
     stored = deps.graph.get_bank(bank_id)
     passage = Passage(
         memory.text,
-        memory.mentioned_at,
+        memory.mentioned_at.astimezone(zone or zone_of(memory.occurred, deps.settings.zone)),
         memory.speaker,
         preceding=context.preceding,
         title=memory.context,

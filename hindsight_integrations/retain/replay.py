@@ -42,7 +42,7 @@ class _StoredPiece:
 
     def repeats(self, piece: _Piece) -> bool:
         turn = piece.turn
-        same_time = not turn.dated or self.said_at is None or self.said_at == turn.mentioned_at
+        same_time = not turn.dated or self.said_at is None or self.said_at == turn.said_at
         return same_time and self.text.strip() == piece.text.strip()
 
 

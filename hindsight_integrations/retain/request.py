@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -22,6 +22,7 @@ from hindsight_integrations.retain.file_dates import (
     file_date,
 )
 from hindsight_integrations.retain.markdown import front_matter, markdown_sections
+from hindsight_integrations.timespan import in_zone
 
 UpdateMode: TypeAlias = Literal["replace", "append"]
 
@@ -126,8 +127,9 @@ class Stamp:
 class Turn:
     """A text, or one message of a conversation.
 
-    `dated` is True if the caller gave the time; `reference` is the caller's id of the message;
-    `context` replaces the context of the stamp.
+    `mentioned_at` is in the zone in which it was said, which tells the day that "today" is; it is
+    stored in UTC. `dated` is True if the caller gave it; `reference` is the caller's id of the
+    message; `context` replaces the context of the stamp.
     """
 
     text: str
@@ -137,6 +139,11 @@ class Turn:
     reference: str | None = None
     metadata: Metadata = field(default_factory=dict)
     context: str | None = None
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was said, in UTC."""
+        return as_datetime(self.mentioned_at)
 
     def context_in(self, stamp: Stamp) -> str | None:
         """Return its own context, or the one shared by all turns of the retain."""
@@ -178,7 +185,7 @@ def digest(*parts: object) -> str:
 
 def turn_digest(turn: Turn, stamp: Stamp) -> str:
     """Return a hash of a turn and its stamp; the time counts only if the caller gave it."""
-    timestamp = turn.mentioned_at.isoformat() if turn.dated else ""
+    timestamp = turn.said_at.isoformat() if turn.dated else ""
     metadata = sorted({**stamp.identifying, **turn.metadata}.items())
     return digest(
         turn.text, turn.speaker, timestamp, turn.reference, metadata, turn.context_in(stamp),
@@ -187,8 +194,13 @@ def turn_digest(turn: Turn, stamp: Stamp) -> str:
     )  # fmt: skip
 
 
-def text_submission(item: Item, max_chars: int) -> Submission:
+def text_submission(item: Item, max_chars: int, zone: tzinfo = UTC) -> Submission:
     """Return the submission of a text.
+
+    Args:
+        item: the text.
+        max_chars: the longest text.
+        zone: that of times that carry none; see `Settings.timezone`.
 
     Raises:
         InvalidInputError: an argument cannot be used.
@@ -202,39 +214,41 @@ def text_submission(item: Item, max_chars: int) -> Submission:
     clean = strip_fenced(validation.content(item.content, max_chars))
     turn = Turn(
         text=validation.content(clean, max_chars) if clean.strip() else clean,
-        mentioned_at=as_datetime(validation.timestamp("timestamp", item.timestamp)),
+        mentioned_at=validation.time_or_now("timestamp", item.timestamp, zone),
         dated=item.timestamp is not None,
         speaker=None if item.speaker is None else validation.label("speaker", item.speaker),
         reference=None if item.id is None else validation.label("id", item.id),
     )
-    turns = _sections(item, turn)
+    turns = _sections(item, turn, zone)
     if item.markdown:
         fields = {**front_matter(clean), **validation.metadata(item.metadata)}
         item = replace(item, metadata=fields)
     return Submission(
         document_id=_document_id(item.document_id),
         turns=turns if clean.strip() else (),
-        stamp=_stamp(item),
+        stamp=_stamp(item, zone),
         mode=_mode(item.update_mode),
         is_conversation=item.speaker is not None,
     )
 
 
-def _sections(item: Item, turn: Turn) -> tuple[Turn, ...]:
+def _sections(item: Item, turn: Turn, zone: tzinfo) -> tuple[Turn, ...]:
     """Return the turn with the date of its file, cut at date headings or as Markdown."""
     date = None
     name = None if item.file is None else validation.label("file", item.file)
-    modified = validation.timestamp("modified", item.modified)
+    modified = validation.timestamp("modified", item.modified, zone)
+    if modified is not None:
+        modified = in_zone(modified, zone)
     is_dated = name is not None and not turn.dated
     if name is not None and is_dated:
-        date = file_date(name, turn.text, modified)
+        date = file_date(name, turn.text, modified, zone)
     if date is not None:
         given = date.source is not DateSource.MODIFIED
         turn = replace(turn, mentioned_at=date.timestamp, dated=given)
     if item.markdown:
-        changes = date_changes(turn.text, date) if is_dated else []
+        changes = date_changes(turn.text, date, zone) if is_dated else []
         return tuple(_markdown_turns(item, turn, changes))
-    sections = dated_sections(turn.text, date) if is_dated else [Section(turn.text, None)]
+    sections = dated_sections(turn.text, date, zone) if is_dated else [Section(turn.text, None)]
     return tuple(_dated(turn, section.text, section.timestamp) for section in sections)
 
 
@@ -270,24 +284,32 @@ def conversation_submission(
     session: str | None,
     stamp: Item,
     max_chars: int,
+    zone: tzinfo = UTC,
 ) -> Submission:
     """Return the submission of a conversation, given as `Message`s or mappings like them.
+
+    Args:
+        messages: the conversation.
+        session: the caller's id of it.
+        stamp: the fields that all messages share.
+        max_chars: the longest text.
+        zone: that of times that carry none; see `Settings.timezone`.
 
     Raises:
         InvalidInputError: a message cannot be used.
     """
     turns: list[Turn] = []
-    now = as_datetime(None)
+    now = validation.time_or_now("timestamp", None, zone)
     for number, message in enumerate(as_messages(messages)):
         text = strip_fenced(validation.text(message.text, f"messages[{number}].text"))
         if validation.is_blank(text):
             continue
         validation.content(text, max_chars)
-        timestamp = validation.timestamp(f"messages[{number}].timestamp", message.timestamp)
+        timestamp = validation.timestamp(f"messages[{number}].timestamp", message.timestamp, zone)
         turns.append(
             Turn(
                 text=text,
-                mentioned_at=as_datetime(timestamp) if timestamp else now + number * SPACING,
+                mentioned_at=timestamp or now + number * SPACING,
                 dated=timestamp is not None,
                 speaker=validation.label(f"messages[{number}].speaker", message.speaker),
                 reference=(
@@ -301,7 +323,7 @@ def conversation_submission(
     return Submission(
         document_id=_document_id(session, "session"),
         turns=tuple(turns),
-        stamp=_stamp(stamp),
+        stamp=_stamp(stamp, zone),
         mode=_mode(stamp.update_mode),
         is_conversation=True,
         is_named=session is not None,
@@ -395,8 +417,8 @@ def _mode(mode: str) -> UpdateMode:
     raise InvalidInputError(f"update_mode is {validation.shown(mode)}; give 'replace' or 'append'")
 
 
-def _stamp(item: Item) -> Stamp:
-    expires_at = validation.timestamp("expires_at", item.expires_at)
+def _stamp(item: Item, zone: tzinfo) -> Stamp:
+    expires_at = validation.timestamp("expires_at", item.expires_at, zone)
     return Stamp(
         context=(
             None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_type_hints
@@ -16,6 +15,7 @@ from typing import Literal, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from hindsight_integrations.errors import InvalidInputError
+from hindsight_integrations.settings import variable
 
 LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -130,17 +130,18 @@ class ServiceSettings:
     ) -> ServiceSettings:
         """Return the defaults, overridden by `HINDSIGHT_SERVICE_*` variables, then by `options`.
 
+        A blank variable counts as unset.
+
         `BANK_TOKENS` is a JSON object; `ALLOWED_HOSTS` and `ALLOWED_ORIGINS` are separated by
         commas.
 
         Raises:
             InvalidInputError: a variable cannot be read as its setting's type.
         """
-        env = os.environ if environ is None else environ
         given: dict[str, object] = {
-            each.name: _read(each.name, env[key])
+            each.name: _read(each.name, text)
             for each in fields(cls)
-            if (key := f"HINDSIGHT_SERVICE_{each.name.upper()}") in env
+            if (text := variable(f"HINDSIGHT_SERVICE_{each.name.upper()}", environ)) is not None
         }
         return cls(**(given | options))  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from threading import Lock
 from typing import TypeAlias, TypeVar
 
@@ -17,13 +17,14 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import ClosedError, InvalidInputError, ModelError
-from hindsight_integrations.models import Message, ModelUsage, as_datetime, utc_now
+from hindsight_integrations.models import Message, ModelUsage, utc_now
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.llm import as_model
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.prompts import DRAW_INSIGHTS, LEARNT, Prompt, Rendered, as_data
 from hindsight_integrations.rendering import as_item, as_line
 from hindsight_integrations.retain.fence import fence
+from hindsight_integrations.retain.request import as_messages
 from hindsight_integrations.sessions.conversation import Conversation
 from hindsight_integrations.sessions.exchanges import (
     ROLES,
@@ -144,6 +145,9 @@ class ReflectionMemory(Conversation):
         self._background = background
         self._store = ReflectionStore()
         if memory is not None:
+            validation.memory("memory", memory)
+        self._zone = UTC if memory is None else memory.settings.zone
+        if memory is not None:
             self._store = BankStore(memory, validation.bank_id(bank_id), session_id, self._model.id)
         self._learning = Lock()  # guards the insights, which take time to be embedded
         self._purges = 0
@@ -185,7 +189,8 @@ class ReflectionMemory(Conversation):
         Args:
             query: what was asked or said.
             reply: the answer.
-            timestamp: when; now if not given, and UTC if it carries no timezone.
+            timestamp: when; now if not given, and in `settings.timezone` if it carries no
+                timezone.
             importance: 0 (drop it) to 1; by age and length if not given.
             speaker: who said the query.
             replier: who replied; "assistant" or another name that chat models know.
@@ -199,12 +204,12 @@ class ReflectionMemory(Conversation):
                 f"replier is {replier!r}; give one of "
                 f"{', '.join(name for name in ROLES if is_reply(name))}"
             )
-        asked = _entry(speaker, query, timestamp, importance)
+        asked = self._entry(speaker, query, timestamp, importance)
         if is_reply(asked.speaker):
             raise InvalidInputError(
                 f"speaker is {speaker!r}, the role that replies; give the one who asked"
             )
-        return Exchange(self._add([asked, _entry(replier, reply, asked.timestamp)]))
+        return Exchange(self._add([asked, self._entry(replier, reply, asked.timestamp)]))
 
     def add_message(
         self,
@@ -221,14 +226,15 @@ class ReflectionMemory(Conversation):
         Args:
             speaker: a name, or a role such as "user" or "assistant".
             text: what was said.
-            timestamp: when; now if not given, and UTC if it carries no timezone.
+            timestamp: when; now if not given, and in `settings.timezone` if it carries no
+                timezone.
             importance: 0 (drop it) to 1; by age and length if not given.
 
         Raises:
             InvalidInputError: an argument cannot be used; nothing was stored.
             StoreError: it could not be stored.
         """
-        return self._add([_entry(speaker, text, timestamp, importance)])[0]
+        return self._add([self._entry(speaker, text, timestamp, importance)])[0]
 
     def add_messages(self, messages: Iterable[Message]) -> tuple[MemoryEntry, ...]:
         """Store messages of a conversation in order, as `add_message` does, all or none of them.
@@ -239,7 +245,8 @@ class ReflectionMemory(Conversation):
             InvalidInputError: a message cannot be used; nothing was stored.
             StoreError: they could not be stored.
         """
-        return self._add([_entry(one.speaker, one.text, one.timestamp) for one in messages])
+        given = as_messages(validation.items("messages", messages, "a list of messages"))
+        return self._add([self._entry(one.speaker, one.text, one.timestamp) for one in given])
 
     def reflect(self) -> tuple[Insight, ...]:
         """Draw insights from the exchanges now; returns those kept from then on.
@@ -425,6 +432,23 @@ class ReflectionMemory(Conversation):
             for one in read_insights(reply)
         ]
 
+    def _entry(
+        self,
+        speaker: str,
+        text: str,
+        timestamp: datetime | None,
+        importance: float | None = None,
+    ) -> MemoryEntry:
+        if validation.is_blank(validation.text(text, "text")):
+            raise InvalidInputError("text is blank; give at least one visible character")
+        return MemoryEntry(
+            id=new_id("entry-"),
+            speaker=validation.label("speaker", speaker),
+            text=validation.text(text, "text"),
+            timestamp=validation.time_or_now("timestamp", timestamp, self._zone),
+            importance=None if importance is None else validation.share("importance", importance),
+        )
+
     acommit = async_variant(commit)
     aadd_message = async_variant(add_message)
     aadd_messages = async_variant(add_messages)
@@ -432,20 +456,6 @@ class ReflectionMemory(Conversation):
     aflush = async_variant(flush)
     apurge = async_variant(purge)
     acontext = async_variant(context)
-
-
-def _entry(
-    speaker: str, text: str, timestamp: datetime | None, importance: float | None = None
-) -> MemoryEntry:
-    if validation.is_blank(validation.text(text, "text")):
-        raise InvalidInputError("text is blank; give at least one visible character")
-    return MemoryEntry(
-        id=new_id("entry-"),
-        speaker=validation.label("speaker", speaker),
-        text=validation.text(text, "text"),
-        timestamp=as_datetime(validation.timestamp("timestamp", timestamp)),
-        importance=None if importance is None else validation.share("importance", importance),
-    )
 
 
 def _prompt(

@@ -16,7 +16,7 @@ from hindsight_integrations import validation
 from hindsight_integrations.asynchronous import async_variant
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import ClosedError, ConflictError, InvalidInputError
-from hindsight_integrations.models import Message, RecordPart, as_datetime
+from hindsight_integrations.models import Message, RecordPart
 from hindsight_integrations.normalization import new_id
 from hindsight_integrations.results import RecallResult, RetainResult
 from hindsight_integrations.sessions.conversation import Conversation, Record
@@ -86,7 +86,7 @@ class Session(Conversation):
         super().__init__("hindsight-session")
         self.bank_id = validation.bank_id(bank_id)
         self.session_id = new_id("session-") if session_id is None else session_id
-        self._memory = memory
+        self._memory = validation.memory("memory", memory)
         self._retain = partial(
             memory.retain_messages,
             self.bank_id,
@@ -139,7 +139,8 @@ class Session(Conversation):
         Args:
             speaker: a name, or a role such as "user" or "assistant".
             text: what was said.
-            timestamp: when; now if not given, and UTC if it carries no timezone.
+            timestamp: when; now if not given, and in `settings.timezone` if it carries no
+                timezone.
             id: your id of the message. The same message again changes nothing.
             metadata: for filtering in recall.
 
@@ -151,7 +152,7 @@ class Session(Conversation):
         message = Message(
             speaker=validation.label("speaker", speaker),
             text=validation.content(text, self._memory.settings.max_content_chars),
-            timestamp=as_datetime(validation.timestamp("timestamp", timestamp)),
+            timestamp=validation.time_or_now("timestamp", timestamp, self._memory.settings.zone),
             id=new_id("msg-") if id is None else validation.label("id", id),
             metadata=validation.metadata(metadata),
         )
@@ -208,5 +209,5 @@ class Session(Conversation):
 
 
 def _folded(roles: Iterable[str]) -> frozenset[str]:
-    given = [roles] if isinstance(roles, str) else roles
+    given = validation.items_or_one("roles", roles, "a list of roles")
     return frozenset(validation.label("a role", role).casefold() for role in given)

@@ -412,7 +412,7 @@ def merge_faults(faults: Iterable[StoreFault]) -> list[StoreFault]:
 
 
 # Cursors of pages name the last item shown: `m12` is the twelfth memory stored, `e3:e-9f` the
-# entity `e-9f`, which three memories mention.
+# entity `e-9f`, which three memories mention, `d:notes.md` the document `notes.md`.
 
 _DIGITS = 13
 """Most digits of a memory's number: no bank has stored so many."""
@@ -454,6 +454,24 @@ def after_entity(cursor: str | None) -> tuple[int | None, str]:
     if cursor[:1] != "e" or not colon or not _is_number(count):
         raise _foreign(cursor)
     return int(count), id
+
+
+def document_cursor(id: str) -> str:
+    """Return the cursor of a page that ends with this document, in order of id."""
+    return f"d:{id}"
+
+
+def after_document(cursor: str | None) -> str:
+    """Return the id that `document_cursor` was given; "" for the first page.
+
+    Raises:
+        InvalidInputError: `document_cursor` did not make it.
+    """
+    if cursor is None:
+        return ""
+    if not cursor.startswith("d:"):
+        raise _foreign(cursor)
+    return cursor.removeprefix("d:")
 
 
 def _is_number(text: str) -> bool:

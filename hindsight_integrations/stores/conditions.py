@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal, NamedTuple, TypeAlias
 
 from hindsight_integrations.errors import InvalidInputError
@@ -121,7 +121,8 @@ def needed_fields(tests: Iterable[Test]) -> set[str]:
 
 
 _SHAPE = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[T ](?P<minutes>\d\d:\d\d)(?P<seconds>:.+?)?)?(?:Z|[+-]\d\d:\d\d)?"
+    r"\d{4}-\d\d-\d\d(?:[T ](?P<minutes>\d\d:\d\d)(?P<seconds>:.+?)?)?"
+    r"(?P<zone>Z|[+-]\d\d:\d\d)?"
 )
 
 
@@ -145,19 +146,35 @@ def mention_ranges(condition: Condition) -> list[TimeRange]:
     return [one for one in made if one is not None]
 
 
-def checked_time(value: object) -> str:
-    """Return a time to compare `mentioned_at` with as text.
+def checked_time(value: object, zone: tzinfo = UTC) -> str:
+    """Return a time to compare `mentioned_at` with as text; one without an offset is in `zone`.
 
     Raises:
         InvalidInputError: it is no time.
     """
-    text = value.isoformat() if isinstance(value, datetime) else value
+    text = value.isoformat() if isinstance(value, date) else value
     if not isinstance(text, str) or _span(text) is None:
         raise InvalidInputError(
-            f"where['{MENTIONED_AT}'] compares with {value!r}; give a datetime or ISO 8601 text, "
-            "such as 2024-05-07 or 2024-05-07T13:56"
+            f"where['{MENTIONED_AT}'] compares with {value!r}; give a datetime, a date or ISO 8601 "
+            "text, such as 2024-05-07 or 2024-05-07T13:56"
         )
-    return text
+    time = _time(text)
+    if zone is UTC or time.tzinfo is not None:
+        return text
+    offset = time.replace(tzinfo=zone).isoformat()[len(time.isoformat()) :]
+    return f"{text}{offset}" if _SHAPE.fullmatch(text) else f"{time.isoformat()}{offset}"
+
+
+def _time(text: str) -> datetime:
+    """Return the first time that ISO 8601 text stands for; a day may have an offset, too.
+
+    Raises:
+        ValueError: it is none.
+    """
+    shape = _SHAPE.fullmatch(text)
+    if shape and shape["zone"] and not shape["minutes"]:
+        text = f"{text[: shape.start('zone')]}T00:00{shape['zone']}"
+    return datetime.fromisoformat(text)
 
 
 def _span(value: MetadataValue) -> tuple[datetime, datetime] | None:
@@ -165,7 +182,7 @@ def _span(value: MetadataValue) -> tuple[datetime, datetime] | None:
     if not isinstance(value, str):
         return None
     try:
-        start = as_utc(datetime.fromisoformat(value))
+        start = as_utc(_time(value))
     except ValueError:
         return None
     shape = _SHAPE.fullmatch(value)

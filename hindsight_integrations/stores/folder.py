@@ -115,9 +115,9 @@ def _checked(given: str) -> Path:
     if path.exists() and not path.is_dir():
         raise InvalidInputError(f"{str(path)!r} is a file; give a folder for the memories")
     if not path.parent.is_dir():
-        raise InvalidInputError(
-            f"{str(path.parent)!r} does not exist; create it, or correct the path {given!r}"
-        )
+        exists = path.parent.exists()
+        fault = "is a file; give another folder" if exists else "does not exist; create it"
+        raise InvalidInputError(f"{str(path.parent)!r} {fault}, or correct the path {given!r}")
     return path
 
 

@@ -6,6 +6,7 @@ import os
 from contextlib import ExitStack
 from typing import TypedDict, cast
 
+from hindsight_integrations.settings import variable
 from hindsight_integrations.stores import sync
 from hindsight_integrations.stores.base import GraphStore, VectorIndex
 from hindsight_integrations.stores.chroma.index import ChromaVectors
@@ -75,13 +76,13 @@ def vectors_at(url: str, graph: GraphStore) -> VectorIndex:
         from hindsight_integrations.stores.neo4j import Neo4jVectors
 
         return Neo4jVectors(url, namespace=namespace, **_neo4j_credentials())
-    return ChromaVectors.at_server(url, token=os.environ.get("CHROMA_TOKEN"), namespace=namespace)
+    return ChromaVectors.at_server(url, token=variable("CHROMA_TOKEN"), namespace=namespace)
 
 
 def _neo4j_credentials() -> _Credentials:
     """Return what the environment variables say that Neo4j's own tools read."""
     return {
-        "user": os.environ.get("NEO4J_USERNAME"),
-        "password": os.environ.get("NEO4J_PASSWORD"),
-        "database": os.environ.get("NEO4J_DATABASE", "neo4j"),
+        "user": variable("NEO4J_USERNAME"),
+        "password": variable("NEO4J_PASSWORD"),
+        "database": variable("NEO4J_DATABASE") or "neo4j",
     }

@@ -149,7 +149,10 @@ class WorkspaceConfig:
 
     def open_memory(self) -> Hindsight:
         """Return the memory that `base_url` and the environment name; see `Hindsight.from_env`."""
-        return Hindsight.from_env(**self.location)
+        place = self.location
+        if "graph" in place:
+            return Hindsight.from_env(graph=place["graph"])
+        return Hindsight.from_env(path=place["path"]) if place else Hindsight.from_env()
 
     def tools(self, workspace: Workspace) -> tuple[WorkspaceTool, ...]:
         """Return the agent's tools; see `workspace_tools`."""

@@ -11,6 +11,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError, NotFoundError
 from hindsight_integrations.models import Precision
 from hindsight_integrations.retain.file_dates import DateSource, file_date
@@ -96,6 +97,8 @@ class NoteRules:
         for name in ("include", "exclude"):
             if isinstance(getattr(self, name), str):
                 raise InvalidInputError(f"{name} is a single text; give a list of patterns")
+            for pattern in validation.items(name, getattr(self, name), "a list of patterns"):
+                validation.text(pattern, f"a pattern of {name}")
         if self.max_bytes < 1:
             raise InvalidInputError(f"max_bytes is {self.max_bytes}; give at least 1")
 
@@ -122,7 +125,7 @@ class NoteFolder:
     """
 
     def __init__(self, root: str | os.PathLike[str], rules: NoteRules) -> None:
-        path = Path(root).expanduser()
+        path = validation.folder_path("root", root)
         if not path.is_dir():
             raise InvalidInputError(
                 f"root is {str(root)!r}, which is not a folder; give a folder of notes"

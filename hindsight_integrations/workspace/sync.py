@@ -46,7 +46,10 @@ class NoteSync:
 
     def run(self, wanted: Iterable[str] | None) -> Iterator[SyncEvent]:
         """Carry over these paths, or all, and yield an event for each note."""
-        given = None if wanted is None else [path.rstrip("/") for path in wanted]
+        given = None
+        if wanted is not None:
+            paths = validation.items("paths", wanted, "a list of paths")
+            given = [validation.text(path, "a path").rstrip("/") for path in paths]
         with self._registry.locked():
             bank = self._bank()
             entries = self._registry.entries(self._bank_id, bank)

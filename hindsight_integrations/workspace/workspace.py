@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from hindsight_integrations import validation
@@ -23,6 +23,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.models import Memory, MemoryType, ModelUsage, Source, utc_now
 from hindsight_integrations.namespaces.maintenance import Health, PartHealth
 from hindsight_integrations.normalization import new_id
+from hindsight_integrations.recall.base import Budget
 from hindsight_integrations.results import NOTHING_FOUND, Context, Recalled, Reflection
 from hindsight_integrations.settings import Settings
 from hindsight_integrations.workspace.file_search import FileSearch
@@ -43,7 +44,7 @@ from hindsight_integrations.workspace.watcher import Debouncer, watch_folder, wa
 FACT = "hindsight://facts/"
 SESSION = "hindsight://sessions/"
 
-BUDGETS = {"low": "low", "mid": "mid", "medium": "mid", "high": "high"}
+BUDGETS: Mapping[str, Budget] = {"low": "low", "mid": "mid", "medium": "mid", "high": "high"}
 """The recall budgets that hosts name, and ours."""
 
 DEBOUNCE_MS = 30_000
@@ -70,7 +71,8 @@ class Workspace(ContextManaged):
         shadow: log each search with the hits of the notes' text search and of the memory, for
             `ShadowReport`, in `.hindsight/shadow.jsonl`.
         backoff: waits between attempts to reach a memory that is away.
-        settings: of the memory that a function opens; only `max_content_chars` is used here.
+        settings: of the memory that a function opens; only `max_content_chars` and
+            `timezone` are used here.
 
     Raises:
         InvalidInputError: there is no such folder, or another argument cannot be used.
@@ -98,13 +100,16 @@ class Workspace(ContextManaged):
         settings: Settings | None = None,
     ) -> None:
         self._bank_id = validation.bank_id(bank_id)
-        self._folder = NoteFolder(root, rules or NoteRules())
+        chosen = NoteRules() if rules is None else validation.instance("rules", rules, NoteRules)
+        self._folder = NoteFolder(root, chosen)
         given = None if max_tokens is None else validation.positive("max_tokens", max_tokens)
         self._max_tokens = given
         self._budget = BUDGETS[validation.choice("recall_budget", recall_budget, BUDGETS)]
         self._debounce = validation.not_negative("retain_debounce_ms", retain_debounce_ms) / 1000
         self._fallback = validation.flag("fallback_to_local", fallback_to_local)
         self._files = FileSearch(self._folder)
+        if backoff is not None:
+            validation.instance("backoff", backoff, Backoff)
         self._stop = threading.Event()
         self._watcher: threading.Thread | None = None
         self._session = new_id("session-")

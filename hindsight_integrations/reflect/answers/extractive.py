@@ -87,7 +87,8 @@ def reflect(deps: RecallDependencies, bank: StoredBank, request: RecallRequest) 
         StoreUnavailableError: every arm of recall failed.
     """
     results, context = _search(deps, bank, request)
-    times = parse_query(request.query, request.asked_at).windows
+    hemisphere = deps.settings.hemisphere
+    times = parse_query(request.query, request.asked_at, hemisphere=hemisphere).windows
     query = read_question(request.query, [window.text for window in times])
     if wanted := content_of(request.query):
         return _of_other_language(bank, request, context, wanted)

@@ -36,6 +36,7 @@ from hindsight_integrations.reflect.answers.values import (
     is_measured,
     is_of_sort,
 )
+from hindsight_integrations.timespan import zone_of
 
 _SIZES = frozenset("tall high long wide deep big heavy".split())
 _HOURS = frozenset(
@@ -323,7 +324,7 @@ class Match(CauseMatch):
         memory = self._statement.memory
         times = find_times(
             self._sentence.text,
-            memory.mentioned_at,
+            memory.mentioned_at.astimezone(zone_of(memory.occurred)),
             words=[Token(word.text, word.start, word.tag) for word in self._words],
             setting=[memory.context] if memory.context else [],
         )

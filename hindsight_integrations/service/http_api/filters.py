@@ -35,7 +35,7 @@ def tag_options(
     """Return the options of a search for what has the tags, and passes all groups."""
     if not groups and tags and match in ("any_strict", "all_strict"):
         # As options of their own: mental models have tags too, but pass no other condition.
-        return {"tags": tags, "tags_match": match.removesuffix("_strict")}
+        return {"tags": tags, "tags_match": "any" if match == "any_strict" else "all"}
     conditions = [_group(memory, bank_id, group, 0) for group in groups or ()]
     if tags or (tags is not None and match == "exact"):
         conditions.append(_tagged(memory, bank_id, tags, match))

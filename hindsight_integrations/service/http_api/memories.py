@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from fastapi import File, Form, Query, UploadFile
 from pydantic import ValidationError
@@ -16,7 +16,13 @@ from pydantic import ValidationError
 from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import InvalidInputError
-from hindsight_integrations.models import LinkKind, Memory, MemoryType, as_datetime
+from hindsight_integrations.models import (
+    LinkKind,
+    Memory,
+    MemoryState,
+    MemoryType,
+    as_datetime,
+)
 from hindsight_integrations.namespaces.selection import SelectionOptions
 from hindsight_integrations.retain.document_diff import RetainDependencies
 from hindsight_integrations.retain.pipeline import retain, submission_of
@@ -106,7 +112,8 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
     request. The turns that are stored stay, and those that are new are added. Some give each
     request a document of its own, named by session and time: the session is the document then.
     """
-    said_at = validation.timestamp("timestamp", item.timestamp)
+    zone = deps.settings.zone
+    said_at = validation.timestamp("timestamp", item.timestamp, zone)
     messages = conversation_in(item.content, said_at or _begun(item))
     if messages is None:
         return submission_of(deps, bank_id, item)
@@ -117,6 +124,7 @@ def _submission(deps: RetainDependencies, bank_id: str, item: Item) -> Submissio
         session=session or item.document_id,
         stamp=given,
         max_chars=deps.settings.max_content_chars,
+        zone=zone,
     )
     stamp = replace(conversation.stamp, is_of_request=True)
     return replace(conversation, stamp=stamp, is_window=session is not None)
@@ -310,7 +318,7 @@ def selected(
     if entity_id and has_bank(memory, bank_id):
         options["entities"] = [entity_id]
     if state:
-        options["state"] = state
+        options["state"] = validation.choice("state", state, get_args(MemoryState))
     return options
 
 
