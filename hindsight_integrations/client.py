@@ -151,7 +151,7 @@ class Hindsight(OpenedMemory):
 
         Raises:
             InvalidInputError: an argument cannot be used; nothing was changed.
-            ConflictError: the document with this id holds the messages of a conversation.
+            ConflictError: the text would replace the messages of a conversation.
             ExtractionError, EmbeddingError, StoreError: a model or store failed; nothing was
                 stored.
         """
@@ -221,6 +221,12 @@ class Hindsight(OpenedMemory):
             update_mode: "append" adds new messages; "replace" also removes stored messages of the
                 session that are not among these.
             scope: a partition of the bank that recall can be limited to.
+
+        Raises:
+            InvalidInputError: an argument cannot be used; nothing was changed.
+            ConflictError: the messages would replace a text.
+            ExtractionError, EmbeddingError, StoreError: a model or store failed; nothing was
+                stored.
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)

@@ -313,6 +313,8 @@ class Document(Shown):
         fingerprint: hash of all its content.
         is_record: True if it holds data of a conversation (messages, remarks); `retain` cannot
             write to it.
+        is_conversation: True if it holds the messages of a conversation, False if it holds a text;
+            None if an earlier version stored it, which did not say.
     """
 
     id: str
@@ -322,6 +324,7 @@ class Document(Shown):
     updated_at: datetime
     chunk_count: int = 0
     is_record: bool = False
+    is_conversation: bool | None = None
 
     def __repr__(self) -> str:
         changed = display.moment(self.updated_at)
