@@ -287,6 +287,7 @@ class Hindsight(OpenedMemory):
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)
+        validation.flag("dated", dated)
         most = self._runtime.settings.max_content_chars
         given, codes = memories_of.checked_memories(memories, vectors, most)
         bank = self._runtime.bank_or_new(bank_id)

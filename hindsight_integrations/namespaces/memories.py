@@ -515,6 +515,7 @@ def forget(
 
     def make(bank: StoredBank) -> tuple[ChangeSet, Forgotten]:
         chosen = wanted
+    validation.flag("dry_run", dry_run)
         if filter != EVERYTHING:
             chosen = runtime.graph.find_ids(bank_id, filter, MOST_MEMORIES) or []
         changes, told = _forgetting(runtime, bank, chosen, document_id)
@@ -536,10 +537,10 @@ def forget(
 
 def _check_named(is_named: bool, filter: MemoryFilter) -> None:
     """Refuse to forget nothing in particular, which would be all, or two things at once."""
-    if not is_named and filter == EVERYTHING:
+    if not is_named and not _selects(filter):
         raise InvalidInputError(
-            "nothing to forget was named; give ids, a document_id, or a filter such as tags "
-            "(banks.delete deletes a whole bank)"
+            "nothing to forget was named; give ids, a document_id, or a filter such as tags: "
+            "state, as_of or all types alone name none (banks.delete deletes a whole bank)"
         )
     if is_named and filter != EVERYTHING:
         raise InvalidInputError(
@@ -558,6 +559,13 @@ def _forgetting(
     if missing := [memory_id for memory_id in wanted if memory_id not in known]:
         raise MemoryNotFoundError(
             f"bank {bank_id!r} has no memory {missing[0]!r}; nothing was deleted"
+def _selects(filter: MemoryFilter) -> bool:
+    """Return True if a filter asks for more than a state, a time of knowledge or all types."""
+    types = None if filter.types == frozenset(MemoryType) else filter.types
+    rest = replace(filter, types=types, as_of=None, only_invalid=False, expired_by=None)
+    return replace(rest, now=EVERYTHING.now, include_invalid=True) != EVERYTHING
+
+
         )
     documents = () if document_id is None else _documents_of(graph, bank_id, document_id)
     stated = () if document_id is None else _only_in(runtime, bank_id, document_id)
