@@ -532,7 +532,7 @@ class MentalModel(Shown):
     """A summary that the user curates and that reflection reads first.
 
     Attributes:
-        text: the summary.
+        text: the summary; empty if the bank held nothing to write it from.
         source_query: the question it answers; needed to refresh it.
         max_tokens: maximum tokens of a refreshed text.
         sources: ids of the memories it was last written from; empty if the user wrote the text.
