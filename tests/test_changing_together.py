@@ -72,7 +72,7 @@ def only(memory: Hindsight) -> Memory:
 def test_profiles_and_aliases_of_two_processes_are_all_kept(
     mine: Hindsight, theirs: Hindsight
 ) -> None:
-    theirs.retain("b", "Anna Berg lives in Porto.")
+    theirs.retain("b", "Anna Berg lives in Porto.", entities=["Ben Koch"])
 
     def aliases(memory: Hindsight, start: int) -> None:
         for n in range(start, start + 4):
@@ -80,6 +80,7 @@ def test_profiles_and_aliases_of_two_processes_are_all_kept(
 
     def profile(memory: Hindsight, field: str) -> None:
         for n in range(10):
+            memory.entities.keep_apart("b", "Anna Berg", "Ben Koch")
             memory.banks.update("b", **{field: f"{field} {n}"})  # type: ignore[arg-type]
             assert getattr(memory.banks.get("b"), field) == f"{field} {n}"
 
