@@ -316,19 +316,20 @@ class Workspace(ContextManaged):
             StoreUnavailableError: the memory is away, and `fallback_to_local` is False.
         """
         started = time.perf_counter()
+        away = False
         try:
             hits = self.search_memory(query, max_results, min_score)
         except StoreUnavailableError:
             if not self._fallback:
                 raise
+            away = True
             hits = self.search_files(query, max_results, min_score)
         if self._shadow:
             between = time.perf_counter()
             others = self.search_files(query, max_results, min_score)
             took = time.perf_counter() - between, between - started
-            self.shadow_log.add(
-                ShadowEntry(utc_now(), self._session, query, tuple(others), tuple(hits), *took)
-            )
+            found = tuple(others), tuple(hits)
+            self.shadow_log.add(ShadowEntry(utc_now(), self._session, query, *found, *took, away))
         return hits
 
     def search_memory(
