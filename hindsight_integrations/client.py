@@ -580,7 +580,7 @@ class Hindsight(OpenedMemory):
             bank_id: which bank.
             ids: ids of memories.
             document_id: a document, or the session of a conversation, with its text and with
-                everything the session stores: messages, and remarks of a reflection memory.
+                everything the session stores: messages, and entries of a reflection memory.
             after: grace period during which `memories.restore` can undo this. The memories are
                 hidden at once, and deleted when it ends.
             dry_run: delete nothing; the result lists what would be deleted, and the conclusions

@@ -299,7 +299,10 @@ class Message:
 
 
 RecordPart: TypeAlias = Literal["messages", "remarks", "chat"]
-"""Part of a session that is stored in a record named `<session>#<part>`, and deleted with it."""
+"""Part of a session that is stored in a record named `<session>#<part>`, and deleted with it.
+
+"remarks" is the name under which the entries of a reflection memory are stored.
+"""
 
 RECORD_PARTS: tuple[RecordPart, ...] = get_args(RecordPart)
 """The parts of a session that are stored in records."""
@@ -311,7 +314,7 @@ class Document(Shown):
 
     Attributes:
         fingerprint: hash of all its content.
-        is_record: True if it holds data of a conversation (messages, remarks); `retain` cannot
+        is_record: True if it holds data of a conversation (messages, entries); `retain` cannot
             write to it.
         is_conversation: True if it holds the messages of a conversation, False if it holds a text;
             None if an earlier version stored it, which did not say.

@@ -105,7 +105,8 @@ def import_transcripts(
         path: an exported file or its archive (.zip), or a folder of session files (.jsonl).
         format: one of `FORMATS`; told by the content if None.
         user: name of the person who speaks as the user.
-        progress: called with (conversations and items done, None).
+        progress: called with (conversations and items done, number of both), after each
+            conversation and each batch of items.
 
     Raises:
         InvalidInputError: the file cannot be read, or is of no known format.
@@ -128,7 +129,12 @@ def import_transcripts(
         if progress is not None:
             progress(done, len(read))
     if items:
-        results.append(memory.retain_many(bank_id, items))
+
+        def report(done: int, _: int | None) -> None:
+            if progress is not None:
+                progress(len(transcripts) + done, len(read))
+
+        results.append(memory.retain_many(bank_id, items, progress=report))
     return ImportedTranscripts(len(transcripts), len(items), RetainResult.merged(bank_id, results))
 
 
