@@ -152,8 +152,8 @@ class Expiry:
     """
 
     default: timedelta | None = None
-    types: Mapping[str, timedelta | None] = field(default_factory=dict)
-    tags: Mapping[str, timedelta | None] = field(default_factory=dict)
+    types: Mapping[str, timedelta | None] = field(default_factory=dict, hash=False)
+    tags: Mapping[str, timedelta | None] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.types, Mapping) or not isinstance(self.tags, Mapping):
@@ -254,12 +254,12 @@ class BankStats(Shown):
 
     bank_id: str
     memories: int
-    by_type: Mapping[MemoryType, int]
+    by_type: Mapping[MemoryType, int] = field(hash=False)
     invalidated: int
     entities: int
     documents: int
     chunks: int
-    links: Mapping[LinkKind, int]
+    links: Mapping[LinkKind, int] = field(hash=False)
     pending_vectors: int
     first_mentioned_at: datetime | None
     last_mentioned_at: datetime | None
@@ -295,7 +295,7 @@ class Message:
     text: str
     timestamp: datetime | None = None
     id: str | None = None
-    metadata: Metadata = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict, hash=False)
 
 
 RecordPart: TypeAlias = Literal["messages", "remarks", "chat"]
@@ -413,7 +413,7 @@ class Memory(Shown):
     context: str | None = None
     entities: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    metadata: Metadata = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict, hash=False)
     confidence: float | None = None
     scope: str | None = None
     sources: tuple[Source, ...] = ()

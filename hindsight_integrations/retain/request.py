@@ -81,7 +81,7 @@ class Item:
     timestamp: datetime | date | str | None = None
     context: str | None = None
     document_id: str | None = None
-    metadata: Mapping[str, object] | None = None
+    metadata: Mapping[str, object] | None = field(default=None, hash=False)
     tags: Sequence[str] = ()
     entities: Sequence[str] = ()
     type: MemoryType | str | None = None
