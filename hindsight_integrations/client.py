@@ -151,7 +151,7 @@ class Hindsight(OpenedMemory):
 
         Raises:
             InvalidInputError: an argument cannot be used; nothing was changed.
-            ConflictError: the document with this id holds the messages of a conversation.
+            ConflictError: the text would replace the messages of a conversation.
             ExtractionError, EmbeddingError, StoreError: a model or store failed; nothing was
                 stored.
         """
@@ -222,6 +222,12 @@ class Hindsight(OpenedMemory):
             update_mode: "append" adds new messages; "replace" also removes stored messages of the
                 session that are not among these.
             scope: a partition of the bank that recall can be limited to.
+
+        Raises:
+            InvalidInputError: an argument cannot be used; nothing was changed.
+            ConflictError: the messages would replace a text.
+            ExtractionError, EmbeddingError, StoreError: a model or store failed; nothing was
+                stored.
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)
@@ -283,6 +289,7 @@ class Hindsight(OpenedMemory):
         """
         started = time.perf_counter()
         validation.bank_id(bank_id)
+        validation.flag("dated", dated)
         most = self._runtime.settings.max_content_chars
         given, codes = memories_of.checked_memories(memories, vectors, most)
         bank = self._runtime.bank_or_new(bank_id)
@@ -579,7 +586,7 @@ class Hindsight(OpenedMemory):
             bank_id: which bank.
             ids: ids of memories.
             document_id: a document, or the session of a conversation, with its text and with
-                everything the session stores: messages, and remarks of a reflection memory.
+                everything the session stores: messages, and entries of a reflection memory.
             after: grace period during which `memories.restore` can undo this. The memories are
                 hidden at once, and deleted when it ends.
             dry_run: delete nothing; the result lists what would be deleted, and the conclusions

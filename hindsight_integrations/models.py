@@ -152,8 +152,8 @@ class Expiry:
     """
 
     default: timedelta | None = None
-    types: Mapping[str, timedelta | None] = field(default_factory=dict)
-    tags: Mapping[str, timedelta | None] = field(default_factory=dict)
+    types: Mapping[str, timedelta | None] = field(default_factory=dict, hash=False)
+    tags: Mapping[str, timedelta | None] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.types, Mapping) or not isinstance(self.tags, Mapping):
@@ -254,12 +254,12 @@ class BankStats(Shown):
 
     bank_id: str
     memories: int
-    by_type: Mapping[MemoryType, int]
+    by_type: Mapping[MemoryType, int] = field(hash=False)
     invalidated: int
     entities: int
     documents: int
     chunks: int
-    links: Mapping[LinkKind, int]
+    links: Mapping[LinkKind, int] = field(hash=False)
     pending_vectors: int
     first_mentioned_at: datetime | None
     last_mentioned_at: datetime | None
@@ -296,11 +296,14 @@ class Message:
     text: str
     timestamp: datetime | None = None
     id: str | None = None
-    metadata: Metadata = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict, hash=False)
 
 
 RecordPart: TypeAlias = Literal["messages", "remarks", "chat"]
-"""Part of a session that is stored in a record named `<session>#<part>`, and deleted with it."""
+"""Part of a session that is stored in a record named `<session>#<part>`, and deleted with it.
+
+"remarks" is the name under which the entries of a reflection memory are stored.
+"""
 
 RECORD_PARTS: tuple[RecordPart, ...] = get_args(RecordPart)
 """The parts of a session that are stored in records."""
@@ -312,8 +315,10 @@ class Document(Shown):
 
     Attributes:
         fingerprint: hash of all its content.
-        is_record: True if it holds data of a conversation (messages, remarks); `retain` cannot
+        is_record: True if it holds data of a conversation (messages, entries); `retain` cannot
             write to it.
+        is_conversation: True if it holds the messages of a conversation, False if it holds a text;
+            None if an earlier version stored it, which did not say.
     """
 
     id: str
@@ -323,6 +328,7 @@ class Document(Shown):
     updated_at: datetime
     chunk_count: int = 0
     is_record: bool = False
+    is_conversation: bool | None = None
 
     def __repr__(self) -> str:
         changed = display.moment(self.updated_at)
@@ -408,7 +414,7 @@ class Memory(Shown):
     context: str | None = None
     entities: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    metadata: Metadata = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict, hash=False)
     confidence: float | None = None
     scope: str | None = None
     sources: tuple[Source, ...] = ()
@@ -530,7 +536,7 @@ class MentalModel(Shown):
     """A summary that the user curates and that reflection reads first.
 
     Attributes:
-        text: the summary.
+        text: the summary; empty if the bank held nothing to write it from.
         source_query: the question it answers; needed to refresh it.
         max_tokens: maximum tokens of a refreshed text.
         sources: ids of the memories it was last written from; empty if the user wrote the text.

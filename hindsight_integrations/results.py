@@ -236,7 +236,7 @@ SHOWN_MEMORIES, SHOWN_REASONS = 10, 3
 
 @dataclass(frozen=True, slots=True)
 class Recalled(RankedMemory, Shown):
-    """A memory in a result; its text, metadata and other fields can be read from it directly.
+    """A memory in a result; all that a `Memory` has can be read from it directly.
 
     Attributes:
         memory: the memory, with all its fields.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, NamedTuple, TypeAlias, overload
+from typing import Annotated, Generic, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 from pydantic import AfterValidator, PlainSerializer, PlainValidator
 
 from hindsight_integrations.errors import error_content, error_of
-from hindsight_integrations.models import Arm, Memory, MemoryType, Metadata, TimeSpan
+from hindsight_integrations.models import Arm, Memory, TimeSpan
+
+T = TypeVar("T")
 
 Reported: TypeAlias = Annotated[Exception, PlainValidator(error_of), PlainSerializer(error_content)]
 """An error in a result; in JSON it is represented by its type and message."""
@@ -107,6 +109,20 @@ class Signals(Sequence[Signal]):
         return tuple(sorted(made, key=lambda signal: (-abs(signal.contribution), signal.name)))
 
 
+class _OfMemory(Generic[T]):
+    """An attribute of the memory that is read from its ranking directly."""
+
+    def __init__(self, read: Callable[[Memory], T]) -> None:
+        self._read = read
+
+    @overload
+    def __get__(self, ranked: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, ranked: RankedMemory, kind: type) -> T: ...
+    def __get__(self, ranked: RankedMemory | None, kind: type) -> T | Self:
+        return self if ranked is None else self._read(ranked.memory)
+
+
 @dataclass(frozen=True, slots=True)
 class RankedMemory:
     """A memory as ranked by a recall; `results.Recalled` documents the fields."""
@@ -127,40 +143,37 @@ class RankedMemory:
         """The relevance, under the name used by vector stores."""
         return self.relevance
 
-    @property
-    def id(self) -> str:
-        """The memory's id."""
-        return self.memory.id
-
-    @property
-    def text(self) -> str:
-        """The whole text of the memory."""
-        return self.memory.text
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata that the memory was retained with."""
-        return self.memory.metadata
-
-    @property
-    def type(self) -> MemoryType:
-        """The memory's type."""
-        return self.memory.type
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The memory's tags."""
-        return self.memory.tags
-
-    @property
-    def entities(self) -> tuple[str, ...]:
-        """Names of the people, places and things that the memory mentions."""
-        return self.memory.entities
-
-    @property
-    def mentioned_at(self) -> datetime:
-        """Time the memory was first said."""
-        return self.memory.mentioned_at
+    # All that the memory has; see `models.Memory`.
+    id = _OfMemory(lambda memory: memory.id)
+    bank_id = _OfMemory(lambda memory: memory.bank_id)
+    text = _OfMemory(lambda memory: memory.text)
+    type = _OfMemory(lambda memory: memory.type)
+    occurred = _OfMemory(lambda memory: memory.occurred)
+    occurred_start = _OfMemory(lambda memory: memory.occurred_start)
+    occurred_end = _OfMemory(lambda memory: memory.occurred_end)
+    mentioned_at = _OfMemory(lambda memory: memory.mentioned_at)
+    speaker = _OfMemory(lambda memory: memory.speaker)
+    context = _OfMemory(lambda memory: memory.context)
+    entities = _OfMemory(lambda memory: memory.entities)
+    tags = _OfMemory(lambda memory: memory.tags)
+    metadata = _OfMemory(lambda memory: memory.metadata)
+    confidence = _OfMemory(lambda memory: memory.confidence)
+    scope = _OfMemory(lambda memory: memory.scope)
+    sources = _OfMemory(lambda memory: memory.sources)
+    document_id = _OfMemory(lambda memory: memory.document_id)
+    proof_count = _OfMemory(lambda memory: memory.proof_count)
+    created_at = _OfMemory(lambda memory: memory.created_at)
+    updated_at = _OfMemory(lambda memory: memory.updated_at)
+    expires_at = _OfMemory(lambda memory: memory.expires_at)
+    invalidated_at = _OfMemory(lambda memory: memory.invalidated_at)
+    invalidated_because = _OfMemory(lambda memory: memory.invalidated_because)
+    kind = _OfMemory(lambda memory: memory.kind)
+    reasoning = _OfMemory(lambda memory: memory.reasoning)
+    derived = _OfMemory(lambda memory: memory.derived)
+    pinned = _OfMemory(lambda memory: memory.pinned)
+    is_context = _OfMemory(lambda memory: memory.is_context)
+    is_evidence = _OfMemory(lambda memory: memory.is_evidence)
+    is_trusted = _OfMemory(lambda memory: memory.is_trusted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +218,6 @@ class Ranking:
     left_out: tuple[RankedMemory, ...] = ()
     considered: int = 0
     failures: tuple[Failure, ...] = ()
-    timings: Mapping[str, float] | None = None
+    timings: Mapping[str, float] | None = field(default=None, hash=False)
     query_time: datetime | None = None
     notes: tuple[str, ...] = ()

@@ -108,7 +108,8 @@ def import_transcripts(
         path: an exported file or its archive (.zip), or a folder of session files (.jsonl).
         format: one of `FORMATS`; told by the content if None.
         user: name of the person who speaks as the user.
-        progress: called with (conversations and items done, None).
+        progress: called with (conversations and items done, number of both), after each
+            conversation and each batch of items.
 
     Raises:
         InvalidInputError: the file cannot be read, or is of no known format.
@@ -133,7 +134,12 @@ def import_transcripts(
             progress(done, len(read))
     if items:
         dated = [_in_zone(one, memory.settings.zone) for one in items]
-        results.append(memory.retain_many(bank_id, dated))
+
+        def report(done: int, _: int | None) -> None:
+            if progress is not None:
+                progress(len(transcripts) + done, len(read))
+
+        results.append(memory.retain_many(bank_id, dated, progress=report))
     return ImportedTranscripts(len(transcripts), len(items), RetainResult.merged(bank_id, results))
 
 

@@ -121,6 +121,8 @@ REFUSED: dict[str, tuple[Call, str]] = {
     ),
     "a window of one moment": (lambda m: m.recall("full", "x", window=datetime.now()), "pair"),
     "nothing to forget": (lambda m: m.forget("full"), "give ids"),
+    "a dry run that is no flag": (lambda m: m.forget("full", tags=["x"], dry_run=None), "dry_run"),
+    "dated, but no flag": (lambda m: m.retain_memories("full", [], dated="no"), "dated is 'no'"),
     "a page of a million": (lambda m: m.memories.list("full", limit=10**6), "at most 1000"),
     "a million entities": (lambda m: m.entities.list("full", limit=10**6), "at most 1000"),
     "a million opinions": (lambda m: m.opinions.list("full", limit=10**6), "at most 1000"),

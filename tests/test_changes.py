@@ -88,3 +88,16 @@ async def test_news_come_once_and_again_when_a_conclusion_changes(memory: Hindsi
     await asyncio.to_thread(memory.banks.delete, "b")
     with pytest.raises(BankNotFoundError):
         await asyncio.wait_for(anext(late), 60)
+
+
+def test_a_correction_that_changes_nothing_is_no_change(memory: Hindsight) -> None:
+    (made,) = memory.retain("b", "Ada sails to Porto.", tags=["sea"]).stored
+    since = memory.changes("b", datetime(2020, 1, 1, tzinfo=UTC)).until
+    assert memory.memories.update("b", made.id, tags=["sea"], text=made.text) == made
+    assert memory.memories.restore("b", made.id) == made
+    assert memory.memories.history("b", made.id) == []
+    assert not memory.changes("b", since)
+    with pytest.raises(InvalidInputError, match="speaker is 0; give text"):
+        memory.memories.update("b", made.id, speaker=0)  # type: ignore[arg-type]
+    memory.memories.update("b", made.id, speaker="Ada")
+    assert memory.memories.update("b", made.id, speaker="").speaker is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from hindsight_integrations.errors import StoreError
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.retain.extraction import Fact, Passage
 from hindsight_integrations.stores import common
+from hindsight_integrations.stores.base import StoredBank
 from hindsight_integrations.stores.chroma.index import ChromaVectors
 from hindsight_integrations.stores.sqlite import SqliteGraph
 
@@ -92,6 +94,24 @@ def test_profiles_and_aliases_of_two_processes_are_all_kept(
     assert len(theirs.entities.get("b", "Anna Berg").aliases) == 8
     bank = mine.banks.get("b")
     assert (bank.mission, bank.background) == ("mission 9", "background 9")
+
+
+def test_keeping_entities_apart_keeps_the_profile_that_is_changed_meanwhile(
+    mine: Hindsight, theirs: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs.retain("b", "Anna Berg lives in Porto.", entities=["Ben Koch"])
+    graph = mine.runtime.graph
+    update_bank = graph.update_bank
+
+    def after_theirs(*args: Any, **options: Any) -> StoredBank:
+        theirs.banks.update("b", mission="Remember who sails.")
+        return update_bank(*args, **options)
+
+    monkeypatch.setattr(graph, "update_bank", after_theirs)
+    mine.entities.keep_apart("b", "Anna Berg", "Ben Koch")
+    bank = theirs.banks.get("b")
+    assert bank.mission == "Remember who sails."
+    assert len(bank.kept_apart) > 0
 
 
 def test_a_correction_keeps_what_is_said_again_meanwhile(

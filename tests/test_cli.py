@@ -410,6 +410,11 @@ def test_a_memory_is_corrected(writing: Run) -> None:
     assert new["occurred"][0]["end"].startswith("2020-01-03")
     assert "Wrong." in writing("memories", "history", first).out
     assert writing("memories", "update", first, "--happened", "soon").code == 2
+    ends = ("--expires", "2100-01-01", "--confidence", "0.5")
+    given = writing("memories", "update", first, *ends, "--json").json
+    assert (given["expires_at"][:10], given["confidence"]) == ("2100-01-01", 0.5)
+    none = writing("memories", "update", first, "--no-expires", "--no-confidence", "--json").json
+    assert (none.get("expires_at"), none.get("confidence")) == (None, None)
 
 
 @pytest.mark.slow

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from hindsight_integrations import (
     BankNotFoundError,
+    ConflictError,
     DocumentNotFoundError,
     Hindsight,
     InvalidInputError,
@@ -13,7 +18,7 @@ from hindsight_integrations import (
     NotFoundError,
 )
 
-from .engines import empty_neo4j, engine, neo4j_address
+from .engines import QUIET, empty_neo4j, engine, neo4j_address
 
 __all__ = ["empty_neo4j", "engine", "neo4j_address"]
 
@@ -59,6 +64,56 @@ def test_a_document_is_read_with_its_chunks_and_deleted(engine: Hindsight) -> No
         with pytest.raises(DocumentNotFoundError, match="book"):
             read("b", "book")
     assert [d.id for d in engine.documents.list("b").items] == ["talk"]
+
+
+TALK = [Message("Bob", "I swim every day in the sea."), Message("Ann", "I climb on Mondays.")]
+
+
+def check_that_neither_replaces_the_other(memory: Hindsight, *, speaker: str | None = None) -> None:
+    """Check that the text "note" and the conversation "talk" of bank "b" keep their contents."""
+    before = memory.memories.list("b").items
+    assert len(before) == 3
+    with pytest.raises(ConflictError, match=r"'talk' of bank 'b' holds the messages of a conver"):
+        memory.retain("b", "It rains.", document_id="talk", speaker=speaker)
+    with pytest.raises(ConflictError, match=r"'note' of bank 'b' holds a text.*session"):
+        memory.retain_messages("b", TALK, session="note", update_mode="replace")
+    (failed,) = memory.retain_many("b", [{"content": "It rains.", "document_id": "talk"}]).failed
+    assert isinstance(failed.error, ConflictError)
+    assert memory.memories.list("b").items == before
+    memory.retain("b", "The boiler in York broke.", document_id="note")
+    memory.retain_messages("b", TALK[1:], session="talk", update_mode="replace")
+    texts = {each.text for each in memory.memories.list("b").items}
+    assert texts == {"The boiler in York broke.", "I climb on Mondays."}
+
+
+def test_a_text_never_replaces_a_conversation_nor_the_reverse(engine: Hindsight) -> None:
+    engine.retain("b", "The boiler in Leeds broke.", document_id="note")
+    engine.retain_messages("b", TALK, session="talk")
+    check_that_neither_replaces_the_other(engine, speaker="Bob")
+
+
+def test_a_text_that_is_appended_leaves_a_conversation_what_it_is(engine: Hindsight) -> None:
+    engine.retain_messages("b", TALK, session="talk")
+    engine.retain("b", "They met in Leeds.", document_id="talk", update_mode="append")
+    with pytest.raises(ConflictError, match="conversation"):
+        engine.retain("b", "It rains.", document_id="talk")
+    assert len(engine.memories.list("b").items) == 3
+
+
+def test_a_text_with_a_speaker_is_no_conversation(engine: Hindsight) -> None:
+    engine.retain("b", "The boiler in Leeds broke.", document_id="note", speaker="Bob")
+    engine.retain_messages("b", TALK, session="talk")
+    check_that_neither_replaces_the_other(engine)
+
+
+def test_documents_of_earlier_versions_are_told_apart_by_their_speakers(tmp_path: Path) -> None:
+    with Hindsight(tmp_path, settings=QUIET) as memory:
+        memory.retain("b", "The boiler in Leeds broke.", document_id="note")
+        memory.retain_messages("b", TALK, session="talk")
+    with closing(sqlite3.connect(tmp_path / "memory.sqlite3")) as file, file:
+        file.execute("UPDATE documents SET is_conversation = NULL")
+    with Hindsight(tmp_path, settings=QUIET) as memory:
+        check_that_neither_replaces_the_other(memory, speaker="Bob")
 
 
 async def test_documents_have_asynchronous_twins(memory: Hindsight) -> None:

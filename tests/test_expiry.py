@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -149,6 +149,29 @@ def test_a_pinned_memory_never_expires(engine: Hindsight) -> None:
     assert lifetime(released) == timedelta(microseconds=1)
     with pytest.raises(InvalidInputError, match="never expires"):
         engine.memories.update("b", stored.id, pinned=True, expires_at=utc_now())
+
+
+def test_a_pinned_memory_is_not_given_an_expiry(engine: Hindsight) -> None:
+    (made,) = engine.retain("b", "The boiler is red.", confidence=0.5).stored
+    pinned = engine.memories.update("b", made.id, pinned=True)
+    with pytest.raises(InvalidInputError, match="a pinned memory never expires"):
+        engine.memories.update("b", made.id, expires_at=datetime(2100, 1, 1, tzinfo=UTC))
+    assert engine.memories.get("b", made.id) == pinned
+    end = datetime(2100, 1, 1, tzinfo=UTC)
+    assert engine.memories.update("b", made.id, pinned=False, expires_at=end).expires_at == end
+
+
+def test_an_expiry_and_a_confidence_are_removed_by_none(engine: Hindsight) -> None:
+    end = datetime(2100, 1, 1, tzinfo=UTC)
+    (made,) = engine.retain("b", "The boiler is red.", confidence=0.5, expires_at=end).stored
+    kept = engine.memories.update("b", made.id, tags=["home"])
+    assert (kept.confidence, kept.expires_at) == (0.5, end)
+    bare = engine.memories.update("b", made.id, confidence=None, expires_at=None)
+    assert (bare.confidence, bare.expires_at) == (None, None)
+    engine.banks.update("b", expiry=Expiry(default=timedelta(days=9)))
+    engine.memories.update("b", made.id, expires_at=end)
+    ruled = engine.memories.update("b", made.id, expires_at=None)
+    assert ruled.expires_at == made.created_at + timedelta(days=9)
 
 
 def test_pinned_memories_come_first_in_recall_and_context_where_asked(engine: Hindsight) -> None:

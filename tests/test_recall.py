@@ -538,3 +538,17 @@ def test_every_result_says_why(bank: Hindsight) -> None:
         assert 0.0 <= item.score <= 1.0
     assert result.timings is not None
     assert result.timings["total"] > 0
+
+
+def test_a_recalled_memory_has_all_that_its_memory_has_and_stands_in_a_set(
+    memory: Hindsight,
+) -> None:
+    memory.retain("b", "The boiler in Leeds broke.", metadata={"room": 3}, speaker="Ann")
+    (found,) = memory.recall("b", "boiler")
+    names = [name for name in dir(found.memory) if not name.startswith("_")]
+    assert {"speaker", "bank_id", "occurred_start", "document_id"} <= set(names)
+    for name in names:
+        assert getattr(found, name) == getattr(found.memory, name), name
+    assert {found, found} == {found}
+    assert set(memory.memories.list("b").items) == {found.memory}
+    assert len({memory.banks.get("b"), memory.banks.stats("b"), Message("Ann", "Hello.")}) == 3

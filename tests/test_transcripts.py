@@ -200,7 +200,9 @@ def test_an_import_is_done_once_and_a_later_export_adds_what_is_new(
 
 def test_memories_of_mem0_keep_date_tags_and_metadata(memory: Hindsight, tmp_path: Path) -> None:
     file = written(tmp_path, "mem0.json", MEM0)
-    assert import_transcripts(memory, "b", file).items == 2
+    done: list[tuple[int, int | None]] = []
+    assert import_transcripts(memory, "b", file, progress=lambda *at: done.append(at)).items == 2
+    assert done == [(2, 2)]
     assert not import_transcripts(memory, "b", file).result.stored
     bees, bergen = memory.memories.list("b").items
     assert (bees.document_id, bees.mentioned_at, bees.tags) == ("mem0:m1", ASKED, ("hobby",))

@@ -122,9 +122,9 @@ def add_observation(
     source: Annotated[
         list[str] | None, typer.Option(help="Id of a memory it rests on; repeatable.")
     ] = None,
-    kind: Annotated[ObservationKind, typer.Option(help="Its kind.")] = (
-        ObservationKind.GENERALIZATION
-    ),
+    kind: Annotated[
+        ObservationKind | None, typer.Option(help="Its kind; generalization if it is new.")
+    ] = None,
     reasoning: Annotated[str, typer.Option(help="Why it follows.")] = "",
     confidence: Annotated[
         float | None, typer.Option(min=0, max=1, help="Confidence, 0 to 1.")

@@ -281,13 +281,22 @@ def update_memory(
     confidence: Annotated[
         float | None, typer.Option(min=0, max=1, help="Confidence, 0 to 1.")
     ] = None,
+    no_confidence: Annotated[
+        bool, typer.Option("--no-confidence", help="Remove the confidence.")
+    ] = False,
     expires: Annotated[TimeOption, time_option("Recall ignores it from this time on.")] = None,
+    no_expires: Annotated[
+        bool, typer.Option("--no-expires", help="Let the bank's rules decide when it expires.")
+    ] = False,
     pin: Annotated[
         bool | None, typer.Option("--pin/--unpin", help="A pinned memory never expires.")
     ] = None,
     reason: Reason = None,
 ) -> Output:
     """Correct the given fields of a memory; the others stay."""
+    given = {"confidence": confidence, "expires_at": expires}
+    removed = {"confidence": no_confidence, "expires_at": no_expires}
+    clearable = {name: value for name, value in given.items() if value is not None or removed[name]}
     changed = job.memory.memories.update(
         job.bank,
         memory_id,
@@ -299,10 +308,9 @@ def update_memory(
         mentioned_at=said,
         occurred=happened or None,
         metadata=dict(map(inputs.read_pair, meta)) if meta else None,
-        confidence=confidence,
-        expires_at=expires,
         pinned=pin,
         reason=reason,
+        **clearable,  # type: ignore[arg-type]
     )
     return Output(changed, tables.memory(changed))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -250,16 +249,6 @@ class DurableRetain(ContextManaged):
     def requeue(self) -> int:
         """Add all dead letters to the end of the queue again; return how many."""
         return self._queue.requeue()
-
-    def put_back(self) -> int:
-        """Deprecated name of `requeue`."""
-        warnings.warn("put_back is now requeue", DeprecationWarning, stacklevel=2)
-        return self.requeue()
-
-    async def aput_back(self) -> int:
-        """Deprecated name of `arequeue`."""
-        warnings.warn("aput_back is now arequeue", DeprecationWarning, stacklevel=2)
-        return await self.arequeue()
 
     def discard(self, ids: Sequence[str]) -> int:
         """Delete dead letters permanently; return how many there were."""

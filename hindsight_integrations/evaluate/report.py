@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,8 +44,8 @@ class QuestionRow:
     question: str
     category: str
     scored: bool
-    ranks: Mapping[str, int | None]
-    figures: Mapping[str, float]
+    ranks: Mapping[str, int | None] = field(hash=False)
+    figures: Mapping[str, float] = field(hash=False)
     tokens: int
     seconds: float
     failures: tuple[str, ...] = ()

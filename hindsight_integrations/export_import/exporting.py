@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hindsight_integrations import validation
 from hindsight_integrations._version import __version__
@@ -59,7 +59,7 @@ class ExportResult:
 
     bank_id: str
     path: str
-    counts: Mapping[str, int]
+    counts: Mapping[str, int] = field(hash=False)
     sha256: str
     seconds: float
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from hindsight_integrations import validation
@@ -57,7 +57,7 @@ class ImportResult:
     """
 
     bank_id: str
-    counts: Mapping[str, int]
+    counts: Mapping[str, int] = field(hash=False)
     reembedded: bool
     seconds: float
     merged: bool = False

@@ -14,7 +14,7 @@ from hindsight_integrations.errors import (
     InvalidInputError,
     MemoryNotFoundError,
 )
-from hindsight_integrations.models import Entity, Memory, Page, TimeSpan, utc_now
+from hindsight_integrations.models import Bank, Entity, Memory, Page, TimeSpan, utc_now
 from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.normalization import entity_norm, new_id, pair_digest
 from hindsight_integrations.retain.merge_suggestions import MergeSuggestion, merge_suggestions
@@ -254,9 +254,13 @@ class Entities:
             self._keep_apart(bank_id, product(_names_of(first), _names_of(second)))
 
     def _keep_apart(self, bank_id: str, pairs: Iterable[tuple[str, str]]) -> None:
-        bank = self._runtime.bank(bank_id).bank
-        apart = dict.fromkeys((*bank.kept_apart, *(pair_digest(*pair) for pair in pairs)))
-        self._runtime.graph.update_bank(bank_id, replace(bank, kept_apart=tuple(apart)))
+        digests = [pair_digest(*pair) for pair in pairs]
+
+        def apart(now: Bank) -> Bank:
+            kept = tuple(dict.fromkeys((*now.kept_apart, *digests)))
+            return replace(now, kept_apart=kept, updated_at=utc_now())
+
+        self._runtime.graph.update_bank(bank_id, apart)
 
     def _changed(self, bank_id: str, make: Callable[[StoredBank], tuple[ChangeSet, str]]) -> Entity:
         """Apply a correction to the entities as they are stored then; return the one it names."""

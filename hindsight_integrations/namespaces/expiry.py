@@ -24,11 +24,14 @@ from hindsight_integrations.stores.common import SCAN_PAGE, every_memory
 
 
 def renewed(graph: GraphStore, bank: Bank, old: Memory, new: Memory) -> Memory:
-    """Return a changed memory, with another expiry if the bank's rules had set that of `old`."""
+    """Return a changed memory, with the expiry by the bank's rules if it has none of its own.
+
+    One that the rules had set for `old` is not its own.
+    """
     if new.pinned:
         return replace(new, expires_at=None)
     is_ruled = old.pinned or old.expires_at == end_of(graph, bank.expiry, old)
-    if is_ruled and new.expires_at == old.expires_at:
+    if new.expires_at is None or (is_ruled and new.expires_at == old.expires_at):
         return replace(new, expires_at=end_of(graph, bank.expiry, new))
     return new
 

@@ -69,7 +69,7 @@ from hindsight_integrations.retain.reindex import (
     names_left,
     without_question,
 )
-from hindsight_integrations.runtime import Runtime
+from hindsight_integrations.runtime import UNCHANGED, Runtime
 from hindsight_integrations.stores.base import (
     CONCLUSIONS_CITING,
     DOCUMENT,
@@ -176,16 +176,18 @@ class Memories:
         type: MemoryType | str | None = None,
         tags: Sequence[str] | None = None,
         metadata: Mapping[str, object] | None = None,
-        confidence: float | None = None,
+        confidence: float | None = UNCHANGED,  # type: ignore[assignment]
         occurred: Sequence[TimeSpan | tuple[datetime, datetime]] | None = None,
         mentioned_at: datetime | None = None,
         entities: Sequence[str] | None = None,
         speaker: str | None = None,
-        expires_at: datetime | None = None,
+        expires_at: datetime | None = UNCHANGED,  # type: ignore[assignment]
         pinned: bool | None = None,
         reason: str | None = None,
     ) -> Memory:
         """Correct a memory. The old values are kept in its history, with the reason.
+
+        Nothing is written if the memory has all the given values already.
 
         A new text is processed like a retained one: times, entities, terms and vector are derived
         from it. If the speaker or `mentioned_at` changes, the old text is processed again: dates
@@ -199,18 +201,19 @@ class Memories:
             type: "world", "experience", "opinion" or "observation".
             tags: the new labels; they replace all old ones.
             metadata: the new metadata; it replaces all old fields.
-            confidence: 0 to 1.
+            confidence: 0 to 1; None removes it.
             occurred: all times it happened; an empty list removes them.
             mentioned_at: when it was said.
             entities: names of all entities it mentions; an empty list removes them.
             speaker: who said it; an empty text removes the speaker.
-            expires_at: recall ignores it from this time on.
+            expires_at: recall ignores it from this time on; with None the bank's rules decide.
             pinned: True keeps it: it never expires, and no observation is returned in its place.
                 With False the bank's rules decide when it expires.
             reason: why it is corrected; kept in the history.
 
         Raises:
-            InvalidInputError: an argument cannot be used.
+            InvalidInputError: an argument cannot be used, or a pinned memory was given a time at
+                which it expires.
             BankNotFoundError, MemoryNotFoundError: there is no such bank, or memory.
             GuardError: `before_retain` refused it.
         """
@@ -220,20 +223,25 @@ class Memories:
         kind = None if type is None else validation.memory_type(type)
         labels = None if tags is None else validation.tags(tags)
         details = None if metadata is None else validation.metadata(metadata)
-        sure = None if confidence is None else validation.confidence(confidence)
+        sure = confidence if confidence is UNCHANGED else validation.confidence(confidence)
         times = None if occurred is None else validation.spans("occurred", occurred, zone)
         said_at = validation.timestamp("mentioned_at", mentioned_at, zone)
-        who = validation.label("speaker", speaker) if speaker else None
+        is_nobody = speaker is None or (isinstance(speaker, str) and not speaker)
+        who = None if is_nobody else validation.label("speaker", speaker)
         names = None if entities is None else validation.items("entities", entities)
-        ends_at = validation.timestamp("expires_at", expires_at, zone)
+        ends_at = expires_at
+        if ends_at is not UNCHANGED and ends_at is not None:
+            ends_at = as_datetime(validation.timestamp("expires_at", ends_at, zone))
         pin = None if pinned is None else validation.flag("pinned", pinned)
-        if pin and ends_at is not None:
-            raise InvalidInputError(
-                "a pinned memory never expires; give either pinned or expires_at"
-            )
         mentioned = names and tuple(validation.label("an entity", name) for name in names)
 
         def corrected(old: Memory) -> Memory:
+            is_pinned = old.pinned if pin is None else pin
+            if is_pinned and ends_at is not UNCHANGED and ends_at is not None:
+                raise InvalidInputError(
+                    "a pinned memory never expires; give either pinned or expires_at, or "
+                    "pinned=False to unpin it"
+                )
             new = replace(
                 old,
                 text=old.text if text is None else text,
@@ -241,11 +249,11 @@ class Memories:
                 type=kind or old.type,
                 tags=old.tags if labels is None else labels,
                 metadata=old.metadata if details is None else details,
-                confidence=old.confidence if sure is None else sure,
+                confidence=old.confidence if sure is UNCHANGED else sure,
                 mentioned_at=old.mentioned_at if said_at is None else as_datetime(said_at),
                 speaker=old.speaker if speaker is None else who,
-                expires_at=old.expires_at if ends_at is None else as_datetime(ends_at),
-                pinned=old.pinned if pin is None else pin,
+                expires_at=old.expires_at if ends_at is UNCHANGED else ends_at,
+                pinned=is_pinned,
             )
             return self._admitted(new) if text is not None or details is not None else new
 
@@ -320,6 +328,8 @@ class Memories:
             wanted = replace(wanted, updated_at=now)
             changed = reindexed(runtime.retaining, bank_id, record, wanted)
             new = changed.record.memory
+            if replace(new, updated_at=old.updated_at) == old:
+                return ChangeSet(bank_id), old
             changes = ChangeSet(
                 bank_id,
                 entities=changed.created,
@@ -507,6 +517,7 @@ def forget(
 ) -> Forgotten:
     """Delete memories, by id, with a document or by filter; see `Hindsight.forget`."""
     runtime.bank(validation.bank_id(bank_id))
+    validation.flag("dry_run", dry_run)
     until = None if after is None else end_of_grace(after)
     if document_id is not None:
         validation.label("document_id", document_id)
@@ -538,16 +549,23 @@ def forget(
 
 def _check_named(is_named: bool, filter: MemoryFilter) -> None:
     """Refuse to forget nothing in particular, which would be all, or two things at once."""
-    if not is_named and filter == EVERYTHING:
+    if not is_named and not _selects(filter):
         raise InvalidInputError(
-            "nothing to forget was named; give ids, a document_id, or a filter such as tags "
-            "(banks.delete deletes a whole bank)"
+            "nothing to forget was named; give ids, a document_id, or a filter such as tags: "
+            "state, as_of or all types alone name none (banks.delete deletes a whole bank)"
         )
     if is_named and filter != EVERYTHING:
         raise InvalidInputError(
             "ids or document_id cannot be combined with a filter; use two calls, or select "
             "memories of a document with where={'document_id': ...}"
         )
+
+
+def _selects(filter: MemoryFilter) -> bool:
+    """Return True if a filter asks for more than a state, a time of knowledge or all types."""
+    types = None if filter.types == frozenset(MemoryType) else filter.types
+    rest = replace(filter, types=types, as_of=None, only_invalid=False, expired_by=None)
+    return replace(rest, now=EVERYTHING.now, include_invalid=True) != EVERYTHING
 
 
 def _forgetting(

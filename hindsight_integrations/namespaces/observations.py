@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import overload
 
 from hindsight_integrations import validation
@@ -12,6 +13,7 @@ from hindsight_integrations.conclusions import Observation, Quotation
 from hindsight_integrations.errors import InvalidInputError, MemoryNotFoundError
 from hindsight_integrations.history import Change
 from hindsight_integrations.models import Memory, MemoryType, ObservationKind, Page, Source, utc_now
+from hindsight_integrations.namespaces.concurrency import change
 from hindsight_integrations.normalization import new_id, text_fingerprint
 from hindsight_integrations.recall.request import recall_request
 from hindsight_integrations.reflect import conclusions
@@ -19,6 +21,7 @@ from hindsight_integrations.reflect.context import set_out
 from hindsight_integrations.reflect.scoring import observation_confidence
 from hindsight_integrations.reflect.search import find_memories
 from hindsight_integrations.results import Context
+from hindsight_integrations.retain.caller_ids import changes_between
 from hindsight_integrations.retain.ready_made import retain_memory
 from hindsight_integrations.runtime import Runtime
 from hindsight_integrations.stores.base import (
@@ -40,7 +43,7 @@ class _Given:
     """An observation given by the user, validated."""
 
     text: str
-    kind: ObservationKind
+    kind: ObservationKind | None
     sources: tuple[tuple[Source, Memory], ...]
     reasoning: str | None
     confidence: float | None
@@ -181,7 +184,7 @@ class Observations:
         bank_id: str,
         text: str,
         *,
-        type: ObservationKind | str = ObservationKind.GENERALIZATION,
+        type: ObservationKind | str | None = None,
         sources: Sequence[str | Quotation] = (),
         reasoning: str = "",
         confidence: float | None = None,
@@ -189,16 +192,18 @@ class Observations:
     ) -> Observation:
         """Add an observation of your own, which the engine never rewrites.
 
-        Adding the same text again adds the sources to the existing observation. It is deleted
-        together with its last source.
+        Adding the same text again adds the sources and tags to the existing observation; the other
+        arguments given replace its fields, and its history tells of it. It is deleted together with
+        its last source.
 
         Args:
             bank_id: which bank.
             text: what is observed.
-            type: its kind; see `list`.
+            type: its kind; see `list`. If None, a new one is a "generalization".
             sources: ids of the memories it rests on, or quotations from them.
             reasoning: how it was drawn.
-            confidence: 0 to 1; computed from the number of sources if None.
+            confidence: 0 to 1; if None, that given before, else computed from the number of
+                sources.
             tags: labels, for filtering in recall.
 
         Raises:
@@ -209,15 +214,15 @@ class Observations:
         bank = runtime.bank(validation.bank_id(bank_id))
         given = _Given(
             validation.content(text, runtime.settings.max_content_chars),
-            validation.choice("type", type, ObservationKind),
+            None if type is None else validation.choice("type", type, ObservationKind),
             tuple(_sources(runtime, bank_id, sources)),
             validation.text(reasoning, "reasoning") or None,
             validation.confidence(confidence),
             validation.tags(tags),
         )
         with runtime.lock(bank.key):
-            same = self._same(bank_id, given.text)
-            stored = self._new(bank, given) if same is None else self._more(bank, given, same)
+            known, _ = change(runtime, bank_id, partial(self._more, given=given))
+            stored = self._new(bank, given) if known is None else known
         return conclusions.observation(
             stored, read_one(runtime.graph, bank_id, HISTORY, stored.id, ()), utc_now()
         )
@@ -243,37 +248,47 @@ class Observations:
                 dict.fromkeys(name for f in facts for name in f.entities if name in given.text)
             ),
             tags=given.tags,
-            confidence=_sureness(bank, given, len(facts)),
+            confidence=_sureness(bank, given.confidence, len(facts)),
             scope=facts[0].scope if len({fact.scope for fact in facts}) == 1 else None,
             sources=tuple(source for source, _ in given.sources),
-            kind=given.kind,
+            kind=given.kind or ObservationKind.GENERALIZATION,
             reasoning=given.reasoning,
         )
         return retain_memory(self._runtime.retaining, bank, memory, None).stored[0]
 
-    def _more(self, bank: StoredBank, given: _Given, same: MemoryRecord) -> Memory:
-        """Return the observation with the new sources added to its earlier ones."""
-        old, now = same.memory, utc_now()
+    def _more(self, bank: StoredBank, given: _Given) -> tuple[ChangeSet, Memory | None]:
+        """Return the change of the observation with this text, if there is one, and that one."""
+        bank_id, now = bank.bank.id, utc_now()
+        same = self._same(bank_id, given.text)
+        if same is None:
+            return ChangeSet(bank_id), None
+        old = same.memory
         sources = {source.memory_id: source for source, _ in given.sources}
         rested = {source.memory_id: source for source in old.sources} | sources
+        confidence = given.confidence
+        if confidence is None and old.confidence != _sureness(bank, None, len(old.sources)):
+            confidence = old.confidence  # it was given
         memory = replace(
             old,
-            kind=given.kind,
+            kind=given.kind or old.kind,
             sources=tuple(rested.values()),
-            confidence=_sureness(bank, given, len(rested)),
+            confidence=_sureness(bank, confidence, len(rested)),
             reasoning=given.reasoning or old.reasoning,
             tags=tuple(dict.fromkeys((*old.tags, *given.tags))),
-            updated_at=now,
         )
+        if memory == old:
+            return ChangeSet(bank_id), old
+        memory = replace(memory, updated_at=now)
+        # The number of sources: their words would stay in the history when they are forgotten.
         proof = Change(old.id, "add", "sources", str(len(old.sources)), str(len(rested)), now)
-        record = replace(same, memory=memory)
-        self._runtime.graph.apply(
-            ChangeSet(
-                bank.bank.id, replaced=(record,), history=(proof,), mark_consolidated=(old.id,)
-            )
+        others = changes_between(replace(old, sources=memory.sources), memory, "add", now)
+        changes = ChangeSet(
+            bank_id,
+            replaced=(replace(same, memory=memory),),
+            history=(proof, *others) if memory.sources != old.sources else others,
+            mark_consolidated=(old.id,),
         )
-        self._runtime.flush(bank.key)
-        return memory
+        return changes, memory
 
     alist = async_variant(list)
     aobserve = async_variant(observe)
@@ -292,9 +307,10 @@ def _kinds(types: Iterable[ObservationKind | str] | None) -> frozenset[Observati
     return found
 
 
-def _sureness(bank: StoredBank, given: _Given, n_sources: int) -> float:
-    if given.confidence is not None:
-        return given.confidence
+def _sureness(bank: StoredBank, given: float | None, n_sources: int) -> float:
+    """Return the confidence given, or that of an observation with so many sources."""
+    if given is not None:
+        return given
     return observation_confidence(n_sources, bank.bank.disposition.skepticism)
 
 

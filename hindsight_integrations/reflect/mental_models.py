@@ -27,7 +27,7 @@ from hindsight_integrations.reflect.search import (
     staleness,
     with_news,
 )
-from hindsight_integrations.results import NOTHING_FOUND, Context, Failure
+from hindsight_integrations.results import Context, Failure
 from hindsight_integrations.stores.base import (
     CITED_MODEL,
     MEMORY,
@@ -77,6 +77,7 @@ def written(deps: MentalModelDependencies, bank: StoredBank, model: MentalModel)
     """Return the model with a text from the memories that its source query finds.
 
     With a language model, the text is its answer to the query; without, the memories themselves.
+    It is empty if nothing is found.
 
     Raises:
         ModelError, StoreUnavailableError: it could not be written.
@@ -85,12 +86,12 @@ def written(deps: MentalModelDependencies, bank: StoredBank, model: MentalModel)
     tokenizer, settings = deps.recalling.tokenizer, deps.recalling.settings
     if deps.llm is None:
         composed = composed_now(deps.recalling, bank, source_request(model, model.max_tokens))
-        text = "\n".join(item.text for item in composed.items) or NOTHING_FOUND
+        text = "\n".join(item.text for item in composed.items)
         sources = composed.sources
     else:
         request = source_request(model, settings.max_tokens)
         answer = reflect(deps.recalling, bank, request, deps.llm, Bounds())
-        text = answer.text
+        text = answer.text if answer.context else ""
         sources = answer.sources or answer.context.sources
     cut = tokenizer.truncate(text, model.max_tokens)
     return replace(model, text=cut, sources=sources, refreshed_at=now)
@@ -194,7 +195,7 @@ def retold(
 
     Affected are those with a source that is gone, or changed with it. Their texts are composed of
     the sources that are left, until they are refreshed: they still list the gone ones, and so they
-    are stale.
+    are stale. A text is empty if none is left.
 
     Args:
         graph: store of the models.
@@ -214,7 +215,7 @@ def retold(
             for id, memory in stored.items()
             if memory.invalidated_at is None
         )
-        text = tokenizer.truncate("\n".join(lines), model.max_tokens) or NOTHING_FOUND
+        text = tokenizer.truncate("\n".join(lines), model.max_tokens)
         models.append(replace(model, text=text))
     return tuple(models)
 

@@ -20,6 +20,7 @@ from hindsight_integrations.recall.request import RecallRequest, recall_request
 from hindsight_integrations.reflect.changes.currency import contradicted, contradicting, contradicts
 from hindsight_integrations.reflect.scoring import trend
 from hindsight_integrations.results import (
+    NOTHING_FOUND,
     Failure,
     Recalled,
     RecalledModel,
@@ -124,7 +125,8 @@ def find_models(
 
     They have tags, but no types, metadata, scope, times or entities: a request that filters by
     these gets none.
-    A request for an earlier state of knowledge gets no text that was written since.
+    A request for an earlier state of knowledge gets no text that was written since, and no request
+    one that holds nothing.
     """
     filter = request.filter
     if filter.types is not None or filter.where or filter.scope is not None:
@@ -188,6 +190,8 @@ def _is_news(memory: Memory, model: MentalModel) -> bool:
 
 
 def _admitted(model: MentalModel, filter: MemoryFilter) -> bool:
+    if model.text in ("", NOTHING_FOUND):  # the sentence, from an earlier version
+        return False
     if filter.as_of is not None and model.refreshed_at > filter.as_of:
         return False
     if not filter.tags:

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from hindsight_integrations.errors import ConflictError
 from hindsight_integrations.models import Bank, Chunk, Document, Entity, Memory, Source, utc_now
 from hindsight_integrations.nlp.text_encoder import EncodedText, TextEncoder
 from hindsight_integrations.nlp.tokens import Tokenizer
@@ -216,6 +217,7 @@ class DocumentDiff:
     Attributes:
         submission: the version given.
         stored: the stored document, if there is one.
+        is_conversation: `Document.is_conversation` of the document to store.
         last: its last chunk.
         chunks: all chunks of the submission.
         plan: the changes to make.
@@ -224,6 +226,7 @@ class DocumentDiff:
 
     submission: Submission
     stored: Document | None
+    is_conversation: bool
     last: Chunk | None
     chunks: tuple[NewChunk, ...]
     plan: Plan
@@ -242,7 +245,7 @@ class DocumentDiff:
     @property
     def all_speakers(self) -> tuple[str, ...]:
         """Everybody who takes part in the conversation, each once."""
-        before = self.latest if self.submission.is_conversation else ()
+        before = self.latest if self.submission.is_spoken else ()
         stored = (memory.speaker for memory in before)
         given = (turn.speaker for turn in self.submission.turns)
         return tuple(dict.fromkeys(name for name in (*stored, *given) if name))
@@ -297,13 +300,14 @@ def diff_document(deps: RetainDependencies, bank_id: str, submission: Submission
     another writer may put between the two before the commit.
 
     Raises:
-        ConflictError: the document is a conversation's own record.
+        ConflictError: the document is a conversation's own record, or a text would replace the
+            messages of a conversation, or the reverse.
     """
     diff = _compare(deps, bank_id, submission, tuple(_chunks(deps, submission)))
     if diff.last is None or not diff.continues:
         return diff
     latest = _latest_memories(deps.graph, bank_id, submission.document_id)
-    if not submission.is_conversation or _is_of_another_scope(latest, diff.last, submission):
+    if not submission.is_spoken or _is_of_another_scope(latest, diff.last, submission):
         return replace(diff, latest=latest)
     speakers = {source.chunk_id: m.speaker for m in latest for source in m.sources}
     preceding = PrecedingTurn(diff.last.text, speakers.get(diff.last.id))
@@ -350,6 +354,7 @@ def _compare(
     stored = read_one(deps.graph, bank_id, DOCUMENT, submission.document_id, None)
     if stored is not None:
         check_records(bank_id, {stored.id: False}, {stored.id: stored.is_record})
+    is_conversation = _holds_conversation(deps.graph, bank_id, stored, submission)
     old = (
         read_one(deps.graph, bank_id, DOCUMENT_CHUNKS, submission.document_id, ()) if stored else []
     )
@@ -357,7 +362,49 @@ def _compare(
     if submission.is_window:
         plan = plan_window
     changes = plan(old, [chunk.fingerprint for chunk in chunks])
-    return DocumentDiff(submission, stored, old[-1] if old else None, chunks, changes)
+    last = old[-1] if old else None
+    return DocumentDiff(submission, stored, is_conversation, last, chunks, changes)
+
+
+def _holds_conversation(
+    graph: GraphStore, bank_id: str, stored: Document | None, submission: Submission
+) -> bool:
+    """Return True if the document holds a conversation once the submission is stored.
+
+    What is appended does not change what a document is.
+
+    Raises:
+        ConflictError: a text would replace a conversation, or the reverse.
+    """
+    if stored is None:
+        return submission.is_conversation
+    is_conversation = stored.is_conversation
+    if is_conversation is None:  # an earlier version stored it
+        is_conversation = _was_conversation(graph, bank_id, stored.id, submission)
+    if submission.mode == "append" or is_conversation == submission.is_conversation:
+        return is_conversation
+    held, id = ("a text", "session")
+    if is_conversation:
+        held, id = ("the messages of a conversation", "document_id")
+    raise ConflictError(
+        f"document {stored.id!r} of bank {bank_id!r} holds {held}; choose another {id}, give "
+        "update_mode='append', or forget that document first"
+    )
+
+
+def _was_conversation(
+    graph: GraphStore, bank_id: str, document_id: str, submission: Submission
+) -> bool:
+    """Return True if a document holds a conversation, as the speakers of its memories tell.
+
+    Each message has a speaker; a text has one speaker at most, mostly none. Where both are
+    possible, it is what the submission is.
+    """
+    stored = {memory.speaker for memory in _latest_memories(graph, bank_id, document_id)}
+    if submission.is_conversation:
+        return None not in stored
+    given = {turn.speaker for turn in submission.turns}
+    return bool(stored) and None not in stored and stored != given
 
 
 def _chunks(deps: RetainDependencies, submission: Submission) -> Iterator[NewChunk]:
@@ -367,7 +414,7 @@ def _chunks(deps: RetainDependencies, submission: Submission) -> Iterator[NewChu
         fields = turn_digest(replace(turn, text=""), submission.stamp)
         for text in deps.pieces(turn.text):
             yield NewChunk(text, turn, digest(deps.extractor.id, fields, text), preceding)
-        preceding = PrecedingTurn(turn.text, turn.speaker) if submission.is_conversation else None
+        preceding = PrecedingTurn(turn.text, turn.speaker) if submission.is_spoken else None
 
 
 def pending_chunks(diffs: Sequence[DocumentDiff], facts: FactsByChunk) -> list[tuple[int, int]]:

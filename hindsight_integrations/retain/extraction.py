@@ -110,8 +110,8 @@ class Fact:
     causes: tuple[int, ...] = ()
     kind: TurnKind | None = None
     id: str | None = None
-    vector: Vector | Sequence[float] | None = None
-    metadata: Mapping[str, object] = field(default_factory=dict)
+    vector: Vector | Sequence[float] | None = field(default=None, hash=False)
+    metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
 class Extractor(Protocol):

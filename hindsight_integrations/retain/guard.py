@@ -31,7 +31,7 @@ class Incoming:
     text: str
     speaker: str | None = None
     context: str | None = None
-    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict, hash=False)
     document_id: str | None = None
 
 

@@ -427,7 +427,14 @@ def _document(bank_id: str, diff: DocumentDiff, now: datetime) -> Document:
     if diff.submission.mode == "append" and diff.stored is not None:
         fingerprint = digest(diff.stored.fingerprint, fingerprint)
     created = diff.stored.created_at if diff.stored else now
-    return Document(diff.submission.document_id, bank_id, fingerprint, created, now)
+    return Document(
+        diff.submission.document_id,
+        bank_id,
+        fingerprint,
+        created,
+        now,
+        is_conversation=diff.is_conversation,
+    )
 
 
 def _skips(

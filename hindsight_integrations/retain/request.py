@@ -84,7 +84,7 @@ class Item:
     timestamp: datetime | date | str | None = None
     context: str | None = None
     document_id: str | None = None
-    metadata: Mapping[str, object] | None = None
+    metadata: Mapping[str, object] | None = field(default=None, hash=False)
     tags: Sequence[str] = ()
     entities: Sequence[str] = ()
     type: MemoryType | str | None = None
@@ -155,6 +155,8 @@ class Submission:
     """A document to retain: one text, or the turns of a conversation, in order.
 
     Attributes:
+        is_conversation: True for the turns of a conversation; False for a text, which may have a
+            speaker too.
         is_named: False for a conversation without an id from the caller.
         replayed: turns before `turns` that are already stored.
         is_window: True if `turns` are the latest turns of the conversation: the first of them may
@@ -174,6 +176,11 @@ class Submission:
     def fingerprint(self) -> str:
         """Hash of everything that determines its memories."""
         return digest(*(turn_digest(turn, self.stamp) for turn in self.turns))
+
+    @property
+    def is_spoken(self) -> bool:
+        """True if somebody is known to say it."""
+        return any(turn.speaker is not None for turn in self.turns)
 
 
 def digest(*parts: object) -> str:
@@ -228,7 +235,7 @@ def text_submission(item: Item, max_chars: int, zone: tzinfo = UTC) -> Submissio
         turns=turns if clean.strip() else (),
         stamp=_stamp(item, zone),
         mode=_mode(item.update_mode),
-        is_conversation=item.speaker is not None,
+        is_conversation=False,
     )
 
 

@@ -142,7 +142,7 @@ class ReflectionMemory(Conversation):
         self._threshold = validation.share("threshold", threshold)
         self._prompt = _prompt(prompt)
         self._score = _score(score)
-        self._background = background
+        self._background = validation.flag("background", background)
         self._store = ReflectionStore()
         if memory is not None:
             validation.memory("memory", memory)

@@ -126,7 +126,7 @@ def check_records(bank_id: str, given: Mapping[str, bool], stored: Mapping[str, 
                 "another id, or forget that document first"
             )
         raise ConflictError(
-            f"document {id!r} of bank {bank_id!r} holds the messages or remarks of a "
+            f"document {id!r} of bank {bank_id!r} holds the messages or entries of a "
             "conversation; choose another id, or forget that document first"
         )
 

@@ -100,9 +100,21 @@ def tests_nothing(test: Test) -> bool:
             return all(map(tests_nothing, test.tests))
         case AnyOf():
             return any(map(tests_nothing, test.tests))
-        case Not(Not(inner)):
-            return tests_nothing(inner)
-    return False
+        case Not():
+            return _admits_none(test.test)
+    return test.operator == "$nin" and not test.values
+
+
+def _admits_none(test: Test) -> bool:
+    """Return True if no memory passes, whatever it has."""
+    match test:
+        case AllOf():
+            return any(map(_admits_none, test.tests))
+        case AnyOf():
+            return all(map(_admits_none, test.tests))
+        case Not():
+            return tests_nothing(test.test)
+    return test.operator == "$in" and not test.values
 
 
 def needed_fields(tests: Iterable[Test]) -> set[str]:

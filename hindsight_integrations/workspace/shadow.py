@@ -33,6 +33,7 @@ class ShadowEntry:
         session: id of the opened workspace that searched.
         memory: hits that were returned; those of the files while the memory was away.
         memory_seconds: time that these took.
+        away: True if the memory was away; None in a log of an earlier version.
     """
 
     at: datetime
@@ -42,10 +43,16 @@ class ShadowEntry:
     memory: tuple[SearchHit, ...]
     files_seconds: float
     memory_seconds: float
+    away: bool | None = None
 
     @property
     def was_away(self) -> bool:
-        """True if the memory was away, and its hits are those of the files."""
+        """True if the memory was away, and its hits are those of the files.
+
+        Of an entry of an earlier version only the hits tell.
+        """
+        if self.away is not None:
+            return self.away
         return any(hit.source == "files" for hit in self.memory)
 
     @property
@@ -123,7 +130,7 @@ class ShadowReport:
             "while_away": len(self.entries) - len(compared),
             "only_files_found": sum(bool(e.files) and not e.memory for e in compared),
             "only_memory_found": sum(bool(e.memory) and not e.files for e in compared),
-            "same_first_note": sum(_first(e.files) == _first(e.memory) for e in compared),
+            "same_first_note": sum(_same_first(e) for e in compared),
         }
         if compared:
             figures["notes_shared"] = sum(e.shared for e in compared) / len(compared)
@@ -145,6 +152,12 @@ class ShadowReport:
         for entry in differing[-_EXAMPLES:]:
             yield from ("", f"### {escaped(entry.query)}", "")
             yield from hit_table(entry.files[:1], entry.memory[:1])
+
+
+def _same_first(entry: ShadowEntry) -> bool:
+    """Return True if both found something, and the same note first."""
+    first = _first(entry.files)
+    return first is not None and first == _first(entry.memory)
 
 
 def _first(hits: Sequence[SearchHit]) -> str | None:

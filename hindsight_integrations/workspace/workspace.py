@@ -7,10 +7,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 from hindsight_integrations import validation
-from hindsight_integrations.asynchronous import ContextManaged, async_variant
+from hindsight_integrations.asynchronous import ContextManaged, async_variant, in_thread
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.durable import Backoff, DurableRetain, Receipt
 from hindsight_integrations.errors import (
@@ -110,7 +111,8 @@ class Workspace(ContextManaged):
         self._files = FileSearch(self._folder)
         if backoff is not None:
             validation.instance("backoff", backoff, Backoff)
-        self._stop = threading.Event()
+        self._closed = threading.Event()
+        self._watches: set[_Watch] = set()
         self._watcher: threading.Thread | None = None
         self._session = new_id("session-")
         self._shadow = validation.flag("shadow", shadow)
@@ -165,7 +167,9 @@ class Workspace(ContextManaged):
 
     def close(self) -> None:
         """Stop watching and sending; the next to open the root sends what waits. Idempotent."""
-        self._stop.set()
+        self._closed.set()
+        for watch in tuple(self._watches):
+            watch.end()
         if self._watcher is not None:
             self._watcher.join()
         self._durable.close()
@@ -219,8 +223,9 @@ class Workspace(ContextManaged):
     ) -> Counter[str]:
         """Sync, then retain each note that changes once it was left alone for the debounce time.
 
-        Returns, with all that was written retained or queued, when `stop` is set or Ctrl-C is
-        pressed. A note that fails or waits is tried again after the debounce time.
+        Returns, with all that was written retained or queued, when `stop` is set, Ctrl-C is
+        pressed or `close` is called. A note that fails or waits is tried again after the debounce
+        time.
 
         Args:
             stop: ends it; may be set from any thread.
@@ -250,10 +255,33 @@ class Workspace(ContextManaged):
                     on_event(event)
             return again
 
-        watch_folder(
-            self._folder.root, Debouncer(self._debounce), retain, stop or threading.Event()
-        )
+        stop = stop or threading.Event()
+        watch = _Watch(stop, threading.current_thread())
+        self._watches.add(watch)
+        try:
+            if self._closed.is_set():
+                stop.set()
+            watch_folder(self._folder.root, Debouncer(self._debounce), retain, stop)
+        finally:
+            self._watches.discard(watch)
+            watch.ended.set()
         return counts
+
+    async def awatch(
+        self,
+        stop: threading.Event | None = None,
+        on_event: Callable[[SyncEvent], None] | None = None,
+    ) -> Counter[str]:
+        """`watch`, without blocking the event loop; it also ends when it is cancelled.
+
+        A thread watches, and calls `on_event`. After a cancellation it retains what was written
+        until then; `close` waits for it.
+        """
+        stop = stop or threading.Event()
+        try:
+            return await in_thread(self.watch, stop, on_event)
+        finally:
+            stop.set()
 
     def start_watching(self, on_event: Callable[[SyncEvent], None] | None = None) -> None:
         """Watch in a thread of its own until `close`, which waits until all is carried over.
@@ -269,7 +297,7 @@ class Workspace(ContextManaged):
         if self._watcher is not None:
             raise InvalidInputError("this workspace is already being watched")
         self._watcher = threading.Thread(
-            target=self.watch, args=(self._stop, on_event), name="hindsight-watch", daemon=True
+            target=self.watch, args=(None, on_event), name="hindsight-watch", daemon=True
         )
         self._watcher.start()
 
@@ -293,19 +321,20 @@ class Workspace(ContextManaged):
             StoreUnavailableError: the memory is away, and `fallback_to_local` is False.
         """
         started = time.perf_counter()
+        away = False
         try:
             hits = self.search_memory(query, max_results, min_score)
         except StoreUnavailableError:
             if not self._fallback:
                 raise
+            away = True
             hits = self.search_files(query, max_results, min_score)
         if self._shadow:
             between = time.perf_counter()
             others = self.search_files(query, max_results, min_score)
             took = time.perf_counter() - between, between - started
-            self.shadow_log.add(
-                ShadowEntry(utc_now(), self._session, query, tuple(others), tuple(hits), *took)
-            )
+            found = tuple(others), tuple(hits)
+            self.shadow_log.add(ShadowEntry(utc_now(), self._session, query, *found, *took, away))
         return hits
 
     def search_memory(
@@ -416,8 +445,22 @@ class Workspace(ContextManaged):
     asearch_files = async_variant(search_files)
     areflect = async_variant(reflect)
     aget = async_variant(get)
-    awatch = async_variant(watch)
     astart_watching = async_variant(start_watching)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Watch:
+    """A watch that runs: what stops it, its thread, and what is set once it has ended."""
+
+    stop: threading.Event
+    thread: threading.Thread
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def end(self) -> None:
+        """Stop it and wait until it has ended, unless it runs in this thread."""
+        self.stop.set()
+        if self.thread is not threading.current_thread():
+            self.ended.wait()
 
 
 def _uri(memory: Memory) -> str:

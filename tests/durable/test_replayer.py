@@ -18,6 +18,7 @@ from hindsight_integrations import (
     Hindsight,
     InvalidInputError,
     Settings,
+    StoreUnavailableError,
 )
 from hindsight_integrations.durable import Backoff, DurableRetain, ReplayQueue
 from hindsight_integrations.durable.replayer import BATCH, TRIES
@@ -127,12 +128,28 @@ def test_a_retain_at_fault_is_set_aside_and_holds_up_no_other(foreign: Path, que
         assert not durable.health()
         assert durable.discard([one.id]) == 1
         durable.memory.maintenance.reindex("foreign")
-        with pytest.deprecated_call(match="requeue"):
-            assert durable.put_back() == 1
+        assert durable.requeue() == 1
         assert durable.drain()
         assert durable.set_aside() == []
         assert "Boat 2 is red." in texts(durable.memory, "foreign")
         assert two.document_id in [m.document_id for m in everything(durable.memory, "foreign")]
+
+
+async def test_an_outage_and_dead_letters_are_told_without_blocking_the_loop(
+    foreign: Path, queue: Path
+) -> None:
+    async with DurableRetain(lambda: opened(foreign), queue, backoff=SOON) as durable:
+        with owned_by_another(foreign):
+            assert not await durable.aavailable()
+            await durable.aretain_many("foreign", ["Boat 1 is red.", "Boat 2 is red."])
+        assert await durable.adrain()
+        assert await durable.aavailable()
+        assert not await durable.anote_failure(InvalidInputError("the text is blank"))
+        one, two = await durable.aset_aside()
+        assert (one, two) == tuple(durable.set_aside())
+        assert await durable.adiscard([one.id]) == 1
+        assert await durable.aset_aside() == [two]
+        assert await durable.anote_failure(StoreUnavailableError("the server is away"))
 
 
 def test_a_refusal_after_the_caller_has_gone_is_set_aside(foreign: Path, queue: Path) -> None:

@@ -108,6 +108,32 @@ def test_an_added_observation_survives_the_round_trip(memory: Hindsight) -> None
     assert memory.observations.list("b").items == []
 
 
+def test_adding_a_known_text_changes_only_what_is_given_and_its_history_tells_it(
+    memory: Hindsight,
+) -> None:
+    first, second = say(memory, REACT), say(memory, "Nothing else happened at the pier.", 5)
+    add = memory.observations.add
+    made = add("b", "Inês may be stung.", type="risk", confidence=0.9)
+    again = add("b", "Inês may be stung.", sources=[first])
+    assert (again.id, again.kind, again.confidence) == (made.id, ObservationKind.RISK, 0.9)
+    assert [(c.field, c.old, c.new) for c in again.history] == [("sources", "0", "1")]
+    assert add("b", "Inês may be stung.", sources=[first]) == again
+    changed = add(
+        "b", "Inês may be stung.", type="pattern", confidence=0.5, reasoning="Twice.", tags=["sea"]
+    )
+    assert (changed.kind, changed.confidence) == (ObservationKind.PATTERN, 0.5)
+    assert {(c.field, c.old, c.new) for c in changed.history[1:]} == {
+        ("kind", "risk", "pattern"),
+        ("confidence", "0.9", "0.5"),
+        ("reasoning", None, "Twice."),
+        ("tags", "", "sea"),
+    }
+    computed = add("b", "Inês likes piers.", sources=[first])
+    more = add("b", "Inês likes piers.", sources=[second])
+    assert computed.confidence < more.confidence == 0.2
+    assert [c.field for c in more.history] == ["sources", "confidence"]
+
+
 def test_a_source_that_cannot_be_one_is_refused(memory: Hindsight) -> None:
     fact = say(memory, REACT)
     added = memory.observations.add("b", "Something.", sources=[fact])

@@ -125,8 +125,30 @@ def test_when_all_it_rests_on_is_forgotten_so_is_its_text(told: Hindsight) -> No
     model = from_query(told)
     told.forget("b", model.sources)
     refreshed = told.mental_models.refresh("b", model.id)
-    assert refreshed.text == "No relevant memories found."
+    assert refreshed.text == ""
     assert refreshed.sources == ()
+
+
+@pytest.mark.parametrize("llm", [None, Script()])
+def test_one_that_nothing_was_found_for_is_not_read_as_knowledge(
+    memory: Hindsight, llm: Script | None
+) -> None:
+    memory.banks.create("b")
+    model = from_query(memory, llm=llm)
+    assert (model.text, model.sources) == ("", ())
+    assert not memory.context("b", QUERY)
+    assert memory.recall("b", QUERY, mental_model_tokens=500).mental_models == ()
+    assert not memory.reflect("b", QUERY)
+    memory.retain("b", "Ana sails on the Baltic in summer.")
+    assert "Baltic" in memory.mental_models.refresh("b", model.id).text
+
+
+def test_the_sentence_that_earlier_versions_stored_for_it_is_not_read_either(
+    memory: Hindsight,
+) -> None:
+    memory.banks.create("b")
+    memory.mental_models.create("b", "Ana", text="No relevant memories found.", source_query=QUERY)
+    assert not memory.context("b", QUERY)
 
 
 def test_what_is_forgotten_stands_in_no_mental_model_and_no_history_of_one(

@@ -332,6 +332,7 @@ def test_insights_in_a_prompt_are_never_retained_as_if_they_had_been_said(
         {"threshold": True},
         {"prompt": 5},
         {"score": 0.5},
+        {"background": "x"},
     ],
     ids=str,
 )

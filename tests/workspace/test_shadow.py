@@ -52,7 +52,7 @@ def test_the_report_counts_what_differs(folder: Path, root: Path) -> None:
     assert report.figures == pytest.approx(
         {
             "sessions": 1, "searches": 5, "while_away": 1, "only_files_found": 1,
-            "only_memory_found": 0, "same_first_note": 2, "notes_shared": (1 + 1 + 0 + 0) / 4,
+            "only_memory_found": 0, "same_first_note": 1, "notes_shared": (1 + 1 + 0 + 0) / 4,
             "files_seconds": report.figures["files_seconds"],
             "memory_seconds": report.figures["memory_seconds"],
         }
@@ -66,6 +66,24 @@ def test_the_report_counts_what_differs(folder: Path, root: Path) -> None:
     log.path.unlink()
     missing = CliRunner().invoke(app, ["shadow", "report", "--root", str(root)])
     assert (missing.exit_code, "first search with shadow" in missing.stderr) == (1, True)
+
+
+def test_a_search_while_the_memory_is_away_is_no_answer_of_it_though_nothing_is_found(
+    folder: Path, root: Path
+) -> None:
+    with Workspace(lambda: opened(folder), BANK, root, shadow=True) as workspace:
+        with owned_by_another(folder):
+            assert workspace.search("xylophone") == []
+        log = workspace.shadow_log
+    (entry,) = log.read()
+    assert entry.was_away
+    figures = ShadowReport([entry]).figures
+    assert (figures["while_away"], figures["same_first_note"]) == (1, 0)
+    # A log of an earlier version does not say whether the memory was away.
+    fields = json.loads(log.path.read_text(encoding="utf-8"))
+    del fields["away"]
+    log.path.write_text(json.dumps(fields), encoding="utf-8")
+    assert [each.was_away for each in log.read()] == [False]
 
 
 def _with(entry: object, hit: SearchHit | None) -> object:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -130,6 +134,59 @@ def test_a_note_that_failed_is_tried_again(root: Path) -> None:
         watching.stop()
     assert [str(event.action) for event in watching.events] == ["waiting", "retained"]
     assert "model is away" in (watching.events[0].detail or "")
+
+
+async def test_an_awaited_watch_ends_when_it_is_cancelled(memory: Hindsight, root: Path) -> None:
+    began = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    async with Workspace(memory, BANK, root, retain_debounce_ms=3_600_000) as workspace:
+        watch = asyncio.create_task(
+            workspace.awatch(None, lambda _: loop.call_soon_threadsafe(began.set))
+        )
+        await asyncio.wait_for(began.wait(), PATIENCE)
+        (root / "new.md").write_text("The hive is blue.", encoding="utf-8")
+        watch.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await watch
+    assert "The hive is blue." in texts(memory)  # `close` waited for it
+
+
+async def test_closing_ends_an_awaited_watch(memory: Hindsight, root: Path) -> None:
+    began = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    workspace = Workspace(memory, BANK, root)
+    watch = asyncio.create_task(
+        workspace.awatch(None, lambda _: loop.call_soon_threadsafe(began.set))
+    )
+    await asyncio.wait_for(began.wait(), PATIENCE)
+    await workspace.aclose()
+    assert await asyncio.wait_for(watch, PATIENCE) == {"retained": 2}
+
+
+INTERRUPTED = """
+import asyncio, sys
+from hindsight_integrations import Hindsight, Settings, Workspace
+
+with Hindsight.in_memory(settings=Settings(consolidate=False)) as memory:
+    with Workspace(memory, "alice", sys.argv[1]) as workspace:
+        asyncio.run(workspace.awatch(None, lambda event: print("event", flush=True)))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
+def test_a_process_that_awaits_a_watch_ends_with_ctrl_c(root: Path) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, str(root)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "event\n"
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert errors.strip().endswith("KeyboardInterrupt")
 
 
 def test_without_watchfiles_the_error_says_what_to_install(

@@ -429,7 +429,7 @@ def clear_bank_memories(memory: MemoryOf, bank_id: str, type: str | None = None)
     else:
         while page := memory.documents.list(bank_id, limit=MAX_PAGE).items:
             count += sum(len(memory.documents.delete(bank_id, each.id)) for each in page)
-        count += len(memory.forget(bank_id, types=listing.ALL_TYPES))
+        count += sum(len(memory.forget(bank_id, types=[each])) for each in listing.ALL_TYPES)
     return answers.Deleted(message=f"{count} memories were deleted", deleted_count=count)
 
 

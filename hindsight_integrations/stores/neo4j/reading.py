@@ -83,7 +83,8 @@ ENTITY_COLUMNS = "e.id, e.name, e.kind, e.aliases, e.mention_count, e.first_seen
 _CHUNK_COLUMNS = "n.id, n.document_id, n.position, n.text, n.fingerprint"
 _DOCUMENT_COLUMNS = (
     "n.id, n.fingerprint, n.created_at, n.updated_at, "
-    "COUNT { MATCH (c:Chunk) WHERE c.bank = n.bank AND c.document_id = n.id }, n.is_record"
+    "COUNT { MATCH (c:Chunk) WHERE c.bank = n.bank AND c.document_id = n.id }, "
+    "n.is_record, n.is_conversation"
 )
 
 _TOTAL = """
@@ -361,9 +362,9 @@ def _last_columns(_: BankTransaction, rows: Iterable[Row]) -> tuple[str, ...]:
 
 
 def _document(tx: BankTransaction, *columns: Any) -> Document:
-    id, fingerprint, created_at, updated_at, chunks, is_record = columns
+    id, fingerprint, created_at, updated_at, chunks, is_record, is_conversation = columns
     created, updated = time_of(created_at), time_of(updated_at)
-    return Document(id, tx.id, fingerprint, created, updated, chunks, is_record)
+    return Document(id, tx.id, fingerprint, created, updated, chunks, is_record, is_conversation)
 
 
 def _chunks(_: BankTransaction, rows: Iterable[Row]) -> tuple[Chunk, ...]:

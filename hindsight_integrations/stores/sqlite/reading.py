@@ -82,7 +82,7 @@ _Scanner: TypeAlias = Callable[[BankTransaction, Any], list[tuple[Any, Any]]]
 
 _DOCUMENT_COLUMNS = (
     "id, fingerprint, created_at, updated_at, (SELECT count(*) FROM chunks c "
-    "WHERE c.bank = d.bank AND c.document_id = d.id), is_record"
+    "WHERE c.bank = d.bank AND c.document_id = d.id), is_record, is_conversation"
 )
 _CHUNK_COLUMNS = f"id, document_id, {count_of('position')}, {text_in('text')}, fingerprint"
 _ENTITY_COLUMNS = ", ".join(
@@ -445,9 +445,12 @@ def _read_checkpoints(tx: BankTransaction, queues: Sequence[str]) -> dict[str, Q
 
 
 def _document_of(tx: BankTransaction, row: Row) -> Document:
-    id, fingerprint, created_at, updated_at, chunks, is_record = row
+    id, fingerprint, created_at, updated_at, chunks, is_record, talk = row
     created, updated = timestamp(created_at), timestamp(updated_at)
-    return Document(id, tx.id, fingerprint, created, updated, chunks, bool(is_record))
+    is_conversation = None if talk is None else bool(talk)
+    return Document(
+        id, tx.id, fingerprint, created, updated, chunks, bool(is_record), is_conversation
+    )
 
 
 def _read_documents(tx: BankTransaction, ids: Sequence[str]) -> dict[str, Document]:

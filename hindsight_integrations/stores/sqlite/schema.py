@@ -219,6 +219,9 @@ _VERSION_13 = ("CREATE INDEX documents_by_fingerprint ON documents (bank, finger
 
 _VERSION_14 = ("ALTER TABLE store ADD COLUMN index_note TEXT NOT NULL DEFAULT ''",)
 
+# NULL for documents of earlier versions: what they hold is told by their memories.
+_VERSION_15 = ("ALTER TABLE documents ADD COLUMN is_conversation INTEGER",)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -234,6 +237,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_12,
     _VERSION_13,
     _VERSION_14,
+    _VERSION_15,
 )
 """Statements that lead from version n (its index) to n + 1. Only ever appended to."""
 

@@ -121,6 +121,7 @@ _RULES = (
     _Rule("documents", "created_at", NO_TIME, "0"),
     _Rule("documents", "updated_at", NO_TIME, "0"),
     _Rule("documents", "is_record", _NO_NUMBER, "0"),
+    _Rule("documents", "is_conversation", f"{{0}} IS NOT NULL AND {_NO_NUMBER}", "NULL"),
     _Rule("chunks", "position", _NO_NUMBER, "0"),
     _Rule("entities", "edited", _NO_NUMBER, "1"),
     _Rule("names", "ordinal", _NO_NUMBER, "0"),

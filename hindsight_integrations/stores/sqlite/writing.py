@@ -455,7 +455,7 @@ def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None
     sql = "SELECT id, is_record FROM documents WHERE bank = ? AND id IN (*)"
     given = {document.id: document.is_record for document in documents}
     check_records(tx.id, given, dict(tx.select_in(sql, given)))
-    columns = "key, bank, id, is_record, fingerprint, created_at, updated_at"
+    columns = "key, bank, id, is_record, is_conversation, fingerprint, created_at, updated_at"
     tx.executemany(
         upsert_sql("documents", columns, "bank, id"),
         [
@@ -464,6 +464,7 @@ def _store_documents(tx: BankTransaction, documents: Sequence[Document]) -> None
                 tx.no,
                 d.id,
                 d.is_record,
+                d.is_conversation,
                 d.fingerprint,
                 micros(d.created_at),
                 micros(d.updated_at),

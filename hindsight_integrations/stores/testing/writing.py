@@ -124,6 +124,18 @@ class WritingContract:
             text
         ]
 
+    def test_a_document_says_whether_it_holds_a_conversation(self, graph: GraphStore) -> None:
+        given = {
+            str(kind): replace(document(str(kind)), is_conversation=kind)
+            for kind in (True, False, None)
+        }
+        keep(graph, documents=tuple(given.values()))
+        assert graph.read("b", base.DOCUMENT, [*given]) == given
+        assert {each.id: each for each in graph.scan("b", base.DOCUMENT)} == given
+        changed = replace(given["None"], is_conversation=True)
+        keep(graph, documents=(changed,))
+        assert graph.read("b", base.DOCUMENT, ["None"]) == {"None": changed}
+
     def test_a_document_and_a_record_of_a_conversation_never_take_each_others_place(
         self, graph: GraphStore
     ) -> None:
