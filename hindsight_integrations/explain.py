@@ -18,7 +18,7 @@ from rich.text import Text
 
 from hindsight_integrations.models import Arm
 from hindsight_integrations.rendering import Visible
-from hindsight_integrations.scores import ArmScore, RankedMemory, Ranking, Signal, Window
+from hindsight_integrations.scores import ArmScore, RankedMemory, RankedResult, Signal, Window
 from hindsight_integrations.timespan import day_text
 
 PLAIN_WIDTH = 96
@@ -93,7 +93,7 @@ class Explanation:
         detailed: memories explained in full; the rest take a line each.
     """
 
-    result: Ranking
+    result: RankedResult
     detailed: int = DETAILED
 
     def __rich__(self) -> RenderableType:
@@ -185,7 +185,7 @@ def _console(*, width: int, record: bool = False) -> Console:
     )
 
 
-def _sections(result: Ranking, detailed: int) -> Iterator[RenderableType]:
+def _sections(result: RankedResult, detailed: int) -> Iterator[RenderableType]:
     if result.failures:
         yield _failures(result)
     yield Panel(_question(result), title="recall", title_align="left", border_style="cyan")
@@ -196,14 +196,14 @@ def _sections(result: Ranking, detailed: int) -> Iterator[RenderableType]:
     yield _timings(result)
 
 
-def _failures(result: Ranking) -> RenderableType:
+def _failures(result: RankedResult) -> RenderableType:
     lines = [Text(str(failure)) for failure in result.failures]
     advice = Text("The answer below was made without them.", style="dim")
     title = f"{len(lines)} part{'s' * (len(lines) > 1)} of this recall FAILED"
     return Panel(Group(*lines, advice), title=title, title_align="left", border_style="bold red")
 
 
-def _question(result: Ranking) -> RenderableType:
+def _question(result: RankedResult) -> RenderableType:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
@@ -221,7 +221,7 @@ def _question(result: Ranking) -> RenderableType:
     return facts
 
 
-def _size(result: Ranking) -> str:
+def _size(result: RankedResult) -> str:
     if not result.memories:
         return f"nothing, of {result.considered} memories scored"
     returned = len(result.memories)
@@ -295,7 +295,7 @@ def _arm_ranks(item: RankedMemory) -> str:
     return " ".join(f"{score.arm[0].upper()}{score.rank}" for score in item.arms)
 
 
-def _timings(result: Ranking) -> RenderableType:
+def _timings(result: RankedResult) -> RenderableType:
     timings = result.timings or {}
     parts: Iterable[str] = (
         f"{stage} {seconds * 1000:.0f}" for stage, seconds in timings.items() if stage != "total"

@@ -27,7 +27,7 @@ from hindsight_integrations.pictures.recall import MemoryPlot, RecallPlot
 from hindsight_integrations.scores import ArmScore as ArmScore
 from hindsight_integrations.scores import Failure as Failure
 from hindsight_integrations.scores import PathStep as PathStep
-from hindsight_integrations.scores import RankedMemory, Ranking, Reported
+from hindsight_integrations.scores import RankedMemory, RankedResult, Reported
 from hindsight_integrations.scores import Signal as Signal
 from hindsight_integrations.scores import Signals as Signals
 from hindsight_integrations.scores import Window as Window
@@ -306,7 +306,7 @@ class RecalledModel:
 
 
 @dataclass(frozen=True, slots=True)
-class RecallResult(Ranking):
+class RecallResult(RankedResult):
     """Memories recalled, best first, and how they were found.
 
     Attributes:

@@ -37,7 +37,7 @@ from hindsight_integrations.recall.dependencies import (
     SERVED_SLOTS,
     RecallDependencies,
 )
-from hindsight_integrations.recall.fitted import fitted_for
+from hindsight_integrations.recall.parameters import parameters_for
 from hindsight_integrations.recall.rerankers import LateInteraction, reranker_given
 from hindsight_integrations.reflect.confident import only_confident
 from hindsight_integrations.reflect.consolidation import Consolidation, rounds
@@ -145,11 +145,11 @@ class Runtime:
         """Error of the last attempt to flush the outbox; None if the vector index is up to date."""
         self.probes: dict[str, Callable[[], tuple[bool, str]]] = {}
         """Health checks of additional parts, by name: each returns (healthy, description)."""
-        fitted = fitted_for(encoder.embedder.id)
+        parameters = parameters_for(encoder.embedder.id)
         self.recalling = RecallDependencies(
             graph, index, encoder, tokenizer, self._executor, settings, reranker_given(reranker),
-            reranking=reranker is not None, weights=fitted.weights, calibration=fitted.calibration,
-            turns=computing,
+            reranking=reranker is not None, weights=parameters.weights,
+            calibration=parameters.calibration, turns=computing,
         )  # fmt: skip
         self.retaining = RetainDependencies(
             graph, index, encoder, _extractor(extractor, model, settings, tokenizer), tokenizer,

@@ -203,7 +203,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankedResult:
     """Memories ranked by a recall; `results.RecallResult` documents the fields."""
 
     bank_ids: tuple[str, ...]

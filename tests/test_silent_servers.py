@@ -164,7 +164,7 @@ def never() -> None:
 
 
 def test_a_silent_server_is_not_asked_until_it_answers() -> None:
-    server = deadline.Answering("the server", never)
+    server = deadline.ServerAvailability("the server", never)
     server.silent(deadline.LEAST_SECONDS / 2)
     server.check()
     with deadline.limited(8), deadline.limited(6, each=1):
@@ -187,7 +187,7 @@ def test_what_is_left_of_one_deadline_condemns_no_server_but_some_do(
 ) -> None:
     now = 100.0
     monkeypatch.setattr(deadline.time, "monotonic", lambda: now)
-    server = deadline.Answering("the server", never)
+    server = deadline.ServerAvailability("the server", never)
     server.silent(1.5)  # since 98.5
     server.check()
     now = 101.4
@@ -212,7 +212,7 @@ def test_a_server_that_was_slow_with_one_request_is_asked_on() -> None:
         asked.set()
         server.answered()
 
-    server = deadline.Answering("the server", answer)
+    server = deadline.ServerAvailability("the server", answer)
     with deadline.limited(0.1):
         server.silent(deadline.SILENT_SECONDS)
     server.check()
@@ -231,7 +231,7 @@ def test_after_each_pause_a_silent_server_is_asked_beside_the_calls(
             raise StoreUnavailableError("no answer")
         server.answered()
 
-    server = deadline.Answering("the server", answer_the_second)
+    server = deadline.ServerAvailability("the server", answer_the_second)
     server.silent(deadline.SILENT_SECONDS)
     unanswered.wait(60)
     until(lambda: not server._probing)

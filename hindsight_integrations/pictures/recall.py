@@ -18,7 +18,7 @@ from hindsight_integrations.pictures.drawing import (
     wrapped,
 )
 from hindsight_integrations.pictures.picture import Picture
-from hindsight_integrations.scores import ArmScore, PathStep, RankedMemory, Ranking, Signal
+from hindsight_integrations.scores import ArmScore, PathStep, RankedMemory, RankedResult, Signal
 from hindsight_integrations.timespan import day_text
 
 ARMS = {Arm.TEMPORAL: "gold", Arm.ENTITY: "orange", Arm.SEMANTIC: "blue", Arm.KEYWORD: "green"}
@@ -48,7 +48,7 @@ class RecallPlot(Picture):
         result: the recall.
     """
 
-    result: Ranking
+    result: RankedResult
 
     @property
     def title(self) -> str:

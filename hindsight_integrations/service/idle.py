@@ -8,7 +8,7 @@ from collections.abc import Callable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-class UntilIdle:
+class IdleShutdown:
     """ASGI middleware that ends the server once no request has run for a while.
 
     Args:

@@ -18,7 +18,7 @@ from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.service.app import create_app
 from hindsight_integrations.service.discovery import RunningService, announced
-from hindsight_integrations.service.idle import UntilIdle
+from hindsight_integrations.service.idle import IdleShutdown
 from hindsight_integrations.service.observing import logging_to_stderr
 from hindsight_integrations.service.settings import ServiceSettings
 
@@ -26,7 +26,7 @@ BACKLOG = 2048
 """Connections that the operating system keeps while none is accepted, as uvicorn has it."""
 
 
-class PunctualServer(uvicorn.Server):
+class HeaderTimeoutServer(uvicorn.Server):
     """Server that closes a connection on which no request begins in time.
 
     Args:
@@ -76,7 +76,7 @@ def serve(
     url = _url(settings.host, bound.getsockname()[1])
     app: ASGIApp = create_app(memory, settings)
     if settings.idle_exit:
-        app = UntilIdle(app, settings.idle_exit, lambda: setattr(server, "should_exit", True))
+        app = IdleShutdown(app, settings.idle_exit, lambda: setattr(server, "should_exit", True))
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -86,7 +86,7 @@ def serve(
         timeout_graceful_shutdown=int(settings.drain_timeout) or None,
         ws="none",
     )
-    server = PunctualServer(config, settings.body_timeout)
+    server = HeaderTimeoutServer(config, settings.body_timeout)
     service = RunningService(url, getpid(), settings.token)
     with bound, announced(folder, service), _signals(), logging_to_stderr(settings):
         if started is not None:

@@ -78,7 +78,7 @@ def seconds_left() -> float:
     return max(0.0, min(limit.each, (limit.until - time.monotonic()) / 2))
 
 
-class Answering:
+class ServerAvailability:
     """Knowledge of one server, of whether it answers.
 
     Args:

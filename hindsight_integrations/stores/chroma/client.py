@@ -30,7 +30,7 @@ from hindsight_integrations.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from hindsight_integrations.stores.deadline import Answering, seconds_left
+from hindsight_integrations.stores.deadline import ServerAvailability, seconds_left
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -373,7 +373,7 @@ def _in_time(
     """Return a transport whose requests take no longer than the caller lets them."""
     import httpx
 
-    answering = Answering(f"the Chroma server at {where}", probe)
+    answering = ServerAvailability(f"the Chroma server at {where}", probe)
 
     class InTime(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:

@@ -28,7 +28,7 @@ from hindsight_integrations.errors import (
     StoreUnavailableError,
 )
 from hindsight_integrations.stores.common import storable
-from hindsight_integrations.stores.deadline import Answering, seconds_left
+from hindsight_integrations.stores.deadline import ServerAvailability, seconds_left
 
 if TYPE_CHECKING:
     from neo4j import ManagedTransaction, Session
@@ -119,7 +119,7 @@ class Database:
         self._closed = False
         self._seconds = [0.0] * _LATEST
         self._asked = 0
-        self._answering = Answering(f"Neo4j at {self.where} ({name})", self._probe)
+        self._answering = ServerAvailability(f"Neo4j at {self.where} ({name})", self._probe)
         try:
             from neo4j import GraphDatabase
         except ImportError as error:

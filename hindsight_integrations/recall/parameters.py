@@ -12,7 +12,7 @@ from hindsight_integrations.recall.relevance import BUNDLED, PUBLISHED, Calibrat
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class RankingParameters:
     """Ranking parameters fitted for an embedder.
 
     Attributes:
@@ -24,15 +24,15 @@ class Fitted:
     calibration: Calibration | None = None
 
 
-FITTED: Mapping[str, Fitted] = MappingProxyType(
+PARAMETERS: Mapping[str, RankingParameters] = MappingProxyType(
     {
-        MEMORY_MINILM.id: Fitted(calibration=BUNDLED),
-        MINILM.id: Fitted(calibration=PUBLISHED),
+        MEMORY_MINILM.id: RankingParameters(calibration=BUNDLED),
+        MINILM.id: RankingParameters(calibration=PUBLISHED),
     }
 )
 """Fitted weights by the embedder's id."""
 
 
-def fitted_for(embedder_id: str) -> Fitted:
+def parameters_for(embedder_id: str) -> RankingParameters:
     """Return the weights and the calibration for an embedder."""
-    return FITTED.get(embedder_id, Fitted())
+    return PARAMETERS.get(embedder_id, RankingParameters())
