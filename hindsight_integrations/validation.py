@@ -270,8 +270,8 @@ def instances(what: str, values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
 
 
 def items(what: str, values: Iterable[T], wanted: str = "a list of texts") -> tuple[T, ...]:
-    """Return the members of a list or another iterable; a text is none."""
-    if not isinstance(values, str | bytes) and isinstance(values, Iterable):
+    """Return the members of a list or another iterable; a text or a mapping is none."""
+    if not isinstance(values, str | bytes | Mapping) and isinstance(values, Iterable):
         try:
             return tuple(values)
         except TypeError:  # an array of no dimension says that it can be iterated over

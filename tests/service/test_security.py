@@ -159,6 +159,28 @@ async def test_a_missing_bank_tells_a_banks_token_of_no_other(
             assert "secret" not in answer.text
 
 
+@pytest.mark.parametrize("named", [{"bob": 1}, [{"bob": 1}], [["bob"]], 1, True])
+async def test_a_bank_that_is_not_named_as_text_is_refused(
+    memory: Hindsight, connect: Connect, named: object
+) -> None:
+    memory.retain("bob", "The secret of Bob is a beehive.")
+    settings = ServiceSettings(token=TOKEN, bank_tokens={"bob": "the-token-of-bob-alone"})
+    async with connect(create_app(memory, settings)) as client:
+        for verb in ("recall", "context", "reflect", "banks.get", "graph"):
+            for headers in ({}, bearer(TOKEN)):
+                given = {"bank_id": named, "query": "secret"}
+                answer = await client.post(f"/v1/engine/{verb}", json=given, headers=headers)
+                assert answer.status_code == 400, verb
+                assert answer.json()["error"]["type"] == "InvalidInputError"
+                assert "beehive" not in answer.text
+
+
+def test_a_mapping_is_no_list_of_banks(memory: Hindsight) -> None:
+    memory.retain("bob", "The secret of Bob is a beehive.")
+    with pytest.raises(InvalidInputError, match="a bank id, or several"):
+        memory.recall({"bob": 1}, "secret")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
