@@ -109,6 +109,9 @@ async def test_on_loopback_the_token_is_asked_for_writes_alone(connect: Connect)
             assert wrong.status_code == 401
             admitted = await client.post(path, headers=bearer(TOKEN))
             assert admitted.json() == {"who": "service", "write": True}
+        for path in (f"{BANKS}/alice/memories/recall", f"{BANKS}/alice/reflect"):
+            for method in ("PATCH", "DELETE", "PUT"):  # a memory may have the id "recall"
+                assert (await client.request(method, path)).status_code == 401, path
         basic = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
         as_in_a_browser = await client.post("/ui/", headers={"Authorization": f"Basic {basic}"})
         assert as_in_a_browser.status_code == 200
@@ -122,7 +125,8 @@ async def test_off_loopback_each_request_needs_the_token(
 ) -> None:
     async with connect(guarded(token=TOKEN, **settings), peer) as client:
         assert (await client.get(f"{BANKS}/alice/stats")).status_code == 401
-        assert (await client.get("/health")).status_code == 200
+        for path in ("/health", "/health/live", "/health/ready", "/version"):
+            assert (await client.get(path)).status_code == 200, path
         read = await client.get(f"{BANKS}/alice/stats", headers=bearer(TOKEN))
         assert read.json() == {"who": "service", "write": False}
 
