@@ -21,6 +21,9 @@ from hindsight_integrations.stores.base import ENTITY, MEMORY, MENTIONS, MemoryF
 MOST_ENTITIES = 1000
 """Entities of a picture at most: more can neither be laid out soon nor read."""
 
+MOST_HOPS = 100
+"""Connections between the entity in the middle and another at most."""
+
 MOST_EVENTS = 5000
 """Memories of a timeline at most."""
 
@@ -49,6 +52,8 @@ def bank_graph(
     if limit > MOST_ENTITIES:
         raise InvalidInputError(f"limit is {limit}; give at most {MOST_ENTITIES}")
     hops = validation.positive("hops", hops)
+    if hops > MOST_HOPS:
+        raise InvalidInputError(f"hops is {validation.shown(hops)}; give at most {MOST_HOPS}")
     runtime.bank(validation.bank_id(bank_id))
     middle = None if center is None else find_entity(runtime, bank_id, center)
     filter = _chosen(runtime, bank_id, options)
@@ -103,6 +108,8 @@ def _nearest(
     reached = {center: 0}
     frontier = [center]
     for hop in range(1, hops + 1):
+        if not frontier:
+            break
         frontier = list({id for near in frontier for id in beside[near]} - reached.keys())
         reached |= dict.fromkeys(frontier, hop)
     return sorted(reached, key=lambda id: (reached[id], -counts[id], id))
