@@ -104,7 +104,7 @@ def _serving(
         job.screen.line({"url": url, "pid": os.getpid()}, f"Serving {job.path} at {url}")
         show(url)
 
-    run(memory, settings, job.path, started=started)
+    run(memory, settings, job.path, started=started, ends_process=True)
     return Output({"url": url, "ended": True}, "Ended", as_line=True)
 
 
