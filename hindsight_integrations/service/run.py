@@ -68,9 +68,7 @@ class PunctualServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let the requests that run finish."""
-        if (
-            self._ended_after is not None
-        ):  # a thread cannot be stopped, and the process waits for it
+        if self._ended_after is not None:  # threads cannot be stopped
             timer = threading.Timer(self._ended_after, _end_process)
             timer.daemon = True
             timer.start()
