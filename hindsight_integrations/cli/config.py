@@ -157,5 +157,5 @@ def _value(parameter: Any, value: Any) -> Any:
     if not isinstance(value, bool | int | float | str):
         value = value.isoformat()  # TOML has times of its own
     if parameter.name == "path":
-        value = str(Path(value).expanduser())
+        value = os.path.expanduser(str(value))  # a Path would drop a slash of a service's address
     return [value] if parameter.multiple else value

@@ -41,7 +41,7 @@ def shell(job: Job, context: typer.Context) -> Output:
         elif words[0] in NOT_HERE:
             typer.echo(f"{words[0]} does not run in the shell; type exit first", err=True)
         else:
-            shared = defaults_of(root.command, {"path": str(job.path), "bank": job.bank})
+            shared = defaults_of(root.command, {"path": job.place, "bank": job.bank})
             command = [*options, *_command(root.command, words, line)]
             with suppress(SystemExit):  # the command has said what was wrong
                 root.command.main(command, prog_name="", default_map=shared)
