@@ -303,6 +303,13 @@ def test_a_broken_line_is_named_and_nothing_is_stored(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_only_a_line_feed_ends_a_line_of_json(fresh: Run) -> None:
+    lines = [{"content": f"Alice has a cat.{end}Bob has a dog."} for end in "\u2028\u2029\x85"]
+    text = "\r\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    ran = fresh("retain", "--jsonl", "-", "--json", input=text)
+    assert (ran.code, len(set(ran.json["document_ids"]))) == (0, 3)
+
+
 def test_items_that_fail_are_reported_and_the_others_stored(fresh: Run) -> None:
     lines = '{"content": "Good.", "timestamp": "2024-05-07"}\n{"content": "Bad.", "confidence": 3}'
     ran = fresh("retain", "--jsonl", "-", "--tag", "batch", "--json", input=lines)

@@ -81,7 +81,7 @@ def read_records(path: Path) -> list[Record]:
         InvalidInputError: a line is not a JSON object, or a time in it is not ISO 8601; the
             message names the line.
     """
-    lines = enumerate(read_text(path).splitlines(), start=1)
+    lines = enumerate(read_text(path).split("\n"), start=1)
     return [_record(line, f"{path}, line {number}") for number, line in lines if line.strip()]
 
 
