@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
 from hindsight_integrations.models import MemoryType, Metadata, MetadataValue, TimeSpan
@@ -64,6 +65,16 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def from_json(text: str, what: str) -> Any:
+    """Return the value of JSON text; `what` names the text in the error message."""
+    try:
+        return json.loads(text)
+    except ValueError as error:  # a number of thousands of digits, too
+        raise InvalidInputError(f"{what} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{what} is nested too deeply; flatten it") from error
 
 
 def content(value: object, limit: int) -> str:
