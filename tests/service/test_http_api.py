@@ -471,3 +471,29 @@ def test_traits_that_are_not_given_stay(ask: Ask) -> None:
     changed = ask("PUT", "/profile", {"disposition": {"literalism": 1}})
     assert changed["disposition"] == {"skepticism": 5, "literalism": 1, "empathy": 2}
     ask("PATCH", "", {"disposition": {"empathy": 6}}, 422)
+
+
+def test_a_mental_model_that_is_refused_makes_no_bank(ask: Ask, memory: Hindsight) -> None:
+    ask("POST", "/mental-models", {"name": " ", "source_query": "Q?"}, 400)
+    assert not memory.banks.list()
+
+
+def test_chunks_are_numbered_within_their_document(ask: Ask, client: TestClient) -> None:
+    text = "\n\n".join(f"Person{n} keeps bees in town {n}. " * 30 for n in range(5))
+    ask("POST", "/memories", {"items": [{"content": text, "document_id": "d"}]})
+    chunks = ask("GET", "/documents/d/chunks")["items"]
+    assert [each["chunk_index"] for each in chunks] == list(range(len(chunks)))
+    assert len(chunks) > 1
+    assert ask("GET", "/documents/d/chunks?offset=1&limit=1")["items"] == chunks[1:2]
+    alone = client.get(f"/v1/default/chunks/{chunks[1]['chunk_id']}").json()
+    assert alone["chunk_index"] == 1
+    body = {"query": "Who keeps bees?", "include": {"chunks": {}}}
+    found = ask("POST", "/memories/recall", body)["chunks"]
+    indexes = {each["chunk_id"]: each["chunk_index"] for each in chunks}
+    assert found
+    assert all(each["chunk_index"] == indexes[id] for id, each in found.items())
+
+
+def test_metrics_are_described_as_text(memory: Hindsight) -> None:
+    described = create_app(memory).openapi()["paths"]["/metrics"]["get"]["responses"]["200"]
+    assert list(described["content"]) == ["text/plain"]
