@@ -510,7 +510,7 @@ class Hindsight(OpenedMemory):
         Args:
             bank_id: which bank.
             center: an entity by name or id; only entities connected with it are shown.
-            hops: maximum number of connections between `center` and another entity.
+            hops: maximum number of connections between `center` and another entity, up to 100.
             limit: maximum number of entities, up to 1000: the nearest to `center`, then the most
                 mentioned.
             text: only memories whose text contains this. This and the following arguments select

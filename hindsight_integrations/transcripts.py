@@ -210,7 +210,7 @@ def _parsed(name: str, text: str) -> Any:
     try:
         if not name.endswith(".jsonl"):
             return json.loads(text)
-        lines = [line for line in text.splitlines() if line.strip()]
+        lines = [line for line in text.split("\n") if line.strip()]
         return [json.loads(line) for line in lines[:-1]] + _last(lines)
     except json.JSONDecodeError as error:
         raise InvalidInputError(f"{name} is not JSON: {error}") from error

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from pathlib import Path
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from hindsight_integrations.errors import ContentTooLargeError, InvalidInputError
 from hindsight_integrations.models import MemoryType, Metadata, MetadataValue, TimeSpan, utc_now
@@ -69,6 +70,16 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def from_json(text: str, what: str) -> Any:
+    """Return the value of JSON text; `what` names the text in the error message."""
+    try:
+        return json.loads(text)
+    except ValueError as error:  # a number of thousands of digits, too
+        raise InvalidInputError(f"{what} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{what} is nested too deeply; flatten it") from error
 
 
 def content(value: object, limit: int) -> str:
@@ -308,8 +319,8 @@ def instances(what: str, values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
 
 
 def items(what: str, values: Iterable[T], wanted: str = "a list of texts") -> tuple[T, ...]:
-    """Return the members of a list or another iterable; a text is none."""
-    if not isinstance(values, str | bytes) and isinstance(values, Iterable):
+    """Return the members of a list or another iterable; a text or a mapping is none."""
+    if not isinstance(values, str | bytes | Mapping) and isinstance(values, Iterable):
         try:
             return tuple(values)
         except TypeError:  # an array of no dimension says that it can be iterated over

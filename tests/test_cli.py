@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -301,6 +303,43 @@ def test_a_broken_line_is_named_and_nothing_is_stored(tmp_path: Path) -> None:
     assert ran.code == 1
     assert "items.jsonl, line 3 is not JSON" in ran.err
     assert not (tmp_path / "new").exists()
+
+
+def test_json_that_python_cannot_read_is_refused(tmp_path: Path) -> None:
+    lines = tmp_path / "items.jsonl"
+    for value, told in (("9" * 5000, "is not JSON"), ("[" * 100_000, "nested too deeply")):
+        lines.write_text(f'{{"content": {value}', encoding="utf-8")
+        ran = runs_on(tmp_path / "new")("retain", "--jsonl", str(lines))
+        assert (ran.code, told in ran.err) == (1, True)
+    assert runs_on(tmp_path / "new")("recall", "x", "--where", '{"a":' * 100_000).code == 2
+    assert scalar("9" * 5000) == "9" * 5000
+
+
+@pytest.mark.parametrize("command", [["graph", "-o", "g.svg"], ["timeline", "-o", "t.svg"]])
+def test_a_file_that_cannot_be_written_is_named(
+    reading: Run, tmp_path: Path, command: list[str]
+) -> None:
+    *rest, name = command
+    ran = reading(*rest, str(tmp_path / "none" / name), "--json")
+    assert (ran.code, ran.json["error"]["type"]) == (1, "FileNotFoundError")
+    assert f"error: {tmp_path}/none/{name}: No such file or directory" in ran.err
+
+
+def test_output_that_cannot_be_written_is_an_error(seeded: Path) -> None:
+    code = "from hindsight_integrations.cli import main; main()"
+    given = ["recall", "Heron", "--json", "--path", str(seeded)]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *given], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (ran.returncode, ran.stderr) == (1, b"error: No space left on device\n")
+
+
+def test_only_a_line_feed_ends_a_line_of_json(fresh: Run) -> None:
+    lines = [{"content": f"Alice has a cat.{end}Bob has a dog."} for end in "\u2028\u2029\x85"]
+    text = "\r\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    ran = fresh("retain", "--jsonl", "-", "--json", input=text)
+    assert (ran.code, len(set(ran.json["document_ids"]))) == (0, 3)
 
 
 def test_items_that_fail_are_reported_and_the_others_stored(fresh: Run) -> None:

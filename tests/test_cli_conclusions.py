@@ -95,10 +95,24 @@ def test_a_memory_is_corrected_in_an_editor(
     edits("echo 'colour: red' >>")
     refused = run("memories", "edit", id)
     assert (refused.code, "the field 'colour'" in refused.err) == (1, True)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     edits("echo '{' >")
-    assert "not YAML" in run("memories", "edit", id).err
-    edits("false")
+    told = run("memories", "edit", id).err
+    assert "not YAML" in told
+    (kept,) = tmp_path.glob("hindsight-*/memory.yaml")
+    assert f"kept in {kept}" in " ".join(told.split())
+    assert kept.read_text(encoding="utf-8") == "{\n"
+    shutil.rmtree(kept.parent)
+    for command in ("false", "rm", "true '"):
+        edits(command)
+        failed = run("memories", "edit", id)
+        assert failed.code == 1
+        assert failed.err.startswith("error: ")
+    monkeypatch.setenv("VISUAL", '"')
     assert "set $EDITOR" in run("memories", "edit", id).err
+    edits("true")
+    assert "Nothing was changed" in run("memories", "edit", id).out
+    assert not list(tmp_path.glob("hindsight-*"))
 
 
 def test_health_of_a_memory_and_of_its_parts(run: Run) -> None:

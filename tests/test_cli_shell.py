@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import pty
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -47,7 +50,7 @@ def test_lines_are_commands_or_questions_on_one_open_memory(folder: Path) -> Non
         "retain 'Not this.'",
     ]
     ran = run("shell", "--path", str(folder), input="\n".join(lines))
-    assert ran.code == 0
+    assert ran.code == 2, "that of the last line that failed: shell in the shell"
     assert ran.out.count("Alice moved to Bergen") == 2
     assert ran.out.count("Bob plays the oboe.") == 3
     assert ran.out.rstrip().splitlines()[-1].split() == ["music", "1"]
@@ -56,6 +59,77 @@ def test_lines_are_commands_or_questions_on_one_open_memory(folder: Path) -> Non
     assert "does not run in the shell" in ran.err
     left = runs_on(folder)("banks", "list", "--json").json
     assert [bank["id"] for bank in left] == ["default", "other"]
+
+
+def test_a_command_with_an_apostrophe_is_no_question(folder: Path) -> None:
+    lines = ["retain Alice's cat is ill.", "Where's Alice's cat?"]
+    ran = run("shell", "--path", str(folder), input="\n".join(lines))
+    assert ran.code == 1, "there is no bank to ask, as nothing was retained"
+    assert "error: a quotation mark is not closed" in ran.err
+    alone = run("shell", "--path", str(folder), input=lines[0])
+    assert alone.code == 2
+    assert runs_on(folder)("banks", "list", "--json").json == []
+    said = run("shell", "--path", str(folder), input=r"retain Alice\'s cat is ill.")
+    assert said.code == 2, "several words, for which quotation marks are needed"
+    said = run("shell", "--path", str(folder), input='retain "Alice\'s cat is ill."')
+    assert said.code == 0
+
+
+def test_the_shell_writes_json_for_each_command(folder: Path) -> None:
+    lines = ['retain "Bob plays the oboe."', "Who plays the oboe?", "memories show m-1"]
+    ran = run("shell", "--path", str(folder), "--json", input="\n".join(lines))
+    assert ran.code == 1
+    decoder, at, documents = json.JSONDecoder(), 0, []
+    while at < len(ran.out):
+        document, end = decoder.raw_decode(ran.out, at)
+        documents.append(document)
+        at = end + 1
+    retained, recalled, failed, ended = documents
+    assert retained["stored"][0]["text"] == "Bob plays the oboe."
+    assert len(recalled["memories"]) == 1
+    assert failed["error"]["type"] == "MemoryNotFoundError"
+    assert ended == {"banks": ["default"]}
+
+
+def test_a_table_in_the_file_is_the_value_of_an_option_that_takes_json(
+    folder: Path, tmp_path: Path
+) -> None:
+    on_it = runs_on(folder)
+    on_it("retain", "Alice keeps bees.", "--meta", "year=2024")
+    on_it("retain", "Alice keeps hens.", "--meta", "year=2025")
+    file = tmp_path / "own.toml"
+    file.write_text("[recall]\nwhere = {year = 2024}\n", encoding="utf-8")
+    found = on_it("--config", str(file), "recall", "Alice", "--json").json["memories"]
+    assert [each["memory"]["text"] for each in found] == ["Alice keeps bees."]
+    file.write_text("[recall]\nscope = {year = 2024}\n", encoding="utf-8")
+    refused = on_it("--config", str(file), "recall", "Alice")
+    assert (refused.code, "must be a single value" in refused.err) == (1, True)
+
+
+def test_a_question_is_asked_on_stderr_and_ctrl_c_answers_it(folder: Path) -> None:
+    runs_on(folder)("retain", "Alice keeps bees.")
+    command = "from hindsight_integrations.cli import main; main()"
+    given = ["banks", "delete", "default", "--json", "--path", str(folder)]
+    for answer, code, kind in ((b"\x03", 130, "KeyboardInterrupt"), (b"n\n", 1, "Abort")):
+        master, terminal = pty.openpty()
+        with subprocess.Popen(
+            [sys.executable, "-c", command, *given],
+            stdin=terminal,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            asked = process.stderr.read(len("Permanently delete bank 'default'"))
+            assert asked == b"Permanently delete bank 'default'"
+            os.write(master, answer)
+            out = process.stdout.read()
+        os.close(master)
+        os.close(terminal)
+        assert (process.returncode, json.loads(out)["error"]["type"]) == (code, kind)
+    assert len(runs_on(folder)("banks", "list", "--json").json) == 1
 
 
 def test_a_file_gives_defaults_that_the_command_line_precedes(folder: Path, tmp_path: Path) -> None:

@@ -27,5 +27,8 @@ def test_the_memory_finds_the_note_for_every_question(tmp_path: Path) -> None:
     assert data["notes"] == {"retained": 27}
     for one in data["questions"]:
         assert one["asked"]["path"] in [hit["path"] for hit in one["memory"]], one["asked"]
-    shown = CliRunner().invoke(app, ["demo", "--workspace", "-q", "Who works from Lisbon?"])
-    assert "Priya" in shown.stdout
+    asked = ["demo", "--workspace", "-q", "Who works from Lisbon?"]
+    for kept in ([], ["--keep", str(tmp_path)]):
+        shown = CliRunner().invoke(app, [*asked, *kept])
+        assert "Priya" in shown.stdout
+        assert "27 notes of Ines" in shown.stdout

@@ -268,3 +268,16 @@ def test_the_command_imports(tmp_path: Path, folder: Path) -> None:
     options = [str(file), "--path", str(folder), "--user", "Ann", "--json"]
     done = json.loads(CliRunner().invoke(app, ["import-chats", *options]).stdout)
     assert (done["sessions"], len(done["result"]["stored"])) == (1, 2)
+
+
+def test_only_a_line_feed_ends_a_line_of_a_session(tmp_path: Path) -> None:
+    line = {"type": "user", "sessionId": "s1", "uuid": "u1", "timestamp": ASKED.isoformat()}
+    lines = [
+        line | {"message": {"role": "user", "content": f"Bergen is{end}rainy."}}
+        for end in "\u2028\u2029\x85"
+    ]
+    file = tmp_path / "s1.jsonl"
+    text = "\n".join(json.dumps(each, ensure_ascii=False) for each in lines)
+    file.write_text(text, encoding="utf-8")
+    (transcript,) = read_transcripts(file)
+    assert len(transcript.messages) == 3

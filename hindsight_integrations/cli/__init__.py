@@ -12,7 +12,8 @@ Exit codes, for scripts:
 
 With `--json`, stdout contains only one JSON document: the result, or, with code 1 or 130,
 `{"error": {"type": ..., "message": ...}}`.
-`watch` writes one JSON document per line instead. Progress bars are written to stderr, and only
+`watch`, `serve` and `view` write one JSON document per line instead, and `shell` one for each
+command. Progress bars are written to stderr, and only
 if it is a terminal.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import re
 import sys
@@ -52,6 +53,17 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except HindsightError as error:
             Screen(ctx.meta.get(JSON_KEY, False)).fail(error, " ".join(str(error).split()))
+            raise typer.Exit(FAILED) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever reads the output has enough
+                raise
+            reason = error.strerror or str(error) or type(error).__name__
+            said = f"{error.filename}: {reason}" if error.filename else reason
+            Screen(ctx.meta.get(JSON_KEY, False)).fail(error, said)
+            raise typer.Exit(FAILED) from error
+        except typer.Abort as error:
+            screen = Screen(ctx.meta.get(JSON_KEY, False))
+            screen.fail(error, "not confirmed; nothing was changed")
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             screen = Screen(ctx.meta.get(JSON_KEY, False))

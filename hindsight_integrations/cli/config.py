@@ -15,16 +15,19 @@ The command line and the environment precede it.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from datetime import date, time
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import typer
 
+from hindsight_integrations.cli.inputs import JSON
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.settings import Settings, variable
 
@@ -155,8 +158,17 @@ def _value(parameter: Any, value: Any) -> Any:
     """Return a value as it would be written behind the option."""
     if isinstance(value, list):
         return [_value(parameter, one) for one in value] if parameter.multiple else value
-    if not isinstance(value, bool | int | float | str):
-        value = value.isoformat()  # TOML has times of its own
+    if isinstance(value, dict):
+        if parameter.metavar != JSON:
+            raise InvalidInputError(f"{parameter.name} must be a single value")
+        value = json.dumps(value, default=_time)
+    elif not isinstance(value, bool | int | float | str):
+        value = _time(value)
     if parameter.name == "path":
-        value = str(Path(value).expanduser())
+        value = os.path.expanduser(str(value))  # a Path would drop a slash of a service's address
     return [value] if parameter.multiple else value
+
+
+def _time(value: date | time) -> str:
+    """Return a time of TOML, which has times of its own, as text."""
+    return value.isoformat()

@@ -31,7 +31,7 @@ def common_filters(
         Mapping[str, object] | None,
         typer.Option(
             parser=inputs.read_mapping,
-            metavar="JSON",
+            metavar=inputs.JSON,
             help='Metadata conditions, such as {"year": {"$gte": 2024}}.',
         ),
     ] = None,

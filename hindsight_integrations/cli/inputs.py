@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, TypeAlias
 
 import typer
 import yaml
 
+from hindsight_integrations import validation
 from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Expiry, MetadataValue, TimeSpan
 from hindsight_integrations.settings import variable
 
 NOTES = (".md", ".txt")
 """Endings of the files of a folder that are read."""
+
+JSON = "JSON"
+"""What help shows for the value of an option that `read_mapping` reads."""
 
 Record: TypeAlias = Mapping[str, object]
 """A line of JSON Lines: an item or a message, by the names of its fields."""
@@ -81,7 +86,7 @@ def read_records(path: Path) -> list[Record]:
         InvalidInputError: a line is not a JSON object, or a time in it is not ISO 8601; the
             message names the line.
     """
-    lines = enumerate(read_text(path).splitlines(), start=1)
+    lines = enumerate(read_text(path).split("\n"), start=1)
     return [_record(line, f"{path}, line {number}") for number, line in lines if line.strip()]
 
 
@@ -96,10 +101,7 @@ def sessions(messages: Sequence[Record], default: str | None) -> dict[str | None
 
 
 def _record(line: str, where: str) -> Record:
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InvalidInputError(f"{where} is not JSON: {error}") from error
+    record = validation.from_json(line, where)
     if not isinstance(record, dict):
         raise InvalidInputError(f"{where} is not a JSON object; give one object per line")
     return {name: _field(name, value, where) for name, value in record.items()}
@@ -122,36 +124,50 @@ def read_mapping(text: str) -> Mapping[str, object]:
     Raises:
         typer.BadParameter: the text is not a JSON object.
     """
+    shown = validation.shown(text)
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise typer.BadParameter(f"{text!r} is not JSON: {error}") from error
+        value = validation.from_json(text, shown)
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error)) from error
     if not isinstance(value, dict):
         raise typer.BadParameter(
-            f'{text!r} is not a JSON object; give one, such as {{"year": 2025}}'
+            f'{shown} is not a JSON object; give one, such as {{"year": 2025}}'
         )
     return value
 
 
-def edited(text: str, suffix: str) -> str:
-    """Return a text as the user leaves it in `$VISUAL` or `$EDITOR`.
+@contextmanager
+def editing(text: str, suffix: str) -> Iterator[str]:
+    """Yield a text as the user leaves it in `$VISUAL` or `$EDITOR`.
 
     Raises:
-        InvalidInputError: there is no such editor, or it failed.
+        InvalidInputError: there is no such editor, it failed, or what it left cannot be used, by
+            this function or in the block; its file is then kept, and named in the message.
     """
     usual = "notepad" if sys.platform == "win32" else "vi"
     editor = variable("VISUAL") or variable("EDITOR") or usual
-    with TemporaryDirectory(prefix="hindsight-") as folder:
-        file = Path(folder) / f"memory{suffix}"
-        file.write_text(text, encoding="utf-8")
-        try:
-            subprocess.run([*shlex.split(editor), str(file)], check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise InvalidInputError(
+    folder = Path(mkdtemp(prefix="hindsight-"))
+    file = folder / f"memory{suffix}"
+    file.write_text(text, encoding="utf-8")
+    try:
+        subprocess.run([*shlex.split(editor), str(file)], check=True)
+        yield read_text(file)
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        if isinstance(error, InvalidInputError):
+            told = str(error)
+        else:
+            told = (
                 f"the editor {editor!r} failed: {error}; set $EDITOR to one that waits until the "
                 "file is closed"
-            ) from error
-        return file.read_text(encoding="utf-8")
+            )
+        if file.is_file() and file.read_bytes() != text.encode():
+            raise InvalidInputError(f"{told}; what you wrote is kept in {file}") from error
+        rmtree(folder)
+        raise InvalidInputError(told) from error
+    except BaseException:
+        rmtree(folder)
+        raise
+    rmtree(folder)
 
 
 def read_yaml(text: str, names: Sequence[str]) -> Mapping[str, Any]:
@@ -185,8 +201,8 @@ def read_pair(text: str) -> tuple[str, MetadataValue]:
 def scalar(text: str) -> MetadataValue:
     """Return the number or boolean that the text is in JSON, else the text."""
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
+        value = validation.from_json(text, "the value")
+    except InvalidInputError:
         return text
     return value if isinstance(value, bool | int | float) else text
 

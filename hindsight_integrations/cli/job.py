@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hindsight_integrations.cli.screen import Output, Screen
-from hindsight_integrations.errors import NotFoundError
+from hindsight_integrations.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from hindsight_integrations.client import Hindsight
@@ -52,10 +52,11 @@ _PATH = _option(
     "path",
     None,
     Annotated[
-        Path | None,
+        str | None,  # a Path would drop a slash of a service's address
         typer.Option(
             "--path",
             "-p",
+            metavar="PATH",
             envvar="HINDSIGHT_PATH",
             show_default=str(DEFAULT_PATH),
             help="Folder of the memory.",
@@ -85,6 +86,12 @@ def _read_time(text: str) -> datetime:
         ) from error
 
 
+def _is_url(place: str) -> bool:
+    from hindsight_integrations.remote.connection import is_url  # takes a while to load
+
+    return is_url(place)
+
+
 class Job:
     """One run of a command: its screen, its bank, and the memory, opened at first use.
 
@@ -94,10 +101,10 @@ class Job:
         location: arguments of `Hindsight.from_env` that say where the memory is.
     """
 
-    def __init__(self, screen: Screen, path: Path | None, bank: str | None, create: bool) -> None:
+    def __init__(self, screen: Screen, path: str | None, bank: str | None, create: bool) -> None:
         self.screen = screen
         self.bank = DEFAULT_BANK if bank is None else bank
-        self.location: dict[str, Any] = {"path": path or DEFAULT_PATH}
+        self.location: dict[str, Any] = {"path": path or str(DEFAULT_PATH)}
         self._given = (path, bank)
         self._create = create
         self._exits = ExitStack()
@@ -106,12 +113,14 @@ class Job:
     def memory(self) -> Hindsight:
         """The memory at the location, with the other settings of the environment (`HINDSIGHT_*`).
 
-        If a service has the folder open, it is that service's.
+        If a service has the folder open, or the location is the address of one, it is that
+        service's.
 
         Raises:
             NotFoundError: there is no such folder, and the command does not create one.
         """
-        if not self._create and not self.path.exists() and not self._is_served():
+        is_service = _is_url(self.place)
+        if not (is_service or self._create or self.path.exists() or self._is_served()):
             raise NotFoundError(
                 f"there is no memory at {self.path}; retain something first, or give its folder "
                 "with --path"
@@ -119,7 +128,7 @@ class Job:
         from hindsight_integrations.client import Hindsight  # takes a second to load
         from hindsight_integrations.service.discovery import find_service
 
-        if (running := find_service(self.path)) is not None:
+        if not is_service and (running := find_service(self.path)) is not None:
             return self._exits.enter_context(Hindsight(running.address))
         return self._exits.enter_context(Hindsight.from_env(**self.location))
 
@@ -131,9 +140,23 @@ class Job:
         return bool(given["graph"] and given["vectors"])
 
     @property
+    def place(self) -> str:
+        """The folder of the memory, or the address of a service."""
+        return str(self.location["path"])
+
+    @property
     def path(self) -> Path:
-        """The folder of the memory."""
-        return Path(self.location["path"])
+        """The folder of the memory.
+
+        Raises:
+            InvalidInputError: the location is the address of a service.
+        """
+        if _is_url(self.place):
+            raise InvalidInputError(
+                "this command needs the folder of a memory, but the path is the URL of a service; "
+                "give a folder with --path"
+            )
+        return Path(self.place)
 
     def default_to(self, bank: str, location: Mapping[str, str]) -> None:
         """Set the bank and the location where the command was given none."""
@@ -167,7 +190,7 @@ def on_memory(
     """
 
     def decorate(function: Callable[..., Output]) -> Callable[..., None]:
-        def run(screen: Screen, path: Path | None, **arguments: Any) -> Output:
+        def run(screen: Screen, path: str | None, **arguments: Any) -> Output:
             bank = arguments.pop("bank") if one_bank else None
             with Job(screen, path, bank, create) as job:
                 return function(job, **arguments)

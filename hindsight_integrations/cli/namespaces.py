@@ -158,12 +158,24 @@ def audit_bank(
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Go on if the user agrees, or has agreed; where nobody can be asked, refuse."""
+    """Go on if the user agrees, or has agreed; where nobody can be asked, refuse.
+
+    The question is written to stderr: stdout is for the result.
+
+    Raises:
+        typer.Abort: the user does not agree.
+        KeyboardInterrupt: Ctrl-C instead of an answer.
+    """
     if yes:
         return
     if not typer.get_text_stream("stdin").isatty():
         raise typer.BadParameter(f"{question} Add --yes to confirm.")
-    typer.confirm(question, abort=True)
+    try:
+        agrees = typer.confirm(question, err=True)
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    if not agrees:
+        raise typer.Abort
 
 
 def _disposition(
@@ -329,11 +341,12 @@ def edit_memory(job: Job, memory_id: MemoryArgument, reason: Reason = None) -> O
     old = job.memory.memories.get(job.bank, memory_id)
     shown: dict[str, Any] = {name: _plain(getattr(old, name)) for name in EDITED}
     text = yaml.safe_dump(shown, allow_unicode=True, sort_keys=False, width=1000)
-    given = inputs.read_yaml(inputs.edited(text, ".yaml"), EDITED)
-    new = {name: value for name, value in given.items() if value != shown[name]}
-    if not new:
-        return Output(old, "Nothing was changed")
-    changed = job.memory.memories.update(job.bank, memory_id, **new, reason=reason)
+    with inputs.editing(text, ".yaml") as written:
+        given = inputs.read_yaml(written, EDITED)
+        new = {name: value for name, value in given.items() if value != shown[name]}
+        if not new:
+            return Output(old, "Nothing was changed")
+        changed = job.memory.memories.update(job.bank, memory_id, **new, reason=reason)
     return Output(changed, tables.memory(changed))
 
 

@@ -25,7 +25,7 @@ def graph(
         str | None, typer.Option(help="Show only what is connected with this entity.")
     ] = None,
     hops: Annotated[
-        int, typer.Option(min=1, help="Maximum number of connections from --center.")
+        int, typer.Option(min=1, max=100, help="Maximum number of connections from --center.")
     ] = 2,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, help="Maximum number of entities.")

@@ -7,7 +7,7 @@ import pydoc
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -120,7 +120,8 @@ class Screen:
         """Report that the command failed."""
         if self.as_json:
             content = {"type": type(error).__name__, "message": message}
-            typer.echo(as_json({"error": content}))
+            with suppress(OSError):  # which may be what failed
+                typer.echo(as_json({"error": content}))
         self._complain(f"error: {message}", "red")
 
     def _complain(self, line: str, style: str) -> None:

@@ -105,7 +105,7 @@ def _serving(
         job.screen.line({"url": url, "pid": os.getpid()}, f"Serving {job.path} at {url}")
         show(url)
 
-    run(memory, settings, job.path, started=started)
+    run(memory, settings, job.path, started=started, ends_process=True)
     return Output({"url": url, "ended": True}, "Ended", as_line=True)
 
 
@@ -120,9 +120,11 @@ def mcp(
         Literal["core", "all"], typer.Option(help="Offer the seven core tools, or all tools.")
     ] = "core",
     path: Annotated[
-        Path,
-        typer.Option("--path", "-p", envvar="HINDSIGHT_PATH", help="Folder of the memory."),
-    ] = DEFAULT_PATH,
+        str,
+        typer.Option(
+            "--path", "-p", metavar="PATH", envvar="HINDSIGHT_PATH", help="Folder of the memory."
+        ),
+    ] = str(DEFAULT_PATH),
 ) -> None:
     """Serve a memory to an editor or agent: the Model Context Protocol on stdin and stdout.
 
@@ -133,11 +135,12 @@ def mcp(
 
     import hindsight_integrations.mcp_server  # noqa: F401, it says what to install
     from hindsight_integrations.client import Hindsight
+    from hindsight_integrations.remote import is_url
     from hindsight_integrations.service import stdio
 
     if sys.stdin.isatty():
         typer.echo("Waiting for an MCP host on stdin; press Ctrl-C to stop", err=True)
-    folder = path.expanduser()
+    place = os.path.expanduser(path)
     with ExitStack() as exits:
 
         def end(*_: object) -> None:
@@ -145,12 +148,12 @@ def mcp(
             os._exit(INTERRUPTED)  # the thread that reads stdin cannot be cancelled
 
         signal.signal(signal.SIGINT, end)
-        if variable("HINDSIGHT_VECTORS"):
+        if variable("HINDSIGHT_VECTORS") or is_url(place):
             # What is on servers has no single owner: each process opens it for itself.
-            opened = cache(lambda: exits.enter_context(Hindsight.from_env(path=folder)))
+            opened = cache(lambda: exits.enter_context(Hindsight.from_env(path=place)))
             asyncio.run(stdio.serve_memory(opened, bank=bank, tools=tools))
         else:
-            asyncio.run(stdio.serve_folder(folder, bank=bank, tools=tools))
+            asyncio.run(stdio.serve_folder(Path(place), bank=bank, tools=tools))
 
 
 @contextmanager

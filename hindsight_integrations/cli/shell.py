@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import typer
@@ -15,6 +14,7 @@ from hindsight_integrations.cli.job import Job, on_memory
 from hindsight_integrations.cli.screen import Output
 
 LEAVE = ("exit", "quit")
+WRONG_USAGE = 2
 NOT_HERE = ("shell", "mcp", "serve")
 """Commands that need a terminal or process of their own."""
 
@@ -25,7 +25,11 @@ question to recall. `use BANK` changes the bank, `help` lists the commands, `exi
 
 @on_memory(create=True)
 def shell(job: Job, context: typer.Context) -> Output:
-    """Enter commands and questions, one per line, on a memory that stays open."""
+    """Enter commands and questions, one per line, on a memory that stays open.
+
+    Where the lines come from a file or a pipe, the exit code is that of the last command that
+    failed. With --json each command writes a JSON document, and the shell one at the end.
+    """
     memory = job.memory  # held open: the commands below share it
     root = context.find_root()
     _complete(_words(root.command))
@@ -34,18 +38,34 @@ def shell(job: Job, context: typer.Context) -> Output:
         job.screen.draw(HELP)
     file = root.params.get("file")
     options = ["--config", str(file)] if file else []
+    code = 0
     for line in _lines(lambda: f"{job.bank}> " if interactive else ""):
         words = _split(line)
+        if words is None and line.split()[0] in _words(root.command):
+            typer.echo(
+                "error: a quotation mark is not closed; put the text in double quotes, or write "
+                "\\' for an apostrophe",
+                err=True,
+            )
+            code = WRONG_USAGE
+            continue
+        words = words or [line]
         if words[0] == "use" and len(words) == 2:
             job.bank = words[1]
         elif words[0] in NOT_HERE:
             typer.echo(f"{words[0]} does not run in the shell; type exit first", err=True)
+            code = WRONG_USAGE
         else:
-            shared = defaults_of(root.command, {"path": str(job.path), "bank": job.bank})
+            given = {"path": job.place, "bank": job.bank, "json": job.screen.as_json}
+            shared = defaults_of(root.command, given)
             command = [*options, *_command(root.command, words, line)]
-            with suppress(SystemExit):  # the command has said what was wrong
+            try:
                 root.command.main(command, prog_name="", default_map=shared)
-    return Output({"banks": [bank.id for bank in memory.banks.list()]}, None)
+            except SystemExit as ended:  # the command has said what was wrong
+                if isinstance(ended.code, int) and ended.code:
+                    code = ended.code
+    data = {"banks": [bank.id for bank in memory.banks.list()]}
+    return Output(data, None, code=0 if interactive else code)
 
 
 def _command(root: Any, words: list[str], line: str) -> list[str]:
@@ -71,11 +91,12 @@ def _lines(prompt: Callable[[], str]) -> Iterator[str]:
             yield line
 
 
-def _split(line: str) -> list[str]:
+def _split(line: str) -> list[str] | None:
+    """Return the words of a line; None if a quotation mark is not closed: an apostrophe."""
     try:
         return shlex.split(line)
-    except ValueError:  # an apostrophe: a question
-        return [line]
+    except ValueError:
+        return None
 
 
 def _words(root: Any) -> list[str]:

@@ -159,8 +159,7 @@ def foretold(told: Forgotten) -> RenderableType:
 def memory(memory: Memory) -> RenderableType:
     """Draw one memory with all its fields."""
     sources = [
-        " ".join(filter(None, (source.document_id, source.reference, f"#{source.position}")))
-        for source in memory.sources
+        " ".join(filter(None, (source.document_id, source.reference))) for source in memory.sources
     ]
     return _facts(
         {

@@ -197,7 +197,11 @@ def migrate(
         ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Folder for the report. (default ROOT/.hindsight/migration)")
+        Path | None,
+        typer.Option(
+            help="Files of the report, to which .md and .html are added. "
+            "(default ROOT/.hindsight/migration)"
+        ),
     ] = None,
     config: Config = None,
 ) -> Output:

@@ -66,7 +66,8 @@ def answer(workspace: Workspace, asked: SampleQuestion) -> SampleAnswer:
 
 def opening(root: Path, synced: SyncResult) -> RenderableType:
     """Return the panel that introduces the workspace."""
-    notes = len(synced.paths("retained"))
+    kept = ("retained", "unchanged")  # unchanged: in a folder of an earlier run
+    notes = sum(len(synced.paths(action)) for action in kept)
     others = sum(1 for path in root.rglob("*.md")) - notes
     text = (
         f"{notes} notes of Ines: curated ones, daily notes, summaries of sessions. {others} files "

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from hindsight_integrations import validation
+from hindsight_integrations.errors import InvalidInputError
 from hindsight_integrations.models import Entity, Memory
 from hindsight_integrations.namespaces.entities import find_entity
 from hindsight_integrations.namespaces.selection import SelectionOptions, selection
@@ -19,6 +20,9 @@ from hindsight_integrations.stores.base import ENTITY, MEMORY, MENTIONS, MemoryF
 
 MOST_ENTITIES = 1000
 """Entities of a picture at most: more can neither be laid out soon nor read."""
+
+MOST_HOPS = 100
+"""Connections between the entity in the middle and another at most."""
 
 MOST_EVENTS = 5000
 """Memories of a timeline at most."""
@@ -46,6 +50,8 @@ def bank_graph(
     """Return the graph of the entities that memories of a bank mention; see `Hindsight.graph`."""
     limit = validation.page_limit(limit, MOST_ENTITIES)
     hops = validation.positive("hops", hops)
+    if hops > MOST_HOPS:
+        raise InvalidInputError(f"hops is {validation.shown(hops)}; give at most {MOST_HOPS}")
     runtime.bank(validation.bank_id(bank_id))
     middle = None if center is None else find_entity(runtime, bank_id, center)
     filter = _chosen(runtime, bank_id, options)
@@ -100,6 +106,8 @@ def _nearest(
     reached = {center: 0}
     frontier = [center]
     for hop in range(1, hops + 1):
+        if not frontier:
+            break
         frontier = list({id for near in frontier for id in beside[near]} - reached.keys())
         reached |= dict.fromkeys(frontier, hop)
     return sorted(reached, key=lambda id: (reached[id], -counts[id], id))

@@ -12,7 +12,10 @@ import os
 import time
 import weakref
 from collections.abc import Generator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -88,23 +91,12 @@ class Connection:
         url: such as "http://localhost:8888"; a token may stand in it as the password.
 
     Raises:
-        InvalidInputError: it is not the address of a service.
+        InvalidInputError: it is not the address of a service, or the token cannot be sent.
     """
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        try:
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            host, port = None, None
-        if not host or parts.query or parts.fragment:
-            raise InvalidInputError(
-                "this is not the URL of a service; give one such as http://localhost:8888"
-            )
-        shown = f"[{host}]" if ":" in host else host
-        self.url = f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
-        given = unquote(parts.password or "")
-        self.token = given or variable("HINDSIGHT_SERVICE_TOKEN") or ""
+        self.url, given = _parts(url)
+        self.token = _token(given or variable("HINDSIGHT_SERVICE_TOKEN") or "")
         self.is_closed = False
         self._process = os.getpid()
         self._threads = self._client(httpx.Client, KEPT)
@@ -202,6 +194,36 @@ class Connection:
             await client.aclose()
 
 
+def _parts(url: str) -> tuple[str, str]:
+    """Return an address without its token, and the token; neither is shown in the error."""
+    address = ""
+    try:
+        parts = urlsplit(url)
+        if parts.hostname and not parts.query and not parts.fragment:
+            host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+            port = f":{parts.port}" if parts.port else ""
+            address = f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
+            httpx.URL(address)
+    except (ValueError, httpx.InvalidURL):
+        address = ""
+    if not address:
+        raise InvalidInputError(
+            "this is not the URL of a service; give one such as http://localhost:8888"
+        )
+    return address, unquote(parts.password or "")
+
+
+def _token(given: str) -> str:
+    """Return a token without white space around it, as files of secrets have it."""
+    token = given.strip()
+    if not (token.isascii() and token.isprintable()):
+        raise InvalidInputError(
+            "the token of the service contains characters that cannot be sent; give printable "
+            "ASCII, in HINDSIGHT_SERVICE_TOKEN or as the password in the URL"
+        )
+    return token
+
+
 def _attempts(url: str, request: Request) -> Generator[float, Reply, httpx.Response]:
     """Yield the seconds to wait before each attempt; return the answer of the last."""
     deadline = time.monotonic() + PATIENCE
@@ -221,11 +243,23 @@ def _attempts(url: str, request: Request) -> Generator[float, Reply, httpx.Respo
         elif reply.status_code == 503 and "Retry-After" in reply.headers:
             if time.monotonic() > deadline:
                 raise _refused(url, reply)
-            wait = min(LONGEST_WAIT, float(reply.headers["Retry-After"]))
+            wait = _wanted_wait(reply.headers["Retry-After"])
         elif reply.is_success:
             return reply
         else:
             raise _refused(url, reply)
+
+
+def _wanted_wait(text: str) -> float:
+    """Return the seconds to wait that a service or a proxy asks for, as a number or as a date."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            seconds = LONGEST_WAIT
+    return max(FIRST_WAIT, min(LONGEST_WAIT, seconds))
 
 
 def _detail(reply: httpx.Response) -> str:
@@ -246,7 +280,8 @@ def _refused(url: str, reply: httpx.Response) -> Exception:
     """Return the error that an answer reports."""
     content = _content(reply)
     if "error" in content:
-        return error_of(content["error"])
+        with suppress(ValueError, TypeError):  # a proxy's own report of an error
+            return error_of(content["error"])
     said = _detail(reply) or reply.text[:200]
     reason = f"the service at {url} answered {reply.status_code}: {said}"
     match reply.status_code:

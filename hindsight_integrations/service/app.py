@@ -68,7 +68,12 @@ def create_app(memory: Hindsight, settings: ServiceSettings | None = None) -> Fa
     app.include_router(hindsight_api(memory))
     app.mount("/ui", viewer_app(memory))
 
-    @app.get("/metrics", tags=["Monitoring"], operation_id="metrics_endpoint_metrics_get")
+    @app.get(
+        "/metrics",
+        tags=["Monitoring"],
+        operation_id="metrics_endpoint_metrics_get",
+        response_class=PlainTextResponse,
+    )
     def prometheus() -> PlainTextResponse:
         """Return metrics in the text format of Prometheus."""
         return PlainTextResponse(metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -12,7 +12,7 @@ import json
 import logging
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -249,6 +249,7 @@ def _check_access(access: Access, verb: Verb, given: Mapping[str, Any]) -> None:
 
     Raises:
         AccessDeniedError: it does, or it names no bank and the token is that of one.
+        InvalidInputError: what it names as a bank is neither an id nor a list of ids.
     """
     for bank_id in () if verb.name in FOR_ALL else _banks_of(given):
         if not access.allows(bank_id):
@@ -256,12 +257,22 @@ def _check_access(access: Access, verb: Verb, given: Mapping[str, Any]) -> None:
             raise AccessDeniedError(f"this needs the token of the service, or of {named}")
 
 
-def _banks_of(given: Mapping[str, Any]) -> Iterator[str | None]:
+def _banks_of(given: Mapping[str, Any]) -> Sequence[str | None]:
+    """Return the banks that the arguments name; None for no single one.
+
+    Only the types that the verbs read as ids pass: of a value that is checked as one text and read
+    as another, the check would say nothing.
+
+    Raises:
+        InvalidInputError: `bank_id` is neither text nor a list of texts.
+    """
     named = given.get("bank_id")
-    if isinstance(named, list) and named:
-        yield from (str(each) for each in named)
-    else:
-        yield None if named is None or named == [] else str(named)
+    several = named if isinstance(named, list) else [named]
+    if named is not None and not all(isinstance(each, str) for each in several):
+        raise InvalidInputError(
+            f"bank_id is {validation.shown(named)}; give a bank's id as text, or a list of ids"
+        )
+    return several or [None]
 
 
 def _exported(memory: Hindsight, given: dict[str, Any]) -> bytes:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from math import ceil
 from os import PathLike, getpid
 from types import FrameType
 
@@ -22,6 +25,11 @@ from hindsight_integrations.service.idle import IdleShutdown
 from hindsight_integrations.service.observing import logging_to_stderr
 from hindsight_integrations.service.settings import ServiceSettings
 
+log = logging.getLogger("hindsight_integrations.service")
+
+ENDING_SECONDS = 3.0
+"""Time to close everything, after that which running requests have to finish."""
+
 BACKLOG = 2048
 """Connections that the operating system keeps while none is accepted, as uvicorn has it."""
 
@@ -32,11 +40,16 @@ class HeaderTimeoutServer(uvicorn.Server):
     Args:
         config: of the server.
         seconds: time for all headers of a request, from the connection or the answer before.
+        ended_after: seconds after which the process ends when the server was told to end, whatever
+            still runs in it; None to leave the process alone.
     """
 
-    def __init__(self, config: uvicorn.Config, seconds: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, seconds: float, ended_after: float | None = None
+    ) -> None:
         super().__init__(config)
         self._seconds = seconds
+        self._ended_after = ended_after
         self._since: dict[tuple[object, object], float] = {}
 
     async def on_tick(self, counter: int) -> bool:
@@ -53,6 +66,20 @@ class HeaderTimeoutServer(uvicorn.Server):
                 connection.transport.close()
         return await super().on_tick(counter)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let the requests that run finish."""
+        if self._ended_after is not None:  # threads cannot be stopped
+            timer = threading.Timer(self._ended_after, _end_process)
+            timer.daemon = True
+            timer.start()
+        await super().shutdown(sockets)
+
+
+def _end_process() -> None:
+    log.error("requests still run after the time to finish them; ending without them")
+    logging.shutdown()
+    os._exit(1)
+
 
 def serve(
     memory: Hindsight,
@@ -60,14 +87,19 @@ def serve(
     folder: str | PathLike[str] | None = None,
     *,
     started: Callable[[str], None] | None = None,
+    ends_process: bool = False,
 ) -> None:
     """Serve a memory until SIGTERM, SIGINT or `idle_exit`; requests that run then finish.
+
+    They have `drain_timeout` seconds, or as long as they take if that is 0.
 
     Args:
         memory: an open memory, which the caller closes afterwards.
         settings: of the service.
         folder: of the memory, where other programs look for the service; None if it has none.
         started: called with the service's URL once connections are accepted.
+        ends_process: end the process soon after `drain_timeout`, with code 1, if requests still run
+            then. Without it they keep the process from ending.
 
     Raises:
         StoreUnavailableError: the address cannot be listened on.
@@ -83,10 +115,12 @@ def serve(
         access_log=False,
         server_header=False,
         backlog=BACKLOG,
-        timeout_graceful_shutdown=int(settings.drain_timeout) or None,
+        timeout_graceful_shutdown=ceil(settings.drain_timeout) or None,
         ws="none",
     )
-    server = HeaderTimeoutServer(config, settings.body_timeout)
+    is_bounded = ends_process and settings.drain_timeout
+    ended_after = settings.drain_timeout + ENDING_SECONDS if is_bounded else None
+    server = HeaderTimeoutServer(config, settings.body_timeout, ended_after)
     service = RunningService(url, getpid(), settings.token)
     with bound, announced(folder, service), _signals(), logging_to_stderr(settings):
         if started is not None:

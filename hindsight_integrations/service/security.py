@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hindsight_integrations.service.settings import ServiceSettings, is_loopback
 
-PUBLIC = frozenset({"/health", "/version"})
+PUBLIC = frozenset({"/health", "/health/live", "/health/ready", "/version"})
 """Paths that answer without a token: they tell nothing of what is remembered."""
 
 ENGINE = "/v1/engine/"
@@ -29,6 +29,8 @@ ENGINE = "/v1/engine/"
 
 _BANK = re.compile(r"/(?:v1/[^/]+/banks|mcp)/([^/]+)")
 _READING = re.compile(r"/v1/[^/]+/banks/[^/]+/(?:memories/recall|reflect)")
+"""Paths whose POST changes nothing."""
+
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -83,9 +85,13 @@ def is_write(method: str, path: str, reading_verbs: frozenset[str]) -> bool:
         path: of the request.
         reading_verbs: verbs of the engine API that change nothing.
     """
-    if method in _READ_METHODS or _READING.fullmatch(path):
+    if method in _READ_METHODS:
         return False
-    return not (path.startswith(ENGINE) and path.removeprefix(ENGINE) in reading_verbs)
+    if method != "POST":  # a memory may have the id "recall", which PATCH and DELETE change
+        return True
+    if path.startswith(ENGINE):
+        return path.removeprefix(ENGINE) not in reading_verbs
+    return not _READING.fullmatch(path)
 
 
 class Guard:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from hindsight_integrations import validation
 from hindsight_integrations.conclusions import quotations
 from hindsight_integrations.errors import (
     ConflictError,
@@ -200,10 +200,7 @@ def _edited(form: Form) -> dict[str, Any]:
 
 
 def _metadata(text: str) -> dict[str, object]:
-    try:
-        given = json.loads(text) if text.strip() else {}
-    except ValueError as error:
-        raise InvalidInputError(f"the metadata is not JSON: {error}") from error
+    given = validation.from_json(text, "the metadata") if text.strip() else {}
     if not isinstance(given, dict):
         raise InvalidInputError(
             'the metadata is not a JSON object; give one such as {"source": "mail"}'

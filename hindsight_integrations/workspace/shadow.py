@@ -92,7 +92,7 @@ class ShadowLog:
             InvalidInputError: there is no such file, or a line of it cannot be read.
         """
         try:
-            lines = self.path.read_text(encoding="utf-8").splitlines()
+            lines = filter(None, self.path.read_text(encoding="utf-8").split("\n"))
             return [_entries().validate_json(line) for line in lines]
         except FileNotFoundError as error:
             raise InvalidInputError(

@@ -108,6 +108,12 @@ def test_a_graph_around_an_entity_ends_after_some_hops(memory: Hindsight) -> Non
     assert "3 of 5 entities (the nearest, within 2 hops)" in near.note
     with pytest.raises(EntityNotFoundError, match="no entity 'Zoe'"):
         memory.graph("bank", center="Zoe")
+    assert set(names(memory.graph("bank", center="Dov", hops=100))) == set(names(near)) | set(
+        names(memory.graph("bank", center="Dov", hops=3))
+    )
+    for hops in (101, 10**9):
+        with pytest.raises(InvalidInputError, match="give at most 100"):
+            memory.graph("bank", center="Dov", hops=hops)
 
 
 def test_filters_choose_what_is_counted(memory: Hindsight) -> None:

@@ -17,6 +17,7 @@ from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import StoreUnavailableError
 from hindsight_integrations.models import Bank
 from hindsight_integrations.results import NOTHING_KNOWN
+from hindsight_integrations.service.app import create_app
 from hindsight_integrations.service.http_api import hindsight_api
 from hindsight_integrations.stores.base import CHECKPOINT
 
@@ -415,3 +416,84 @@ def test_a_store_that_is_away_asks_to_come_again(
     answer = client.get("/v1/default/banks")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
     assert answer.json() == {"detail": "the graph is away"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (rb'{"query": ["SECRETTEXT", "\ud83d"]}', 422),
+        (rb'{"query": "SECRETTEXT", "max_tokens": "\ud83d"}', 422),
+        (rb'{"query": "SECRETTEXT", "min_scores": {"\ud83d": 1}}', 422),
+        (b'{"query": "SECRETTEXT", "max_tokens": NaN}', 400),
+        (b'{"query": "SECRETTEXT", "min_scores": {"final": NaN}}', 400),
+        (b'{"query": "SECRETTEXT", "min_scores": {"final": -Infinity}}', 400),
+        (b'{"query": "SECRETTEXT", "min_scores": {"final": 1e999}}', 400),
+        (b'{"query": "SECRETTEXT", "max_tokens": ' + b"9" * 5000 + b"}", 400),
+        (b'{"query": "SECRETTEXT", ', 422),
+        (b'{"query": ' + b"[" * 100_000, 400),
+    ],
+    ids=range(10),
+)
+def test_a_body_that_cannot_be_used_is_refused_and_repeated_nowhere(
+    ask: Ask, memory: Hindsight, body: bytes, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask("PUT", "", {})
+    peer = ("127.0.0.1", 50_000)
+    app = create_app(memory)
+    with TestClient(app, "http://localhost", client=peer, raise_server_exceptions=False) as client:
+        headers = {"Content-Type": "application/json"}
+        answer = client.post(f"{B}/memories/recall", content=body, headers=headers)
+    assert answer.status_code == status, answer.text
+    assert answer.json()["detail"]
+    assert "SECRETTEXT" not in answer.text + caplog.text
+
+
+def test_times_are_iso_8601_whatever_the_field(tagged: Ask) -> None:
+    assert tagged("GET", "/memories/list?start_date=2030-01-01")["total"] == 0
+    assert tagged("GET", "/memories/list?start_date=2020-01-01T00:00:00Z")["total"] == len(TEXTS)
+    for number in ("2030", "1e3", "86400"):  # not seconds since 1970
+        tagged("GET", f"/memories/list?start_date={number}", status=422)
+        tagged("GET", f"/memories/list?end_date={number}", status=422)
+    end = "2031-01-01T00:00:00Z"
+    body: dict[str, object] = {"query": "Alice", "temporal_window": {"start": 2030, "end": end}}
+    tagged("POST", "/memories/recall", body, 422)
+    body["temporal_window"] = {"start": "2030-01-01", "end": end}
+    assert tagged("POST", "/memories/recall", body)["results"]
+
+
+def test_traits_that_are_not_given_stay(ask: Ask) -> None:
+    traits = {"skepticism": 5, "literalism": 4, "empathy": 1}
+    assert ask("PUT", "", {"disposition": traits})["disposition"] == traits
+    assert ask("PATCH", "", {"disposition": {"empathy": 2}})["disposition"] == traits | {
+        "empathy": 2
+    }
+    assert ask("PUT", "", {"disposition": {}})["disposition"] == traits | {"empathy": 2}
+    changed = ask("PUT", "/profile", {"disposition": {"literalism": 1}})
+    assert changed["disposition"] == {"skepticism": 5, "literalism": 1, "empathy": 2}
+    ask("PATCH", "", {"disposition": {"empathy": 6}}, 422)
+
+
+def test_a_mental_model_that_is_refused_makes_no_bank(ask: Ask, memory: Hindsight) -> None:
+    ask("POST", "/mental-models", {"name": " ", "source_query": "Q?"}, 400)
+    assert not memory.banks.list()
+
+
+def test_chunks_are_numbered_within_their_document(ask: Ask, client: TestClient) -> None:
+    text = "\n\n".join(f"Person{n} keeps bees in town {n}. " * 30 for n in range(5))
+    ask("POST", "/memories", {"items": [{"content": text, "document_id": "d"}]})
+    chunks = ask("GET", "/documents/d/chunks")["items"]
+    assert [each["chunk_index"] for each in chunks] == list(range(len(chunks)))
+    assert len(chunks) > 1
+    assert ask("GET", "/documents/d/chunks?offset=1&limit=1")["items"] == chunks[1:2]
+    alone = client.get(f"/v1/default/chunks/{chunks[1]['chunk_id']}").json()
+    assert alone["chunk_index"] == 1
+    body = {"query": "Who keeps bees?", "include": {"chunks": {}}}
+    found = ask("POST", "/memories/recall", body)["chunks"]
+    indexes = {each["chunk_id"]: each["chunk_index"] for each in chunks}
+    assert found
+    assert all(each["chunk_index"] == indexes[id] for id, each in found.items())
+
+
+def test_metrics_are_described_as_text(memory: Hindsight) -> None:
+    described = create_app(memory).openapi()["paths"]["/metrics"]["get"]["responses"]["200"]
+    assert list(described["content"]) == ["text/plain"]

@@ -9,10 +9,14 @@ import re
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -299,6 +303,82 @@ def test_what_is_no_service_or_takes_no_more_is_told(local: Hindsight) -> None:
         pytest.raises(ContentTooLargeError),
     ):
         memory.retain("b", "long " * 1000)
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://:x", "http://:s3cret/@h:1"])
+def test_an_address_that_is_none_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(InvalidInputError, match="not the URL of a service") as refused:
+        Hindsight(url)
+    assert "s3cret" not in "".join(traceback.format_exception(refused.value))
+
+
+def test_a_token_is_stripped_or_refused_without_showing_it(
+    local: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local.retain("alice", SAID)
+    with served(local, token=TOKEN) as address:
+        monkeypatch.setenv("HINDSIGHT_SERVICE_TOKEN", f" {TOKEN}\n")
+        with Hindsight(address) as memory:
+            memory.retain("alice", "Alice likes tea.")
+        place = address.removeprefix("http://")
+        for token in ("s3cret\u00e9", "s3cret\nX-Other: 1"):
+            monkeypatch.setenv("HINDSIGHT_SERVICE_TOKEN", token)
+            for given in (address, f"http://:{token}@{place}", f"http://:{quote(token)}@{place}"):
+                if "\n" in given:
+                    continue  # no URL at all
+                with pytest.raises(InvalidInputError, match="printable ASCII") as refused:
+                    Hindsight(given)
+                assert "s3cret" not in "".join(traceback.format_exception_only(refused.value))
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["Fri, 27 Nov 2020 17:00:00 GMT", "-1", "soon", "nan", "Fri, 27 Nov 2020 17:00:00 -0000"],
+)
+def test_a_service_that_asks_to_come_again_is_asked_again(after: str) -> None:
+    busy = httpx.Response(503, json={"detail": "busy"}, headers={"Retry-After": after})
+    with (
+        answering([busy, httpx.Response(500, json={"error": "boom"})]) as address,
+        pytest.raises(StoreUnavailableError, match=r'answered 500: .*"boom"'),
+    ):
+        Hindsight(address)
+
+
+@pytest.mark.parametrize("error", ["boom", ["boom"], {"message": "boom"}, None])
+def test_an_error_of_a_proxy_is_that_of_a_service_that_cannot_be_used(error: object) -> None:
+    with (
+        answering([httpx.Response(502, json={"error": error})]) as address,
+        pytest.raises(StoreUnavailableError, match="answered 502"),
+    ):
+        Hindsight(address)
+
+
+@contextmanager
+def answering(answers: list[httpx.Response]) -> Iterator[str]:
+    """Answer requests with these in turn; yield the URL."""
+    left = iter(answers)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            answer = next(left)
+            self.send_response(answer.status_code)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_a_service_that_is_away_is_told_when_what_was_unpickled_is_used(local: Hindsight) -> None:

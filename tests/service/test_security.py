@@ -109,6 +109,9 @@ async def test_on_loopback_the_token_is_asked_for_writes_alone(connect: Connect)
             assert wrong.status_code == 401
             admitted = await client.post(path, headers=bearer(TOKEN))
             assert admitted.json() == {"who": "service", "write": True}
+        for path in (f"{BANKS}/alice/memories/recall", f"{BANKS}/alice/reflect"):
+            for method in ("PATCH", "DELETE", "PUT"):  # a memory may have the id "recall"
+                assert (await client.request(method, path)).status_code == 401, path
         basic = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
         as_in_a_browser = await client.post("/ui/", headers={"Authorization": f"Basic {basic}"})
         assert as_in_a_browser.status_code == 200
@@ -122,7 +125,8 @@ async def test_off_loopback_each_request_needs_the_token(
 ) -> None:
     async with connect(guarded(token=TOKEN, **settings), peer) as client:
         assert (await client.get(f"{BANKS}/alice/stats")).status_code == 401
-        assert (await client.get("/health")).status_code == 200
+        for path in ("/health", "/health/live", "/health/ready", "/version"):
+            assert (await client.get(path)).status_code == 200, path
         read = await client.get(f"{BANKS}/alice/stats", headers=bearer(TOKEN))
         assert read.json() == {"who": "service", "write": False}
 
@@ -157,6 +161,28 @@ async def test_a_missing_bank_tells_a_banks_token_of_no_other(
             assert answer.status_code == 404
             assert "there is no bank" in answer.text
             assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize("named", [{"bob": 1}, [{"bob": 1}], [["bob"]], 1, True])
+async def test_a_bank_that_is_not_named_as_text_is_refused(
+    memory: Hindsight, connect: Connect, named: object
+) -> None:
+    memory.retain("bob", "The secret of Bob is a beehive.")
+    settings = ServiceSettings(token=TOKEN, bank_tokens={"bob": "the-token-of-bob-alone"})
+    async with connect(create_app(memory, settings)) as client:
+        for verb in ("recall", "context", "reflect", "banks.get", "graph"):
+            for headers in ({}, bearer(TOKEN)):
+                given = {"bank_id": named, "query": "secret"}
+                answer = await client.post(f"/v1/engine/{verb}", json=given, headers=headers)
+                assert answer.status_code == 400, verb
+                assert answer.json()["error"]["type"] == "InvalidInputError"
+                assert "beehive" not in answer.text
+
+
+def test_a_mapping_is_no_list_of_banks(memory: Hindsight) -> None:
+    memory.retain("bob", "The secret of Bob is a beehive.")
+    with pytest.raises(InvalidInputError, match="a bank id, or several"):
+        memory.recall({"bob": 1}, "secret")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,24 @@ def test_a_connection_without_a_whole_header_is_closed_and_others_are_answered(
                 time.sleep(0.4)
 
 
+A_REQUEST_THAT_DOES_NOT_END = """
+import time
+from hindsight_integrations.namespaces import pictured
+pictured.bank_graph = lambda *_: time.sleep(300)
+"""
+
+
+@pytest.mark.slow
+def test_a_request_that_does_not_end_does_not_keep_the_process(folder: Path) -> None:
+    with serving(folder, A_REQUEST_THAT_DOES_NOT_END, drain_timeout="1") as (process, url):
+        with pytest.raises(httpx.TimeoutException):
+            httpx.post(f"{url}/v1/engine/graph", json={"bank_id": "alice"}, timeout=2)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 1
+    with Hindsight(folder) as memory:
+        assert memory.health().ok
+
+
 def test_a_file_that_a_killed_service_left_is_recognised(folder: Path) -> None:
     folder.mkdir()
     mine = RunningService("http://127.0.0.1:1", os.getpid(), TOKEN)

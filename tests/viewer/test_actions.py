@@ -118,9 +118,11 @@ def test_a_form_of_an_older_state_is_refused(viewed: Hindsight, reader: Reader, 
     [
         ({"metadata": "[1]"}, "not a JSON object"),
         ({"metadata": "{"}, "not JSON"),
+        ({"metadata": "[" * 100_000}, "nested too deeply"),
         ({"confidence": "2"}, "confidence is 2"),
         ({"mentioned_at": "soon"}, "give a date"),
     ],
+    ids=["list", "cut", "deep", "confidence", "time"],
 )
 def test_a_correction_that_cannot_be_made_says_why(
     viewed: Hindsight, reader: Reader, moved: str, wrong: dict[str, str], problem: str

@@ -7,14 +7,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest.mock import ANY
 
 import pytest
 from typer.testing import CliRunner
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, Settings
 from hindsight_integrations.cli import app
 from tests.durable.memories import opened, owned_by_another
+from tests.service.served import served
 
 
 def test_a_folder_is_synced_and_searched(root: Path, folder: Path) -> None:
@@ -41,6 +43,32 @@ def test_what_waits_is_shown_while_another_process_has_the_memory(root: Path, fo
     health = CliRunner().invoke(app, ["health", "--root", str(root), "--path", str(folder)])
     assert health.exit_code == 0
     assert "2 notes, 0 of them wait" in health.stdout
+
+
+def test_the_place_of_a_memory_may_be_the_address_of_a_service(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "hindsight.json5"
+    with (
+        Hindsight.in_memory(settings=Settings(consolidate=False)) as memory,
+        served(memory) as url,
+    ):
+
+        def ran(*given: str, code: int = 0) -> Any:
+            done = CliRunner().invoke(app, [*given, "--json"], env={"HINDSIGHT_PATH": url})
+            assert done.exit_code == code, done.output
+            return json.loads(done.stdout)
+
+        ran("retain", "Carol fixed the boiler.")
+        assert memory.banks.stats("default").memories == 1
+        assert len(ran("recall", "Who fixed the boiler?")["memories"]) == 1
+        refused = ran("serve", code=1)["error"]
+        assert "the path is the URL of a service" in refused["message"]
+        file.write_text(f"{{baseUrl: '{url}', bankId: 'alice'}}", encoding="utf-8")
+        shared = ["--root", str(root), "--config", str(file), "--json"]
+        assert CliRunner().invoke(app, ["sync", *shared]).exit_code == 0
+        found = CliRunner().invoke(app, ["search", "pear tree", *shared])
+        assert {hit["source"] for hit in json.loads(found.stdout)} == {"memory"}
+        health = CliRunner().invoke(app, ["health", *shared])
+        assert (health.exit_code, json.loads(health.stdout)["ok"]) == (0, True)
 
 
 @pytest.mark.slow

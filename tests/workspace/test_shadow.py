@@ -60,6 +60,9 @@ def test_the_report_counts_what_differs(folder: Path, root: Path) -> None:
     assert r"b.md:1 Planted \| a pear." in report.markdown
     shown = CliRunner().invoke(app, ["shadow", "report", "--root", str(root), "--json"])
     assert json.loads(shown.stdout)["searches"] == 3
+    with Workspace(lambda: opened(folder), BANK, root, shadow=True) as workspace:
+        workspace.search("pear\u2028tree")
+    assert log.read()[-1].query == "pear\u2028tree"
     log.path.write_text("{", encoding="utf-8")
     with pytest.raises(InvalidInputError, match="cannot be read"):
         log.read()

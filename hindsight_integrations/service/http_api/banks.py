@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -78,9 +79,12 @@ def changed_config(
     if mission is not None and not isinstance(mission, str):
         raise InvalidInputError(f"reflect_mission is {mission!r:.80}; give the mission as text")
     changed = {trait: given.get(f"disposition_{trait}") for trait in TRAITS}
-    old = {trait: getattr(bank.disposition, trait) for trait in TRAITS}
-    merged = old | {trait: value for trait, value in changed.items() if value is not None}
-    return mission, Disposition(**merged)
+    return mission, _changed(bank.disposition, changed)
+
+
+def _changed(old: Disposition, traits: Mapping[str, Any]) -> Disposition:
+    """Return a disposition with the traits that are given; those that are None stay."""
+    return replace(old, **{name: value for name, value in traits.items() if value is not None})
 
 
 def change_config(memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue]) -> Bank:
@@ -92,15 +96,21 @@ def change_config(memory: Hindsight, bank: Bank, updates: Mapping[str, JsonValue
 
 
 def _write(memory: Hindsight, bank_id: str, given: requests.BankGiven) -> answers.Profile:
-    traits = given.disposition
     bank = memory.banks.update(
         bank_id,
         name=given.name,
         mission=given.mission,
         background=given.background,
-        disposition=None if traits is None else Disposition(**traits.model_dump()),
+        disposition=_given(memory, bank_id, given.disposition),
     )
     return conversions.profile(change_config(memory, bank, given.model_extra or {}))
+
+
+def _given(memory: Hindsight, bank_id: str, traits: requests.Traits | None) -> Disposition | None:
+    """Return the disposition that a bank has with traits; None if none is given."""
+    if traits is None:
+        return None
+    return _changed(memory.banks.get(bank_id).disposition, traits.model_dump())
 
 
 @routes.get("/v1/default/banks", operation_id="list_banks")
@@ -183,8 +193,8 @@ def get_bank_profile(memory: MemoryOf, bank_id: str) -> answers.Profile:
 def update_bank_disposition(
     memory: MemoryOf, bank_id: str, body: requests.DispositionGiven
 ) -> answers.Profile:
-    """Change the disposition of a bank."""
-    disposition = Disposition(**body.disposition.model_dump())
+    """Change the given traits of a bank's disposition."""
+    disposition = _given(memory, bank_id, body.disposition)
     return conversions.profile(memory.banks.update(bank_id, disposition=disposition))
 
 

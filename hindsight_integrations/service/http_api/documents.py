@@ -106,21 +106,21 @@ def list_document_chunks(
 ) -> answers.ChunkList:
     """List the parts of a document, in order."""
     document = memory.documents.get(bank_id, document_id)
-    chunks = memory.documents.chunks(bank_id, document_id)
+    chunks = list(enumerate(memory.documents.chunks(bank_id, document_id)))
     return answers.ChunkList(
-        items=[_chunk(document, each) for each in part_of(chunks, limit, offset)],
+        items=[_chunk(document, each, index) for index, each in part_of(chunks, limit, offset)],
         total=len(chunks),
         limit=limit,
         offset=offset,
     )
 
 
-def _chunk(document: Document, chunk: Chunk) -> answers.ChunkDetail:
+def _chunk(document: Document, chunk: Chunk, index: int) -> answers.ChunkDetail:
     return answers.ChunkDetail(
         chunk_id=chunk.id,
         document_id=chunk.document_id,
         bank_id=document.bank_id,
-        chunk_index=chunk.position,
+        chunk_index=index,
         chunk_text=chunk.text,
         created_at=document.created_at.isoformat(),
     )
@@ -131,7 +131,10 @@ def get_chunk(memory: Memory, chunk_id: str) -> answers.ChunkDetail:
     """Return a chunk, of whichever bank has it."""
     for bank in memory.banks.list():
         if chunk := memory.graph_store.read(bank.id, CHUNK, [chunk_id]).get(chunk_id):
-            return _chunk(memory.documents.get(bank.id, chunk.document_id), chunk)
+            document = memory.documents.get(bank.id, chunk.document_id)
+            return _chunk(
+                document, chunk, listing.chunk_indexes(memory, bank.id, document.id)[chunk_id]
+            )
     raise DocumentNotFoundError(f"no bank has a chunk {chunk_id[:100]!r}")
 
 

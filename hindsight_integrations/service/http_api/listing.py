@@ -50,3 +50,12 @@ def latest(values: Iterator[T], limit: int, offset: int) -> tuple[list[T], int]:
         last.append(value)
         total += 1
     return list(last)[::-1][offset:], total
+
+
+def chunk_indexes(memory: Hindsight, bank_id: str, document_id: str) -> dict[str, int]:
+    """Return the number of each chunk within its document, from 0, by the chunk's id.
+
+    `Chunk.position` only orders them: it leaves room for chunks that are inserted.
+    """
+    chunks = memory.documents.chunks(bank_id, document_id)
+    return {chunk.id: index for index, chunk in enumerate(chunks)}

@@ -277,8 +277,8 @@ def list_memories(
     tags: Annotated[list[str] | None, Query()] = None,
     tags_match: TagsMatch = "any",
     time_field: TimeField = "mentioned_at",
-    start_date: datetime | None = None,
-    end_date: datetime | None = None,
+    start_date: requests.Time | None = None,
+    end_date: requests.Time | None = None,
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> answers.MemoryList:

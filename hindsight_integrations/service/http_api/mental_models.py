@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Annotated, Literal
 
 from fastapi import Query
 from pydantic import JsonValue
 
 from hindsight_integrations.client import Hindsight
-from hindsight_integrations.errors import BankExistsError
 from hindsight_integrations.models import MentalModel
 from hindsight_integrations.service.http_api import answers, requests
+from hindsight_integrations.service.http_api.banks import made
 from hindsight_integrations.service.http_api.memories import has_bank
 from hindsight_integrations.service.http_api.routing import (
     BANK,
@@ -111,17 +110,16 @@ def create_mental_model(
     A bank that is not there is created.
     """
     refreshed = auto_refresh(body.trigger) or False
-    with suppress(BankExistsError):
-        memory.banks.create(bank_id)
-    model = memory.mental_models.create(
-        bank_id,
-        body.name,
-        source_query=body.source_query,
-        max_tokens=body.max_tokens or MAX_TOKENS,
-        tags=body.tags or (),
-        auto_refresh=refreshed,
-        model_id=body.id or None,
-    )
+    with made(memory, bank_id):
+        model = memory.mental_models.create(
+            bank_id,
+            body.name,
+            source_query=body.source_query,
+            max_tokens=body.max_tokens or MAX_TOKENS,
+            tags=body.tags or (),
+            auto_refresh=refreshed,
+            model_id=body.id or None,
+        )
     done = jobs.note(bank_id, "refresh_mental_model", mental_model_id=model.id)
     return answers.ModelCreated(mental_model_id=model.id, operation_id=done.id)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 
 from pydantic import JsonValue
 
 from hindsight_integrations.client import Hindsight
+from hindsight_integrations.errors import DocumentNotFoundError
 from hindsight_integrations.models import Memory, MemoryType, MentalModel
 from hindsight_integrations.recall.request import RecallOptions, SearchOptions
 from hindsight_integrations.results import NOTHING_KNOWN, Recalled, RecallResult, Reflection
@@ -39,7 +41,7 @@ def recall_memories(memory: MemoryOf, bank_id: str, body: requests.Recall) -> an
         results=[conversions.result(each.memory, conversions.scores(each)) for each in memories],
         trace=_trace(found) if body.trace else None,
         entities=_entities(found) if include.entities else None,
-        chunks=_chunks(found) if include.chunks else None,
+        chunks=_chunks(memory, bank_id, found) if include.chunks else None,
     )
     if include.source_facts:
         answer.source_facts, answer.source_facts_truncated = _source_facts(
@@ -121,9 +123,16 @@ def _entities(found: RecallResult) -> dict[str, answers.EntityState]:
     }
 
 
-def _chunks(found: RecallResult) -> dict[str, answers.ChunkText]:
+def _chunks(memory: Hindsight, bank_id: str, found: RecallResult) -> dict[str, answers.ChunkText]:
+    documents = dict.fromkeys(chunk.document_id for chunk in found.chunks)
+    indexes: dict[str, int] = {}
+    for document_id in documents:
+        with suppress(DocumentNotFoundError):  # deleted since
+            indexes |= listing.chunk_indexes(memory, bank_id, document_id)
     return {
-        chunk.id: answers.ChunkText(id=chunk.id, text=chunk.text, chunk_index=chunk.position)
+        chunk.id: answers.ChunkText(
+            id=chunk.id, text=chunk.text, chunk_index=indexes.get(chunk.id, 0)
+        )
         for chunk in found.chunks
     }
 

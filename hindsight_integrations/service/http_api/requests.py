@@ -5,10 +5,30 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from hindsight_integrations import validation
+from hindsight_integrations.errors import InvalidInputError
 
 TagMode = Literal["any", "all", "any_strict", "all_strict", "exact"]
 Texts = list[str]
+
+
+def _time(value: object) -> datetime:
+    """Return the time that ISO 8601 text tells; pydantic reads a bare number as seconds.
+
+    One without a zone stays so: it is in that of the memory (`Settings.timezone`).
+    """
+    try:
+        return datetime.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError as error:
+        raise InvalidInputError(
+            f"the time is {validation.shown(value)}; give ISO 8601 text, such as "
+            "2024-05-07T13:56:00Z"
+        ) from error
+
+
+Time = Annotated[datetime, BeforeValidator(_time)]
 
 
 class TextBlock(BaseModel):
@@ -94,8 +114,8 @@ TagGroup = TagLeaf | TagAnd | TagOr | TagNot
 class Window(BaseModel):
     """A time that ranks memories; none is left out for it."""
 
-    start: datetime
-    end: datetime
+    start: Time
+    end: Time
 
 
 class MinScores(BaseModel):
@@ -179,11 +199,11 @@ class Reflect(Search):
 
 
 class Traits(BaseModel):
-    """Disposition of a bank's agent, each trait 1 to 5."""
+    """Disposition of a bank's agent, each trait 1 to 5; what is not given stays."""
 
-    skepticism: int = Field(3, ge=1, le=5)
-    literalism: int = Field(3, ge=1, le=5)
-    empathy: int = Field(3, ge=1, le=5)
+    skepticism: int | None = Field(None, ge=1, le=5)
+    literalism: int | None = Field(None, ge=1, le=5)
+    empathy: int | None = Field(None, ge=1, le=5)
 
 
 class BankGiven(BaseModel):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
+from hindsight_integrations import validation
 from hindsight_integrations.client import Hindsight
 from hindsight_integrations.errors import (
     AccessDeniedError,
@@ -51,6 +56,44 @@ def status_of(error: HindsightError) -> int:
     return next(status for kind, status in STATUSES if isinstance(error, kind))
 
 
+class FiniteRequest(Request):
+    """A request whose JSON has the numbers of the standard: neither NaN nor an infinite one."""
+
+    async def json(self) -> Any:
+        """Return the body from JSON.
+
+        Raises:
+            HTTPException: 400 for a number that JSON does not have, or that is too large.
+            ValueError: it is not JSON.
+        """
+        return json.loads(await self.body(), parse_constant=_refuse, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _refuse(text: str) -> NoReturn:
+    raise HTTPException(400, f"the body contains {text[:20]}; give finite numbers")
+
+
+def _invalid(error: RequestValidationError) -> JSONResponse:
+    """Return the answer to a request that does not fit the types of the route.
+
+    It does not repeat what was sent, which may be private, long, or no valid Unicode.
+    """
+    detail = [
+        {
+            "type": each["type"],
+            "loc": [validation.well_formed(p) if isinstance(p, str) else p for p in each["loc"]],
+            "msg": validation.well_formed(each["msg"]),
+        }
+        for each in error.errors()
+    ]
+    return JSONResponse({"detail": detail}, 422)
+
+
 class TypedErrors(APIRoute):
     """A route that answers typed errors with their status, and their text as `detail`."""
 
@@ -60,7 +103,9 @@ class TypedErrors(APIRoute):
 
         async def mapped(request: Request) -> Response:
             try:
-                return await handle(request)
+                return await handle(FiniteRequest(request.scope, request.receive))
+            except RequestValidationError as error:
+                return _invalid(error)
             except HindsightError as error:
                 status = status_of(error)
                 headers = {"Retry-After": "1"} if status == 503 else None
