@@ -2,6 +2,7 @@
 
 ```
 <folder>/memory.sqlite3   the graph, from which all else can be rebuilt
+<folder>/memory.sqlite3-wal, -shm, -journal   parts of it while it is open, or after a kill
 <folder>/chroma/          the vector index
 <folder>/owner.lock       locked by the process that has the folder open
 <folder>/owner.json       that process, for the error that others get
@@ -79,6 +80,17 @@ class Folder(ContextManaged):
     def graph_path(self) -> Path:
         """The file of the graph."""
         return self.path / self.GRAPH
+
+    @property
+    def log_paths(self) -> tuple[Path, ...]:
+        """The files that SQLite keeps beside the graph, the write-ahead log first.
+
+        They belong to that very file: SQLite brings what they hold into whatever file has its name.
+        """
+        return tuple(
+            self.graph_path.with_name(self.GRAPH + ending)
+            for ending in ("-wal", "-shm", "-journal")
+        )
 
     @property
     def vectors_path(self) -> Path:
