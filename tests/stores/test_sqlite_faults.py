@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -45,6 +45,7 @@ from hindsight_integrations.stores.testing.samples import (
     record,
     source,
 )
+from tests.interrupted import interrupt_transactions
 
 
 @pytest.fixture
@@ -327,6 +328,28 @@ def test_a_file_that_stays_locked_is_reported(
     with other._connections.write(), pytest.raises(StoreLockedError, match="another process"):
         keep(store, record("new"))
     keep(store, record("new"))
+    other.close()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda graph: keep(graph, record("x")), lambda graph: graph.get_bank("b")],
+    ids=["a write", "a read"],
+)
+def test_an_interrupted_call_leaves_no_transaction_open(
+    path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[[SqliteGraph], object]
+) -> None:
+    interrupt = interrupt_transactions(monkeypatch)
+    store = SqliteGraph(path)
+    store.create_bank(Bank("b"), STAMP)
+    interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        call(store)
+    other = SqliteGraph(path)
+    keep(other, record("y"))
+    keep(store, record("z"))
+    assert list(store.scan("b", MEMORY_ID)) == ["y", "z"]
     other.close()
     store.close()
 

@@ -127,8 +127,8 @@ class Connections:
     def read(self) -> Iterator[sqlite3.Cursor]:
         """Yield a cursor that sees one committed state until the block ends."""
         with self._errors(), self._reader() as connection:
-            connection.execute("BEGIN")
             try:
+                connection.execute("BEGIN")  # inside: Ctrl-C is raised when it has begun
                 yield connection.cursor()
             finally:
                 connection.rollback()
@@ -138,8 +138,8 @@ class Connections:
         """Yield a cursor in a transaction, which is undone if the block raises."""
         with self._errors(), self._lock, self._file_lock or nullcontext():
             self._check_open()
-            self._writer.execute("BEGIN IMMEDIATE")
             try:
+                self._writer.execute("BEGIN IMMEDIATE")  # inside, as in `read`
                 yield self._writer.cursor()
                 self._writer.execute("COMMIT")
             finally:
