@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -207,6 +208,23 @@ def test_a_reader_that_is_slow_delays_the_emptying_of_the_log_and_does_not_preve
     reader.close()
     memories.retain("b", "The lighthouse is white.")
     assert left_in(folder) == {}
+
+
+@pytest.mark.slow
+def test_a_long_reader_holds_up_none_of_the_writes_after_a_forget(
+    memories: Hindsight, folder: Path
+) -> None:
+    memories.retain("b", STORY)
+    with sqlite3.connect(folder / "memory.sqlite3") as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM memories").fetchone()
+        memories.forget("b", ids_of(memories, "Mirpleton"))
+        started = time.monotonic()
+        for number in range(5):
+            memories.banks.create(f"bank-{number}")
+        assert time.monotonic() - started < 1  # each waited that long
+        reader.rollback()
+    reader.close()
 
 
 @pytest.mark.slow

@@ -37,7 +37,8 @@ BUSY_SECONDS = 30.0
 """Seconds that a write waits for that of another process before it gives up."""
 
 _EMPTYING_MS = 1000
-"""Milliseconds to wait for readers before the log is emptied; the next write tries again."""
+"""Milliseconds to wait for readers before the log is emptied. The writes that follow try again and
+do not wait: a long reader, such as a backup, holds none of them up."""
 
 _OLDEST = (3, 35, 0)
 """The first SQLite with `RETURNING`."""
@@ -145,7 +146,7 @@ class Connections:
             finally:
                 self._writer.rollback()
             if self._log_holds_removed:
-                self._try_to_empty()
+                self._try_to_empty(wait_ms=0)
 
     def empty_log(self) -> None:
         """Copy the write-ahead log into the file and empty it; later, if readers are slow to end.
@@ -156,12 +157,12 @@ class Connections:
             return
         with self._errors(), self._lock, self._file_lock or nullcontext():
             self._check_open()
-            self._try_to_empty()
+            self._try_to_empty(wait_ms=_EMPTYING_MS)
 
-    def _try_to_empty(self) -> None:
-        self._writer.execute(f"PRAGMA busy_timeout = {_EMPTYING_MS}")
+    def _try_to_empty(self, *, wait_ms: int) -> None:
         self._log_holds_removed = True
         try:
+            self._writer.execute(f"PRAGMA busy_timeout = {wait_ms}")
             (busy, _, _) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._log_holds_removed = bool(busy)
         except sqlite3.Error as error:  # what was written is stored all the same
