@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -312,6 +313,29 @@ def test_a_reader_sees_one_state_while_another_writes(path: Path, graph: SqliteG
         assert cursor.execute(count).fetchone() == before == (3,)
     with graph._connections.read() as cursor:
         assert cursor.execute(count).fetchone() == (4,)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_after_many_reads_at_once_few_connections_stay_open(path: Path, graph: SqliteGraph) -> None:
+    def opened() -> int:
+        """Count by the logs: SQLite keeps the main file of a closed connection for the next."""
+        links = (os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.exists())
+        return sum(link == f"{path}-wal" for link in links)
+
+    together = threading.Barrier(20)
+
+    def read() -> None:
+        with graph._connections.read() as cursor:
+            cursor.execute("SELECT count(*) FROM memories").fetchone()
+            together.wait(timeout=20)
+
+    readers = [threading.Thread(target=read) for _ in range(20)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert list(graph.scan("b", MEMORY_ID)) == ["x", "y", "z"]
+    assert opened() < 10
 
 
 def test_a_file_that_stays_locked_is_reported(

@@ -47,6 +47,9 @@ _WAL_PAGES = 4000
 """Pages of 4 KiB the write-ahead log grows to before it is copied into the file: a change set of
 100 memories writes about 700, and each copying waits for the disk."""
 
+_MOST_IDLE = 4
+"""Connections kept for later reads: each holds up to 32 MB of pages."""
+
 LOWER = "unicode_lower"
 """A function of our connections: SQLite's own `lower` knows ASCII only. It takes bytes, since
 Python calls no function with a text that is no UTF-8."""
@@ -213,7 +216,7 @@ class Connections:
             yield connection
         finally:
             with self._pool_lock:
-                if self._closed:
+                if self._closed or len(self._idle) >= _MOST_IDLE:
                     connection.close()
                 else:
                     self._idle.append(connection)
