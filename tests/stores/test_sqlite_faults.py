@@ -34,7 +34,7 @@ from hindsight_integrations.stores.base import (
     QueueCheckpoint,
     StagedVector,
 )
-from hindsight_integrations.stores.sqlite import SqliteGraph, connection
+from hindsight_integrations.stores.sqlite import SqliteGraph, check, connection
 from hindsight_integrations.stores.sqlite.connection import Connections, store_error
 from hindsight_integrations.stores.sqlite.schema import MIGRATIONS
 from hindsight_integrations.stores.testing.samples import (
@@ -486,6 +486,35 @@ def test_rows_that_cannot_be_computed_are_reported(
     assert [memory.id for memory in graph.list_memories("b", VALID, limit=9).items] == there
     assert list(graph.read("b", MEMORY, ["x", "y", "z", "alone"])) == there
     assert len(graph.list_entities("b", limit=9).items) == 2
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_others_write_while_all_is_checked(
+    path: Path, graph: SqliteGraph, monkeypatch: pytest.MonkeyPatch, repair: bool
+) -> None:
+    graph.create_bank(Bank("leaving"), STAMP)
+    other, written = SqliteGraph(path), []
+
+    def write_meanwhile(seconds: float) -> None:
+        if len(written) == 30:
+            return
+        if written:
+            graph.delete_bank(f"bank-{len(written)}")
+        else:
+            graph.delete_bank("leaving")
+        written.append(f"m{len(written)}")
+        keep(other, record(written[-1], "word", entities=("Ann",), tags=("t",)))
+        other.create_bank(Bank(f"bank-{len(written)}"), STAMP)
+
+    monkeypatch.setattr(check, "SCAN_PAGE", 2)
+    monkeypatch.setattr(check, "_TURN_SECONDS", -1)  # it pauses before each transaction
+    monkeypatch.setattr(check.time, "sleep", write_meanwhile)
+    assert graph.check(repair=repair) == []
+    assert len(written) == 30
+    assert list(graph.scan("b", MEMORY_ID)) == ["x", "y", "z", *written]
+    monkeypatch.undo()
+    assert graph.check(repair=False) == []
+    other.close()
 
 
 def test_a_bank_half_purged_has_no_faults(graph: SqliteGraph) -> None:

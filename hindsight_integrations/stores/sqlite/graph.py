@@ -268,8 +268,7 @@ class SqliteGraph(Searching):
             damage = check.check_file(cursor)
         if damage:
             return damage
-        with self._connections.write() as cursor:
-            return check.check_rows(cursor, repair=repair)
+        return check.check_rows(self._connections.write, repair=repair)
 
     def copy_to(self, target: Path, progress: Progress | None = None) -> Copied:
         """Copy one committed state into an empty file, while others write; see `copying.copy`."""
