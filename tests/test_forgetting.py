@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +14,7 @@ import chromadb
 import pytest
 
 from hindsight_integrations import Hindsight, Settings
+from hindsight_integrations.models import Chunk, Document, utc_now
 from hindsight_integrations.retain.extraction import SentenceExtractor
 from hindsight_integrations.stores.base import RECORD
 
@@ -120,7 +123,42 @@ def forget_name(memory: Hindsight) -> None:
     memory.forget("b", ids_of(memory, "Porto"))
 
 
+def edit_document(memory: Hindsight) -> None:
+    memory.retain("b", f"Bees are kept.\n\n{STORY}\n\nHoney is sold.", document_id="note")
+    memory.retain("b", "Bees are kept.\n\nHoney is sold.", document_id="note")
+
+
+def conversation(memory: Hindsight) -> tuple[Document, list[Chunk]]:
+    now = utc_now()
+    record = Document("s#messages", "b", "f", now, now, is_record=True)
+    texts = ("Mirpleton met Orbaneth.", "The ferry leaves at nine.", "Go to Quilverstrand.")
+    said = [Chunk(f"c{n}", record.id, n, text, f"f{n}") for n, text in enumerate(texts)]
+    memory.storage.write_record("b", record, said)
+    return record, said
+
+
+def remove_message(memory: Hindsight) -> None:
+    conversation(memory)
+    memory.storage.remove_from_record("b", ["c0", "c2"])
+
+
+def edit_message(memory: Hindsight) -> None:
+    record, said = conversation(memory)
+    edited = [replace(one, text="Nothing was said.") for one in said]
+    memory.storage.write_record("b", record, edited)
+
+
+def take_alias_away(memory: Hindsight) -> None:
+    memory.retain("b", "Anna likes tea.", entities=["Anna"])
+    memory.entities.alias("b", "Anna", "Orbaneth Mirpleton")
+    memory.entities.unalias("b", "Anna", "Orbaneth Mirpleton")
+
+
 WAYS = (
+    edit_document,
+    remove_message,
+    edit_message,
+    take_alias_away,
     forget_name,
     forget_one,
     forget_in_turn,
@@ -170,6 +208,23 @@ def test_a_reader_that_is_slow_delays_the_emptying_of_the_log_and_does_not_preve
     reader.close()
     memories.retain("b", "The lighthouse is white.")
     assert left_in(folder) == {}
+
+
+@pytest.mark.slow
+def test_a_long_reader_holds_up_none_of_the_writes_after_a_forget(
+    memories: Hindsight, folder: Path
+) -> None:
+    memories.retain("b", STORY)
+    with sqlite3.connect(folder / "memory.sqlite3") as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM memories").fetchone()
+        memories.forget("b", ids_of(memories, "Mirpleton"))
+        started = time.monotonic()
+        for number in range(5):
+            memories.banks.create(f"bank-{number}")
+        assert time.monotonic() - started < 1  # each waited that long
+        reader.rollback()
+    reader.close()
 
 
 @pytest.mark.slow

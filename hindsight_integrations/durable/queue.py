@@ -300,8 +300,8 @@ class ReplayQueue:
         """Empty the write-ahead log, which still holds what was acknowledged, unless it is read."""
         with self._errors(), self._guard, self._writer:
             self._check_open()
-            self._connection.execute("PRAGMA busy_timeout = 0")
             try:
+                self._connection.execute("PRAGMA busy_timeout = 0")
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
                 self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
@@ -317,8 +317,8 @@ class ReplayQueue:
         with self._errors(), self._guard, self._writer:
             self._check_open()
             self._connection.execute(f"PRAGMA synchronous = {synchronous}")
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.execute("BEGIN IMMEDIATE")  # inside: Ctrl-C is raised after it
                 yield self._connection.cursor()
                 self._connection.execute("COMMIT")
             finally:

@@ -110,7 +110,7 @@ def back_up_folder(
         StoreUnavailableError: it cannot be read, or the file cannot be written.
     """
     graph = Path(folder) / Folder.GRAPH
-    if not graph.is_file():
+    if not graph.is_file() or not graph.stat().st_size:  # SQLite deletes the log of an empty file
         raise NotFoundError(
             f"there is no memory at {os.fspath(folder)}; give the folder that contains "
             f"{Folder.GRAPH}"
@@ -150,6 +150,12 @@ def restore_folder(
             raise ConflictError(
                 f"the folder {str(owned.path)!r} already contains a memory, which is never "
                 "overwritten; restore into another folder, or move this one away first"
+            )
+        if left := [path.name for path in owned.log_paths if path.exists()]:
+            raise ConflictError(
+                f"the folder {str(owned.path)!r} still has {', '.join(left)} of an earlier memory, "
+                "which would be mixed into the restored one; restore into another folder, or move "
+                "these files away first"
             )
         with writing_beside(owned.graph_path) as copy:
             copied = copy_file(source, copy, progress)

@@ -142,13 +142,12 @@ class StoreTable:
         if not self._open:
             raise ClosedError("this store is closed; open a new one on the same file")
         with _mapped(self._path):
-            self._db.execute("BEGIN IMMEDIATE")
             try:
+                self._db.execute("BEGIN IMMEDIATE")  # inside: Ctrl-C is raised when it has begun
                 yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+                self._db.execute("COMMIT")
+            finally:
+                self._db.rollback()
 
     def close(self) -> None:
         """Close the file; may be called twice."""

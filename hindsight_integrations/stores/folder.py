@@ -2,6 +2,7 @@
 
 ```
 <folder>/memory.sqlite3   the graph, from which all else can be rebuilt
+<folder>/memory.sqlite3-wal, -shm, -journal   parts of it while it is open, or after a kill
 <folder>/chroma/          the vector index
 <folder>/owner.lock       locked by the process that has the folder open
 <folder>/owner.json       that process, for the error that others get
@@ -26,6 +27,9 @@ from hindsight_integrations.errors import InvalidInputError, StoreLockedError, S
 from hindsight_integrations.models import utc_now
 from hindsight_integrations.private import PRIVATE, create_private
 
+SHARING_SECONDS = 5.0
+"""Seconds that a process which shares a folder waits for others that look at it just then."""
+
 
 class Folder(ContextManaged):
     """A folder owned by this process until closed. Use `Folder.open`."""
@@ -47,19 +51,12 @@ class Folder(ContextManaged):
             StoreLockedError: this or another process has it open.
             StoreUnavailableError: it cannot be created or written.
         """
+        folder = cls._locked(path, seconds=0)
         try:
-            found = _checked(os.fspath(path))
-            found.mkdir(mode=0o700, exist_ok=True)
-            lock = FileLock(found / "owner.lock", mode=PRIVATE, thread_local=False)
-            folder = cls(found, lock)
-            folder._own()
-        except Timeout as error:
-            raise StoreLockedError(_locked(found)) from error
-        except (OSError, NotImplementedError) as error:  # the latter: a file system without locks
-            raise StoreUnavailableError(
-                f"the folder {os.fspath(path)!r} cannot be used for memories: {error}; give one "
-                "on a local disk that this user can write to"
-            ) from error
+            folder._write_owner()
+        except OSError as error:
+            folder.close()
+            raise _unusable(path, error) from error
         return folder
 
     @classmethod
@@ -69,16 +66,42 @@ class Folder(ContextManaged):
         The graph takes several writers; only the embedded vector index needs an owner.
 
         Raises:
+            InvalidInputError: it is a file, or its parent does not exist.
             StoreLockedError: a process has it open with its vectors inside.
+            StoreUnavailableError: it cannot be created or written.
         """
-        folder = cls.open(path)
+        folder = cls._locked(path, seconds=SHARING_SECONDS)
         folder.close()
         return folder
+
+    @classmethod
+    def _locked(cls, path: str | os.PathLike[str], *, seconds: float) -> Folder:
+        try:
+            found = _checked(os.fspath(path))
+            found.mkdir(mode=0o700, exist_ok=True)
+            lock = FileLock(found / "owner.lock", mode=PRIVATE, thread_local=False)
+            lock.acquire(timeout=seconds)
+        except Timeout as error:
+            raise StoreLockedError(_in_use(found)) from error
+        except (OSError, NotImplementedError) as error:  # the latter: a file system without locks
+            raise _unusable(path, error) from error
+        return cls(found, lock)
 
     @property
     def graph_path(self) -> Path:
         """The file of the graph."""
         return self.path / self.GRAPH
+
+    @property
+    def log_paths(self) -> tuple[Path, ...]:
+        """The files that SQLite keeps beside the graph, the write-ahead log first.
+
+        They belong to that very file: SQLite brings what they hold into whatever file has its name.
+        """
+        return tuple(
+            self.graph_path.with_name(self.GRAPH + ending)
+            for ending in ("-wal", "-shm", "-journal")
+        )
 
     @property
     def vectors_path(self) -> Path:
@@ -94,8 +117,7 @@ class Folder(ContextManaged):
     def __repr__(self) -> str:
         return f"Folder({str(self.path)!r})"
 
-    def _own(self) -> None:
-        self._lock.acquire(blocking=False)
+    def _write_owner(self) -> None:
         owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": utc_now().isoformat()}
         written = self.path / f"owner.json.{os.getpid()}"
         try:
@@ -104,8 +126,14 @@ class Folder(ContextManaged):
             written.replace(self.path / "owner.json")
         except OSError:
             written.unlink(missing_ok=True)
-            self._lock.release()
             raise
+
+
+def _unusable(path: str | os.PathLike[str], error: Exception) -> StoreUnavailableError:
+    return StoreUnavailableError(
+        f"the folder {os.fspath(path)!r} cannot be used for memories: {error}; give one "
+        "on a local disk that this user can write to"
+    )
 
 
 def _checked(given: str) -> Path:
@@ -121,7 +149,7 @@ def _checked(given: str) -> Path:
     return path
 
 
-def _locked(folder: Path) -> str:
+def _in_use(folder: Path) -> str:
     try:
         owner = json.loads((folder / "owner.json").read_text(encoding="utf-8"))
         pid, host = int(owner["pid"]), str(owner["host"])

@@ -551,17 +551,35 @@ def _fault(difference: Divergence, *, repaired: bool) -> StoreFault:
 
 
 def check_graph_file(folder: Folder) -> None:
-    """Check that the graph's file is not missing or empty beside an index that was used.
+    """Check that the graph's file is not missing or empty beside what is left of a memory.
+
+    That is an index that was used, or a write-ahead log: SQLite would delete the log of a file
+    that is empty. To be called before SQLite opens the file.
 
     Raises:
         StoreCorruptError: it is.
     """
-    path = folder.graph_path
-    files = (path, path.with_name(f"{path.name}-wal"))
-    held = any(file.exists() and file.stat().st_size for file in files)
-    if not held and was_used(folder.vectors_path):
-        state = "empty" if path.exists() else "missing"
+    path, log_path = folder.graph_path, folder.log_paths[0]
+    # The log first: another process that makes the memory writes the file before its log.
+    has_log = _is_filled(log_path)
+    if _is_filled(path):
+        return
+    state = "empty" if path.exists() else "missing"
+    if has_log:
+        raise StoreCorruptError(
+            f"the folder {str(folder.path)!r} has {log_path.name}, a part of a memory, but its "
+            f"file {path.name} is {state}: the memories themselves are missing. Put that file "
+            "back beside it if it was moved; else restore a backup into another folder "
+            "(hindsight-memory restore), or import an export; to start with an empty memory, "
+            f"delete {str(log_path)!r} and {str(folder.vectors_path)!r} first, or open another "
+            "folder"
+        )
+    if was_used(folder.vectors_path):
         raise StoreCorruptError(_lost_graph(folder, f"its file {path.name} is {state}"))
+
+
+def _is_filled(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def _check_same_memory(folder: Folder, graph: GraphStore, index: VectorIndex) -> None:

@@ -22,6 +22,7 @@ from hindsight_integrations.durable import DurableRetain, ReplayQueue
 from hindsight_integrations.durable.queue import Operation, together
 from hindsight_integrations.models import MemoryType, utc_now
 from hindsight_integrations.retain.request import Stamp, Submission, Turn
+from tests.interrupted import interrupt_transactions
 
 from .memories import opened, owned_by_another, submission
 
@@ -143,6 +144,22 @@ def test_what_was_discarded_leaves_no_text_while_the_queue_is_open(queue: Path) 
     assert not any(b"osprey" in content for content in files)
     assert any(b"heron" in content for content in files)
     assert [operation.id for operation in waiting.head(9)] == [kept.id]
+    waiting.close()
+
+
+def test_an_interrupted_retain_leaves_the_queue_usable(
+    queue: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt = interrupt_transactions(monkeypatch)
+    waiting = ReplayQueue(queue)
+    interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        waiting.add("b", [submission("It is heron.")])
+    other = ReplayQueue(queue)
+    added = other.add("b", [submission("It is osprey.")])
+    added += waiting.add("b", [submission("It is a gull.")])
+    assert [operation.id for operation in waiting.head(9)] == [each.id for each in added]
+    other.close()
     waiting.close()
 
 

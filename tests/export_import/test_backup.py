@@ -26,6 +26,7 @@ from hindsight_integrations import (
     StoreUnavailableError,
 )
 from hindsight_integrations.cli import app
+from hindsight_integrations.export_import import back_up_folder
 from hindsight_integrations.stores.base import MEMORY_ID
 from hindsight_integrations.stores.sqlite import copying
 from tests.service.served import served
@@ -269,6 +270,40 @@ def test_what_is_no_whole_backup_is_refused(memory: Hindsight, tmp_path: Path) -
         Hindsight.restore(file, new)
     with pytest.raises(ConflictError, match="which is never overwritten"):
         Hindsight.restore(file, new)
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_a_folder_with_a_part_of_an_earlier_memory_is_refused(
+    folder: Path, tmp_path: Path, ending: str
+) -> None:
+    file, new = tmp_path / "night.backup", tmp_path / "new"
+    with Hindsight(folder, settings=QUIET) as memory:
+        kept = memory.retain("b", "The kettle is red.").ids
+        memory.maintenance.backup(file)
+        memory.retain("b", "Later the kettle is blue.")
+        new.mkdir()
+        left = new / f"memory.sqlite3{ending}"  # as a killed process leaves it
+        left.write_bytes((folder / "memory.sqlite3-wal").read_bytes())
+    for _ in range(2):
+        with pytest.raises(ConflictError, match=f"still has {left.name} of an earlier.*move these"):
+            Hindsight.restore(file, new)
+    assert {path.name for path in new.iterdir()} == {"owner.lock", left.name}
+    left.unlink()
+    with Hindsight.restore(file, new, settings=QUIET) as restored:
+        assert everything(restored) == {"b": [*kept]}
+
+
+def test_an_empty_file_is_no_memory_to_back_up_and_its_log_stays(
+    folder: Path, tmp_path: Path
+) -> None:
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.retain("b", "The kettle is red.")
+        log = (folder / "memory.sqlite3-wal").read_bytes()
+    (folder / "memory.sqlite3").write_bytes(b"")
+    (folder / "memory.sqlite3-wal").write_bytes(log)
+    with pytest.raises(NotFoundError, match="no memory"):
+        back_up_folder(folder, tmp_path / "night.backup")
+    assert (folder / "memory.sqlite3-wal").read_bytes() == log
 
 
 @pytest.mark.local

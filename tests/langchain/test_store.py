@@ -37,6 +37,7 @@ from hindsight_integrations import (
     StoreUnavailableError,
 )
 from hindsight_integrations.langchain import HindsightStore
+from tests.interrupted import interrupt_transactions
 
 LABELS = st.sampled_from(["a", "ab", "b", "A", "é", "a b", "*", "%", "_", "/", "-"])
 NAMESPACES = st.lists(LABELS, max_size=3).map(tuple)
@@ -528,6 +529,19 @@ def test_threads_share_a_store(store: HindsightStore) -> None:
     for thread in threads:
         thread.join()
     assert [item.value for item in store.search(())] == [{"turn": 4}] * 4
+
+
+def test_an_interrupted_put_leaves_the_store_usable(
+    open_store: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    interrupt = interrupt_transactions(monkeypatch)
+    first, other = (open_store(path=tmp_path / "items.db") for _ in range(2))
+    interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        first.put(("n",), "interrupted", {"text": "gull"})
+    other.put(("n",), "a", {"text": "heron"})
+    first.put(("n",), "b", {"text": "osprey"})
+    assert [item.key for item in first.search(("n",))] == ["a", "b"]
 
 
 def test_a_batch_with_a_value_that_json_cannot_say_writes_nothing(store: HindsightStore) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from hindsight_integrations.errors import InvalidInputError, StoreLockedError, StoreUnavailableError
+from hindsight_integrations.stores import folder
 from hindsight_integrations.stores.folder import Folder
 
 OWNER = """
@@ -97,6 +98,25 @@ def test_another_thread_may_close_it(path: Path) -> None:
     closer.join()
     folder.close()
     Folder.open(path).close()
+
+
+def test_processes_that_share_it_wait_for_each_other(path: Path) -> None:
+    looking = Folder.open(path)
+    timer = threading.Timer(0.3, looking.close)
+    timer.start()
+    shared = Folder.shared(path)
+    timer.join()
+    assert [file.name for file in shared.path.iterdir()] == ["owner.lock"]
+    with Folder.open(path):
+        pass
+
+
+def test_one_that_has_its_vectors_inside_is_not_shared(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder, "SHARING_SECONDS", 0.1)
+    with Folder.open(path), pytest.raises(StoreLockedError, match="this process has had it open"):
+        Folder.shared(path)
 
 
 @pytest.mark.parametrize("left", [None, "", "{", "[]", '{"pid": "x"}'])

@@ -58,6 +58,28 @@ def test_a_lost_graph_beside_a_full_index_is_refused_and_the_index_kept(
         assert memory.runtime.index.ids(memory.runtime.graph.list_banks()[0].key) == set(names(20))
 
 
+@pytest.mark.parametrize("state", ["missing", "empty"])
+@pytest.mark.parametrize("index", ["kept", "deleted"])
+def test_the_log_of_a_lost_graph_is_refused_and_kept(folder: Path, state: str, index: str) -> None:
+    with Hindsight(folder, settings=QUIET) as memory:
+        memory.retain("b", "The kettle is red.")
+        log = (folder / "memory.sqlite3-wal").read_bytes()
+        graph = (folder / "memory.sqlite3").read_bytes()
+    (folder / "memory.sqlite3").unlink()
+    (folder / "memory.sqlite3-wal").write_bytes(log)  # as a killed process leaves it
+    if state == "empty":
+        (folder / "memory.sqlite3").touch()
+    if index == "deleted":
+        shutil.rmtree(folder / "chroma")
+    for _ in range(2):
+        with pytest.raises(StoreCorruptError, match=rf"sqlite3-wal, a part .* is {state}"):
+            Hindsight(folder, settings=QUIET)
+        assert (folder / "memory.sqlite3-wal").read_bytes() == log
+    (folder / "memory.sqlite3").write_bytes(graph)
+    with Hindsight(folder, settings=QUIET) as memory:
+        assert [each.text for each in memory.memories.list("b").items] == ["The kettle is red."]
+
+
 def test_an_empty_memory_is_begun_once_the_index_of_the_lost_one_is_deleted(folder: Path) -> None:
     (made(folder) / "memory.sqlite3").unlink()
     shutil.rmtree(folder / "chroma")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -33,7 +34,7 @@ from hindsight_integrations.stores.base import (
     QueueCheckpoint,
     StagedVector,
 )
-from hindsight_integrations.stores.sqlite import SqliteGraph, connection
+from hindsight_integrations.stores.sqlite import SqliteGraph, check, connection
 from hindsight_integrations.stores.sqlite.connection import Connections, store_error
 from hindsight_integrations.stores.sqlite.schema import MIGRATIONS
 from hindsight_integrations.stores.testing.samples import (
@@ -45,6 +46,7 @@ from hindsight_integrations.stores.testing.samples import (
     record,
     source,
 )
+from tests.interrupted import interrupt_transactions
 
 
 @pytest.fixture
@@ -313,6 +315,29 @@ def test_a_reader_sees_one_state_while_another_writes(path: Path, graph: SqliteG
         assert cursor.execute(count).fetchone() == (4,)
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_after_many_reads_at_once_few_connections_stay_open(path: Path, graph: SqliteGraph) -> None:
+    def opened() -> int:
+        """Count by the logs: SQLite keeps the main file of a closed connection for the next."""
+        links = (os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.exists())
+        return sum(link == f"{path}-wal" for link in links)
+
+    together = threading.Barrier(20)
+
+    def read() -> None:
+        with graph._connections.read() as cursor:
+            cursor.execute("SELECT count(*) FROM memories").fetchone()
+            together.wait(timeout=20)
+
+    readers = [threading.Thread(target=read) for _ in range(20)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert list(graph.scan("b", MEMORY_ID)) == ["x", "y", "z"]
+    assert opened() < 10
+
+
 def test_a_file_that_stays_locked_is_reported(
     path: Path, graph: SqliteGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,6 +352,28 @@ def test_a_file_that_stays_locked_is_reported(
     with other._connections.write(), pytest.raises(StoreLockedError, match="another process"):
         keep(store, record("new"))
     keep(store, record("new"))
+    other.close()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda graph: keep(graph, record("x")), lambda graph: graph.get_bank("b")],
+    ids=["a write", "a read"],
+)
+def test_an_interrupted_call_leaves_no_transaction_open(
+    path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[[SqliteGraph], object]
+) -> None:
+    interrupt = interrupt_transactions(monkeypatch)
+    store = SqliteGraph(path)
+    store.create_bank(Bank("b"), STAMP)
+    interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        call(store)
+    other = SqliteGraph(path)
+    keep(other, record("y"))
+    keep(store, record("z"))
+    assert list(store.scan("b", MEMORY_ID)) == ["y", "z"]
     other.close()
     store.close()
 
@@ -439,6 +486,35 @@ def test_rows_that_cannot_be_computed_are_reported(
     assert [memory.id for memory in graph.list_memories("b", VALID, limit=9).items] == there
     assert list(graph.read("b", MEMORY, ["x", "y", "z", "alone"])) == there
     assert len(graph.list_entities("b", limit=9).items) == 2
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_others_write_while_all_is_checked(
+    path: Path, graph: SqliteGraph, monkeypatch: pytest.MonkeyPatch, repair: bool
+) -> None:
+    graph.create_bank(Bank("leaving"), STAMP)
+    other, written = SqliteGraph(path), []
+
+    def write_meanwhile(seconds: float) -> None:
+        if len(written) == 30:
+            return
+        if written:
+            graph.delete_bank(f"bank-{len(written)}")
+        else:
+            graph.delete_bank("leaving")
+        written.append(f"m{len(written)}")
+        keep(other, record(written[-1], "word", entities=("Ann",), tags=("t",)))
+        other.create_bank(Bank(f"bank-{len(written)}"), STAMP)
+
+    monkeypatch.setattr(check, "SCAN_PAGE", 2)
+    monkeypatch.setattr(check, "_TURN_SECONDS", -1)  # it pauses before each transaction
+    monkeypatch.setattr(check.time, "sleep", write_meanwhile)
+    assert graph.check(repair=repair) == []
+    assert len(written) == 30
+    assert list(graph.scan("b", MEMORY_ID)) == ["x", "y", "z", *written]
+    monkeypatch.undo()
+    assert graph.check(repair=False) == []
+    other.close()
 
 
 def test_a_bank_half_purged_has_no_faults(graph: SqliteGraph) -> None:

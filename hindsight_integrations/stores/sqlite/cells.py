@@ -13,7 +13,6 @@ from hindsight_integrations.models import MemoryType, Precision
 from hindsight_integrations.normalization import text_fingerprint
 from hindsight_integrations.stores.base import StoreFault
 from hindsight_integrations.stores.common import (
-    SCAN_PAGE,
     timestamp,
 )
 from hindsight_integrations.stores.soundness import (
@@ -31,19 +30,24 @@ from hindsight_integrations.stores.sqlite.rows import (
 _IN_MEMORIES = MEMORY_COLUMNS.split(", ")
 
 
-def check_cells(tx: BankTransaction, *, repair: bool) -> Iterator[StoreFault]:
-    """Yield the faults of single values, each with whether it was repaired."""
+def check_cells(
+    tx: BankTransaction, bounds: tuple[int, int], *, repair: bool
+) -> Iterator[StoreFault]:
+    """Yield the faults of single values of memories, each with whether it was repaired.
+
+    Args:
+        tx: a transaction on their bank.
+        bounds: the lowest and the highest key of the memories.
+        repair: False to look only.
+    """
     columns = f"{MEMORY_COLUMNS}, {CONTENT_COLUMNS}".split(", ")
-    after, high = tx.bounds
-    while page := tx.execute(
+    for key, *values in tx.execute(
         f"SELECT key, {', '.join(columns)} FROM memories JOIN contents ON unit = key "
-        "WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
-        (after, high, SCAN_PAGE),
+        "WHERE key BETWEEN ? AND ? ORDER BY key",
+        bounds,
     ).fetchall():
-        for key, *values in page:
-            row = dict(zip(columns, values, strict=True))
-            yield from _check_row(tx, key, row, repair=repair)
-        after = page[-1][0]
+        row = dict(zip(columns, values, strict=True))
+        yield from _check_row(tx, key, row, repair=repair)
 
 
 def _check_row(

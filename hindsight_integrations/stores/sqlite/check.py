@@ -9,7 +9,9 @@ vector, lexeme list or name can only be reported.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
 
 from hindsight_integrations.stores.base import StoreFault
@@ -34,6 +36,7 @@ from hindsight_integrations.stores.sqlite.rows import (
     BankTransaction,
     SqlValue,
     insert_sql,
+    key_bounds,
     lexemes_of,
     memory_of,
 )
@@ -83,6 +86,18 @@ _COOCCURRENCE = """
 
 Rows: TypeAlias = Iterable[tuple[SqlValue, ...]]
 
+Begin: TypeAlias = Callable[[], AbstractContextManager[sqlite3.Cursor]]
+"""Opens a transaction."""
+
+BankCheck: TypeAlias = Callable[[BankTransaction, bool], Iterable[StoreFault]]
+"""Finds faults in a bank, and repairs them if told to."""
+
+_TURN_SECONDS = 0.25
+"""Seconds in transactions after which a check pauses."""
+
+_PAUSE_SECONDS = 0.06
+"""Seconds of a pause: processes that wait for the lock file try it 20 times a second."""
+
 
 def check_file(cursor: sqlite3.Cursor) -> list[StoreFault]:
     """Return what SQLite finds wrong with the file itself; rows are not worth checking then."""
@@ -94,32 +109,93 @@ def check_file(cursor: sqlite3.Cursor) -> list[StoreFault]:
     return [StoreFault("file", line, 1, repaired=False) for line in lines if line != "ok"]
 
 
-def check_rows(cursor: sqlite3.Cursor, *, repair: bool) -> list[StoreFault]:
+def check_rows(begin: Begin, *, repair: bool) -> list[StoreFault]:
     """Return the faults found, each with whether it was repaired.
 
-    It belongs in a write transaction even if nothing is to be repaired: SQLite checks its
-    full-text index by a statement that counts as writing, and computed tables are temporary.
+    It takes many short transactions, and others write in between.
+
+    Args:
+        begin: opens a write transaction. It must be one even if nothing is to be repaired: SQLite
+            checks its full-text index by a statement that counts as writing, and computed tables
+            are temporary.
+        repair: False to look only.
     """
-    faults = [
-        *_text_index(cursor, repair),
-        *check_texts(cursor, repair=repair),
-        *check_values(cursor, repair=repair),
-        *_orphans(cursor, repair),
-        *_outbox(cursor, repair),
-        *_links(cursor, repair),
-    ]
-    for row in cursor.execute(
-        "SELECT no, id, revision, dimension FROM banks WHERE deleted = 0"
-    ).fetchall():
-        tx = BankTransaction(cursor.connection, *row)
-        faults += check_cells(tx, repair=repair)
-        faults += _evidence(tx, repair)
-        faults += _lacking(tx)
-        faults += _mention_counts(tx, repair)
-        faults += _computed(tx, repair)
-        if repair:
-            writing.raise_version(tx)
+    begin = _with_pauses(begin)
+    faults: list[StoreFault] = []
+    for check in (_text_index, _texts, _values, _orphans, _outbox, _links):
+        with begin() as cursor:
+            faults += check(cursor, repair)
+    with begin() as cursor:
+        banks = cursor.execute("SELECT no FROM banks WHERE deleted = 0").fetchall()
+    for (no,) in banks:
+        for check_bank in _bank_checks(begin, no):
+            with begin() as cursor:
+                tx = _bank(cursor, no)
+                if tx is None:  # deleted meanwhile
+                    break
+                faults += check_bank(tx, repair)
+                if repair:
+                    writing.raise_version(tx)
     return merge_faults(faults)
+
+
+def _with_pauses(begin: Begin) -> Begin:
+    """Return `begin` with a pause before a transaction once earlier ones have taken long.
+
+    Without it a writer that waits might never find the lock free.
+    """
+    taken = 0.0
+
+    @contextmanager
+    def paused() -> Iterator[sqlite3.Cursor]:
+        nonlocal taken
+        if taken > _TURN_SECONDS:
+            time.sleep(_PAUSE_SECONDS)
+            taken = 0.0
+        started = time.monotonic()
+        with begin() as cursor:
+            yield cursor
+        taken += time.monotonic() - started
+
+    return paused
+
+
+def _bank(cursor: sqlite3.Cursor, no: int) -> BankTransaction | None:
+    sql = "SELECT no, id, revision, dimension FROM banks WHERE no = ? AND deleted = 0"
+    row = cursor.execute(sql, (no,)).fetchone()
+    return None if row is None else BankTransaction(cursor.connection, *row)
+
+
+def _bank_checks(begin: Begin, no: int) -> Iterator[BankCheck]:
+    """Yield the checks of a bank, in order; those of single memories once for each page."""
+    for bounds in _pages(begin, no):
+        yield lambda tx, repair, at=bounds: check_cells(tx, at, repair=repair)  # type: ignore[misc]
+    yield from (_evidence, _lacking, _mention_counts)
+    for bounds in _pages(begin, no):
+        yield lambda tx, repair, at=bounds: _derived(tx, at, repair)  # type: ignore[misc]
+    yield from _COMPUTED
+
+
+def _pages(begin: Begin, no: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of keys that together are all of a bank, each of about as many memories."""
+    low, high = key_bounds(no)
+    while low <= high:
+        with begin() as cursor:
+            last = cursor.execute(
+                "SELECT key FROM memories WHERE key BETWEEN ? AND ? ORDER BY key LIMIT 1 OFFSET ?",
+                (low, high, SCAN_PAGE - 1),
+            ).fetchone()
+        end = high if last is None else last[0]
+        yield low, end
+        low = end + 1
+
+
+def _texts(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
+    yield from check_texts(cursor, repair=repair)
+
+
+def _values(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
+    yield from check_values(cursor, repair=repair)
 
 
 def _text_index(cursor: sqlite3.Cursor, repair: bool) -> Iterator[StoreFault]:
@@ -181,7 +257,7 @@ def _evidence(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
         yield StoreFault("memories", "nothing supports the conclusion", len(unsupported), repair)
 
 
-def _lacking(tx: BankTransaction) -> Iterator[StoreFault]:
+def _lacking(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
     for table, problem, parent, having in _LACKING:
         (count,) = tx.execute(
             f"SELECT count(*) FROM {parent} WHERE key BETWEEN ? AND ? AND key NOT IN ({having})",
@@ -206,60 +282,80 @@ def _mention_counts(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
 # Tables that are computed
 
 
-def _computed(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
-    """Compute each derived table again in a temporary one, and exchange its rows if they differ."""
-    low, high = tx.bounds
-    for table, columns, within, rows in (
-        *((t, c, f"unit BETWEEN {low} AND {high}", _rows_of(t)) for t, c in DERIVED.items()),
-        ("grams", "name, bank, gram", f"name BETWEEN {low} AND {high}", _grams),
-        ("cooccurrence", "entity, other, count", f"entity BETWEEN {low} AND {high}", _pairs),
-        ("lexeme_counts", "bank, lexeme, memories", f"bank = {tx.no}", _lexeme_counts),
-        ("banks", "no, valid_memories, valid_lexemes", f"no = {tx.no}", _lexeme_totals),
+def _derived(tx: BankTransaction, bounds: tuple[int, int], repair: bool) -> Iterator[StoreFault]:
+    """Compare the `DERIVED` rows of the memories in a range of keys."""
+    rows: dict[str, list[tuple[SqlValue, ...]]] = {table: [] for table in DERIVED}
+    for key, *row in tx.execute(
+        f"SELECT key, {MEMORY_COLUMNS}, {CONTENT_COLUMNS} FROM memories "
+        "JOIN contents ON unit = key WHERE key BETWEEN ? AND ? ORDER BY key",
+        bounds,
     ):
-        temporary = f"temp.computed_{table}"
-        stored = f"SELECT {columns} FROM {table} WHERE {within}"
+        try:
+            memory = memory_of(tuple(row), bank_id=tx.id)
+        except UNREADABLE as error:
+            set_aside(tx.id, row[0], error)
+        else:
+            for table, made in derived_rows(key, tx.no, memory).items():
+                rows[table] += made
+    low, high = bounds
+    for table, columns in DERIVED.items():
+        within = f"unit BETWEEN {low} AND {high}"
+        yield from _compared(tx, table, columns, within, rows[table], repair)
+
+
+def _compared(
+    tx: BankTransaction, table: str, columns: str, within: str, rows: Rows, repair: bool
+) -> Iterator[StoreFault]:
+    """Put computed rows into a temporary table, and exchange the stored ones if they differ."""
+    temporary = f"temp.computed_{table}"
+    stored = f"SELECT {columns} FROM {table} WHERE {within}"
+    tx.execute(
+        f"CREATE TEMP TABLE IF NOT EXISTS computed_{table} AS "
+        f"SELECT {columns} FROM {table} WHERE FALSE"
+    )
+    tx.executemany(insert_sql(temporary, columns), rows)
+    (wrong,) = tx.execute(
+        f"SELECT (SELECT count(*) FROM (SELECT * FROM {temporary} EXCEPT {stored})) "
+        f"+ (SELECT count(*) FROM ({stored} EXCEPT SELECT * FROM {temporary}))"
+    ).fetchone()
+    if wrong and repair and table == "banks":
         tx.execute(
-            f"CREATE TEMP TABLE IF NOT EXISTS computed_{table} AS "
-            f"SELECT {columns} FROM {table} WHERE FALSE"
+            f"UPDATE banks SET (valid_memories, valid_lexemes) = "
+            f"(SELECT valid_memories, valid_lexemes FROM {temporary}) WHERE {within}"
         )
-        tx.executemany(insert_sql(temporary, columns), rows(tx))
-        (wrong,) = tx.execute(
-            f"SELECT (SELECT count(*) FROM (SELECT * FROM {temporary} EXCEPT {stored})) "
-            f"+ (SELECT count(*) FROM ({stored} EXCEPT SELECT * FROM {temporary}))"
-        ).fetchone()
-        if wrong and repair and table == "banks":
-            tx.execute(
-                f"UPDATE banks SET (valid_memories, valid_lexemes) = "
-                f"(SELECT valid_memories, valid_lexemes FROM {temporary}) WHERE {within}"
-            )
-        elif wrong and repair:
-            tx.execute(f"DELETE FROM {table} WHERE {within}")
-            tx.execute(f"INSERT INTO {table} ({columns}) SELECT * FROM {temporary}")
-        tx.execute(f"DELETE FROM {temporary}")
-        if wrong:
-            yield StoreFault(table, "differs from what it is computed from", wrong, repair)
+    elif wrong and repair:
+        tx.execute(f"DELETE FROM {table} WHERE {within}")
+        tx.execute(f"INSERT INTO {table} ({columns}) SELECT * FROM {temporary}")
+    tx.execute(f"DELETE FROM {temporary}")
+    if wrong:
+        yield StoreFault(table, "differs from what it is computed from", wrong, repair)
 
 
-def _rows_of(table: str) -> Callable[[BankTransaction], Rows]:
-    """Return a function that computes the rows of one of the `DERIVED` tables."""
+def _compare_grams(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
+    return _compared(tx, "grams", "name, bank, gram", _within(tx, "name"), _grams(tx), repair)
 
-    def rows(tx: BankTransaction) -> Rows:
-        after, high = tx.bounds
-        while page := tx.execute(
-            f"SELECT key, {MEMORY_COLUMNS}, {CONTENT_COLUMNS} FROM memories "
-            "JOIN contents ON unit = key WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
-            (after, high, SCAN_PAGE),
-        ).fetchall():
-            for key, *row in page:
-                try:
-                    memory = memory_of(tuple(row), bank_id=tx.id)
-                except UNREADABLE as error:
-                    set_aside(tx.id, row[0], error)
-                else:
-                    yield from derived_rows(key, tx.no, memory)[table]
-            after = page[-1][0]
 
-    return rows
+def _compare_cooccurrence(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
+    columns = "entity, other, count"
+    return _compared(tx, "cooccurrence", columns, _within(tx, "entity"), _pairs(tx), repair)
+
+
+def _compare_lexeme_counts(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
+    columns = "bank, lexeme, memories"
+    return _compared(tx, "lexeme_counts", columns, f"bank = {tx.no}", _lexeme_counts(tx), repair)
+
+
+def _compare_totals(tx: BankTransaction, repair: bool) -> Iterator[StoreFault]:
+    columns = "no, valid_memories, valid_lexemes"
+    return _compared(tx, "banks", columns, f"no = {tx.no}", _lexeme_totals(tx), repair)
+
+
+_COMPUTED = (_compare_grams, _compare_cooccurrence, _compare_lexeme_counts, _compare_totals)
+
+
+def _within(tx: BankTransaction, column: str) -> str:
+    low, high = tx.bounds
+    return f"{column} BETWEEN {low} AND {high}"
 
 
 def _grams(tx: BankTransaction) -> Rows:

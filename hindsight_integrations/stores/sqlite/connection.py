@@ -37,7 +37,8 @@ BUSY_SECONDS = 30.0
 """Seconds that a write waits for that of another process before it gives up."""
 
 _EMPTYING_MS = 1000
-"""Milliseconds to wait for readers before the log is emptied; the next write tries again."""
+"""Milliseconds to wait for readers before the log is emptied. The writes that follow try again and
+do not wait: a long reader, such as a backup, holds none of them up."""
 
 _OLDEST = (3, 35, 0)
 """The first SQLite with `RETURNING`."""
@@ -45,6 +46,9 @@ _OLDEST = (3, 35, 0)
 _WAL_PAGES = 4000
 """Pages of 4 KiB the write-ahead log grows to before it is copied into the file: a change set of
 100 memories writes about 700, and each copying waits for the disk."""
+
+_MOST_IDLE = 4
+"""Connections kept for later reads: each holds up to 32 MB of pages."""
 
 LOWER = "unicode_lower"
 """A function of our connections: SQLite's own `lower` knows ASCII only. It takes bytes, since
@@ -127,8 +131,8 @@ class Connections:
     def read(self) -> Iterator[sqlite3.Cursor]:
         """Yield a cursor that sees one committed state until the block ends."""
         with self._errors(), self._reader() as connection:
-            connection.execute("BEGIN")
             try:
+                connection.execute("BEGIN")  # inside: Ctrl-C is raised when it has begun
                 yield connection.cursor()
             finally:
                 connection.rollback()
@@ -138,14 +142,14 @@ class Connections:
         """Yield a cursor in a transaction, which is undone if the block raises."""
         with self._errors(), self._lock, self._file_lock or nullcontext():
             self._check_open()
-            self._writer.execute("BEGIN IMMEDIATE")
             try:
+                self._writer.execute("BEGIN IMMEDIATE")  # inside, as in `read`
                 yield self._writer.cursor()
                 self._writer.execute("COMMIT")
             finally:
                 self._writer.rollback()
             if self._log_holds_removed:
-                self._try_to_empty()
+                self._try_to_empty(wait_ms=0)
 
     def empty_log(self) -> None:
         """Copy the write-ahead log into the file and empty it; later, if readers are slow to end.
@@ -156,12 +160,12 @@ class Connections:
             return
         with self._errors(), self._lock, self._file_lock or nullcontext():
             self._check_open()
-            self._try_to_empty()
+            self._try_to_empty(wait_ms=_EMPTYING_MS)
 
-    def _try_to_empty(self) -> None:
-        self._writer.execute(f"PRAGMA busy_timeout = {_EMPTYING_MS}")
+    def _try_to_empty(self, *, wait_ms: int) -> None:
         self._log_holds_removed = True
         try:
+            self._writer.execute(f"PRAGMA busy_timeout = {wait_ms}")
             (busy, _, _) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._log_holds_removed = bool(busy)
         except sqlite3.Error as error:  # what was written is stored all the same
@@ -212,7 +216,7 @@ class Connections:
             yield connection
         finally:
             with self._pool_lock:
-                if self._closed:
+                if self._closed or len(self._idle) >= _MOST_IDLE:
                     connection.close()
                 else:
                     self._idle.append(connection)

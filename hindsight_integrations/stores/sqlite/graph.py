@@ -219,10 +219,10 @@ class SqliteGraph(Searching):
 
     def apply(self, changes: ChangeSet) -> tuple[str, ...]:
         """See `GraphStore`."""
-        forgets = bool(changes.remove_memories or changes.remove_documents)
         with decoding(changes.bank_id), self._connections.write() as cursor:
+            forgets = writing.forgets(cursor, changes)
             gone = writing.apply(cursor, changes)
-            if forgets:
+            if gone or (forgets and changes.replaced):  # only memories have terms
                 writing.forget_terms(cursor)
         if forgets:
             self._connections.empty_log()
@@ -268,8 +268,7 @@ class SqliteGraph(Searching):
             damage = check.check_file(cursor)
         if damage:
             return damage
-        with self._connections.write() as cursor:
-            return check.check_rows(cursor, repair=repair)
+        return check.check_rows(self._connections.write, repair=repair)
 
     def copy_to(self, target: Path, progress: Progress | None = None) -> Copied:
         """Copy one committed state into an empty file, while others write; see `copying.copy`."""

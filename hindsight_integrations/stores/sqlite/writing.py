@@ -90,6 +90,27 @@ def apply(cursor: sqlite3.Cursor, changes: ChangeSet) -> tuple[str, ...]:
     return gone
 
 
+def forgets(cursor: sqlite3.Cursor, changes: ChangeSet) -> bool:
+    """Return True if a change set, not applied yet, takes away text that is to be kept nowhere.
+
+    The earlier text of a replaced memory or mental model is no such: its history keeps it.
+    """
+    if (
+        changes.remove_documents
+        or changes.remove_chunks
+        or changes.remove_memories
+        or changes.remove_mental_models
+        or changes.entity_edits
+    ):
+        return True
+    if not changes.chunks:
+        return False
+    tx = find_bank(cursor, changes.bank_id)
+    given = {chunk.id: chunk.text for chunk in changes.chunks}
+    stored = tx.select_in("SELECT id, text FROM chunks WHERE bank = ? AND id IN (*)", given)
+    return any(text != given[id] for id, text in stored)
+
+
 def forget_terms(cursor: sqlite3.Cursor) -> None:
     """Merge the full-text index into one segment: the others keep the terms of removed memories."""
     cursor.execute("INSERT INTO lexeme_index (lexeme_index) VALUES ('optimize')")
