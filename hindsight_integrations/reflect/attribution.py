@@ -71,7 +71,8 @@ _NAMED_LINE = re.compile(
 _POLITE = (
     r"(?:(?:hi|hello|hey|ok|okay|so|now|next|and|then|please|pls|kindly|just|also)\b[,!:]?\s+){0,4}"
     r"(?:(?:can|could|would|will) (?:you|we|i) |i(?:['’]d| would) (?:like|love) (?:you )?to "
-    r"|i (?:need|want) you to |help me (?:to )?|let(?:['’]?s| us) )?(?:(?:please|help me(?: to)?) )?"
+    r"|i (?:need|want) you to |help me (?:to )?|let(?:['’]?s| us) )?"
+    r"(?:(?:please|help me(?: to)?) )?"
 )
 _REST = r"[^.!?\n:]{0,100}"
 _LABEL_END = r"[^.!?\n:]{0,60}:(?=\s)"

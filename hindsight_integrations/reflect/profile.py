@@ -316,16 +316,17 @@ def _told(memory: Memory, names: Set[str]) -> Iterator[_Told]:
     keys = {f"@{name}" for name in names}
     if memory.speaker is not None and entity_norm(memory.speaker) in names:
         keys.add(f"i|{memory.speaker}")
-    is_subject = False
+    before: ProfileReader | None = None
     end = 0
     for dated in dated_statements(memory):
         quoted = dated.text
         end = max(memory.text.find(quoted, end), end) + len(quoted)
         after = follow_up(parse(bare_sentence(quoted)), memory.text[end:])
-        if is_subject and called and _PRONOUN.match(quoted):
+        pronoun = _PRONOUN.match(quoted)
+        if pronoun and called and before is not None and before.is_meant_by(pronoun[1]):
             dated = _with_name(dated, called)
         reader = ProfileReader(parse(bare_sentence(dated.text)), known, memory.speaker, keys)
-        is_subject = reader.is_on_person_alone()
+        before = reader
         is_meant = dated.statement.claims.is_clause and after is not FollowUp.TAKES_BACK
         readings = tuple(reader.readings()) if is_meant else ()
         if readings and after is FollowUp.EXPLAINS:
