@@ -30,6 +30,7 @@ from hindsight_integrations.reflect.changes.contradictions import (
     ends,
     may_change,
 )
+from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
 from hindsight_integrations.reflect.topics import statements
@@ -240,7 +241,8 @@ def _lines(
         sections = [r.section for r in one.readings if _is_due(r, one.statement.memory, now)]
         changed = _is_overtaken(one.readings, later) or _is_changed(one, told[:index])
         changed = changed or _is_handed_over(one, told[:index])
-        later += one.readings
+        if not is_of_past_year(one.statement.text, one.statement.at):
+            later += one.readings
         if sections and not changed:
             lines[said] = _line(one, min(sections, key=_ORDER.index))
     return sorted(lines.values(), key=lambda line: _ORDER.index(line.section))
@@ -276,6 +278,8 @@ def _is_changed(one: _Told, later: Sequence[_Told]) -> bool:
     return any(
         newer.statement.at > one.statement.at
         and may_change(newer.statement)
+        and is_lasting_change(newer.statement.text, newer.statement.memory.speaker)
+        and not is_of_past_year(newer.statement.text, newer.statement.at)
         and (ends(newer.statement, terms) or change(one.statement, newer.statement) is not None)
         for newer in later
     )

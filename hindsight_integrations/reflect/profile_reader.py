@@ -18,6 +18,7 @@ from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.attribution import speaks_another
 from hindsight_integrations.reflect.changes.claim_model import Value, family, groups_of, timeless
+from hindsight_integrations.reflect.changes.doubts import is_lasting_change
 from hindsight_integrations.reflect.changes.phrases import PhraseReader, plain_value
 
 _WORDS = word_sets("profile")
@@ -346,6 +347,8 @@ class ProfileReader(PhraseReader):
         if perfect and name in ("residence", "employment") and "since" in values:
             return Reading(ProfileSection.FACT, name, terms)
         target = values.get("to", _NO_VALUE)
+        if not is_lasting_change(self.sentence.text, self.speaker):
+            return None
         moved = base in _CHANGES["relocating"] and "obj" not in values and not self._is_brief()
         if moved and target.kind == "name" and not groups_of(target.text):
             return Reading(ProfileSection.FACT, "residence", terms)

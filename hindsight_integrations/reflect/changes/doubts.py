@@ -13,6 +13,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.changes.claim_model import ValueChange
+from hindsight_integrations.reflect.changes.claims import is_sure_and_lasting
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.value_kinds import kinds
@@ -67,6 +68,42 @@ def is_doubtful(older: DatedStatement, newer: DatedStatement, value_change: Valu
     )
 
 
+def is_lasting_change(text: str, speaker: str | None = None) -> bool:
+    """Return True if a sentence that tells of a change leaves no doubt that it still holds.
+
+    "Moved to X and back", "moved to X for the summer", "before she met Y, she moved to X" and
+    "Y thinks it is now X" put nothing in the place of what was said before.
+
+    Args:
+        text: one sentence.
+        speaker: who says it.
+    """
+    over = _LONG_AGO.search(text) or _BACK.search(text) or _is_before_another(text)
+    return not over and is_sure_and_lasting(text, speaker)
+
+
+def is_of_past_year(text: str, said_at: datetime) -> bool:
+    """Return True if a sentence names a year before the one it is said in; not "since 2019"."""
+    return any(
+        int(found["year"]) < said_at.year
+        for found in _YEAR.finditer(text)
+        if not found.group().casefold().startswith("since")
+    )
+
+
+def _is_before_another(text: str) -> bool:
+    """Return True for "before she met Luis": a time at which the older statement may be later."""
+    sentence = parse(text)
+    return any(
+        word.lower == "before"
+        and (
+            (word.dep == "mark" and sentence.head(word).tag in ("VBD", "VBN"))
+            or sentence.child(word, "pcomp") is not None
+        )
+        for word in sentence.words
+    )
+
+
 def _is_taken_back(said: DatedStatement) -> bool:
     """Return True for a statement that the speaker denies, jokes about or ascribes to others."""
     return retracts_itself(said.text) or bool(retraction_after(said.memory.text, said.text))
@@ -74,7 +111,7 @@ def _is_taken_back(said: DatedStatement) -> bool:
 
 def _is_past(text: str, known_at: datetime, said_at: datetime) -> bool:
     """Return True for a time that was over when the earlier statement was made."""
-    if _LONG_AGO.search(text):
+    if _LONG_AGO.search(text) or _is_before_another(text):
         return True
     if any(int(found["year"]) < known_at.year for found in _YEAR.finditer(text)):
         return True
