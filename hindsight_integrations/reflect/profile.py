@@ -32,6 +32,7 @@ from hindsight_integrations.reflect.changes.contradictions import (
 )
 from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.reflect.changes.model import DatedStatement
+from hindsight_integrations.reflect.profile_endings import may_be_over
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
 from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
@@ -241,6 +242,7 @@ def _lines(
         sections = [r.section for r in one.readings if _is_due(r, one.statement.memory, now)]
         changed = _is_overtaken(one.readings, later) or _is_changed(one, told[:index])
         changed = changed or _is_handed_over(one, told[:index])
+        changed = changed or _may_be_over(one, told[:index], certain)
         if not is_of_past_year(one.statement.text, one.statement.at):
             later += one.readings
         if sections and not changed:
@@ -281,6 +283,17 @@ def _is_changed(one: _Told, later: Sequence[_Told]) -> bool:
         and is_lasting_change(newer.statement.text, newer.statement.memory.speaker)
         and not is_of_past_year(newer.statement.text, newer.statement.at)
         and (ends(newer.statement, terms) or change(one.statement, newer.statement) is not None)
+        for newer in later
+    )
+
+
+def _may_be_over(one: _Told, later: Sequence[_Told], names: Set[str]) -> bool:
+    """Return True if a later statement hints that what this one says is no longer so."""
+    slots = frozenset(reading.slot for reading in one.readings)
+    text = bare_sentence(one.statement.text)
+    return bool(slots) and any(
+        newer.statement.at > one.statement.at
+        and may_be_over(text, slots, bare_sentence(newer.statement.text), names)
         for newer in later
     )
 
