@@ -30,7 +30,9 @@ from hindsight_integrations.reflect.changes.contradictions import (
     ends,
     may_change,
 )
+from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.reflect.changes.model import DatedStatement
+from hindsight_integrations.reflect.profile_endings import may_be_over
 from hindsight_integrations.reflect.profile_reader import ProfileReader, ProfileSection, Reading
 from hindsight_integrations.reflect.topics import statements
 from hindsight_integrations.rendering import as_item, as_line
@@ -240,7 +242,9 @@ def _lines(
         sections = [r.section for r in one.readings if _is_due(r, one.statement.memory, now)]
         changed = _is_overtaken(one.readings, later) or _is_changed(one, told[:index])
         changed = changed or _is_handed_over(one, told[:index])
-        later += one.readings
+        changed = changed or _may_be_over(one, told[:index], certain)
+        if not is_of_past_year(one.statement.text, one.statement.at):
+            later += one.readings
         if sections and not changed:
             lines[said] = _line(one, min(sections, key=_ORDER.index))
     return sorted(lines.values(), key=lambda line: _ORDER.index(line.section))
@@ -276,7 +280,20 @@ def _is_changed(one: _Told, later: Sequence[_Told]) -> bool:
     return any(
         newer.statement.at > one.statement.at
         and may_change(newer.statement)
+        and is_lasting_change(newer.statement.text, newer.statement.memory.speaker)
+        and not is_of_past_year(newer.statement.text, newer.statement.at)
         and (ends(newer.statement, terms) or change(one.statement, newer.statement) is not None)
+        for newer in later
+    )
+
+
+def _may_be_over(one: _Told, later: Sequence[_Told], names: Set[str]) -> bool:
+    """Return True if a later statement hints that what this one says is no longer so."""
+    slots = frozenset(reading.slot for reading in one.readings)
+    text = bare_sentence(one.statement.text)
+    return bool(slots) and any(
+        newer.statement.at > one.statement.at
+        and may_be_over(text, slots, bare_sentence(newer.statement.text), names)
         for newer in later
     )
 
@@ -316,16 +333,17 @@ def _told(memory: Memory, names: Set[str]) -> Iterator[_Told]:
     keys = {f"@{name}" for name in names}
     if memory.speaker is not None and entity_norm(memory.speaker) in names:
         keys.add(f"i|{memory.speaker}")
-    is_subject = False
+    before: ProfileReader | None = None
     end = 0
     for dated in dated_statements(memory):
         quoted = dated.text
         end = max(memory.text.find(quoted, end), end) + len(quoted)
         after = follow_up(parse(bare_sentence(quoted)), memory.text[end:])
-        if is_subject and called and _PRONOUN.match(quoted):
+        pronoun = _PRONOUN.match(quoted)
+        if pronoun and called and before is not None and before.is_meant_by(pronoun[1]):
             dated = _with_name(dated, called)
         reader = ProfileReader(parse(bare_sentence(dated.text)), known, memory.speaker, keys)
-        is_subject = reader.is_on_person_alone()
+        before = reader
         is_meant = dated.statement.claims.is_clause and after is not FollowUp.TAKES_BACK
         readings = tuple(reader.readings()) if is_meant else ()
         if readings and after is FollowUp.EXPLAINS:

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.name_matching import gender_of, is_given_name
 from hindsight_integrations.nlp.syntax import Word
+from hindsight_integrations.normalization import entity_norm
 from hindsight_integrations.reflect.attribution import speaks_another
 from hindsight_integrations.reflect.changes.claim_model import Value, family, groups_of, timeless
-from hindsight_integrations.reflect.changes.phrases import PhraseReader
+from hindsight_integrations.reflect.changes.doubts import is_lasting_change
+from hindsight_integrations.reflect.changes.phrases import PhraseReader, plain_value
 
 _WORDS = word_sets("profile")
 _CHANGES = word_sets("changes")
@@ -44,7 +47,12 @@ _FICTION = re.compile(
 _AGED = re.compile(r"\byears? old\b|\byear-old\b", re.IGNORECASE)
 _WE = frozenset({"residence", "have", "marry", "own"})
 _FAVOURITE = ("favourite ", "favorite ", "preferred ")
-_PLACES = frozenset("in at from to on since of near as".split())
+_PLACES = frozenset("in at near since".split())
+_TRAVELLING = (
+    _WORDS["travelling"] | _CHANGES["relocating"] | {"go", "come", "fly", "travel", "return"}
+)
+_NO_PERSONS = frozenset("GPE LOC FAC ORG NORP LANGUAGE DATE TIME EVENT".split())
+_PEOPLE = frozenset(table("changes")["people"]["persons"].split())
 _NO_VALUE = Value("", frozenset(), "")
 _DEFINITE = frozenset("the this that these those your his her their its".split())
 _AT_WORK = ("obj", "at", "for")
@@ -96,17 +104,42 @@ class ProfileReader(PhraseReader):
         found = [self._read(verb) for verb in self.sentence.words if self._is_main(verb)]
         return [reading for reading in found if reading is not None]
 
-    def is_on_person_alone(self) -> bool:
-        """Return True if "she" or "he" in the next sentence can mean the person only."""
+    def is_meant_by(self, pronoun: str) -> bool:
+        """Return True if "she" or "he" in the next sentence can mean the person only.
+
+        Everybody else whom the sentence has, by name or by a noun ("her mother", "the mayor"),
+        may be meant, unless the name is never given to such a person.
+        """
         subjects = [self._subject_word(word) for word in self.sentence.words if self._is_main(word)]
-        keys = {(self.subject_key(word) or "").partition("/")[0] for word in subjects}
+        keys = {self.subject_key(word) or "" for word in subjects}
         if len(keys) != 1 or not keys <= self.keys:
             return False
-        return all(
-            word in subjects or self._is_within(word, subjects) or self._is_place(word)
-            for word in self.sentence.words
-            if word.tag in ("NNP", "NNPS")
-        )
+        gender = "woman" if pronoun.casefold() in ("she", "her") else "man"
+        named = [word for word in self.sentence.words if word.tag in ("NNP", "NNPS")]
+        if any(self._is_of_another(word, gender) for word in named if word in subjects):
+            return False
+        others = (word for word in self.sentence.words if not self._is_within(word, subjects))
+        return not any(self._is_rival(word, gender) for word in others)
+
+    def _is_of_another(self, word: Word, gender: str) -> bool:
+        """Return True for a given name that nobody of a gender has."""
+        return gender_of(entity_norm(word.text)) not in ("", gender)
+
+    def _is_rival(self, word: Word, gender: str) -> bool:
+        """Return True for a word that may name another person of a gender."""
+        if word.tag in ("NNP", "NNPS"):
+            return not (self._is_place(word) or self._is_of_another(word, gender))
+        if word.lower in ("him", "her", "someone", "somebody"):
+            return word.tag != "PRP$"
+        person = word.lemma in _PEOPLE or plain_value(word.lower).kind == "role"
+        return word.tag == "NN" and person and not self._is_what_one_is(word)
+
+    def _is_what_one_is(self, word: Word) -> bool:
+        """Return True for the "nurse" of "is a nurse", "works as a nurse", "became a nurse"."""
+        while word.dep in ("compound", "conj", "nmod"):
+            word = self.sentence.head(word)
+        head = self.sentence.head(word)
+        return (word.dep == "pobj" and head.lower == "as") or word.dep in ("attr", "oprd", "acomp")
 
     def _is_within(self, word: Word, heads: Sequence[Word | None]) -> bool:
         while word.dep in ("compound", "poss", "flat"):
@@ -114,11 +147,16 @@ class ProfileReader(PhraseReader):
         return word in heads
 
     def _is_place(self, word: Word) -> bool:
-        """Return True for a name after a preposition of place or time, and not after "with"."""
+        """Return True for a name of a place, group, language or time: "in Bonn", "at Siemens"."""
+        labels, personal = {word.label}, is_given_name(word.text.casefold())
         while word.dep in ("compound", "conj", "flat", "nmod"):
             word = self.sentence.head(word)
-        led = word.dep == "pobj" and self.sentence.head(word).lower in _PLACES
-        return led or word.dep == "npadvmod"
+            labels.add(word.label)
+        way = self.sentence.head(word)
+        if word.dep == "npadvmod" or (word.dep == "pobj" and way.lower in _PLACES):
+            return True
+        travels = way.lower in ("to", "from") and self.sentence.head(way).lemma in _TRAVELLING
+        return not personal and (travels or not labels.isdisjoint(_NO_PERSONS))
 
     def _is_doubtful(self) -> bool:
         text = self.sentence.text
@@ -309,6 +347,8 @@ class ProfileReader(PhraseReader):
         if perfect and name in ("residence", "employment") and "since" in values:
             return Reading(ProfileSection.FACT, name, terms)
         target = values.get("to", _NO_VALUE)
+        if not is_lasting_change(self.sentence.text, self.speaker):
+            return None
         moved = base in _CHANGES["relocating"] and "obj" not in values and not self._is_brief()
         if moved and target.kind == "name" and not groups_of(target.text):
             return Reading(ProfileSection.FACT, "residence", terms)

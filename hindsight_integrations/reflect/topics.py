@@ -8,10 +8,12 @@ greetings have no verb with a subject, and so no topic.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
+from itertools import pairwise
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
@@ -25,6 +27,7 @@ from hindsight_integrations.reflect.attribution import (
     is_hearsay,
     is_inside_subject,
     is_placed,
+    own_parts,
     reported,
 )
 from hindsight_integrations.reflect.changes.claim_model import Claims
@@ -112,8 +115,8 @@ def statements(
 ) -> tuple[Statement, ...]:
     """Return the sentences of a text that state something, in order.
 
-    Left out are questions, courtesies, text in square brackets, and sentences with fewer than two
-    content words.
+    Left out are questions, courtesies, text in square brackets, words of others (`attribution`),
+    and sentences with fewer than two content words.
 
     Args:
         text: of a memory.
@@ -128,29 +131,26 @@ def _statements(
     text: str, names: Sequence[str], speaker: str | None, people: Set[str]
 ) -> Iterator[Statement]:
     things = [name for name in names if name not in people]
-    start = 0
-    asides = [match.span() for match in _ASIDE.finditer(text)]
     known = {entity_norm(name): entity_norm(name) for name in names if _is_name(name)}
-    for end in sentence_ends(text):
-        for first, last in _outside(start, end, asides):
-            sentence = text[first:last].strip(_END_OF_SENTENCE)
-            terms = frozenset(lexemes(sentence))
-            if not sentence or says_nothing(sentence) or not terms:
-                continue
-            claims = read_claims(sentence, known, speaker)
-            if claims.is_clause or (len(terms) >= _FEWEST_TERMS and not _is_short(sentence)):
-                rest = text[last:]
-                topics = _topics(sentence, things, speaker, rest) if claims.is_clause else ()
-                yield Statement(sentence, {topic.key: topic for topic in topics}, terms, claims)
-        start = end
+    for first, last in _sentences(text, speaker):
+        sentence = text[first:last].strip(_END_OF_SENTENCE)
+        terms = frozenset(lexemes(sentence))
+        if not sentence or says_nothing(sentence) or not terms:
+            continue
+        claims = read_claims(sentence, known, speaker)
+        if claims.is_clause or (len(terms) >= _FEWEST_TERMS and not _is_short(sentence)):
+            rest = text[last:]
+            topics = _topics(sentence, things, speaker, rest) if claims.is_clause else ()
+            yield Statement(sentence, {topic.key: topic for topic in topics}, terms, claims)
 
 
-def _outside(start: int, end: int, asides: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for first, last in asides:
-        if first < end and last > start:
-            yield start, max(start, first)
-            start = min(end, last)
-    yield start, end
+def _sentences(text: str, speaker: str | None) -> Iterator[tuple[int, int]]:
+    """Yield where the speaker's own sentences are, and their parts around what is in brackets."""
+    ends = sentence_ends(text)
+    asides = (match.span() for match in _ASIDE.finditer(text))
+    for first, last in own_parts(text, speaker, asides):
+        within = ends[bisect_right(ends, first) : bisect_left(ends, last)]
+        yield from pairwise([first, *within, last])
 
 
 def says_nothing(sentence: str) -> bool:

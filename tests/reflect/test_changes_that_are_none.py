@@ -173,3 +173,52 @@ def test_a_role_beside_another_does_not_replace_it(first: str, then: str) -> Non
 )
 def test_a_true_change_is_still_told(first: str, then: str, values: tuple[str, str | None]) -> None:
     assert values in told(first, then)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("Ida uses Python at work.", "Ida switched from Python to Rust for her hobby projects."),
+        ("I use Slack.", "I switched from Slack to Teams for the client calls."),
+        ("Ida drinks coffee.", "Ida switched from coffee to tea halfway through the meeting."),
+        ("Ida drinks coffee.", "Ida switched from coffee to tea during Lent."),
+        ("Ida drinks coffee.", "Ida switched from coffee to tea at the party."),
+        ("Our vet is Dr. Fox.", "The Klein family: our vet is now Dr. Wolf."),
+        ("Our tool is Jira.", "The sales team: our tool is now Linear."),
+        ("My dentist is Dr. Fox.", "Mum: my dentist is now Dr. Wolf."),
+        ("Ida takes the bus.", "Ida stopped the bus."),
+        ("Ida runs the café.", "Ida stopped running when her knee hurt."),
+        ("Ida drinks coffee.", "Ida stopped drinking."),
+        ("The CEO is Ida Holm.", "The CEO of Nortek is now Omar Diaz."),
+        ("The pool opens at 7.", "The pool now opens at 9 on Sundays."),
+        ("The shop closes at 6.", "The shop now closes at 4 in winter."),
+    ],
+)
+def test_what_is_so_in_a_part_of_the_matter_changes_not_the_whole(first: str, then: str) -> None:
+    assert told(first, then) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "values"),
+    [
+        ("Ida lives in Bergen.", "Ida moved from Bergen to Oslo for work.", ("Bergen", "Oslo")),
+        ("Ida uses Python.", "Ida switched from Python to Rust for speed.", ("Python", "Rust")),
+        ("Ida uses Python.", "Ida switched from Python to Rust in May.", ("Python", "Rust")),
+        (
+            "Ida drinks coffee in the morning.",
+            "Ida switched from coffee to tea in the morning.",
+            ("coffee", "tea"),
+        ),
+        ("Our vet is Dr. Fox.", "Update: our vet is now Dr. Wolf.", ("Dr. Fox", "Dr. Wolf")),
+        ("The CEO is Ida Holm.", "The CEO is now Omar Diaz.", ("Ida Holm", "Omar Diaz")),
+        ("Ida smokes cigars.", "Ida stopped smoking.", ("smoking", None)),
+        ("Ida runs the café.", "Ida stopped running the café.", ("café", None)),
+        ("Ida takes the bus.", "Ida stopped taking the bus.", ("bus", None)),
+        ("The pool opens at 7.", "The pool now opens at 9 in the morning.", ("7", "9")),
+        ("Bin day is Monday.", "Bin day is now on Tuesdays.", ("Monday", "Tuesdays")),
+    ],
+)
+def test_a_reason_and_a_time_limit_no_change(
+    first: str, then: str, values: tuple[str, str | None]
+) -> None:
+    assert told(first, then) == [values]

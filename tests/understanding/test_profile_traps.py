@@ -96,3 +96,28 @@ def test_two_of_one_name_are_not_told_apart_by_it(memory: Hindsight) -> None:
     assert "retired" in memory.profile("b", "Mr Falk").text
     memory.retain("b", "Young Mr Falk is at school.", timestamp=NOON)
     assert "retired" not in memory.profile("b", "Mr Falk").text
+
+
+@pytest.mark.parametrize(
+    ("person", "text", "told"),
+    [
+        ("Ingrid", "Ingrid's mother visited. She is a retired judge.", False),
+        ("Theo", "Theo is married to Ines. She is a pilot.", False),
+        ("Theo", "Theo told us about his brother. He lives in Osaka.", False),
+        ("Theo", "Theo bought a car from Karl. He lives in Bonn.", False),
+        ("Theo", "Theo was interviewed by Karl. He lives in Bonn.", False),
+        ("Theo", "Theo interviewed the mayor. He is vegetarian.", False),
+        ("Karl", "Karl likes sailing. She lives in Oslo.", False),
+        ("Theo", "Theo is married to Ines. He is a pilot.", True),
+        ("Theo", "Theo works at Siemens. He is vegetarian.", True),
+        ("Theo", "Theo moved from Porto to Faro. He is vegetarian.", True),
+        ("Ingrid", "Ingrid works as a nurse. She lives in Oslo.", True),
+        ("Ingrid", "Ingrid is my boss. She is vegan.", True),
+    ],
+)
+def test_he_and_she_are_the_person_only_if_nobody_else_is_spoken_of(
+    memory: Hindsight, person: str, text: str, told: bool
+) -> None:
+    memory.retain("b", text, timestamp=NOON)
+    said = text.partition(". ")[2]
+    assert (said in memory.profile("b", person).text) == told

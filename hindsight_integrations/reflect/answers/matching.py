@@ -36,6 +36,7 @@ from hindsight_integrations.reflect.answers.values import (
     is_measured,
     is_of_sort,
 )
+from hindsight_integrations.reflect.changes.doubts import is_lasting_change, is_of_past_year
 from hindsight_integrations.timespan import zone_of
 
 _SIZES = frozenset("tall high long wide deep big heavy".split())
@@ -363,7 +364,12 @@ class Match(CauseMatch):
         return word.tag == "VBN" and any(h.tag == "VBD" or h.lemma == "have" for h in helpers)
 
     def replaces(self) -> bool:
-        """Return True if it says of itself that it takes the place of an older statement."""
+        """Return True if it says for certain that it takes the place of an older statement."""
+        memory = self._statement.memory
+        if not is_lasting_change(self._sentence.text, memory.speaker):
+            return False
+        if is_of_past_year(self._sentence.text, memory.mentioned_at):
+            return False
         moving = {Asked.WHEN: WORDS["moving"], Asked.WHAT: WORDS["changing"]}.get(
             self._query.asked, ("move", "relocate")
         )

@@ -11,6 +11,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.sentences import Sentence, parse, sentences
 from hindsight_integrations.reflect.answers.named import folded, is_person
 from hindsight_integrations.reflect.answers.questions import SELF, WORDS
+from hindsight_integrations.reflect.attribution import own_parts
 
 _SPOKEN = re.compile(r"([A-Z][\w.'’-]{0,20}(?: [A-Z][\w.'’-]{0,20}){0,2}): +(?=\S)")
 """Name of who speaks, before the words."""
@@ -44,7 +45,8 @@ def statements(memory: Memory, before: str = "") -> Iterator[Statement]:
     One with semicolons is preceded by the parts between them, each quoted as the whole.
     """
     memory, told = _as_spoken(memory)
-    for text in sentences(told):
+    own = (told[start:end] for start, end in own_parts(told, memory.speaker))
+    for text in (sentence for part in own for sentence in sentences(part)):
         parts = text.split("; ")
         for part in (*(parts if parts[1:] else ()), text):
             sentence = parse(part)

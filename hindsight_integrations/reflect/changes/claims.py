@@ -15,6 +15,7 @@ from itertools import pairwise
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, has_clause, parse
+from hindsight_integrations.reflect.attribution import reported
 from hindsight_integrations.reflect.changes.claim_model import (
     ChangeClaim,
     Claims,
@@ -104,6 +105,19 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
     clauses = [(reader.sentence, reader.is_passing) for reader in read] if sure else []
     clause_states, clause_changes = frames(clauses, names, speaker)
     return replace(joined(claims), clause_states=clause_states, clause_changes=clause_changes)
+
+
+def is_sure_and_lasting(text: str, speaker: str | None = None) -> bool:
+    """Return True for a sentence without doubt, hearsay or a span for which it holds only.
+
+    Args:
+        text: one sentence.
+        speaker: who says it.
+    """
+    bare = bare_sentence(text)
+    reader = _Reader(parse(bare), {}, speaker)
+    unsure = any(one.search(bare) for one in _UNSURE) or bool(reported(reader.sentence))
+    return reader.is_sure and not unsure and not reader.is_passing
 
 
 def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:

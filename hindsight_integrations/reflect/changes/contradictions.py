@@ -78,6 +78,8 @@ _RECURRING = re.compile(
     re.IGNORECASE,
 )
 """Days and parts of the day that come again: "on Mondays", "in the evening"."""
+_HOUR = re.compile(r"\A\W*\d|\b(?:am|pm|o'clock)\b", re.IGNORECASE)
+_PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
 _DAY_SLOTS = ("on", "at", "by", "for", "to", "obj")
 
 
@@ -146,14 +148,14 @@ def _is_limited(older: str, newer: str, value_change: ValueChange) -> bool:
         return True
     if _RECURRING.search(value_change.before):
         return False
+    after = value_change.after or ""
     here, there = (
-        {(m[1] or m[2]).casefold() for m in _RECURRING.finditer(text)} for text in (older, newer)
+        {day for m in _RECURRING.finditer(text) if (day := (m[1] or m[2]).casefold()) not in given}
+        for text, given in ((older, ""), (newer, after.casefold()))
     )
-    return (
-        not there <= here
-        if value_change.after is None
-        else bool(here and there and not here & there)
-    )
+    if _HOUR.search(after):
+        there -= _PARTS_OF_DAY  # "opens at 9 in the morning"
+    return not there <= here or bool(here and there and not here & there)
 
 
 def _detected_change(

@@ -13,6 +13,7 @@ from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
 from hindsight_integrations.reflect.changes.claim_model import ValueChange
+from hindsight_integrations.reflect.changes.claims import is_sure_and_lasting
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.value_kinds import kinds
@@ -41,6 +42,11 @@ _ENDED_ROLE = re.compile(_LIMITS["ended_role"], _FLAGS)
 _SIDES = frozenset(table("changes")["roles"]["sides"].split())
 _BESIDE = frozenset(table("changes")["roles"]["beside"].split())
 _PEOPLES = frozenset({"NORP", "LANGUAGE"})
+_SCOPES = frozenset("at for during in throughout amid".split())
+_WHILE = frozenset("during throughout amid".split())
+_PARTWAY = re.compile(r"\b(?:half|mid|part)way through\b", re.IGNORECASE)
+_STATES = frozenset("residence employment study be have own marry".split())
+_STOPS_DOING = re.compile(r"\bstop(?:s|ped)? (?:\w+ly )?\w+ing\b", re.IGNORECASE)
 _SOME = 3
 """Number of units assumed for "a few" or "some": "a few weeks ago" is three."""
 
@@ -52,11 +58,49 @@ def is_doubtful(older: DatedStatement, newer: DatedStatement, value_change: Valu
         or _is_taken_back(newer)
         or _is_past(newer.text, older.at, newer.at)
         or _comes_again(newer.text, value_change)
-        or _is_elsewhere(older.text, newer.text, value_change)
+        or _is_elsewhere(older, newer.text, value_change)
+        or _has_own_scope(older, newer.text, value_change)
+        or _is_other_activity(older, newer.text, value_change)
         or _is_other_sense(older.text, newer.text, value_change)
         or _is_less(newer.text, value_change, frozenset(lexemes(older.text)))
         or _is_described(newer.text, value_change)
         or _is_other_role(older.text, newer.text, value_change)
+    )
+
+
+def is_lasting_change(text: str, speaker: str | None = None) -> bool:
+    """Return True if a sentence that tells of a change leaves no doubt that it still holds.
+
+    "Moved to X and back", "moved to X for the summer", "before she met Y, she moved to X" and
+    "Y thinks it is now X" put nothing in the place of what was said before.
+
+    Args:
+        text: one sentence.
+        speaker: who says it.
+    """
+    over = _LONG_AGO.search(text) or _BACK.search(text) or _is_before_another(text)
+    return not over and is_sure_and_lasting(text, speaker)
+
+
+def is_of_past_year(text: str, said_at: datetime) -> bool:
+    """Return True if a sentence names a year before the one it is said in; not "since 2019"."""
+    return any(
+        int(found["year"]) < said_at.year
+        for found in _YEAR.finditer(text)
+        if not found.group().casefold().startswith("since")
+    )
+
+
+def _is_before_another(text: str) -> bool:
+    """Return True for "before she met Luis": a time at which the older statement may be later."""
+    sentence = parse(text)
+    return any(
+        word.lower == "before"
+        and (
+            (word.dep == "mark" and sentence.head(word).tag in ("VBD", "VBN"))
+            or sentence.child(word, "pcomp") is not None
+        )
+        for word in sentence.words
     )
 
 
@@ -67,7 +111,7 @@ def _is_taken_back(said: DatedStatement) -> bool:
 
 def _is_past(text: str, known_at: datetime, said_at: datetime) -> bool:
     """Return True for a time that was over when the earlier statement was made."""
-    if _LONG_AGO.search(text):
+    if _LONG_AGO.search(text) or _is_before_another(text):
         return True
     if any(int(found["year"]) < known_at.year for found in _YEAR.finditer(text)):
         return True
@@ -87,18 +131,77 @@ def _comes_again(text: str, value_change: ValueChange) -> bool:
     return bool(_AGAIN.search(text)) and not _SINCE.search(text)
 
 
-def _is_elsewhere(older: str, newer: str, value_change: ValueChange) -> bool:
+def _is_elsewhere(older: DatedStatement, newer: str, value_change: ValueChange) -> bool:
     """Return True if only the later statement is of a place, or both are of different ones.
 
-    What somebody uses "at home" tells nothing of what they use at work.
+    What somebody uses "at home" tells nothing of what they use at work. One moves house "for work".
     """
     values = f"{value_change.before} {value_change.after or ''}".casefold()
+    moves = any(claim.verb == "residence" for claim in older.statement.claims.state_claims)
     here, there = (
-        {found[0].casefold().split()[-1] for found in _WHERE.finditer(text)}
-        for text in (older, newer)
+        {
+            found[0].casefold().split()[-1]
+            for found in _WHERE.finditer(text)
+            if not (moves and found[0].casefold().startswith("for"))
+        }
+        for text in (older.text, newer)
     )
     there = {place for place in there if place not in values}
     return bool(there) and not (there <= here if value_change.after is None else here & there)
+
+
+def _has_own_scope(older: DatedStatement, newer: str, value_change: ValueChange) -> bool:
+    """Return True if only the later statement says for, at or during what somebody does it.
+
+    Who switched from coffee to tea "during the meeting" may drink coffee otherwise; "for speed"
+    and "in May" only say why and when.
+    """
+    if not _is_habit(older, value_change):
+        return False
+    if _PARTWAY.search(newer):
+        return True
+    known = frozenset(lexemes(f"{older.text} {value_change.before} {value_change.after or ''}"))
+    sentence = parse(newer)
+    for thing in sentence.words:
+        way = sentence.head(thing)
+        if thing.dep != "pobj" or way.lower not in _SCOPES:
+            continue
+        below = sentence.subtree(thing)
+        if frozenset(lexemes(thing.text)) <= known or thing.lemma in _WORDS["no_scope"]:
+            continue
+        dated = any(word.label in ("DATE", "TIME") for word in below)
+        led = sentence.child(thing, "det", "poss") is not None or thing.tag == "NNS"
+        if way.lower in _WHILE or (led and not dated):
+            return True
+    return False
+
+
+def _is_habit(older: DatedStatement, value_change: ValueChange) -> bool:
+    """Return True if what changes is a thing that a person uses, drinks or the like."""
+    subject = value_change.subject
+    if "/" in subject or not subject.startswith(("@", "i|", "we|")):
+        return False
+    return any(
+        claim.verb not in _STATES and any(v.text == value_change.before for v in given)
+        for claim in older.statement.claims.state_claims
+        for given in (claim.values.values(),)
+    )
+
+
+def _is_other_activity(older: DatedStatement, newer: str, value_change: ValueChange) -> bool:
+    """Return True for "stopped the bus", and for "stopped running" of one who runs a café."""
+    if value_change.after is not None:
+        return False
+    thing = rf"\bstop(?:s|ped)? (?:[\w'’]+ ){{0,2}}?{re.escape(value_change.before)}\b"
+    if re.search(thing, newer, re.IGNORECASE) and not _STOPS_DOING.search(newer):
+        return True
+    does = frozenset(lexemes(value_change.before))
+    return any(
+        "obj" in claim.values
+        and frozenset(lexemes(claim.verb)) == does
+        and claim.verb not in _WORDS["of_one_kind"]
+        for claim in older.statement.claims.state_claims
+    )
 
 
 def _is_other_sense(older: str, newer: str, value_change: ValueChange) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table
+from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.syntax import Sentence, Word, parse
 from hindsight_integrations.reflect.changes.claim_model import Value, ValueChange, is_time
 from hindsight_integrations.reflect.changes.model import DatedStatement
@@ -25,6 +26,7 @@ _GENERAL = frozenset(
 )
 _NO_QUALIFIER = frozenset({"from", "to", "since", "until", "till", "as", "because", "than"})
 _SOME_OF = re.compile(r"\b(?:one|some|two|three|most|many|none|another) of\b", re.IGNORECASE)
+_LABEL = re.compile(r"\W*([^\W\d][^:.,;!?\n]{0,40}):\s")
 _OWNERS = frozenset({"my", "our", "his", "her", "their", "your"})
 _FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 
@@ -38,7 +40,10 @@ def is_person_noun(key: str) -> bool:
 def is_another(older: DatedStatement, newer: DatedStatement, value_change: ValueChange) -> bool:
     """Return True if a change is told of a subject that may be another than that before."""
     thing = _thing(value_change.subject)
-    if value_change.subject.startswith("@") and "/" not in value_change.subject:
+    if _labelled_by(older.text) != _labelled_by(newer.text):
+        return True
+    office = thing.split()[-1:] and thing.split()[-1] in _ROLES  # "the CEO" looks like a name
+    if value_change.subject.startswith("@") and "/" not in value_change.subject and not office:
         return _is_namesake(thing, older.text, newer.text)
     if not thing or "|" in thing:
         return False
@@ -51,6 +56,16 @@ def is_another(older: DatedStatement, newer: DatedStatement, value_change: Value
     if "@" in thing:
         return False
     return _is_qualified(noun, older, newer, value_change)
+
+
+def _labelled_by(text: str) -> str:
+    """Return the person or group before the colon of "Mum: my dentist is now X"; "" if none."""
+    label = _LABEL.match(text)
+    words = label[1].casefold().split() if label else []
+    if not words:
+        return ""
+    person = words[-1] in _PEOPLE["persons"] | _PEOPLE["groups"] | _ROLES or is_given_name(words[0])
+    return " ".join(words).removeprefix("the ") if person else ""
 
 
 def _thing(key: str) -> str:

@@ -1,0 +1,120 @@
+"""Whether a later sentence hints that a line of a profile is no longer so.
+
+To leave a line out takes far less certainty than to tell of a change: a word of an end, of the
+same thing ("Rex died", "the Skoda was written off") or of the person's work ("I got fired"), is
+enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+
+from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.syntax import Sentence, Word, parse
+from hindsight_integrations.reflect.ending_hints import kind_nouns, may_have_ended
+
+_WORDS = word_sets("profile")
+_TIMES = word_sets("changes")["time_words"]
+_SELF = frozenset("i me we us".split())
+_ACTS = ("VBD", "VBN", "VBG")
+_WAYS = frozenset("at in on with by without".split())
+_AT_WORK = frozenset({"employment", "role"})
+_COUPLES = frozenset(lexemes("engaged married"))
+_EXPECTING = frozenset(lexemes("pregnant"))
+_BORN = re.compile(
+    r"\b(?:gave birth|(?:was|were|is) born|miscarr\w+"
+    r"|(?:baby|twins) (?:came|arrived|(?:is|are) here))\b",
+    re.IGNORECASE,
+)
+
+
+def may_be_over(older: str, slots: Set[str], newer: str, names: Set[str]) -> bool:
+    """Return True if a later sentence hints that an earlier one is no longer so.
+
+    Args:
+        older: the earlier sentence on the person.
+        slots: what it tells of them, as the slots of its readings.
+        newer: a later one that the person says, or is mentioned in.
+        names: normalised names of the person.
+    """
+    known = parse(older)
+    terms = _terms(known, names)
+    if terms & _EXPECTING and _BORN.search(newer):
+        return True
+    sentence = parse(newer)
+    at = may_have_ended(sentence.words)
+    if at is None:
+        return False
+    cue = sentence.words[at]
+    if not _is_done(sentence, cue) or _is_departure(sentence, cue):
+        return False
+    does = sentence.words[at + 1 : at + 2]
+    if does and does[0].tag == "VBG" and not frozenset(lexemes(does[0].text)) <= terms:
+        return False  # "stopped barking", "quit smoking"
+    kinds = {noun for word in known.words if word.is_verb for noun in kind_nouns(word.lemma)}
+    same = [word for word in sentence.words if _is_same(word, terms, kinds, names)]
+    if same:
+        return not _is_done_by(sentence, cue, same, names)
+    parted = cue.lemma in _WORDS["parting"] and bool(terms & _COUPLES)
+    at_work = cue.lemma in _WORDS["leaving_work"] and not _AT_WORK.isdisjoint(slots)
+    return (parted or at_work) and _is_of_nothing_else(sentence, cue, names)
+
+
+def _is_done(sentence: Sentence, cue: Word) -> bool:
+    """Return False for a verb of what is not done: "won't stop", "leaves at five"."""
+    forced = sentence.head(cue).lemma == "have"  # "had to put her down"
+    return not cue.tag.startswith("VB") or cue.tag in _ACTS or (cue.tag == "VB" and forced)
+
+
+def _is_departure(sentence: Sentence, cue: Word) -> bool:
+    """Return True for "left the office at five", "left the dog with Tom"; not for "left in May"."""
+    ways = [way for way in sentence.children(cue, "prep") if way.lower in _WAYS]
+    for thing in sentence.children(cue, "dobj"):
+        ways += [way for way in sentence.children(thing, "prep") if way.lower == "with"]
+    return cue.lemma == "leave" and any(
+        all(word.label != "DATE" for word in sentence.subtree(way)) for way in ways
+    )
+
+
+def _terms(sentence: Sentence, names: Set[str]) -> frozenset[str]:
+    """Return the lexemes of what a sentence tells of the person, and of the verb."""
+    told = (
+        word.text
+        for word in sentence.words
+        if word.tag[:2] in ("NN", "JJ", "VB") and not _is_person(word, names)
+        if word.label not in ("DATE", "TIME")
+    )
+    return frozenset(lexemes(" ".join(told)))
+
+
+def _is_same(word: Word, terms: Set[str], kinds: Set[str], names: Set[str]) -> bool:
+    noun = word.tag[:2] in ("NN", "JJ", "VB") and not _is_person(word, names)
+    return noun and (not terms.isdisjoint(lexemes(word.text)) or word.lemma in kinds)
+
+
+def _is_person(word: Word, names: Set[str]) -> bool:
+    own = {part for name in names for part in name.split()}
+    return word.lower in _SELF or word.lower in own
+
+
+def _is_done_by(sentence: Sentence, cue: Word, same: list[Word], names: Set[str]) -> bool:
+    """Return True for "Rex lost his collar": the thing does it, and to another thing."""
+    by, thing = sentence.child(cue, "nsubj"), sentence.child(cue, "dobj")
+    if by is None or thing is None or thing in same or _is_person(thing, names):
+        return False
+    return any(word == by or sentence.head(word) == by for word in same)
+
+
+def _is_of_nothing_else(sentence: Sentence, cue: Word, names: Set[str]) -> bool:
+    """Return True if a sentence of an end is of the person, and names no other thing that ended."""
+    jobs = kind_nouns("work")
+    return any(_is_person(word, names) for word in sentence.words) and not any(
+        word.tag[:2] == "NN"
+        and word != cue
+        and word.lemma not in jobs | _TIMES
+        and word.label not in ("DATE", "TIME")
+        and not _is_person(word, names)
+        for word in sentence.words
+    )
