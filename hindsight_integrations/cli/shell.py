@@ -32,7 +32,8 @@ def shell(job: Job, context: typer.Context) -> Output:
     """
     memory = job.memory  # held open: the commands below share it
     root = context.find_root()
-    _complete(_words(root.command))
+    commands: Any = root.command
+    _complete(_words(commands))
     interactive = sys.stdin.isatty()
     if interactive:
         job.screen.draw(HELP)
@@ -41,7 +42,7 @@ def shell(job: Job, context: typer.Context) -> Output:
     code = 0
     for line in _lines(lambda: f"{job.bank}> " if interactive else ""):
         words = _split(line)
-        if words is None and line.split()[0] in _words(root.command):
+        if words is None and line.split()[0] in commands.commands:
             typer.echo(
                 "error: a quotation mark is not closed; put the text in double quotes, or write "
                 "\\' for an apostrophe",
