@@ -15,7 +15,11 @@ from itertools import pairwise
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import Word, has_clause, parse
-from hindsight_integrations.reflect.attribution import reported
+from hindsight_integrations.reflect.changes.certainty import (
+    CertaintyReader,
+    bare_sentence,
+    is_unsure,
+)
 from hindsight_integrations.reflect.changes.claim_model import (
     ChangeClaim,
     Claims,
@@ -34,7 +38,6 @@ from hindsight_integrations.reflect.changes.endings import EndingReader
 from hindsight_integrations.reflect.changes.form_lines import form_claims, form_line, unlabelled
 from hindsight_integrations.reflect.changes.phrases import (
     SUBJECTS,
-    PhraseReader,
     is_alike,
     plain_value,
     state_of,
@@ -47,15 +50,9 @@ _SINGLE = frozenset(_TABLE["single"]["verbs"].split())
 _SLOTS = frozenset(_TABLE["single"]["slots"].split())
 _POSTS = frozenset(lexemes(_TABLE["posts"]))
 
-_LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
-"""Mark of a list or key of a ticket before a sentence."""
 _WORD = re.compile(r"(?:[^\W\d_]|['’-])*")
 _PARTS = re.compile(r";\s+")
 _CHAT = re.compile(_TABLE["chat"]["marks"], re.VERBOSE | re.IGNORECASE)
-_IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
-_HEARSAY = re.compile(_TABLE["chat"]["hearsay"])
-_REJECTED = re.compile(_TABLE["chat"]["rejected"], re.IGNORECASE)
-_UNSURE = (_IRONIC, _HEARSAY, _REJECTED)
 _NOT_PLAIN = (
     _WORDS["moving"]
     | _WORDS["grading"]
@@ -81,11 +78,6 @@ _REPLACED = frozenset({"use", "drive"})
 _THIRD = frozenset({"he", "she", "it", "they"})
 
 
-def bare_sentence(text: str) -> str:
-    """Return a sentence without the mark of a list or the key of a ticket before it."""
-    return _LABEL.sub("", text, count=1)
-
-
 def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Claims:
     """Return what a sentence claims.
 
@@ -100,24 +92,11 @@ def read_claims(text: str, names: Mapping[str, str], speaker: str | None) -> Cla
         return form_claims(*line, speaker)
     parts = _PARTS.split(_CHAT.sub("", unlabelled(line) if line else bare))
     read = [_Reader(parse(part), names, speaker) for part in parts]
-    sure = not any(one.search(bare) for one in _UNSURE) and all(reader.is_sure for reader in read)
+    sure = not is_unsure(bare) and all(reader.is_sure for reader in read)
     claims = [one for reader in read for one in _by_clause(reader, sure=sure)]
     clauses = [(reader.sentence, reader.is_passing) for reader in read] if sure else []
     clause_states, clause_changes = frames(clauses, names, speaker)
     return replace(joined(claims), clause_states=clause_states, clause_changes=clause_changes)
-
-
-def is_sure_and_lasting(text: str, speaker: str | None = None) -> bool:
-    """Return True for a sentence without doubt, hearsay or a span for which it holds only.
-
-    Args:
-        text: one sentence.
-        speaker: who says it.
-    """
-    bare = bare_sentence(text)
-    reader = _Reader(parse(bare), {}, speaker)
-    unsure = any(one.search(bare) for one in _UNSURE) or bool(reported(reader.sentence))
-    return reader.is_sure and not unsure and not reader.is_passing
 
 
 def _by_clause(reader: _Reader, *, sure: bool) -> Iterator[Claims]:
@@ -156,36 +135,12 @@ class _Ended:
 
 
 @dataclass(slots=True)
-class _Reader(PhraseReader):
+class _Reader(CertaintyReader):
     """Reads one parsed sentence."""
 
     state_claims: list[StateClaim] = field(default_factory=list)
     change_claims: list[ChangeClaim] = field(default_factory=list)
     pending: _Ended | None = None
-
-    @property
-    def is_sure(self) -> bool:
-        """True for a sentence that is no question, has no word of doubt, and tells no story."""
-        is_question = self.sentence.text.rstrip("\"'”’)» ").endswith("?")
-        told = self._is_made_up() or self.is_quoted
-        return not (is_question or self._is_hedged() or told or self._is_unreal())
-
-    def _is_made_up(self) -> bool:
-        words = self.sentence.words
-        return any(
-            word.lemma in _WORDS["stories"] and words[word.head].lower == "in" for word in words
-        )
-
-    def _is_unreal(self) -> bool:
-        """Return True for what opens with a condition: "If I sold ...", "While she visits, ..."."""
-        words = self.sentence.words
-        if words and words[0].lower in ("if", "unless", "while", "whenever"):
-            return True
-        if not words or words[0].lower not in ("had", "were", "should"):
-            return False
-        verb = self.sentence.head(words[0]) if words[0].dep.startswith("aux") else words[0]
-        subjects = self.sentence.children(verb, "nsubj", "nsubjpass")
-        return any(subject.index < 4 for subject in subjects)
 
     @property
     def _is_conditional(self) -> bool:
@@ -224,33 +179,6 @@ class _Reader(PhraseReader):
             tuple(endings),
             follow_up_claims,
             current,
-        )
-
-    @property
-    def adds(self) -> bool:
-        """True for "also" and the like; not in a phrase that accompanies the clause."""
-        words = self.sentence.words
-        if {"as", "well"} <= {word.lower for word in words}:
-            return True
-        return any(
-            word.lower in _WORDS["additive"]
-            and not (self._accompanies(word) or self.is_degree(word))
-            for word in words
-        )
-
-    def _accompanies(self, word: Word) -> bool:
-        """Return True for the words of ", still living out of boxes"."""
-        verb = self.sentence.head(word)
-        before = self.sentence.words[word.index - 1] if word.index else word
-        return verb.dep == "advcl" and verb.tag == "VBG" and before.text == ","
-
-    def _is_hedged(self) -> bool:
-        """Return True for a word of doubt; "almost every day" only limits the day."""
-        words = self.sentence.words
-        return any(
-            word.lower in _WORDS["hedges"]
-            and not (word.lower in _WORDS["degrees"] and after.lower in _WORDS["quantifiers"])
-            for word, after in zip(words, [*words[1:], *words[-1:]], strict=True)
         )
 
     def _is_plain(self) -> bool:
@@ -293,28 +221,6 @@ class _Reader(PhraseReader):
         own = self.sentence.children(verb, *SUBJECTS) and not self.sentence.children(verb, "mark")
         between = self.sentence.words[verb.index : subject.index]
         return bool(own) and any(word.text in (",", "-", "–", "—") for word in between)
-
-    @property
-    def is_passing(self) -> bool:
-        """True for what holds for a while only."""
-        if self.comes_back:
-            return True
-        for word in self.sentence.words:
-            if word.lower in _WORDS["temporary"]:
-                return True
-            if self.is_no_span(word):
-                continue
-            if word.lower in ("this", "these", "tonight", "tomorrow", "next") and (
-                (word.lower[0] == "t" and word.lower[1:] in ("onight", "omorrow"))
-                or self.sentence.head(word).lemma in _WORDS["time_words"]
-            ):
-                return True
-            if word.lower in _WORDS["spans"] and any(
-                below.lemma in _WORDS["time_words"] or below.lower in _WORDS["time_words"]
-                for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
-            ):
-                return True
-        return False
 
     # Clauses
 
