@@ -23,7 +23,7 @@ from hindsight_integrations.normalization import entity_norm, text_fingerprint
 from hindsight_integrations.recall.dependencies import RecallDependencies
 from hindsight_integrations.recall.request import conditions
 from hindsight_integrations.reflect.attribution import FollowUp, follow_up
-from hindsight_integrations.reflect.changes.claims import bare_sentence
+from hindsight_integrations.reflect.changes.certainty import bare_sentence
 from hindsight_integrations.reflect.changes.contradictions import (
     change,
     dated_statements,

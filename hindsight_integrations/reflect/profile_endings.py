@@ -20,6 +20,7 @@ _TIMES = word_sets("changes")["time_words"]
 _SELF = frozenset("i me we us".split())
 _ACTS = ("VBD", "VBN", "VBG")
 _WAYS = frozenset("at in on with by without".split())
+_LIGHT = frozenset("be 'm 's 're have do get go".split())
 _AT_WORK = frozenset({"employment", "role"})
 _COUPLES = frozenset(lexemes("engaged married"))
 _EXPECTING = frozenset(lexemes("pregnant"))
@@ -63,7 +64,9 @@ def may_be_over(older: str, slots: Set[str], newer: str, names: Set[str]) -> boo
 
 
 def _is_done(sentence: Sentence, cue: Word) -> bool:
-    """Return False for a verb of what is not done: "won't stop", "leaves at five"."""
+    """Return False for what is not done: "won't stop", "leaves at five", "is on leave"."""
+    if cue.tag in ("NN", "NNS") and cue.lemma not in _WORDS["ends_as_nouns"]:
+        return False
     forced = sentence.head(cue).lemma == "have"  # "had to put her down"
     return not cue.tag.startswith("VB") or cue.tag in _ACTS or (cue.tag == "VB" and forced)
 
@@ -83,15 +86,19 @@ def _terms(sentence: Sentence, names: Set[str]) -> frozenset[str]:
     told = (
         word.text
         for word in sentence.words
-        if word.tag[:2] in ("NN", "JJ", "VB") and not _is_person(word, names)
+        if _is_telling(word) and not _is_person(word, names)
         if word.label not in ("DATE", "TIME")
     )
     return frozenset(lexemes(" ".join(told)))
 
 
+def _is_telling(word: Word) -> bool:
+    return word.tag[:2] in ("NN", "JJ", "VB") and word.lemma not in _LIGHT
+
+
 def _is_same(word: Word, terms: Set[str], kinds: Set[str], names: Set[str]) -> bool:
-    noun = word.tag[:2] in ("NN", "JJ", "VB") and not _is_person(word, names)
-    return noun and (not terms.isdisjoint(lexemes(word.text)) or word.lemma in kinds)
+    telling = _is_telling(word) and not _is_person(word, names)
+    return telling and (not terms.isdisjoint(lexemes(word.text)) or word.lemma in kinds)
 
 
 def _is_person(word: Word, names: Set[str]) -> bool:

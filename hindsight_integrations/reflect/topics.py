@@ -30,8 +30,9 @@ from hindsight_integrations.reflect.attribution import (
     own_parts,
     reported,
 )
+from hindsight_integrations.reflect.changes.certainty import bare_sentence
 from hindsight_integrations.reflect.changes.claim_model import Claims
-from hindsight_integrations.reflect.changes.claims import bare_sentence, read_claims
+from hindsight_integrations.reflect.changes.claims import read_claims
 
 _TABLE = table("reflection")["topics"]
 _PLAIN = frozenset(_TABLE["plain"].split())

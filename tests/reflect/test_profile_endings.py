@@ -50,6 +50,7 @@ def test_a_hint_at_an_end_leaves_a_line_out(memory: Hindsight, first: str, then:
         ("I have a dog called Rex.", "Rex won't stop barking."),
         ("I have a dog called Rex.", "Rex lost his collar."),
         ("I have a dog called Rex.", "I left Rex with Tom."),
+        ("I'm vegan.", "I'm on parental leave."),
         ("I drive a Skoda.", "The Skoda is in the garage."),
         ("I am married to Tom.", "Tom lost his keys."),
         ("I play the cello.", "I died laughing today."),

@@ -45,8 +45,8 @@ def statements(memory: Memory, before: str = "") -> Iterator[Statement]:
     One with semicolons is preceded by the parts between them, each quoted as the whole.
     """
     memory, told = _as_spoken(memory)
-    spoken = (told[start:end] for start, end in own_parts(told, memory.speaker))
-    for text in (sentence for part in spoken for sentence in sentences(part)):
+    parts_said = (told[start:end] for start, end in own_parts(told, memory.speaker))
+    for text in (sentence for said in parts_said for sentence in sentences(said)):
         parts = text.split("; ")
         for part in (*(parts if parts[1:] else ()), text):
             sentence = parse(part)

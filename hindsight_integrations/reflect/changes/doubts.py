@@ -12,8 +12,8 @@ from datetime import datetime
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.syntax import parse
+from hindsight_integrations.reflect.changes.certainty import is_sure_and_lasting
 from hindsight_integrations.reflect.changes.claim_model import ValueChange
-from hindsight_integrations.reflect.changes.claims import is_sure_and_lasting
 from hindsight_integrations.reflect.changes.model import DatedStatement
 from hindsight_integrations.reflect.changes.phrases import plain_value
 from hindsight_integrations.reflect.changes.value_kinds import kinds

@@ -1,0 +1,124 @@
+"""Whether a sentence says something for certain and for good: no question, guess, story or while.
+
+These are properties of a whole sentence, which hold of all that its clauses claim.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hindsight_integrations.nlp.data import table, word_sets
+from hindsight_integrations.nlp.syntax import Word, parse
+from hindsight_integrations.reflect.attribution import reported
+from hindsight_integrations.reflect.changes.phrases import PhraseReader
+
+_TABLE = table("changes")
+_WORDS = word_sets("changes")
+_LABEL = re.compile(r"^[-*•#>\s]*(?:\[?[A-Za-z]+[- ]?\d+\]?\s*:\s+)?")
+"""Mark of a list or key of a ticket before a sentence."""
+_IRONIC = re.compile(_TABLE["chat"]["ironic"], re.VERBOSE | re.IGNORECASE)
+_HEARSAY = re.compile(_TABLE["chat"]["hearsay"])
+_REJECTED = re.compile(_TABLE["chat"]["rejected"], re.IGNORECASE)
+_UNSURE = (_IRONIC, _HEARSAY, _REJECTED)
+
+
+def bare_sentence(text: str) -> str:
+    """Return a sentence without the mark of a list or the key of a ticket before it."""
+    return _LABEL.sub("", text, count=1)
+
+
+def is_unsure(text: str) -> bool:
+    """Return True for irony, hearsay, and what is labelled as rejected."""
+    return any(one.search(text) for one in _UNSURE)
+
+
+def is_sure_and_lasting(text: str, speaker: str | None = None) -> bool:
+    """Return True for a sentence without doubt, hearsay or a span for which it holds only.
+
+    Args:
+        text: one sentence.
+        speaker: who says it.
+    """
+    bare = bare_sentence(text)
+    reader = CertaintyReader(parse(bare), {}, speaker)
+    unsure = is_unsure(bare) or bool(reported(reader.sentence))
+    return reader.is_sure and not unsure and not reader.is_passing
+
+
+@dataclass(slots=True)
+class CertaintyReader(PhraseReader):
+    """Reads how certain one parsed sentence is."""
+
+    @property
+    def is_sure(self) -> bool:
+        """True for a sentence that is no question, has no word of doubt, and tells no story."""
+        is_question = self.sentence.text.rstrip("\"'”’)» ").endswith("?")
+        told = self._is_made_up() or self.is_quoted
+        return not (is_question or self._is_hedged() or told or self._is_unreal())
+
+    def _is_made_up(self) -> bool:
+        words = self.sentence.words
+        return any(
+            word.lemma in _WORDS["stories"] and words[word.head].lower == "in" for word in words
+        )
+
+    def _is_unreal(self) -> bool:
+        """Return True for what opens with a condition: "If I sold ...", "While she visits, ..."."""
+        words = self.sentence.words
+        if words and words[0].lower in ("if", "unless", "while", "whenever"):
+            return True
+        if not words or words[0].lower not in ("had", "were", "should"):
+            return False
+        verb = self.sentence.head(words[0]) if words[0].dep.startswith("aux") else words[0]
+        subjects = self.sentence.children(verb, "nsubj", "nsubjpass")
+        return any(subject.index < 4 for subject in subjects)
+
+    @property
+    def adds(self) -> bool:
+        """True for "also" and the like; not in a phrase that accompanies the clause."""
+        words = self.sentence.words
+        if {"as", "well"} <= {word.lower for word in words}:
+            return True
+        return any(
+            word.lower in _WORDS["additive"]
+            and not (self._accompanies(word) or self.is_degree(word))
+            for word in words
+        )
+
+    def _accompanies(self, word: Word) -> bool:
+        """Return True for the words of ", still living out of boxes"."""
+        verb = self.sentence.head(word)
+        before = self.sentence.words[word.index - 1] if word.index else word
+        return verb.dep == "advcl" and verb.tag == "VBG" and before.text == ","
+
+    def _is_hedged(self) -> bool:
+        """Return True for a word of doubt; "almost every day" only limits the day."""
+        words = self.sentence.words
+        return any(
+            word.lower in _WORDS["hedges"]
+            and not (word.lower in _WORDS["degrees"] and after.lower in _WORDS["quantifiers"])
+            for word, after in zip(words, [*words[1:], *words[-1:]], strict=True)
+        )
+
+    @property
+    def is_passing(self) -> bool:
+        """True for what holds for a while only."""
+        if self.comes_back:
+            return True
+        for word in self.sentence.words:
+            if word.lower in _WORDS["temporary"]:
+                return True
+            if self.is_no_span(word):
+                continue
+            if word.lower in ("this", "these", "tonight", "tomorrow", "next") and (
+                (word.lower[0] == "t" and word.lower[1:] in ("onight", "omorrow"))
+                or self.sentence.head(word).lemma in _WORDS["time_words"]
+            ):
+                return True
+            if word.lower in _WORDS["spans"] and any(
+                below.lemma in _WORDS["time_words"] or below.lower in _WORDS["time_words"]
+                for below in self.sentence.children(word, "pobj", "advmod", "pcomp")
+            ):
+                return True
+        return False
