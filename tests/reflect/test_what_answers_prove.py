@@ -54,3 +54,113 @@ def test_titles_tell_people_apart(memory: Hindsight, told: str, question: str, k
 def test_a_speaker_with_another_title_is_another_person(memory: Hindsight) -> None:
     assert not answer(memory, "I live in Bonn.", "Where does Mrs Hall live?", "Mr Hall")
     assert answer(memory, "I live in Bonn.", "Where does Mr Hall live?", "Mr Hall")
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "lead"),
+    [
+        # "from" denies only with a verb of leaving
+        ("Tim suffers from asthma.", "Does Tim suffer from asthma?", "Yes: "),
+        ("Ana comes from Porto.", "Does Ana come from Porto?", "Yes: "),
+        ("Karl bought the car from Ida.", "Did Karl buy the car from Ida?", "Yes: "),
+        ("Karl bought the car from Ida.", "Did Karl buy the car for Ida?", ""),
+        ("Mia flew from Rome.", "Did Mia fly to Rome?", ""),
+        ("Dana moved from Porto to Faro.", "Did Dana move from Porto to Faro?", "Yes: "),
+        ("Dana moved from Porto to Faro.", "Did Dana move from Faro to Porto?", "No: "),
+        ("Dana moved from Porto to Faro.", "Does Dana live in Porto?", "No: "),
+        ("Dana moved from Porto to Faro.", "Does Dana live in Faro?", "Yes: "),
+        # tense
+        ("Mia pays next week.", "Has Mia paid?", ""),
+        ("Mia is buying the house next year.", "Did Mia buy the house?", ""),
+        ("Ben arrives tomorrow.", "Has Ben arrived?", ""),
+        ("The road was closed.", "Is the road closed?", ""),
+        ("The road was closed.", "Was the road closed?", "Yes: "),
+        ("The road is closed.", "Was the road closed?", ""),
+        ("Ben had paid.", "Does Ben pay?", ""),
+        ("Ana has lived in Rome.", "Does Ana live in Rome?", ""),
+        ("Ana has lived in Rome since 2010.", "Does Ana live in Rome?", "Yes: "),
+        ("Mia has paid the bill.", "Did Mia pay the bill?", "Yes: "),
+        ("Ben paid.", "Has Ben paid?", "Yes: "),
+        ("The server has been migrated.", "Is the server migrated?", "Yes: "),
+        # parts and pictures of a thing
+        ("Mia sold her share of the flat.", "Did Mia sell the flat?", ""),
+        ("Mia sold the flat.", "Did Mia sell the flat?", "Yes: "),
+        ("Ben paid half of the bill.", "Did Ben pay the bill?", ""),
+        ("Ben paid half the bill.", "Did Ben pay the bill?", ""),
+        ("Kim bought a picture of a boat.", "Did Kim buy a boat?", ""),
+        ("Kim bought a ticket for the boat.", "Did Kim buy the boat?", ""),
+        ("Ida missed one day of the trip.", "Did Ida miss the trip?", ""),
+        ("Kim repaired the boat in the yard.", "Did Kim repair the boat?", "Yes: "),
+        ("Kim sold the flat and the car.", "Did Kim sell the car?", "Yes: "),
+        # occasions, kinds and companions
+        ("Tim doesn't drive at night.", "Does Tim drive?", ""),
+        ("Tim doesn't drive at night.", "Does Tim drive at night?", "No: "),
+        ("Tim can't swim in the sea.", "Can Tim swim?", ""),
+        ("Kim doesn't own the shop alone.", "Does Kim own the shop?", ""),
+        ("Mia didn't buy a red car.", "Did Mia buy a car?", ""),
+        ("Mia bought a red car.", "Did Mia buy a car?", "Yes: "),
+        ("Mia sold the red car.", "Did Mia sell the car?", ""),
+        ("The museum is closed on Mondays.", "Is the museum closed?", ""),
+        ("The museum is closed today.", "Is the museum closed?", "Yes: "),
+        ("Felix plays chess with Omar.", "Does Felix play chess?", "Yes: "),
+        ("Ana works at Bosch in Ulm.", "Does Ana work at Bosch?", "Yes: "),
+        ("Mia sold the car to Tom on Friday.", "Did Mia sell the car?", "Yes: "),
+    ],
+)
+def test_yes_and_no_are_only_said_of_what_is_proven(
+    memory: Hindsight, told: str, question: str, lead: str
+) -> None:
+    assert answer(memory, told, question).startswith(f"{lead}“{told}”")
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "lead"),
+    [
+        ("I was able to afford it before.", "Am I able to afford it?", ""),
+        ("I don't eat meat at lunch.", "Do I eat meat?", ""),
+        ("I don't eat meat.", "Do I eat meat?", "No: "),
+        ("I hate cold coffee.", "Do I like coffee?", ""),
+        ("I hate Tom's dog.", "Do I like dogs?", ""),
+        ("I love dogs.", "Do I like dogs?", "Yes: "),
+        ("I've read two of the twelve books.", "How many books have I read?", "two: "),
+        ("We sold 3 of the 10 lamps.", "How many lamps did we sell?", "3: "),
+        ("We sold ten lamps.", "How many lamps did we sell?", "ten: "),
+    ],
+)
+def test_a_speaker_is_held_to_what_was_said(
+    memory: Hindsight, told: str, question: str, lead: str
+) -> None:
+    assert answer(memory, told, question, "ann").startswith(f"{lead}ann: “{told}”")
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "known"),
+    [
+        ("Mia wrote a review of the book.", "Who wrote the book?", False),
+        ("Mia wrote a book review.", "Who wrote the book?", False),
+        ("Mia wrote a review of the book.", "Who wrote a review of the book?", True),
+        ("Mia sold her share of the flat.", "Who sold the flat?", False),
+        ("We sold most of the 10 lamps.", "How many lamps did we sell?", False),
+        ("Kai was fired by Lou after Mia complained.", "Who fired Mia?", False),
+        ("Kai was fired by Lou after Mia complained.", "Who fired Kai?", True),
+        ("Kai gave Lou the map that Mia drew.", "Who gave Mia the map?", False),
+        ("Kai gave Lou the map that Mia drew.", "Who gave Lou the map?", True),
+        ("Kai gave Lou the map that Mia drew.", "Who drew the map?", True),
+        ("Lou hired Kai when Mia left the firm.", "Who hired Mia?", False),
+        ("Lou hired Kai when Mia left the firm.", "Who left the firm?", True),
+        ("Pat earns less than Lena.", "Who earns more than Lena?", False),
+        ("Pat earns more than Lena.", "Who earns more than Lena?", True),
+        ("Felix no longer plays chess with Irina.", "Who plays chess with Irina?", False),
+        ("Felix stopped playing chess with Irina.", "Who does Felix play chess with?", False),
+        ("Kim washed and dried the cups.", "Who washed the cups?", True),
+        ("The crane broke, and Hamid repaired it.", "Who repaired the crane?", True),
+        ("Risk: the venue burned down.", "What is the venue?", False),
+        ("Reminder: Kai lost the wifi password.", "What is the wifi password?", False),
+        ("Wifi password: hunter2.", "What is the wifi password?", True),
+        ("Note: the venue is the Town Hall.", "What is the venue?", True),
+    ],
+)
+def test_roles_are_those_of_the_question(
+    memory: Hindsight, told: str, question: str, known: bool
+) -> None:
+    assert bool(answer(memory, told, question)) is known
