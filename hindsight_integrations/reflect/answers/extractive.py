@@ -8,7 +8,7 @@ what is known of it. If no memory answers, nothing is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -355,12 +355,9 @@ def _text(query: Query, found: Sequence[_Found], context: Context, asked_at: dat
     """Return the answer: one quotation, or a list of them; dated if it was asked when."""
     lines = [(one, _quoted(one, asked_at)) for one in found]
     if query.asked is Asked.EVENTS:
-        events = sorted((one.match.event_time(), quoted) for one, quoted in lines)
-        return "\n".join(f"- {when(span)}: {quoted}" for span, quoted in events)
+        return _dated((one.match.event_time(), quoted) for one, quoted in lines)
     if query.asked is Asked.WHEN:
-        dated = sorted((span, quoted) for one, quoted in lines if (span := one.match.time()))
-        undated = (f"- {quoted}" for one, quoted in lines if not one.match.time())
-        return "\n".join([*(f"- {when(span)}: {quoted}" for span, quoted in dated), *undated])
+        return _dated((one.match.time(), quoted) for one, quoted in lines)
     if not found:
         return ""
     lead = _lead(query, found, context)
@@ -368,6 +365,14 @@ def _text(query: Query, found: Sequence[_Found], context: Context, asked_at: dat
         return f"{lead}{lines[0][1]}"
     listed = "\n".join(f"- {quoted}" for _, quoted in lines)
     return f"{lead.rstrip()}\n{listed}" if lead else listed
+
+
+def _dated(lines: Iterable[tuple[TimeSpan | None, str]]) -> str:
+    """Return a list of quotations, each after its time; those without one come last."""
+    lines = list(lines)
+    dated = sorted((span, quoted) for span, quoted in lines if span)
+    undated = (f"- {quoted}" for span, quoted in lines if not span)
+    return "\n".join([*(f"- {when(span)}: {quoted}" for span, quoted in dated), *undated])
 
 
 def _quoted(one: _Found, asked_at: datetime) -> str:

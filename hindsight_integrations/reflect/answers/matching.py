@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 
 from hindsight_integrations.nlp.bm25 import lexemes
 from hindsight_integrations.nlp.name_matching import is_given_name
 from hindsight_integrations.nlp.spacy_pipeline import Token
 from hindsight_integrations.nlp.syntax import Word
-from hindsight_integrations.nlp.time import Precision, TimeSpan, calendar, find_times
+from hindsight_integrations.nlp.time import (
+    Precision,
+    TimeExpression,
+    TimeSpan,
+    calendar,
+    find_times,
+)
+from hindsight_integrations.reflect.answers.dating import date_of, events_at
 from hindsight_integrations.reflect.answers.questions import (
     CATEGORIES,
     SELF,
@@ -296,49 +304,64 @@ class Match(VerdictMatch):
         )
 
     def time(self) -> TimeSpan | None:
-        """Return the time of the sentence, the first; None if it says that a time has moved."""
-        found = self._times()
+        """Return the time of what is asked of; None if it is not clear, or said to have moved."""
         asked = self.verbs()
         moved = any(
             w.lemma in WORDS["moving"] and i not in asked for i, w in enumerate(self._words)
         )
-        return found[0] if found and not moved else None
+        return None if moved else self._time_of(asked)
 
-    def _times(self) -> tuple[TimeSpan, ...]:
+    def _asked_nouns(self) -> frozenset[int]:
+        terms = (term for term in self._query.terms if not term.is_self)
+        return frozenset(i for term in terms for i in self._at.get(term.text, ()))
+
+    def _time_of(self, verbs: Sequence[int]) -> TimeSpan | None:
+        event = events_at(self._sentence, verbs, self._asked_nouns())
+        return date_of(self._sentence, event, self._times())
+
+    def _times(self) -> tuple[TimeExpression, ...]:
         """Return the times that the sentence names, as its memory has them stored.
 
         The extractor read the whole memory, with its surroundings, and a caller may have given the
         times: of two readings the stored one counts, and one that cannot be assigned is left out.
         """
         memory, named = self._statement.memory, self._named()
-        stored = tuple(span for span in named if span in memory.occurred)
+        stored = tuple(time for time in named if time.span in memory.occurred)
         if stored or not named or not memory.occurred:
             return stored or named
-        return memory.occurred if memory.text.strip() == self._sentence.text else ()
+        if memory.text.strip() != self._sentence.text or len(named) != len(memory.occurred):
+            return ()
+        return tuple(
+            replace(time, span=span) for time, span in zip(named, memory.occurred, strict=True)
+        )
 
-    def _named(self) -> tuple[TimeSpan, ...]:
+    def _named(self) -> tuple[TimeExpression, ...]:
         """Return the times that the sentence names, as the extractor would read it alone."""
         memory = self._statement.memory
-        times = find_times(
+        return find_times(
             self._sentence.text,
             memory.mentioned_at,
             words=[Token(word.text, word.start, word.tag) for word in self._words],
             setting=[memory.context] if memory.context else [],
         )
-        return tuple(time.span for time in times)
 
     def lies_in(self, windows: Sequence[TimeSpan]) -> bool:
         """Return True if the times of the sentence, or else that of its saying, lie in a window."""
         memory = self._statement.memory
-        spans = self._times()
+        own = self._time_of(self._sentence.roots())
+        spans = (own,) if own else tuple(time.span for time in self._times())
         if not spans:
             return any(w.start <= memory.mentioned_at < w.end for w in windows)
         return any(t.start < w.end and w.start < t.end for t in spans for w in windows)
 
-    def event_time(self) -> TimeSpan:
-        """Return the time of the sentence, or else the day on which it was said."""
-        said = self._statement.memory.mentioned_at
-        return self.time() or calendar.period(Precision.DAY, said)
+    def event_time(self) -> TimeSpan | None:
+        """Return the time of what it tells, or else the day on which it was said.
+
+        None if it names times, of which it is not clear that one is that of it.
+        """
+        if self._named():
+            return self._time_of(self._sentence.roots())
+        return calendar.period(Precision.DAY, self._statement.memory.mentioned_at)
 
     def has_event(self) -> bool:
         """Return True if its main verb tells what happened, or what the subject asked of did."""

@@ -218,7 +218,9 @@ class RoleMatch(TermMatch):
             if word.head == index or (above.is_verb and word.head != verb):
                 return word.head != index and self._is_shared(index, word.head, verb)
             beside = word.dep in ("conj", "appos", "case", "poss") or word.head in self.matched()
-            name = word.dep == "compound" and word.is_proper and above.is_proper
+            name = word.dep == "compound" and (
+                (word.is_proper and above.is_proper) or above.lemma in WORDS["general"]
+            )
             loose = term.way and above.dep != "prep" and word.lemma in _PLACING
             counts = above.is_noun or (word.lemma == "of" and above.lower not in _ALL)
             if counts and word.head != verb and not (beside or name or loose):
