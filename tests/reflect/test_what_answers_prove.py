@@ -164,3 +164,26 @@ def test_roles_are_those_of_the_question(
     memory: Hindsight, told: str, question: str, known: bool
 ) -> None:
     assert bool(answer(memory, told, question)) is known
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "known"),
+    [
+        ("Theo told us about his brother. He lives in Osaka.", "Where does Theo live?", False),
+        ("Theo told us about his sister. He lives in Osaka.", "Where does Theo live?", True),
+        ("Theo told us about his sister. She lives in Osaka.", "Where does Theo live?", False),
+        ("Theo moved in May. He lives in Osaka.", "Where does Theo live?", True),
+        ("Theo called his brother and he lives in Osaka.", "Where does Theo live?", False),
+        ("Theo sold the car because she moved to Osaka.", "Where does Theo live?", False),
+        ("Theo sold the car because he moved to Osaka.", "Where does Theo live?", True),
+        ("Ana called the plumber. She lives in Osaka.", "Where does Ana live?", False),
+        ("Ana is a nurse. She lives in Osaka.", "Where does Ana live?", True),
+        ("Ana works as a nurse in Bonn. She owns two cats.", "How many cats does Ana own?", True),
+        ("Ana visited Omar. He lives in Osaka.", "Where does Ana live?", False),
+        ("Ana visited Omar. She lives in Osaka.", "Where does Ana live?", True),
+    ],
+)
+def test_he_and_she_are_only_whom_they_can_be(
+    memory: Hindsight, told: str, question: str, known: bool
+) -> None:
+    assert bool(answer(memory, told, question)) is known

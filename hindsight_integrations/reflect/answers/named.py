@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 
-from hindsight_integrations.nlp.data import word_sets
+from hindsight_integrations.nlp.data import table, word_sets
 from hindsight_integrations.nlp.name_matching import gender_of, is_given_name
 from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.normalization import entity_norm
@@ -20,6 +20,10 @@ _MENS, _WOMENS = (
     frozenset(map(entity_norm, word_sets("names")[titles]))
     for titles in ("mens_titles", "womens_titles")
 )
+_PERSON_NOUNS = frozenset(table("changes")["people"]["persons"].split()).union(
+    table("changes")["roles"]["words"].split(), TITLES - {"general", "major", "coach"}
+)
+_OF_MEN, _OF_WOMEN = word_sets("questions")["of_men"], word_sets("questions")["of_women"]
 _TIMES = ("DATE", "TIME")
 _NO_PARTS = ("PRP", "PRP$", "DT", "IN", "CC", "TO", "MD", "WP", "WRB")
 
@@ -75,7 +79,8 @@ def gender_in(words: Iterable[str]) -> str:
     """Return "man" or "woman" if the titles and given names among folded words are of one."""
     found = set()
     for word in words:
-        titled = "man" if word in _MENS else "woman" if word in _WOMENS else ""
+        titled = "man" if word in _MENS | _OF_MEN else ""
+        titled = titled or ("woman" if word in _WOMENS | _OF_WOMEN else "")
         found.add(titled or gender_of(word))
     found.discard("")
     return found.pop() if len(found) == 1 else ""
@@ -107,6 +112,11 @@ def aliases(asked: frozenset[str], words: Sequence[Word], entities: Iterable[str
 def is_person(word: Word) -> bool:
     """Return True for a word that is taken for the name of a person."""
     return word.label == "PERSON" or (word.is_proper and is_given_name(word.text))
+
+
+def is_person_noun(word: Word) -> bool:
+    """Return True for a common noun that means one person: "brother", "dentist"."""
+    return word.tag == "NN" and word.lemma in _PERSON_NOUNS
 
 
 def _is_only(told: frozenset[str], name: frozenset[str], known: Iterable[frozenset[str]]) -> bool:

@@ -17,7 +17,13 @@ from hindsight_integrations.reflect.answers.named import (
     words_of,
 )
 from hindsight_integrations.reflect.answers.questions import SELF, WORDS, Asked, Query, Term
-from hindsight_integrations.reflect.answers.stated import THIRD, Statement, same_thing
+from hindsight_integrations.reflect.answers.stated import (
+    THIRD,
+    Statement,
+    is_another,
+    may_mean,
+    same_thing,
+)
 
 _ROLES = frozenset({"user", "human"})
 
@@ -76,7 +82,9 @@ class TermMatch:
 
     def _is_the_one_before(self, term: Term, found: set[int], pronoun: int) -> bool:
         """Return True if "he" or "she" can only be the one of this name."""
-        before = self._statement.before
+        before, told = self._statement.before, self._words[pronoun].lower
+        if not may_mean(told, term.name | term.titles):
+            return False
         if not found and not (
             may_be(term.name, before - TITLES) and may_share(term.titles, before)
         ):
@@ -88,6 +96,13 @@ class TermMatch:
             for i, word in enumerate(self._words)
             if is_person(word) and i not in found and (found or i < pronoun)
         )
+        names = {folded(self._words[i].text) for i in found}
+        if any(
+            is_another(self._sentence, i, names)
+            and may_mean(told, [self._words[i].lower, self._words[i].lemma])
+            for i in range(max(found, default=pronoun) + 1, pronoun)
+        ):
+            return False
         return not any(not self._is_of_full_name(i, found, term) for i in others)
 
     def _is_of_full_name(self, index: int, found: set[int], term: Term) -> bool:
