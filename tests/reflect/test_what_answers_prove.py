@@ -187,3 +187,43 @@ def test_he_and_she_are_only_whom_they_can_be(
     memory: Hindsight, told: str, question: str, known: bool
 ) -> None:
     assert bool(answer(memory, told, question)) is known
+
+
+@pytest.mark.parametrize(
+    ("told", "later", "question"),
+    [
+        ("I take warfarin.", "Dr Hale took me off warfarin.", "Do I take warfarin?"),
+        ("I take warfarin.", "Dr Hale took me off it.", "Do I take warfarin?"),
+        ("I work at Siemens.", "I got fired today.", "Do I work at Siemens?"),
+        ("I work at Siemens.", "I got fired today.", "Where do I work?"),
+        ("I have a dog, Rex.", "Rex died.", "Do I have a dog?"),
+        ("I drive a Skoda.", "The car was written off.", "Do I drive a Skoda?"),
+        ("I am engaged to Tom.", "We broke up.", "Am I engaged?"),
+        ("I am the CFO.", "I resigned.", "Am I the CFO?"),
+        ("The launch is on 3 June.", "The launch was cancelled on 1 June.", "When is the launch?"),
+        ("I own two horses.", "I sold one of the horses.", "How many horses do I own?"),
+    ],
+)
+def test_what_may_have_ended_is_quoted_with_what_hints_at_it(
+    memory: Hindsight, told: str, later: str, question: str
+) -> None:
+    found = answer(memory, [told, later], question, "ann")
+    assert found.startswith("- ")
+    assert f"“{told}”" in found
+    assert f"- ann: “{later}”" in found
+
+
+@pytest.mark.parametrize(
+    ("told", "later", "question", "lead"),
+    [
+        ("I take warfarin.", "I sold my bike.", "Do I take warfarin?", "Yes: "),
+        ("I work at Siemens.", "I cancelled my gym pass.", "Do I work at Siemens?", "Yes: "),
+        ("I own two horses.", "I lost my keys.", "How many horses do I own?", "two: "),
+        ("I work at Bosch in Ulm.", "The theatre in Ulm closed.", "Do I work at Bosch?", "Yes: "),
+        ("I play the harp.", "The meeting ended early.", "Do I play the harp?", "Yes: "),
+    ],
+)
+def test_the_end_of_another_thing_is_no_hint(
+    memory: Hindsight, told: str, later: str, question: str, lead: str
+) -> None:
+    assert answer(memory, [told, later], question, "ann").startswith(f"{lead}ann: “{told}”")

@@ -42,6 +42,7 @@ from hindsight_integrations.reflect.answers.values import (
     is_of_sort,
 )
 from hindsight_integrations.reflect.answers.verdicts import VerdictMatch
+from hindsight_integrations.reflect.ending_hints import may_have_ended
 
 _SIZES = frozenset("tall high long wide deep big heavy".split())
 _HOURS = frozenset(
@@ -309,7 +310,9 @@ class Match(VerdictMatch):
         moved = any(
             w.lemma in WORDS["moving"] and i not in asked for i, w in enumerate(self._words)
         )
-        return None if moved else self._time_of(asked)
+        cue = may_have_ended(self._words)  # "the launch was cancelled on 1 June"
+        ended = cue is not None and not asked and cue not in self.matched()
+        return None if moved or ended else self._time_of(asked)
 
     def _asked_nouns(self) -> frozenset[int]:
         terms = (term for term in self._query.terms if not term.is_self)

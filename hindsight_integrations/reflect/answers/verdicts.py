@@ -9,11 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from hindsight_integrations.nlp.bm25 import lexemes
+from hindsight_integrations.nlp.sentences import Sentence
+from hindsight_integrations.nlp.syntax import Word
 from hindsight_integrations.reflect.answers.caused import CauseMatch
 from hindsight_integrations.reflect.answers.factual import has_left
+from hindsight_integrations.reflect.answers.named import (
+    folded,
+    is_person,
+    is_person_noun,
+    titles_of,
+)
 from hindsight_integrations.reflect.answers.questions import WORDS, Term
 from hindsight_integrations.reflect.answers.roles import LIVING
 from hindsight_integrations.reflect.answers.stated import TIMES
+from hindsight_integrations.reflect.ending_hints import kind_nouns, may_have_ended
 
 _LIKING, _DISLIKING = (
     frozenset(stem for verb in WORDS[name] for stem in lexemes(verb))
@@ -74,6 +83,59 @@ class VerdictMatch(CauseMatch):
     def _is_leaving(self, verb: int) -> bool:
         word = self._words[verb]
         return word.is_verb and word.lemma in WORDS["parting"] | WORDS["changing"]
+
+    # What may have ended
+
+    def may_end(self, told: Sentence) -> bool:
+        """Return True if the sentence hints that what another one tells is no longer so.
+
+        It speaks of an end ("died", "was sold") of what the question or the other sentence speaks
+        of; or of the one that was asked of, and of no further thing ("I got fired").
+        """
+        cue = may_have_ended(self._words)
+        if cue is None:
+            return False
+        verb = next((i for i in self._upward(cue) if self._words[i].is_verb), cue)
+        near = self._near(verb) | self._near(cue)
+        people = {i for i in near if self._is_somebody(i)}
+        asked = {
+            i
+            for term in self._query.terms
+            if not (term.is_self or term.is_name)
+            for i in self._positions(term)
+        }
+        named = {stem for word in told.words if self._is_thing(word) for stem in lexemes(word.text)}
+        things = {i for i in near - people if self._is_thing(self._words[i])}
+        if near & asked or any(named & set(lexemes(self._words[i].text)) for i in things):
+            return True
+        names = {folded(word.text) for word in told.words if is_person(word)}
+        own = {i for term in self._query.terms for i in self._positions(term)}
+        own |= {i for i in people if folded(self._words[i].text) in names}
+        kinds = kind_nouns(self._query.action)
+        if not people - own and any(self._words[i].lemma in kinds for i in things):
+            return True  # "the car was written off"
+        kinds |= kind_nouns("work")
+        return bool(near & own) and all(self._words[i].lemma in kinds for i in things - own)
+
+    def _near(self, verb: int) -> set[int]:
+        """Return the nouns that a verb is of: its subject, its object, and those after "off"."""
+        deps = ("nsubj", "nsubjpass", "dobj", "attr", "oprd", "dative")
+        found = set(self._sentence.children(verb, *deps))
+        ways = self._sentence.children(verb, "prep", "agent", "prt")
+        found.update(i for way in ways for i in self._sentence.children(way, "pobj"))
+        waiting = [*found]
+        for noun in waiting:
+            waiting += self._sentence.children(noun, "compound", "poss", "appos", "conj", "nmod")
+        return set(waiting)
+
+    def _is_somebody(self, index: int) -> bool:
+        word = self._words[index]
+        if word.is_proper and titles_of(self._words, index) | titles_of(self._words, word.head):
+            return True  # "Dr Hale"
+        return is_person(word) or word.tag in ("PRP", "PRP$") or is_person_noun(word)
+
+    def _is_thing(self, word: Word) -> bool:
+        return word.is_noun and not is_person(word) and word.label not in TIMES
 
     # Tense
 
